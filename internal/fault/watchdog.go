@@ -78,6 +78,7 @@ func startWatchdog(command []string, warn func(record.Warning)) (*watchdog, erro
 
 func (w *watchdog) start() error {
 	c := exec.Command(w.command[0], w.command[1:]...)
+	c.Args[0] = "brunt" // whatever name this program was called by
 	detach(c)
 	pipe, err := c.StdinPipe()
 	if err != nil {

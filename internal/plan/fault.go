@@ -60,7 +60,7 @@ type ProcessFault struct {
 	// Children says that the processes that these have started are meant too, and those of those.
 	Children bool
 	Restart  string // "kill": a command for the shell that starts it again
-	Where   Places
+	Where    Places
 }
 
 // CommandFault is commands for the shell.

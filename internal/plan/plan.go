@@ -4,6 +4,7 @@ package plan
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -178,8 +179,35 @@ type Step struct {
 	Variants []protocol.Request
 	Pick     Pick
 	Check    keyspace.Check // of what is captured; "" for none
+	Wrong    Wrong          // a share of the operations sends it instead; zero for none
 	At       Position
 	Where    Places // of its keys; "params" and "capture" hold lists
+}
+
+// Wrong is a request that a server must refuse, sent instead of a step's own for a share of the operations: the expected
+// error is then the success, and ends the operation; its absence is a failure.
+type Wrong struct {
+	Share   float64          // of the operations, from 0 to 1
+	Expect  string           // the error's code, such as 42P01, WRONGTYPE or 404; a class of failures; or "any"
+	Request protocol.Request // with the step's parameters if it has placeholders, else without any
+}
+
+// UsesParams reports whether a request takes its step's parameters.
+func UsesParams(r *protocol.Request) bool {
+	texts := r.Words
+	switch r.Verb {
+	case protocol.SQL:
+		texts = []string{r.Text}
+	case protocol.Command:
+	case protocol.HTTP:
+		texts = []string{r.Web.Path, string(r.Web.Body)}
+		for _, h := range r.Web.Header {
+			texts = append(texts, h[1])
+		}
+	default:
+		return true
+	}
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "$1") })
 }
 
 // RequestName is the name of a step's request: what it says itself, the operation's, or the
@@ -354,6 +382,7 @@ func (p *Plan) Secrets() (all []string) {
 		for k := range p.Operations[i].Steps {
 			step := &p.Operations[i].Steps[k]
 			request(step.Request.Web)
+			request(step.Wrong.Request.Web)
 			for v := range step.Variants {
 				request(step.Variants[v].Web)
 			}

@@ -2,10 +2,12 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"brunt/internal/control"
 	"brunt/internal/keyspace"
 	"brunt/internal/metric"
+	"brunt/internal/protocol"
 	"brunt/internal/suggest"
 )
 
@@ -222,6 +224,33 @@ func (c *checker) variants(s *Step) {
 		}
 	}
 	c.parts(s)
+}
+
+// wrong checks the request that a step sends wrongly on purpose.
+func (c *checker) wrong(s *Step) {
+	w := &s.Wrong
+	if w.Share == 0 && w.Expect == "" {
+		return
+	}
+	at := s.Where.At("wrong", s.At)
+	if !(w.Share > 0 && w.Share <= 1) {
+		c.add(at, "give a share above 0 and up to 1", "share is %v", w.Share)
+	}
+	if strings.TrimSpace(w.Expect) == "" {
+		c.add(at, "add expect: the error's code, a class of failures, or any", "nothing says how the wrong request must fail")
+	}
+	if len(w.Request.Capture) > 0 {
+		c.add(at, "remove capture", "a request that fails has no answer to keep")
+	}
+	one := *s
+	one.Request, one.Variants = w.Request, nil
+	if w.Request.Web == nil && w.Request.Verb == protocol.HTTP {
+		return // said already
+	}
+	if !UsesParams(&w.Request) {
+		one.Params = nil
+	}
+	c.request(&one)
 }
 
 // parts checks what only a step with a keyspace can have.

@@ -112,6 +112,7 @@ func (c *checker) steps(op *Operation) {
 		c.think(s.Where.At("think", s.At), s.Think)
 		c.request(s)
 		c.variants(s)
+		c.wrong(s)
 		for k := range s.Params {
 			p := &s.Params[k]
 			if v := p.Value; v != nil {

@@ -83,8 +83,10 @@ func secretive(p *plan.Plan) bool {
 	}
 	for _, op := range p.Operations {
 		for _, s := range op.Steps {
-			if s.Request.Web != nil {
-				webs = append(webs, s.Request.Web)
+			for _, w := range []*protocol.Web{s.Request.Web, s.Wrong.Request.Web} {
+				if w != nil {
+					webs = append(webs, w)
+				}
 			}
 		}
 	}

@@ -161,8 +161,29 @@ func stepFields(params *paramForm) []field {
 			"how a variant is picked: turn, field, other field, or the number of walkers that go through them", false},
 		field{"check", "Check", choice{"fields", "some", "document"},
 			"compare what is captured with the keyspace's record whose key is the first parameter", false},
+		field{"wrong", "Wrong", wrongForm(), "a request that must be refused, sent instead for a share of the operations",
+			false},
 		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
 	)
+}
+
+// wrongForm is the form of a request that must be refused.
+func wrongForm() form {
+	m := newMapping("wrong", "wrong", append([]field{
+		{"share", "Share", decimal{bounded: true, above: true, hi: 1}, "of the operations, up to 1", true},
+		{"expect", "Expect", words{name: true}, "code of the error, a class of failures, or any", true},
+	}, under("Request", requestFields()...)...)...)
+	m.after = func(r *reader, o *object, to any) { checkRequest(r, o, &to.(*plan.Wrong).Request, "wrong") }
+	m.rules = requestRules(false)
+	return custom[plan.Wrong]{
+		func(r *reader, key string, n *yaml.Node, to *plan.Wrong) { m.read(r, key, n, valueOf(to)) },
+		func(w *plan.Wrong) *yaml.Node {
+			if w.Share == 0 {
+				return nil
+			}
+			return m.write(valueOf(w))
+		}, m.schema,
+	}
 }
 
 func pickWords() choice { return choice{plan.PickTurn, plan.PickField, plan.PickOtherField} }

@@ -90,6 +90,7 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 		for k := range p.Operations[i].Steps {
 			step := &p.Operations[i].Steps[k]
 			s.web(step.Request.Web, step.At)
+			s.web(step.Wrong.Request.Web, step.At)
 			for v := range step.Variants {
 				s.web(step.Variants[v].Web, step.At)
 			}

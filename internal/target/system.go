@@ -147,6 +147,9 @@ func (s *System) Workload() (*workload.Workload, error) {
 		}
 		if r.Verb == protocol.SQL {
 			text, notices, err := s.Flavor.Translate(r.Text, r.Params, names)
+			if err != nil && r.ExpectError {
+				text, err = r.Text, nil // it is wrong on purpose
+			}
 			if err != nil {
 				return nil, &UsageError{fmt.Errorf("%s%s: %w", placed(s.Plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
 			}

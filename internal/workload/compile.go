@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
@@ -29,7 +30,7 @@ func newCompiler(p *plan.Plan) *compiler {
 		const framing = 3
 		room += framing + len(p.Operations[i].Steps)
 		for _, s := range p.Operations[i].Steps {
-			room += len(s.Variants)
+			room += len(s.Variants) + 1
 		}
 	}
 	return &compiler{plan: p, tables: newTables(p), requests: make([]protocol.Request, 0, room),
@@ -84,6 +85,14 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 		for _, r := range s.Variants {
 			r.Name, r.Params = cmp.Or(r.Name, request.Name), request.Params
 			step.variants = append(step.variants, c.add(r))
+		}
+		if w := &s.Wrong; w.Share > 0 {
+			r := w.Request
+			r.Name, r.ExpectError = request.Name, r.Verb == protocol.SQL
+			if plan.UsesParams(&r) {
+				r.Params = request.Params
+			}
+			step.wrong = &wrong{c.add(r), gen.NewStream(c.plan.Seed, "wrong", op.Name, strconv.Itoa(i)), w.Share, w.Expect}
 		}
 		out.Steps = append(out.Steps, step)
 	}

@@ -185,6 +185,9 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
 		})
 	}
+	if w := c.op.Steps[c.step].wrong; w != nil && c.request == w.request {
+		return c.refused(w, r, endNs)
+	}
 	if r.Class != protocol.OK {
 		return c.fail(r.Failure, endNs)
 	}
@@ -243,6 +246,9 @@ func (c *Cursor) send() Move {
 		c.args = c.work.Again(&c.state, c.Operation, c.step)
 	}
 	c.phase, c.request = requesting, s.For(c.Index)
+	if w := s.wrong; w != nil && c.request == w.request && len(w.request.Params) == 0 {
+		c.args = nil
+	}
 	return Send
 }
 
@@ -300,10 +306,33 @@ func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 	return Send
 }
 
+// UnexpectedSuccess is the code of a failure that is a success: of a wrong request that a server didn't refuse.
+const UnexpectedSuccess = "unexpected-success"
+
+// refused goes on after the answer to a wrong request: the error that must come ends the operation as a success.
+func (c *Cursor) refused(w *wrong, r *protocol.Reply, endNs int64) Move {
+	switch {
+	case r.Class == protocol.OK:
+		return c.fail(protocol.Failure{Class: protocol.Server, Code: UnexpectedSuccess, Fatal: r.Fatal,
+			Text: "a wrong request succeeded; expected is " + w.expect}, endNs)
+	case !w.expects(&r.Failure):
+		return c.fail(r.Failure, endNs)
+	}
+	fatal := r.Fatal
+	c.Failure, c.EndNs = protocol.Failure{}, endNs
+	r.Failure = protocol.Failure{Fatal: fatal}
+	if !fatal && c.step > 0 && c.op.Rollback != nil {
+		c.phase, c.request, c.args = rollingBack, c.op.Rollback, nil
+		return Send
+	}
+	c.phase = over
+	return Over
+}
+
 // conclude decides what follows a failed attempt of which nothing is outstanding any more.
 func (c *Cursor) conclude() Move {
 	f := &c.Failure
-	if c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
+	if f.Class != protocol.OK && c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
 		c.phase = backingOff
 		return Retry
 	}

@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"strings"
 	"time"
 
 	"brunt/internal/gen"
@@ -65,6 +66,29 @@ type Step struct {
 	variants []*protocol.Request // see plan.Step.Variants
 	variant  func(i uint64) int
 	check    keyspace.Check
+	wrong    *wrong // nil for none
+}
+
+// wrong is a request that must be refused, which a share of the operations sends instead; see plan.Wrong.
+type wrong struct {
+	request *protocol.Request
+	stream  gen.Stream
+	share   float64
+	expect  string
+}
+
+// of reports whether operation number i sends it.
+func (w *wrong) of(i uint64) bool { return w.stream.Float64(i) < w.share }
+
+// expects reports whether a failure is the one that must come.
+func (w *wrong) expects(f *protocol.Failure) bool {
+	switch {
+	case f.Class == protocol.OK:
+		return false
+	case strings.EqualFold(w.expect, "any"):
+		return f.Class == protocol.Server || f.Class == protocol.Retryable
+	}
+	return strings.EqualFold(f.Code, w.expect) || f.Class.String() == w.expect
 }
 
 type param struct {
@@ -204,7 +228,10 @@ type Timing struct {
 
 // For returns the step's request within operation number i.
 func (s *Step) For(i uint64) *protocol.Request {
-	if s.variant == nil {
+	switch {
+	case s.wrong != nil && s.wrong.of(i):
+		return s.wrong.request
+	case s.variant == nil:
 		return s.Request
 	}
 	return s.variants[s.variant(i)]

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// processState is a process's state by proc(5): S, R, T, …
+func processState(pid int) string {
+	data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) == 0 {
+		return "gone"
+	}
+	return fields[0]
+}
+
+// faultPlan writes a plan that asks a Redis for an hour, with faults.
+func faultPlan(t *testing.T, s *testserver.Server, faults string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	text := fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+interval: 100ms
+sessions: 4
+timeouts: {operation: 1m}
+queries: [{name: ping, command: [PING]}]
+load: [{constant: {rate: 200, duration: 1h}}]
+faults:
+%s`, s.Addr, faults)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// faultLines are the states of faults that a run has written so far.
+func faultLines(dir string) string {
+	text, _ := os.ReadFile(filepath.Join(dir, record.FaultsFile))
+	return string(text)
+}
+
+// However brunt ends while a server is stopped, the server continues, and the record knows the fault.
+func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]syscall.Signal{
+		"killed": syscall.SIGKILL, "interrupted": syscall.SIGINT, "terminated": syscall.SIGTERM,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.Redis(t)
+			dir := filepath.Join(t.TempDir(), "bundle")
+			plan := faultPlan(t, s, fmt.Sprintf("  - {name: stop, at: 300ms, process: {do: stop, pid: %d}}\n", s.PID))
+			cmd, output := start(t, nil, "brunt", "run", plan, "--allow-faults", "--bundle", dir)
+			until(t, "the server is stopped", func() bool { return processState(s.PID) == "T" })
+			until(t, "the fault is recorded", func() bool { return strings.Count(faultLines(dir), "\n") == 2 })
+			if err := cmd.Process.Signal(end); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
+			_ = cmd.Wait()
+			b, err := record.Open(record.OS{}, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, _, err := b.Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, _ := os.ReadFile(output)
+			if len(run.Faults) != 1 || run.Faults[0].DoneNs == 0 {
+				t.Fatalf("faults %+v\n%s", run.Faults, out)
+			}
+			if healed := run.Faults[0].HealedNs > 0; healed == (end == syscall.SIGKILL) {
+				t.Errorf("fault %+v\n%s", run.Faults[0], out)
+			}
+		})
+	}
+}
+
+// A black hole in front of a server holds requests back, all of which succeed when it is healed. The record names the
+// server, not the proxy.
+func TestRequestsSurviveABlackHole(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []string{"codec", "library"} {
+		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.Redis(t)
+			dir := filepath.Join(t.TempDir(), "bundle")
+			plan := faultPlan(t, s, "  - {name: hole, at: 1s, for: 1s, network: {do: blackhole}}\n")
+			cmd, output := start(t, nil, "brunt", "rate", "-c", plan, "--rate", "200", "--duration", "4s", "--vu", "4", "--tier", tier,
+				"--allow-faults", "--bundle", dir)
+			_ = cmd.Wait()
+			out, _ := os.ReadFile(output)
+			run, _, _ := recorded(t, dir)
+			if run.Total.Failed > 0 || run.Total.Done == 0 || len(run.Faults) != 1 {
+				t.Fatalf("%d failed of %d, faults %+v\n%s", run.Total.Failed, run.Total.Done, run.Faults, out)
+			}
+			if f := run.Faults[0]; f.HealedNs == 0 || len(f.Addresses) != 1 || f.Addresses[0] != s.Addr {
+				t.Errorf("fault %+v", f)
+			}
+			if run.Targets[0].Address != s.Addr {
+				t.Errorf("the record is about %s, want %s", run.Targets[0].Address, s.Addr)
+			}
+			if longest := time.Duration(run.Total.Response.MaxNs); longest < 900*time.Millisecond {
+				t.Errorf("the longest response took %v, and the black hole 1 s", longest)
+			}
+			if !strings.Contains(string(out), "FAULTS") {
+				t.Errorf("the report has no faults:\n%s", out)
+			}
+		})
+	}
+}
+
+// An administrator's statements go over the plan's protocol: here they end the load's connections.
+func TestAnAdministratorEndsConnections(t *testing.T) {
+	t.Parallel()
+	s := testserver.Postgres(t)
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	text := fmt.Sprintf(`target: {protocol: pg, addresses: ["%s"], user: %s, database: %s}
+sessions: 2
+queries: [{name: one, sql: select 1}]
+load: [{constant: {rate: 100, duration: 3s}}]
+faults:
+  - name: end sessions
+    at: 1s
+    request:
+      inject: [{sql: "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'"}]
+`, s.Addr, s.User, s.Database)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults", "--bundle", dir)
+	_ = cmd.Wait()
+	out, _ := os.ReadFile(output)
+	run, _, _ := recorded(t, dir)
+	if len(run.Faults) != 1 || run.Faults[0].Error != "" {
+		t.Fatalf("faults %+v\n%s", run.Faults, out)
+	}
+	if run.Targets[0].Reconnects == 0 {
+		t.Errorf("no session connected again\n%s", out)
+	}
+}
