@@ -110,7 +110,12 @@ func (c *Cursor) forgetTimings() {
 func (c *Cursor) Request() *protocol.Request { return c.request }
 
 // Args are the values of the request's parameters, valid until the next call.
-func (c *Cursor) Args() []gen.Value { return c.args }
+func (c *Cursor) Args() []gen.Value {
+	if len(c.request.Params) == 0 { // a wrong request may take none where its step has some
+		return nil
+	}
+	return c.args
+}
 
 // Pause is how long to think.
 func (c *Cursor) Pause() time.Duration { return c.pause }
@@ -246,9 +251,6 @@ func (c *Cursor) send() Move {
 		c.args = c.work.Again(&c.state, c.Operation, c.step)
 	}
 	c.phase, c.request = requesting, s.For(c.Index)
-	if w := s.wrong; w != nil && c.request == w.request && len(w.request.Params) == 0 {
-		c.args = nil
-	}
 	return Send
 }
 

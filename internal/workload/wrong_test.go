@@ -3,6 +3,7 @@ package workload
 import (
 	"testing"
 
+	"brunt/internal/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )
@@ -99,5 +100,24 @@ func TestAWrongRequestEndsItsTransaction(t *testing.T) {
 	}
 	if move := c.Answered(&ok, 5, 6); move != Over || c.Failure.Class != protocol.OK || c.EndNs != 4 {
 		t.Errorf("%v, %+v at %d", move, c.Failure, c.EndNs)
+	}
+}
+
+// A wrong request without placeholders takes none of the step's arguments.
+func TestAWrongRequestTakesNoArgumentsItDoesntName(t *testing.T) {
+	for text, want := range map[string]int{"select x": 0, "select x where y = $1": 1} {
+		t.Run(text, func(t *testing.T) {
+			p := wrongPlan(1, "any", false)
+			s := &p.Operations[0].Steps[0]
+			s.Request.Text = "select $1"
+			s.Params = []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, IntLo: 1, IntHi: 9,
+				HasRange: true}}}}
+			s.Wrong.Request.Text = text
+			c := compiled(t, p).NewCursor(Rules{})
+			c.Begin(0)
+			if got := len(c.Args()); got != want || len(c.Request().Params) != want {
+				t.Errorf("%d arguments for %d parameters, want %d", got, len(c.Request().Params), want)
+			}
+		})
 	}
 }
