@@ -97,8 +97,8 @@ func TestRequestsSurviveABlackHole(t *testing.T) {
 			s := testserver.Redis(t)
 			dir := filepath.Join(t.TempDir(), "bundle")
 			plan := faultPlan(t, s, "  - {name: hole, at: 1s, for: 1s, network: {do: blackhole}}\n")
-			cmd, output := start(t, nil, "brunt", "rate", "-c", plan, "--rate", "200", "--duration", "4s", "--vu", "4", "--tier", tier,
-				"--allow-faults", "--bundle", dir)
+			cmd, output := start(t, nil, "brunt", "rate", "-c", plan, "--rate", "200", "--duration", "4s", "--vu", "4",
+				"--tier", tier, "--allow-faults", "--bundle", dir)
 			_ = cmd.Wait()
 			out, _ := os.ReadFile(output)
 			run, _, _ := recorded(t, dir)
@@ -134,13 +134,16 @@ faults:
   - name: end sessions
     at: 1s
     request:
-      inject: [{sql: "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'"}]
+      inject:
+        - sql: "select pg_terminate_backend(pid) from pg_stat_activity
+            where pid <> pg_backend_pid() and backend_type = 'client backend'"
 `, s.Addr, s.User, s.Database)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults", "--bundle", dir)
+	cmd, output := start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults",
+		"--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
 	run, _, _ := recorded(t, dir)

@@ -43,8 +43,8 @@ type Conductor struct {
 	warnings []record.Warning
 }
 
-// Prepare makes sure that a plan's faults can be done, and starts its proxies and the watchdog. It touches nothing else.
-// An error is for the user, a line each, and leaves nothing behind.
+// Prepare makes sure that a plan's faults can be done, and starts its proxies and the watchdog. It touches nothing
+// else. An error is for the user, a line each, and leaves nothing behind.
 func Prepare(o Options) (c *Conductor, err error) {
 	c = &Conductor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}}
 	defer func() {
@@ -155,7 +155,8 @@ func (c *Conductor) Begin(ctx context.Context) {
 	}
 }
 
-// End heals what isn't healed yet and waits for it. It returns the faults in the order in which they began, and warnings.
+// End heals what isn't healed yet and waits for it. It returns the faults in the order in which they began, and
+// warnings.
 func (c *Conductor) End() ([]record.Fault, []record.Warning) {
 	c.cancel()
 	c.wait.Wait()

@@ -177,9 +177,7 @@ func TestAProcessIsStoppedAndContinues(t *testing.T) {
 	becomes(t, pid, "T")
 	l.until(t, "it is done", func() bool { return len(l.faults) > 1 })
 	faults, warnings := c.End()
-	if state(pid) != "S" {
-		t.Errorf("process is %s after the run", state(pid))
-	}
+	becomes(t, pid, "S")
 	if len(faults) != 1 || len(warnings) > 0 {
 		t.Fatalf("%+v, %v", faults, warnings)
 	}
@@ -255,9 +253,8 @@ func TestTheWatchdogsDeath(t *testing.T) {
 		}
 		l.until(t, want, func() bool { return len(l.warnings) == n+1 && l.warnings[n] == want })
 	}
-	if c.End(); state(pid) != "S" {
-		t.Errorf("process is %s after the run", state(pid))
-	}
+	c.End()
+	becomes(t, pid, "S")
 }
 
 func TestARestartedWatchdogHeals(t *testing.T) {
@@ -387,7 +384,8 @@ func TestMatchLeavesOutWhoAsks(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].PID != victim.Process.Pid {
 		t.Errorf("%v, %v", found, err)
 	}
-	if _, err := (&selector{fault: &plan.ProcessFault{Match: filepath.Base(os.Args[0])}, own: []int{os.Getpid()}}).find(); err == nil {
+	own := &plan.ProcessFault{Match: filepath.Base(os.Args[0])}
+	if _, err := (&selector{fault: own, own: []int{os.Getpid()}}).find(); err == nil {
 		t.Error("this test's own program was found")
 	}
 }
@@ -487,7 +485,8 @@ func TestHTTPHooks(t *testing.T) {
 	c.Begin(context.Background())
 	l.until(t, "done", func() bool { return len(l.faults) > 1 })
 	faults, _ := c.End()
-	if len(faults) != 1 || faults[0].Error != "" || !strings.Contains(faults[0].HealError, "404 Not Found: no such toxic") {
+	if len(faults) != 1 || faults[0].Error != "" ||
+		!strings.Contains(faults[0].HealError, "404 Not Found: no such toxic") {
 		t.Errorf("%+v", faults)
 	}
 	mu.Lock()

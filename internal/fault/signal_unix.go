@@ -41,8 +41,8 @@ func allowed(p Process) error {
 	return nil
 }
 
-// send sends a signal to a process, unless it has ended. The process is held by its file descriptor where the system has
-// them (pidfd_open(2)), so that none that gets its number meanwhile is hit.
+// send sends a signal to a process, unless it has ended. The process is held by its file descriptor where the system
+// has them (pidfd_open(2)), so that none that gets its number meanwhile is hit.
 func send(p Process, s os.Signal) error {
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {

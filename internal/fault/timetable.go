@@ -114,8 +114,9 @@ type Entry struct {
 	Fault *plan.Fault
 }
 
-// Timetable is when all faults of a plan come, in the order of their beginnings. The error is the plan.Problems of those
-// that can't be: faults that exclude each other at one time, or that count from a phase whose beginning nobody knows.
+// Timetable is when all faults of a plan come, in the order of their beginnings. The error is the plan.Problems of
+// those that can't be: faults that exclude each other at one time, or that count from a phase whose beginning nobody
+// knows.
 func Timetable(p *plan.Plan) ([]Entry, error) {
 	var all []Entry
 	var problems plan.Problems
@@ -152,8 +153,8 @@ func (e *Entry) until() time.Duration {
 	return e.Until
 }
 
-// conflicts are the pairs of faults, one of which begins before the other has been healed, that exclude each other. Each
-// pair is named once.
+// conflicts are the pairs of faults, one of which begins before the other has been healed, that exclude each other.
+// Each pair is named once.
 func conflicts(p *plan.Plan, all []Entry) (problems plan.Problems) {
 	type pair struct{ a, b *plan.Fault }
 	seen := map[pair]bool{}

@@ -118,7 +118,8 @@ func TestFaultsThatExcludeEachOther(t *testing.T) {
 		faults []plan.Fault
 		want   string
 	}{
-		"one process at one time":  {[]plan.Fault{stop("a", 0, 5*s, 5), stop("b", 4*s, 5*s, 5)}, `"b" at 4s begins before "a"`},
+		"one process at one time": {[]plan.Fault{stop("a", 0, 5*s, 5), stop("b", 4*s, 5*s, 5)},
+			`"b" at 4s begins before "a"`},
 		"one after the other":      {[]plan.Fault{stop("a", 0, 5*s, 5), stop("b", 5*s, 5*s, 5)}, ""},
 		"two processes":            {[]plan.Fault{stop("a", 0, 5*s, 5), stop("b", 4*s, 5*s, 6)}, ""},
 		"longer than its interval": {[]plan.Fault{again}, `"again" comes again at 5s`},

@@ -184,8 +184,8 @@ type Step struct {
 	Where    Places // of its keys; "params" and "capture" hold lists
 }
 
-// Wrong is a request that a server must refuse, sent instead of a step's own for a share of the operations: the expected
-// error is then the success, and ends the operation; its absence is a failure.
+// Wrong is a request that a server must refuse, sent instead of a step's own for a share of the operations: the
+// expected error is then the success, and ends the operation; its absence is a failure.
 type Wrong struct {
 	Share   float64          // of the operations, from 0 to 1
 	Expect  string           // the error's code, such as 42P01, WRONGTYPE or 404; a class of failures; or "any"

@@ -334,7 +334,8 @@ func (c *Cursor) refused(w *wrong, r *protocol.Reply, endNs int64) Move {
 // conclude decides what follows a failed attempt of which nothing is outstanding any more.
 func (c *Cursor) conclude() Move {
 	f := &c.Failure
-	if f.Class != protocol.OK && c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
+	if f.Class != protocol.OK && c.Attempts <= c.rules.Retries &&
+		(c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
 		c.phase = backingOff
 		return Retry
 	}

@@ -171,7 +171,8 @@ func (l *link) pump(from, to *net.TCPConn, toServer bool) {
 }
 
 // writer writes one direction of a link, as late and slowly as rules say. What is late is kept in a queue, which a
-// goroutine of its own writes, so that reading goes on meanwhile; while there is neither rule nor queue, the reader writes.
+// goroutine of its own writes, so that reading goes on meanwhile; while there is neither rule nor queue, the reader
+// writes.
 type writer struct {
 	link     *link
 	to       *net.TCPConn

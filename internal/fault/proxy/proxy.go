@@ -2,8 +2,9 @@
 // what a black hole holds back arrives when it is healed, connections are reset by RST at once although nothing is sent
 // over them, and random delays are functions of a seed.
 //
-// What a proxy of this kind can't do: lose single packets, since the kernel sends them again unseen, and keep a connection
-// from being accepted, since the kernel does that too. So a client in front of a black hole connects, and then hears nothing.
+// What a proxy of this kind can't do: lose single packets, since the kernel sends them again unseen, and keep a
+// connection from being accepted, since the kernel does that too. So a client in front of a black hole connects, and
+// then hears nothing.
 package proxy
 
 import (
@@ -31,9 +32,9 @@ type Config struct {
 
 // Proxy is a proxy that is listening. Its methods are safe for concurrent use.
 //
-// A rule that says HalfOpen ends the connections to the server that are there when it is set, and leaves those to clients
-// open: what these send is never answered, and when the rule is gone they end by RST, as those of a machine that has
-// started again do. New connections work.
+// A rule that says HalfOpen ends the connections to the server that are there when it is set, and leaves those to
+// clients open: what these send is never answered, and when the rule is gone they end by RST, as those of a machine
+// that has started again do. New connections work.
 type Proxy struct {
 	config Config
 	listen net.Listener

@@ -253,7 +253,7 @@ func TestHalfOpenConnectionsHearNothing(t *testing.T) {
 
 func TestRulesAreForTheirClients(t *testing.T) {
 	p := listen(t, echo(t))
-	p.Set(&Rule{Block: true, ToServer: true, ToClient: true, Clients: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})
+	p.Set(both(Rule{Block: true, Clients: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}))
 	if err := said(dial(t, p), "another client"); err != nil {
 		t.Error(err)
 	}

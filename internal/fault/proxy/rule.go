@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Rule is what a proxy does to connections while it is set. Rules add up: delays are summed, the lowest bandwidth holds,
-// and a direction is blocked if any rule blocks it.
+// Rule is what a proxy does to connections while it is set. Rules add up: delays are summed, the lowest bandwidth
+// holds, and a direction is blocked if any rule blocks it.
 type Rule struct {
 	Clients []netip.Prefix // of the connections that it is for; nil means all
 	ToServer,
