@@ -31,25 +31,25 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	stop()
+	err := run(os.Args[1:])
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "situations:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case serveCommand:
-			return serve(args[1:])
-		case burnCommand:
-			return burn(args[1:])
-		case "scenes":
-			return playScenes(ctx, args[1:])
-		}
+func run(args []string) error {
+	// The servers and the loops that situations start end by the signal itself.
+	if len(args) > 0 && args[0] == serveCommand {
+		return serve(args[1:])
+	}
+	if len(args) > 0 && args[0] == burnCommand {
+		return burn(args[1:])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) > 0 && args[0] == "scenes" {
+		return playScenes(ctx, args[1:])
 	}
 	return verdicts(ctx, args)
 }

@@ -20,7 +20,7 @@ import (
 // The test binary is a server or a burner when its command line says so.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == serveCommand || os.Args[1] == burnCommand) {
-		if err := run(context.Background(), os.Args[1:]); err != nil {
+		if err := run(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
