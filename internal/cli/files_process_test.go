@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,17 @@ import (
 func TestFewFileDescriptors(t *testing.T) {
 	t.Parallel()
 	web := "http://" + testserver.Nginx(t).Addr + "/"
-	redis := testserver.Redis(t).Addr
+	redis, other := testserver.Redis(t).Addr, testserver.Redis(t).Addr
 	plan := filepath.Join(t.TempDir(), "plan.yml")
 	if err := os.WriteFile(plan, []byte("queries: [{name: one, command: [PING], weight: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spread := filepath.Join(t.TempDir(), "spread.yml")
+	if err := os.WriteFile(spread, fmt.Appendf(nil, `target: {protocol: redis, addresses: ["%s", "%s"], balance: {per: request}}
+sessions: 60
+queries: [{name: one, command: [PING]}]
+load: [{constant: {rate: 50, duration: 2s}}]
+`, redis, other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -31,6 +40,8 @@ func TestFewFileDescriptors(t *testing.T) {
 		{"far too many", "64", []string{"http", web, "-c", "1000", "-z", "2s"}, exitBadPlan, "raise the limit (ulimit -n 1"},
 		{"the flag that says how many", "64", []string{"rate", "-c", plan, "--proto", "redis", "-a", redis, "--rate", "50",
 			"--duration", "2s", "--vu", "60"}, exitBadPlan, "or give --vu "},
+		{"a connection to each address", "128", []string{"run", spread}, exitBadPlan,
+			"60 sessions need 120 file descriptors"},
 		{"as many as fit", "64", []string{"http", web, "-c", "8", "-n", "100"}, 0, "100 operations"},
 		{"as many as fit, library", "64", []string{"http", web, "-c", "8", "-n", "100", "--noreuse"}, 0, "100 operations"},
 	} {

@@ -26,8 +26,8 @@ func CheckFiles(s *target.System, w *workload.Workload, flag string) error {
 	if protocols.Embedded(p.Target.Protocol) {
 		return nil
 	}
-	each := 1
-	if d, ok := s.Driver.(protocol.Routed); ok && d.Router(s.Nodes(), &w.Program) != nil {
+	each := 1 // connections of a session
+	if d, ok := s.Driver.(protocol.Routed); p.ByRequest() || ok && d.Router(s.Nodes(), &w.Program) != nil {
 		each = len(s.Targets)
 	}
 	open, most := machine.Files()
