@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"go.k6.io/k6/v2/cmd/state"
@@ -29,6 +31,7 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 		gs.Env["K6_NO_USAGE_REPORT"] = "true"
 	}
 	gs.OSExit = r.exit
+	r.watchSignals(gs)
 	file := gs.BinaryName
 	gs.BinaryName = r.o.Name
 	r.sources = &sources{Fs: gs.FS, config: gs.Flags.ConfigFilePath, sums: map[string][sha256.Size]byte{}}
@@ -66,6 +69,50 @@ func (r *run) watchEnd(gs *state.GlobalState) {
 			e.Done()
 		}
 	}()
+}
+
+// watchSignals puts us between the process's signals and k6. On the second one k6 closes its channel of samples
+// without waiting for anybody: the session must have stopped sending before k6 gets it.
+func (r *run) watchSignals(gs *state.GlobalState) {
+	notify, stop := gs.SignalNotify, gs.SignalStop
+	ours := map[chan<- os.Signal]chan os.Signal{}
+	var mu sync.Mutex
+	gs.SignalNotify = func(to chan<- os.Signal, signals ...os.Signal) {
+		if !slices.Contains(signals, os.Interrupt) { // the terminal's size
+			notify(to, signals...)
+			return
+		}
+		from := make(chan os.Signal, 2)
+		mu.Lock()
+		ours[to] = from
+		mu.Unlock()
+		notify(from, signals...)
+		go func() {
+			first := true
+			for sig := range from {
+				if !first {
+					r.session.Abort()
+				}
+				first = false
+				select {
+				case to <- sig:
+				default: // as the runtime does: k6 wants two
+				}
+			}
+		}()
+	}
+	gs.SignalStop = func(to chan<- os.Signal) {
+		mu.Lock()
+		from, known := ours[to]
+		delete(ours, to)
+		mu.Unlock()
+		if !known {
+			stop(to)
+			return
+		}
+		stop(from)
+		close(from) // nobody sends to it any longer
+	}
 }
 
 // addOutput makes our output the last of those that the run has. k6 calls it when it has read its flags.

@@ -177,12 +177,16 @@ func (s *Session) State(es *lib.ExecutionState) {
 	}
 }
 
-// Flush makes k6 look once more at what was recorded, after its last sample and before it judges. When k6 is
-// told to end at once it closes its channel without waiting, in the middle of a send if need be: what was recorded
-// is in the record then, and nobody judges.
+// Flush makes k6 look once more at what was recorded, after its last sample and before it judges. It does nothing
+// after Abort: what was recorded is in the record then, and nobody judges.
 func (s *Session) Flush() {
 	m := s.metrics.Load()
 	if m == nil {
+		return
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.aborted {
 		return
 	}
 	to := s.samples.Load()
@@ -191,8 +195,16 @@ func (s *Session) Flush() {
 			return
 		}
 	}
-	defer func() { _ = recover() }() // only k6 knows when it closes the channel
+	defer func() { _ = recover() }() // k6 closes the channel, too, when it has waited half an hour for its events
 	*to <- metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Time: time.Now()}
+}
+
+// Abort says that k6 is about to end without waiting for scripts, and to close its channel of samples. When it
+// returns, nothing is sent there any longer.
+func (s *Session) Abort() {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.aborted = true
 }
 
 // anySamples is where k6 takes samples from, nil if no virtual user was ready to work.

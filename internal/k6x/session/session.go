@@ -69,6 +69,8 @@ type Session struct {
 
 	metrics atomic.Pointer[Metrics]
 	samples atomic.Pointer[chan<- metrics.SampleContainer]
+	sending sync.Mutex // held while we send there
+	aborted bool       // nothing is sent there any longer; under sending
 	state   atomic.Pointer[lib.ExecutionState]
 }
 
@@ -275,7 +277,8 @@ func (s *Session) Shared(key string, open func() (io.Closer, error)) (io.Closer,
 	return c, err
 }
 
-// close closes what is open, and calls what AtEnd was given.
+// close closes what is open, and calls what AtEnd was given. After Abort, scripts may be in the middle of a call:
+// what they use is left to the end of the process, which is next.
 func (s *Session) close() (err error) {
 	s.mu.Lock()
 	ends := s.ends
@@ -283,6 +286,12 @@ func (s *Session) close() (err error) {
 	s.mu.Unlock()
 	for i := len(ends) - 1; i >= 0; i-- {
 		err = errors.Join(err, ends[i]())
+	}
+	s.sending.Lock()
+	aborted := s.aborted
+	s.sending.Unlock()
+	if aborted {
+		return err
 	}
 	s.shared.mu.Lock()
 	all := s.shared.all
