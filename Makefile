@@ -16,7 +16,7 @@ PARALLEL    ?= 3
 LONGEST     := ./internal/acceptance ./internal/acceptance/docs ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
 # take a tenth of the time without the detector.
-SINGLE      := control gen keyspace planfile program report stats verdict within
+SINGLE      := confidence control gen keyspace planfile program report stats verdict
 # SQLite is C in Go's clothes: its pointers aren't ours to check.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # The detector lets every program that ends well sleep for a second before, tests of packages among them. What it has

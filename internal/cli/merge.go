@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/confidence"
 	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
-	"brunt/internal/within"
 )
 
 func newMerge(s *streams) *cobra.Command {
@@ -58,7 +58,7 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 				return err
 			}
 			judgeAnew(run, sums)
-			if err := within.Fill(run, together); err != nil {
+			if err := confidence.Fill(run, together); err != nil {
 				return err
 			}
 			if err := record.Join(record.OS{}, dir, run, parts...); err != nil {

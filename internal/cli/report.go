@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
+	"brunt/internal/confidence"
 	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -20,7 +21,6 @@ import (
 	"brunt/internal/secret"
 	"brunt/internal/timeline"
 	"brunt/internal/verdict"
-	"brunt/internal/within"
 )
 
 // reportFlags say what is reported of recorded runs.
@@ -176,7 +176,7 @@ func readRun(path string, sink measure.Sink) (*report.Result, error) {
 		verdict.Judge(run, sums.Total())
 	}
 	if run.Total.RateWithin == nil {
-		if err := within.Fill(run, bundle.Intervals); err != nil {
+		if err := confidence.Fill(run, bundle.Intervals); err != nil {
 			return nil, err
 		}
 	}

@@ -13,13 +13,14 @@ import (
 var allowed = table(`
 balance: gen protocol
 cgroup:
-cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
+cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
     dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
     failover fault hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
     planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
     report/live result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline
-    units verdict within workload
+    units verdict workload
 compare: metric record render/cell render/junit render/svg render/texts result stats units
+confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
 dialect/k6: result
@@ -112,9 +113,9 @@ report: measure message protocol record render/cell render/junit render/page ren
     verdict
 report/live: measure record render/page report timeline units
 result: message metric record
-result/reader: failover record result verdict within
-runner: balance control engine engine/loop engine/pool failover fault machine measure message metric observe
-    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
+result/reader: confidence failover record result verdict
+runner: balance confidence control engine engine/loop engine/pool failover fault machine measure message metric observe
+    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -142,7 +143,6 @@ tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
 verdict: measure message metric plan protocol record units
-within: control measure message record stats
 workload: gen keyspace plan protocol
 `)
 
@@ -176,8 +176,8 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance cgroup compare failover gen hints keyspace measure message plan planfile render schedule schema/sql
-	secret sqltext stats template timeline units verdict within workload`)
+	`balance cgroup compare confidence failover gen hints keyspace measure message plan planfile render schedule schema/sql
+	secret sqltext stats template timeline units verdict workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

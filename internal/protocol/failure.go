@@ -42,6 +42,16 @@ func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
 // RefusedCode is the code of connections that nobody took (ECONNREFUSED).
 const RefusedCode = "refused"
 
+// Violation says what in a server's bytes breaks the protocol, and is empty if nothing does. It is a text and not
+// an error, so that a codec can return one for every piece of a reply without allocating.
+type Violation string
+
+// Failure is that of the reply with the violation, whose connection is of no more use. introduction comes before
+// its text.
+func (v Violation) Failure(introduction string) *Error {
+	return &Error{Class: Protocol, Text: introduction + string(v), Fatal: true}
+}
+
 // ConnectError is a failure to open a session. code is the server's, or "".
 func ConnectError(text, code string, err error) *Error {
 	if code == "" && errors.Is(err, syscall.ECONNREFUSED) {

@@ -22,7 +22,7 @@ func init() {
 	mergeRules = map[string]mergeRule{
 		"same": func(whole, part reflect.Value, _ bool) { whole.Set(part) }, // Merge refuses parts that differ
 		"part": leave,                                                       // of one part only; Part has what matters
-		// follows from the sums: see Fill, and packages verdict and within
+		// follows from the sums: see Fill, and packages verdict and confidence
 		"sums":     leave,
 		"whole":    leave, // has a function of its own in Merge
 		"first":    firstSet,

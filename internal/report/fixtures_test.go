@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/confidence"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/verdict"
-	"brunt/internal/within"
 )
 
 // finish judges the run as the program does.
@@ -67,7 +67,7 @@ func steady() (*record.Run, *kept) {
 	}
 	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms", Pass: true, Value: 1_532_000, Unit: "ns", Limit: 1e7}}
 	finish(&k.Tally, run)
-	if err := within.Fill(run, k.each); err != nil {
+	if err := confidence.Fill(run, k.each); err != nil {
 		panic(err)
 	}
 	return run, k

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"time"
 
+	"brunt/internal/confidence"
 	"brunt/internal/engine"
 	"brunt/internal/failover"
 	"brunt/internal/fault"
@@ -25,7 +26,6 @@ import (
 	"brunt/internal/schema/fill"
 	"brunt/internal/target"
 	"brunt/internal/verdict"
-	"brunt/internal/within"
 	"brunt/internal/workload"
 )
 
@@ -41,7 +41,7 @@ type Runner struct {
 	bundle    *record.Bundle
 	clock     engine.Clock
 	collector *measure.Collector
-	within    *within.Taker
+	within    *confidence.Taker
 	outages   *failover.Taker // nil where no account of them is made
 	fleet     engine.Fleet
 	watch     *verdict.Watch
@@ -149,7 +149,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	r.collector = measure.NewCollector(len(r.Workload.Operations), r.nodes.Cap())
 	r.collector.Show(r.nodes.Len())
 	r.nodes.OnJoin(r.joined)
-	r.within = within.NewTaker()
+	r.within = confidence.NewTaker()
 	if f := r.Record.Failover; f != nil {
 		r.collector.KeepArrivals(f.DeadlineNs)
 		r.outages = failover.NewTaker(r.Record)

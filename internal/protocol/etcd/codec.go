@@ -126,16 +126,16 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 		}
 		buf = append(buf, piece[:n]...)
 		for !c.greeted || !c.acknowledged {
-			f, size, _, fault := cut(buf)
-			if fault == "" && size == 0 {
+			f, size, _, violation := cut(buf)
+			if violation == "" && size == 0 {
 				break
 			}
-			if fault == "" {
-				fault = c.greet(&f)
+			if violation == "" {
+				violation = c.greet(&f)
 			}
-			if fault != "" {
+			if violation != "" {
 				return nil, fmt.Errorf(
-					"it doesn't speak HTTP/2 as etcd does (%s); is this etcd's port for clients, and without TLS?", fault)
+					"it doesn't speak HTTP/2 as etcd does (%s); is this etcd's port for clients, and without TLS?", violation)
 			}
 			buf = buf[size:]
 		}
@@ -151,13 +151,13 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 }
 
 // greet takes in a frame of the handshake.
-func (c *codec) greet(f *frame) (fault string) {
+func (c *codec) greet(f *frame) (violation protocol.Violation) {
 	if !c.greeted && (f.Type != http2.FrameSettings || f.Flags.Has(http2.FlagSettingsAck)) {
 		return "it doesn't begin with its settings"
 	}
-	_, fault = c.take(f, nil, nil)
-	if fault == "" && c.leaving {
-		fault = "it ended the connection"
+	_, violation = c.take(f, nil, nil)
+	if violation == "" && c.leaving {
+		violation = "it ended the connection"
 	}
-	return fault
+	return violation
 }

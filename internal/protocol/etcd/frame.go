@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"golang.org/x/net/http2"
+
+	"brunt/internal/protocol"
 )
 
 // HTTP/2 frames (RFC 9113, section 4.1). Those that we send are made by http2.Framer. Its ReadFrame isn't used: it
@@ -52,9 +54,9 @@ type frame struct {
 	payload []byte
 }
 
-// cut takes the first frame off buf. size is 0 if bytes are missing: need is how many buf must hold for it then. fault
-// says why this can't be a frame.
-func cut(buf []byte) (f frame, size, need int, fault string) {
+// cut takes the first frame off buf. size is 0 if bytes are missing: need is how many buf must hold for it then.
+// violation says why this can't be a frame.
+func cut(buf []byte) (f frame, size, need int, violation protocol.Violation) {
 	if len(buf) < frameHead {
 		return f, 0, frameHead, ""
 	}
@@ -74,7 +76,7 @@ func cut(buf []byte) (f frame, size, need int, fault string) {
 }
 
 // unpad takes padding and priority off a payload of DATA or HEADERS, whose flags are the same.
-func (f *frame) unpad() (fault string) {
+func (f *frame) unpad() (violation protocol.Violation) {
 	p := f.payload
 	if f.Flags.Has(http2.FlagDataPadded) {
 		if len(p) < 1 || int(p[0]) > len(p)-1 {

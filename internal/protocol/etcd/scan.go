@@ -48,22 +48,22 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	r := &c.requests[req.ID]
 	c.current = req
 	for {
-		f, size, need, fault := cut(buf[n:])
-		if fault == "" && size == 0 {
+		f, size, need, violation := cut(buf[n:])
+		if violation == "" && size == 0 {
 			if n > 0 {
 				need = 0
 			}
 			return n, false, need
 		}
 		finished := false
-		if fault == "" {
+		if violation == "" {
 			n += size
 			c.bytes += int64(size)
-			finished, fault = c.take(&f, r, reply)
+			finished, violation = c.take(&f, r, reply)
 		}
 		switch {
-		case fault != "":
-			reply.Fail(&protocol.Error{Class: protocol.Protocol, Text: "the answer isn't gRPC: " + fault, Fatal: true})
+		case violation != "":
+			reply.Fail(violation.Failure("the answer isn't gRPC: "))
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
@@ -76,7 +76,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 
 // take takes in a frame. finished means that the answer is complete. r is nil during the
 // handshake, when there are no streams.
-func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if c.inBlock != 0 && (f.Type != http2.FrameContinuation || f.StreamID != c.inBlock) {
 		return false, "headers were interrupted"
 	}
@@ -100,8 +100,8 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 	switch f.Type {
 	case http2.FrameData:
 		c.unacknowledged += int64(len(f.payload))
-		if fault = f.unpad(); fault != "" || !mine {
-			return false, fault
+		if violation = f.unpad(); violation != "" || !mine {
+			return false, violation
 		}
 		return false, c.data(f, r, reply)
 	case http2.FrameRSTStream:
@@ -113,8 +113,8 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 		}
 		return mine, ""
 	}
-	if fault = f.unpad(); fault != "" {
-		return false, fault
+	if violation = f.unpad(); violation != "" {
+		return false, violation
 	}
 	c.ending = f.Flags.Has(http2.FlagDataEndStream)
 	if f.Flags.Has(http2.FlagHeadersEndHeaders) {
@@ -124,7 +124,7 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 	return false, ""
 }
 
-func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if c.inBlock == 0 {
 		return false, "headers go on that didn't begin"
 	}
@@ -139,7 +139,7 @@ func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, fa
 }
 
 // housekeeping heeds frames about the connection.
-func (c *codec) housekeeping(f *frame) (fault string) {
+func (c *codec) housekeeping(f *frame) (violation protocol.Violation) {
 	switch {
 	case f.Type == http2.FramePing && len(f.payload) == 8:
 		if !f.Flags.Has(http2.FlagSettingsAck) {
@@ -178,7 +178,7 @@ func (c *codec) setting(id http2.SettingID, value uint32) {
 }
 
 // goAway notes that the connection is to end. Streams after the one it names were not looked at.
-func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if len(f.payload) < 8 {
 		return false, "a frame has a wrong length"
 	}
@@ -203,7 +203,7 @@ func resetFailure(code http2.ErrCode) *protocol.Error {
 }
 
 // data takes in a part of the message.
-func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (fault string) {
+func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (violation protocol.Violation) {
 	message := f.payload
 	switch {
 	case f.Flags.Has(http2.FlagDataEndStream):
@@ -255,7 +255,8 @@ func (a *answer) header(h hpack.HeaderField) {
 
 // headed takes in a block of headers. Blocks depend on nothing before them, because the table
 // that they could refer to has no room; so those seen before needn't be decoded again.
-func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
+	finished bool, violation protocol.Violation) {
 	if stream != c.stream {
 		return false, ""
 	}
@@ -274,7 +275,7 @@ func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (fini
 	case c.opened && !c.ending:
 		return false, "headers in the midst of an answer"
 	case !c.opened && c.status != "200":
-		return false, "HTTP status " + strconv.Quote(c.status)
+		return false, protocol.Violation("HTTP status " + strconv.Quote(c.status))
 	case head:
 		c.opened, c.plainHead = true, append(c.plainHead[:0], block...)
 		return false, ""
@@ -311,9 +312,10 @@ const (
 const malformed = "the message isn't a protocol buffer"
 
 // eachField tells take of each field of a message: its number, its kind and what follows its tag. It ends with
-// the first fault.
-func eachField(message []byte, take func(number protowire.Number, kind protowire.Type, rest []byte) (fault string)) (
-	fault string) {
+// the first violation.
+func eachField(message []byte,
+	take func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation) (
+	violation protocol.Violation) {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -324,8 +326,8 @@ func eachField(message []byte, take func(number protowire.Number, kind protowire
 		if size < 0 {
 			return malformed
 		}
-		if fault = take(number, kind, message); fault != "" {
-			return fault
+		if violation = take(number, kind, message); violation != "" {
+			return violation
 		}
 		message = message[size:]
 	}
@@ -333,9 +335,9 @@ func eachField(message []byte, take func(number protowire.Number, kind protowire
 }
 
 // parse reads an answer's message.
-func parse(r *kv.Request, message []byte, reply *protocol.Reply) (fault string) {
+func parse(r *kv.Request, message []byte, reply *protocol.Reply) (violation protocol.Violation) {
 	method := methodOf(r.Verb)
-	fault = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) string {
+	violation = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation {
 		switch {
 		case method == methodRange && number == rangeRecords && kind == protowire.BytesType:
 			record, _ := protowire.ConsumeBytes(rest)
@@ -346,8 +348,8 @@ func parse(r *kv.Request, message []byte, reply *protocol.Reply) (fault string) 
 		}
 		return ""
 	})
-	if fault != "" {
-		return fault
+	if violation != "" {
+		return violation
 	}
 	switch r.Verb {
 	case protocol.Read:
@@ -361,20 +363,20 @@ func parse(r *kv.Request, message []byte, reply *protocol.Reply) (fault string) 
 }
 
 // takeRecord adds one key and value to the reply.
-func takeRecord(r *kv.Request, record []byte, reply *protocol.Reply) (fault string) {
+func takeRecord(r *kv.Request, record []byte, reply *protocol.Reply) (violation protocol.Violation) {
 	reply.Rows++
 	if len(r.Captures) == 0 || reply.Rows > 1 {
 		return ""
 	}
 	var value []byte
-	fault = eachField(record, func(number protowire.Number, kind protowire.Type, rest []byte) string {
+	violation = eachField(record, func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation {
 		if number == recordValue && kind == protowire.BytesType {
 			value, _ = protowire.ConsumeBytes(rest)
 		}
 		return ""
 	})
-	if fault != "" {
-		return fault
+	if violation != "" {
+		return violation
 	}
 	if err := capture(r, value, reply); err != nil && reply.Class == protocol.OK {
 		reply.Fail(err)

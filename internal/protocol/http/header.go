@@ -9,7 +9,7 @@ import (
 )
 
 // statusLine reads "HTTP/1.x NNN reason" (RFC 9112, 4).
-func (c *codec) statusLine(text []byte) (fault string) {
+func (c *codec) statusLine(text []byte) (violation protocol.Violation) {
 	const start = "HTTP/1."
 	if len(text) < 12 || string(text[:7]) != start || !digit(text[7]) || text[8] != ' ' || len(text) > 12 &&
 		text[12] != ' ' {
@@ -31,7 +31,7 @@ func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // field takes in one header field. Few matter, and they are told by their first letter, so that
 // the others cost next to nothing: of those only a missing name is noticed.
-func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault string) {
+func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation protocol.Violation) {
 	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 &&
 		isTokenByte(text[0]) {
 		return ""
@@ -45,8 +45,8 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault str
 	case c.status < 200: // interim
 		return ""
 	case colon == len("content-length") && foldEqual(name, "content-length"):
-		if fault := c.contentLength(trim(text[colon+1:])); fault != "" {
-			return fault
+		if violation := c.contentLength(trim(text[colon+1:])); violation != "" {
+			return violation
 		}
 	case colon == len("transfer-encoding") && foldEqual(name, "transfer-encoding"):
 		c.coded = true
@@ -72,7 +72,7 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault str
 }
 
 // contentLength reads a length. Several are fine if they agree (RFC 9112, 6.3).
-func (c *codec) contentLength(value []byte) (fault string) {
+func (c *codec) contentLength(value []byte) (violation protocol.Violation) {
 	for {
 		one, rest, more := bytes.Cut(value, []byte{','})
 		n, ok := parseLength(trim(one))
@@ -104,7 +104,7 @@ func parseLength(text []byte) (n int64, ok bool) {
 }
 
 // endOfHeader decides how the body ends (RFC 9112, 6.3).
-func (c *codec) endOfHeader(r *request) (done bool, fault string) {
+func (c *codec) endOfHeader(r *request) (done bool, violation protocol.Violation) {
 	if c.status < 200 {
 		c.stage = atStatus
 		return false, ""
@@ -131,7 +131,7 @@ func (c *codec) endOfHeader(r *request) (done bool, fault string) {
 }
 
 // chunkSize reads a chunk's size in hexadecimal; extensions are ignored (RFC 9112, 7.1).
-func (c *codec) chunkSize(text []byte) (fault string) {
+func (c *codec) chunkSize(text []byte) (violation protocol.Violation) {
 	var n int64
 	i := 0
 	for ; i < len(text); i++ {

@@ -54,18 +54,18 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 	for {
 		var used int
-		var fault string
+		var violation protocol.Violation
 		switch c.stage {
 		case inBody, inChunk, untilClosed:
 			used, done = c.skip(buf[n:], r)
 		default:
-			used, done, fault = c.line(buf[n:], r, reply)
+			used, done, violation = c.line(buf[n:], r, reply)
 		}
 		n += used
 		switch {
-		case fault != "":
+		case violation != "":
 			c.answer = answer{}
-			reply.Fail(&protocol.Error{Class: protocol.Protocol, Text: fault, Fatal: true})
+			reply.Fail(violation.Failure(""))
 			return len(buf), true, 0
 		case done:
 			c.finish(r, reply)
@@ -141,7 +141,8 @@ func (c *codec) skip(buf []byte, r *request) (used int, done bool) {
 }
 
 // line consumes one line, if buf holds a whole one.
-func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (used int, done bool, fault string) {
+func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (
+	used int, done bool, violation protocol.Violation) {
 	end := bytes.IndexByte(buf, '\n')
 	size := end + 1
 	if end < 0 {
@@ -166,12 +167,12 @@ func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (used int, d
 	if end > 0 && text[end-1] == '\r' {
 		text = text[:end-1]
 	}
-	done, fault = c.understand(text, r, reply)
-	return size, done, fault
+	done, violation = c.understand(text, r, reply)
+	return size, done, violation
 }
 
 // implausible finds out early that the other side doesn't speak HTTP and may never send a line.
-func (c *codec) implausible(buf []byte) (fault string) {
+func (c *codec) implausible(buf []byte) (violation protocol.Violation) {
 	const start = "HTTP/1."
 	if c.stage == atStatus && !bytes.HasPrefix(buf[:min(len(buf), len(start))],
 		[]byte(start)[:min(len(buf), len(start))]) {
@@ -181,7 +182,7 @@ func (c *codec) implausible(buf []byte) (fault string) {
 }
 
 // understand takes in a line without its end.
-func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done bool, fault string) {
+func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done bool, violation protocol.Violation) {
 	switch c.stage {
 	case atStatus:
 		return false, c.statusLine(text)

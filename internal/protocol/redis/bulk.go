@@ -18,7 +18,8 @@ const maxBulk = 1 << 40
 const verbatimPrefix = 4
 
 // beginBulk takes in the head of a string with a length.
-func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *protocol.Reply) (
+	finished bool, violation protocol.Violation) {
 	n, ok := parseInteger(line)
 	switch {
 	case !ok || n > maxBulk || n < -1 || n == -1 && kind != '$' || kind == '=' && n < verbatimPrefix:
@@ -51,7 +52,8 @@ func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *protocol.Re
 }
 
 // content consumes what buf has of a bulk string and of the line break after it.
-func (c *codec) content(buf []byte, r *request, reply *protocol.Reply) (used int, finished bool, fault string) {
+func (c *codec) content(buf []byte, r *request, reply *protocol.Reply) (
+	used int, finished bool, violation protocol.Violation) {
 	used = int(min(int64(len(buf)), max(c.bulk-2, 0)))
 	if used > 0 {
 		if c.role != passedOver {
@@ -105,7 +107,7 @@ func (c *codec) keep(b []byte, reply *protocol.Reply) {
 }
 
 // checkSimple says what is wrong with an element of one line.
-func checkSimple(kind byte, line []byte) (fault string) {
+func checkSimple(kind byte, line []byte) (violation protocol.Violation) {
 	ok := true
 	switch kind {
 	case ':':

@@ -62,19 +62,19 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	for {
 		var used int
 		var finished bool
-		var fault string
+		var violation protocol.Violation
 		if c.bulk > 0 {
-			used, finished, fault = c.content(buf[n:], r, reply)
+			used, finished, violation = c.content(buf[n:], r, reply)
 		} else {
-			used, finished, fault = c.element(buf[n:], r, reply)
+			used, finished, violation = c.element(buf[n:], r, reply)
 		}
 		n += used
 		c.bytes += int64(used)
 		switch {
-		case fault != "":
+		case violation != "":
 			c.reset()
 			c.answered++
-			reply.Fail(&protocol.Error{Class: protocol.Protocol, Text: "the answer isn't RESP: " + fault, Fatal: true})
+			reply.Fail(violation.Failure("the answer isn't RESP: "))
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
@@ -115,7 +115,8 @@ func (c *codec) reset() {
 }
 
 // element reads the line that every element begins with. used is 0 if buf doesn't hold it whole.
-func (c *codec) element(buf []byte, r *request, reply *protocol.Reply) (used int, finished bool, fault string) {
+func (c *codec) element(buf []byte, r *request, reply *protocol.Reply) (
+	used int, finished bool, violation protocol.Violation) {
 	end := bytes.IndexByte(buf, '\n')
 	switch {
 	case end > maxLine || end < 0 && len(buf) > maxLine:
@@ -132,23 +133,24 @@ func (c *codec) element(buf []byte, r *request, reply *protocol.Reply) (used int
 	used = end + 1
 	switch kind {
 	case '$', '!', '=':
-		finished, fault = c.beginBulk(kind, line, r, reply)
+		finished, violation = c.beginBulk(kind, line, r, reply)
 	case '*', '~', '%', '>', '|':
-		finished, fault = c.beginList(kind, line, reply)
+		finished, violation = c.beginList(kind, line, reply)
 	case '+', '-', ':', ',', '#', '(', '_':
-		finished, fault = c.simple(kind, line, r, reply)
+		finished, violation = c.simple(kind, line, r, reply)
 	default:
-		fault = "an element of an unknown kind"
+		violation = "an element of an unknown kind"
 	}
-	return used, finished, fault
+	return used, finished, violation
 }
 
 func knownKind(kind byte) bool { return bytes.IndexByte([]byte("$!=*~%>|+-:,#(_"), kind) >= 0 }
 
 // simple takes in an element of one line.
-func (c *codec) simple(kind byte, line []byte, r *request, reply *protocol.Reply) (finished bool, fault string) {
-	if fault = checkSimple(kind, line); fault != "" {
-		return false, fault
+func (c *codec) simple(kind byte, line []byte, r *request, reply *protocol.Reply) (
+	finished bool, violation protocol.Violation) {
+	if violation = checkSimple(kind, line); violation != "" {
+		return false, violation
 	}
 	if c.asides == 0 {
 		switch {
@@ -220,7 +222,7 @@ func (c *codec) end() (finished bool) {
 }
 
 // beginList takes in the head of a list.
-func (c *codec) beginList(kind byte, line []byte, reply *protocol.Reply) (finished bool, fault string) {
+func (c *codec) beginList(kind byte, line []byte, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	n, ok := parseInteger(line)
 	aside := kind == '|' || kind == '>'
 	switch {

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
+	"brunt/internal/confidence"
 	"brunt/internal/failover"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/verdict"
-	"brunt/internal/within"
 )
 
 // maxBytes bounds a file of results.
@@ -122,7 +122,7 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		verdict.Judge(run, sums.Total())
 	}
 	if precise && run.Total.RateWithin == nil {
-		if err := within.Fill(run, b.Intervals); err != nil {
+		if err := confidence.Fill(run, b.Intervals); err != nil {
 			return nil, err
 		}
 		if run.Complete {

@@ -1,4 +1,4 @@
-package within
+package confidence
 
 import (
 	"errors"

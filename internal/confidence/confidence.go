@@ -1,8 +1,8 @@
-// Package within computes confidence intervals within one run: how far its rates, means and quantiles
+// Package confidence computes confidence intervals within one run: how far its rates, means and quantiles
 // would differ had it gone on. Values of one run depend on each other, so a run is cut into ten parts
 // of equal length, whose figures vary around those of the whole (batch means, sectioning; see package
 // stats). How far another run would differ it can't say.
-package within
+package confidence
 
 import (
 	"math"
