@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // rehearsal makes minutes and hours of the book's campaign seconds, and gives its steps loads of their
 // own, so that nothing depends on what a busy machine can take.
 var rehearsal = strings.NewReplacer(
-	"fix: {advisor: true}", "fix: {advisor: true, warm_up: 100ms, duration: 2s}",
+	"fix: {advisor: true}", "fix: {advisor: true, warm_up: 100ms, duration: 3s}",
 	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}",
 	"{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
 	"confirm: {ramp: 10m, hold: 1h}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
@@ -106,25 +106,33 @@ func checkBook(t *testing.T, dir string) {
 	if err := json.Unmarshal(text, &fix); err != nil || fix.Fix == nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	var ddl []string
+	kept := map[string]bool{}
 	for _, p := range fix.Fix.Proofs {
-		ddl = append(ddl, p.Table+" "+strings.Join(p.Columns, ","))
+		columns := strings.Join(p.Columns, ",")
+		kept[columns] = p.Kept
+		if p.Table != "bookv2" || (columns != "author" && columns != "name") {
+			t.Errorf("an index on %s (%s) was tried", p.Table, columns)
+		}
+		// What other processes do may hide the effect of one: then it goes, and nothing is claimed.
+		if c := p.Change; !p.Kept && (c == nil || c.Low >= 0 || c.High < 0) {
+			t.Errorf("the index on %s was dropped, with a change of %v", columns, c)
+		}
 	}
-	slices.Sort(ddl)
-	if !slices.Equal(ddl, []string{"bookv2 author", "bookv2 name"}) {
-		t.Errorf("indexes: %q", ddl)
+	if len(kept) != 2 || !kept["author"] && !kept["name"] {
+		t.Fatalf("indexes kept: %v", kept)
 	}
+	both := kept["author"] && kept["name"]
 	before, after := inspectionOf(t, filepath.Join(dir, "04-analyse")), inspectionOf(t, filepath.Join(dir, "06-analyse"))
 	has := func(in *record.Inspection, id string) bool {
 		return slices.ContainsFunc(in.Findings, func(f record.Finding) bool { return f.ID == id })
 	}
-	for id, want := range map[string][2]bool{"seq-scan": {true, false}, "count-star": {true, true}} {
+	for id, want := range map[string][2]bool{"seq-scan": {true, !both}, "count-star": {true, true}} {
 		if got := [2]bool{has(before, id), has(after, id)}; got != want {
 			t.Errorf("%s before and after: %v, want %v\n%+v", id, got, want, after.Findings)
 		}
 	}
 	// Before, the sequential scans may leave deep offsets too small a share of the server's time to be told.
-	if !has(after, "deep-offset") {
+	if both && !has(after, "deep-offset") {
 		t.Errorf("no deep-offset once the indexes are there: %+v", after.Findings)
 	}
 	author := func(in *record.Inspection) float64 {
@@ -136,7 +144,7 @@ func checkBook(t *testing.T, dir string) {
 		t.Error("the statement by author wasn't counted")
 		return 0
 	}
-	if a, b := author(before), author(after); b*5 > a {
+	if a, b := author(before), author(after); kept["author"] && b*5 > a {
 		t.Errorf("by author: %v ns before, %v ns after", a, b)
 	}
 	if c := before.Activity.Clients; !slices.ContainsFunc(c,
@@ -163,7 +171,8 @@ func checkBook(t *testing.T, dir string) {
 		responses, statements := factorsOf(string(text), "| by author | "), factorsOf(string(text), "| by author | select ")
 		// Response times hold waits for a connection and for a core, which are the machine's: the statement's time is
 		// the server's.
-		if len(responses) != 2 || len(statements) != 1 || responses[0] <= 1 || statements[0] < 5 {
+		if kept["author"] &&
+			(len(responses) != 2 || len(statements) != 1 || responses[0] <= 1 || statements[0] < 5) {
 			t.Errorf("%s: by author is faster by %v, its statement by %v", name, responses, statements)
 		}
 	}
