@@ -1,9 +1,13 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	moremath "github.com/aclements/go-moremath/stats"
 )
 
 func base() []float64 { return []float64{1021.5, 998.2, 1010.7, 1033.9, 987.1} }
@@ -125,6 +129,33 @@ func TestMannWhitney(t *testing.T) {
 	}
 	if d := MannWhitney(base(), next()).Delta; d != -1 {
 		t.Errorf("delta %v, want -1", d)
+	}
+}
+
+// go-moremath computes the distribution by another algorithm: each tail apart, of the values in either order.
+func TestMannWhitneyAgreesWithMoremath(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, levels := range []float64{3, 8, 20, 1e9} {
+		for _, size := range [][2]int{{1, 4}, {3, 5}, {10, 10}, {10, 60}, {25, 25}} {
+			t.Run(fmt.Sprintf("%v levels, %d and %d values", levels, size[0], size[1]), func(t *testing.T) {
+				first, second := make([]float64, size[0]), make([]float64, size[1])
+				for i := range first {
+					first[i] = math.Floor(r.Float64() * levels)
+				}
+				for i := range second {
+					second[i] = math.Floor((r.Float64() + 0.2) * levels)
+				}
+				got := MannWhitney(first, second)
+				ties := tieGroups(slices.Concat(first, second))
+				mean := float64(len(first)*len(second)) / 2
+				tail := mean - math.Abs(got.U-mean)
+				d := moremath.UDist{N1: len(second), N2: len(first), T: ties}
+				want := d.CDF(tail)
+				slices.Reverse(d.T)
+				want = min(want+d.CDF(tail), 1)
+				same(t, "p", got.P, want)
+			})
+		}
 	}
 }
 

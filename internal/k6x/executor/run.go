@@ -3,11 +3,9 @@ package executor
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/sirupsen/logrus"
 	"go.k6.io/k6/v2/errext"
@@ -15,6 +13,7 @@ import (
 	"go.k6.io/k6/v2/lib/executor"
 	"go.k6.io/k6/v2/metrics"
 
+	"brunt/internal/k6x/private"
 	"brunt/internal/k6x/session"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -263,15 +262,12 @@ const (
 )
 
 // show lets the progress bar whose method modify is show progress: which share of the scenario is over, and
-// what stands behind the bar. k6 keeps the type of its bars to itself, though executors of others have them:
-// so two fields are set by their names, or, if they aren't there, the bar stays as k6 made it.
+// the texts after the bar. The type of k6's bars is in an internal package, so two fields are set by their names. Where
+// they are missing, the bar stays as k6 made it.
 func show[Bar any, Option ~func(*Bar)](modify func(...Option), status rune, progress func() (float64, []string)) {
 	modify(func(bar *Bar) {
 		for name, value := range map[string]any{"status": status, "progress": progress} {
-			field, v := reflect.ValueOf(bar).Elem().FieldByName(name), reflect.ValueOf(value)
-			if field.IsValid() && v.CanConvert(field.Type()) {
-				reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem().Set(v.Convert(field.Type()))
-			}
+			private.Set(bar, name, value)
 		}
 	})
 }

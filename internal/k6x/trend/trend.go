@@ -9,49 +9,27 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"go.k6.io/k6/v2/metrics"
+
+	"brunt/internal/k6x/private"
 )
 
 // Points is how many values of a Trend k6 keeps: as long as there are no more they are the values
 // themselves, and k6's figures are exact; then they are that many quantiles.
 const Points = 10_001
 
-// fields are those of a metrics.TrendSink, which k6 doesn't export.
-type fields struct {
-	values        *[]float64
-	sorted        *bool
-	count         *uint64
-	min, max, sum *float64
-}
-
-// fieldsOf finds the fields of a sink. ok is false if k6 has changed them.
-func fieldsOf(sink *metrics.TrendSink) (f fields, ok bool) {
-	v := reflect.ValueOf(sink).Elem()
-	find := func(name string, kind reflect.Type) unsafe.Pointer {
-		field := v.FieldByName(name)
-		if !field.IsValid() || field.Type() != kind {
-			return nil
-		}
-		return unsafe.Pointer(field.UnsafeAddr())
-	}
-	float := reflect.TypeFor[float64]()
-	f = fields{
-		values: (*[]float64)(find("values", reflect.TypeFor[[]float64]())),
-		sorted: (*bool)(find("sorted", reflect.TypeFor[bool]())),
-		count:  (*uint64)(find("count", reflect.TypeFor[uint64]())),
-		min:    (*float64)(find("min", float)), max: (*float64)(find("max", float)), sum: (*float64)(find("sum", float)),
-	}
-	ok = f.values != nil && f.sorted != nil && f.count != nil && f.min != nil && f.max != nil && f.sum != nil &&
-		v.NumField() == 6
-	return f, ok
-}
-
 // Supported reports whether this k6's Trends can be kept in fixed memory.
 func Supported() bool {
-	_, ok := fieldsOf(metrics.NewTrendSink())
-	return ok
+	return set(metrics.NewTrendSink(), nil, 0, 0, 0) && reflect.TypeFor[metrics.TrendSink]().NumField() == 6
+}
+
+// set makes a sink hold values, which are in ascending order. k6's own methods could do all but the sum: as many
+// quantiles as values are kept have another mean, which a single outlier doubles.
+func set(sink *metrics.TrendSink, values []float64, least, most, sum float64) bool {
+	return private.Set(sink, "values", values) && private.Set(sink, "sorted", true) &&
+		private.Set(sink, "count", uint64(len(values))) && private.Set(sink, "min", least) &&
+		private.Set(sink, "max", most) && private.Set(sink, "sum", sum)
 }
 
 // Distribution is what Fill takes from: values in ascending order, in buckets.
@@ -62,17 +40,13 @@ type Distribution struct {
 }
 
 // Fill makes a sink hold the quantiles of d instead of what it holds. k6 must not use the sink in the meantime.
-// It does nothing if d is empty.
+// It does nothing if d is empty, or Trends aren't Supported.
 func Fill(sink *metrics.TrendSink, d Distribution) {
-	f, ok := fieldsOf(sink)
-	if !ok || d.N == 0 {
+	if d.N == 0 || !Supported() {
 		return
 	}
-	n := uint64(Points)
-	if d.N < n {
-		n = d.N
-	}
-	values := (*f.values)[:0]
+	n := min(d.N, Points)
+	values := make([]float64, 0, n)
 	step := 0.0
 	if n > 1 {
 		step = float64(d.N-1) / float64(n-1)
@@ -94,8 +68,7 @@ func Fill(sink *metrics.TrendSink, d Distribution) {
 		values = append(values, d.Max)
 	}
 	values[0], values[n-1] = d.Min, d.Max
-	*f.values, *f.sorted, *f.count = values, true, n
-	*f.min, *f.max, *f.sum = d.Min, d.Max, d.Sum/float64(d.N)*float64(n)
+	set(sink, values, d.Min, d.Max, d.Sum/float64(d.N)*float64(n))
 }
 
 // mantissaBits is how finely each power of two is cut: values of a bucket differ by less than 0.1 %.
