@@ -112,8 +112,8 @@ bench-record: ## the cost of recording one sample
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
 
-test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine
-	$(GO) test -count=1 -timeout 30m -v ./internal/acceptance/clusters
+test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine; WRITE=1
+	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
 
 pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; four minutes
 	./bin/pictures

@@ -157,3 +157,10 @@ func passes(cause string) bool {
 		"schema version", "uninitialized yet",
 	}, func(sign string) bool { return strings.Contains(m, sign) })
 }
+
+// PicodataPeers is the statement that asks a Picodata for the addresses of its instances, host:port each in a row of
+// one column. kind is "iproto" or "pgproto". Expelled instances aren't among them. See Picodata's manual, "System
+// tables", _pico_peer_address.
+func PicodataPeers(kind string) string {
+	return `SELECT "address" FROM "_pico_peer_address" WHERE "connection_type" = '` + kind + `'`
+}

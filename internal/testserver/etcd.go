@@ -14,18 +14,65 @@ import (
 func Etcd(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
-	scheme := "http://"
+	return etcdMember(t, &o, nil)
+}
+
+// EtcdCluster starts a cluster of so many etcds, without users, and returns when all know each other. An election takes
+// place when members haven't heard of their leader for 200 to 400 ms.
+func EtcdCluster(t TB, members int, opts ...Option) []*Server {
+	t.Helper()
+	o := collect(opts)
+	o.settings = append(o.settings, "--strict-reconfig-check=false")
+	all := &etcds{}
+	for range members {
+		all.members = append(all.members, etcdMember(t, &o, all))
+	}
+	return all.members
+}
+
+// etcds are the members of a cluster that are there.
+type etcds struct {
+	members []*Server
+	initial string // their names and peers' URLs, as etcd wants them
+}
+
+// etcdMember starts a member that joins those that are there; one of its own if all is nil.
+func etcdMember(t TB, o *options, all *etcds) *Server {
+	t.Helper()
+	scheme, number, initial := "http://", 0, ""
+	if all != nil {
+		number, initial = len(all.members), all.initial
+	}
+	name := fmt.Sprintf("m%d", number)
+	var peers, advertised string
 	sp := &spec{
 		name:   "etcd",
 		binary: binary(t, "etcd", "etcd-server"),
 		ports:  2,
+		configure: func(s *Server) (file, content string) {
+			at := fmt.Sprintf("%s:%d", s.Host, s.ports[1].port)
+			peers, advertised = "http://"+at, "http://"+at
+			if o.peers != nil {
+				advertised = "http://" + o.peers(number, at)
+			}
+			if number > 0 {
+				ask := fmt.Sprintf(`{"peerURLs":[%q]}`, advertised)
+				if _, err := etcdAsk(all.members[0], "/v3/cluster/member/add", ask); err != nil {
+					t.Fatalf("add a member to etcd: %v", err)
+				}
+			}
+			return "peers", advertised
+		},
 		arguments: func(s *Server) []string {
-			clients, peers := scheme+s.Addr, fmt.Sprintf("http://%s:%d", s.Host, s.ports[1].port)
+			clients, state := scheme+s.Addr, "new"
+			if number > 0 {
+				state = "existing"
+			}
 			return append([]string{
-				"--data-dir", filepath.Join(s.Dir, "data"),
+				"--name", name, "--data-dir", filepath.Join(s.Dir, "data"),
 				"--listen-client-urls", clients, "--advertise-client-urls", clients,
-				"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-				"--initial-cluster", "default=" + peers,
+				"--listen-peer-urls", peers, "--initial-advertise-peer-urls", advertised,
+				"--initial-cluster", initial + name + "=" + advertised, "--initial-cluster-state", state,
 				"--heartbeat-interval", "20", "--election-timeout", "200",
 			}, o.settings...)
 		},
@@ -36,44 +83,11 @@ func Etcd(t TB, opts ...Option) *Server {
 		o.settings = append(o.settings, "--cert-file=server.crt", "--key-file=server.key")
 		sp.prepare = (*Server).certify
 	}
-	return launch(t, sp, &Server{})
-}
-
-// EtcdCluster starts a cluster of so many etcds, without users, and returns when all know each other.
-func EtcdCluster(t TB, members int) []*Server {
-	t.Helper()
-	all := []*Server{Etcd(t, Settings("--strict-reconfig-check=false"))}
-	first := all[0]
-	initial := fmt.Sprintf("default=http://%s:%d", first.Host, first.ports[1].port)
-	for i := 1; i < members; i++ {
-		name := fmt.Sprintf("m%d", i)
-		var peers string
-		all = append(all, launch(t, &spec{
-			name:   "etcd",
-			binary: binary(t, "etcd", "etcd-server"),
-			ports:  2,
-			configure: func(s *Server) (file, content string) {
-				peers = fmt.Sprintf("http://%s:%d", s.Host, s.ports[1].port)
-				if _, err := etcdAsk(first, "/v3/cluster/member/add", fmt.Sprintf(`{"peerURLs":[%q]}`, peers)); err != nil {
-					t.Fatalf("add a member to etcd: %v", err)
-				}
-				return "peers", peers
-			},
-			arguments: func(s *Server) []string {
-				clients := "http://" + s.Addr
-				return []string{
-					"--name", name, "--data-dir", filepath.Join(s.Dir, "data"),
-					"--listen-client-urls", clients, "--advertise-client-urls", clients,
-					"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-					"--initial-cluster", initial + "," + name + "=" + peers, "--initial-cluster-state", "existing",
-					"--heartbeat-interval", "20", "--election-timeout", "200",
-				}
-			},
-			ready: httpReady("/health", http.StatusOK),
-		}, &Server{}))
-		initial += "," + name + "=" + peers
+	s := launch(t, sp, &Server{})
+	if all != nil {
+		all.initial += name + "=" + advertised + ","
 	}
-	return all
+	return s
 }
 
 // EtcdLeader is the one of a cluster's members that leads it; nil if none says so.

@@ -13,6 +13,7 @@ type options struct {
 	workers     int
 	connections int
 	release     string
+	peers       func(member int, listen string) (advertised string)
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
@@ -52,6 +53,12 @@ func Connections(n int) Option { return func(o *options) { o.connections = n } }
 // Release is the major number of the PostgreSQL that is started, such as "17", from Maven's artifacts
 // (without other extensions than pg_stat_statements and what belongs to it); "" is Debian's newest.
 func Release(major string) Option { return func(o *options) { o.release = major } }
+
+// PeersThrough has members of an EtcdCluster reach each other through something, such as a proxy: it returns the
+// address that a member, numbered from 0, tells the others, for the one at which it listens.
+func PeersThrough(advertise func(member int, listen string) (advertised string)) Option {
+	return func(o *options) { o.peers = advertise }
+}
 
 func collect(opts []Option) options {
 	var o options

@@ -3,6 +3,7 @@ package testserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,45 @@ func (c *Cluster) Join(t TB) *Server {
 	c.Nodes = append(c.Nodes, n)
 	c.await(t)
 	return n
+}
+
+// Replicate starts a replica of every master, and returns when all nodes know them and they have their masters' data.
+// Options are those of the cluster.
+func (c *Cluster) Replicate(t TB, opts ...Option) {
+	t.Helper()
+	o := collect(opts)
+	first := c.Nodes[0]
+	masters := slices.Clone(c.Nodes)
+	for range masters {
+		n := startRedis(t, &o, 2, clusterMember)
+		command(t, n, fmt.Sprintf("CLUSTER MEET %s %d %d", first.Host, first.Port, first.ports[1].port))
+		c.Nodes = append(c.Nodes, n)
+	}
+	c.await(t)
+	for i, m := range masters {
+		id, err := redisAsk(m, "CLUSTER MYID")
+		if err != nil {
+			t.Fatalf("Redis: CLUSTER MYID: %v", err)
+		}
+		replica := c.Nodes[len(masters)+i]
+		command(t, replica, "CLUSTER REPLICATE "+id)
+		awaitRedis(t, replica, "INFO replication", "master_link_status:up", 1)
+	}
+	for _, n := range c.Nodes {
+		awaitRedis(t, n, "CLUSTER NODES", "slave ", len(masters))
+	}
+}
+
+// awaitRedis returns when the answer to a command has a text so many times.
+func awaitRedis(t TB, s *Server, ask, text string, times int) {
+	t.Helper()
+	var answer string
+	for deadline := time.Now().Add(readyTimeout); time.Now().Before(deadline); time.Sleep(pollEvery) {
+		if answer, _ = redisAsk(s, ask); strings.Count(answer, text) >= times {
+			return
+		}
+	}
+	t.Fatalf("Redis: %s doesn't say %s within %v: %s", ask, text, readyTimeout, answer)
 }
 
 // Take gives slots, first to last, to a node of the cluster. Their keys are lost.

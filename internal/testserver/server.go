@@ -45,6 +45,7 @@ type spec struct {
 	configure func(s *Server) (file, content string) // its configuration, once the ports are known
 	arguments func(s *Server) []string
 	ready     func(s *Server) error // nil once it serves; if absent, it does when it accepts connections
+	apart     func(s *Server) []int // processes of the server that aren't below its first one
 }
 
 // launch starts a server and waits until it serves. Ports that turn out to be taken are replaced.
@@ -159,13 +160,26 @@ func (s *Server) start() error {
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	Freeze(s.proc.pid)
+	for _, pid := range append(s.apart(), s.proc.pid) {
+		Freeze(pid)
+	}
+}
+
+// apart lists the first processes of what runs next to the server's own.
+func (s *Server) apart() []int {
+	if s.spec.apart == nil {
+		return nil
+	}
+	return s.spec.apart(s)
 }
 
 // Resume ends a Pause (SIGCONT).
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, pid := range s.apart() {
+		Thaw(pid)
+	}
 	s.proc.signal(syscall.SIGCONT)
 }
 
@@ -173,6 +187,14 @@ func (s *Server) Resume() {
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.proc.gone() {
+		return
+	}
+	Freeze(s.proc.pid) // so that it doesn't start again what is killed
+	for _, pid := range s.apart() {
+		Freeze(pid)
+		signalTree(pid, syscall.SIGKILL)
+	}
 	s.proc.kill()
 }
 

@@ -2,10 +2,12 @@ package testserver
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,6 +28,60 @@ func Tarantool(t TB, opts ...Option) *Server {
 		arguments: func(*Server) []string { return []string{"init.lua"} },
 		ready:     tarantoolReady,
 	}, s)
+}
+
+// TarantoolCluster starts so many Tarantools, each of which replicates from those before it. The first leads: it alone
+// takes writes, and synchronous ones succeed when a majority has them. When it is killed, the next takes over half a
+// second later, as a supervisor has it in versions before 2.6.1, which elect no leader. A leader that returns isn't a
+// member any more. The program of the option Lua runs on the first.
+func TarantoolCluster(t TB, members int, opts ...Option) []*Server {
+	t.Helper()
+	o := collect(opts)
+	o.password = cmp.Or(o.password, "brunt-test")
+	all := make([]*Server, 0, members)
+	for range members {
+		all = append(all, launch(t, &spec{
+			name:   "Tarantool",
+			binary: binary(t, "tarantool", "tarantool"),
+			configure: func(s *Server) (string, string) {
+				return "init.lua", tarantoolMember(s, all, members, &o)
+			},
+			arguments: func(*Server) []string { return []string{"init.lua"} },
+			ready:     tarantoolReady,
+		}, &Server{User: "brunt", Password: o.password}))
+	}
+	return all
+}
+
+// tarantoolMember is the program of a member of a cluster, which replicates from those that were there before.
+func tarantoolMember(s *Server, before []*Server, members int, o *options) string {
+	settings := append(slices.Clone(o.settings), "replication_connect_quorum = 0", "replication_synchro_timeout = 1",
+		fmt.Sprintf("replication_synchro_quorum = %d", members/2+1))
+	if len(before) == 0 {
+		return tarantoolProgram(s, &options{settings: settings, lua: o.lua})
+	}
+	uris := make([]string, len(before))
+	for i, m := range before {
+		uris[i] = fmt.Sprintf("'%s:%s@%s'", m.User, m.Password, m.Addr)
+	}
+	settings = append(settings, "read_only = true", "replication = {"+strings.Join(uris, ", ")+"}")
+	return fmt.Sprintf(`box.cfg{memtx_memory = 256 * 1024 * 1024, net_msg_max = 4096, listen = '%s', %s}
+local fiber = require('fiber')
+local function follows()
+	for _, r in pairs(box.info.replication) do
+		if r.upstream and r.upstream.status == 'follow' then return true end
+	end
+end
+fiber.create(function()
+	local seen = fiber.clock()
+	while fiber.clock() < seen + 0.5 do
+		fiber.sleep(0.01)
+		if follows() then seen = fiber.clock() end
+	end
+	box.cfg{read_only = false}
+	while not pcall(box.ctl.clear_synchro_queue) do fiber.sleep(0.01) end
+end)
+`, s.Addr, strings.Join(settings, ", "))
 }
 
 // tarantoolProgram listens last, when everything that clients need is there.

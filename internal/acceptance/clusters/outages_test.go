@@ -1,0 +1,180 @@
+package clusters_test
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/cli"
+	"brunt/internal/record"
+)
+
+// page is where -write puts the table, between two comments that name it.
+const page = "../../../docs/failover.md"
+
+// agreement is how far the outage that brunt reports may be from the observer's: 2 %, or 20 ms.
+func agreement(outage time.Duration) time.Duration { return max(outage/50, 20*time.Millisecond) }
+
+// outage is how long nothing succeeded in one round, by brunt's account and by the observer's.
+type outage struct{ reported, observed time.Duration }
+
+func (o outage) difference() time.Duration { return o.reported - o.observed }
+
+// table is what all rounds came to: a row for each fault.
+type table struct{ strings.Builder }
+
+func (t *table) add(cluster, fault string, rounds []outage) {
+	byDifference := func(a, b outage) int { return cmp.Compare(a.difference().Abs(), b.difference().Abs()) }
+	slices.SortFunc(rounds, byDifference)
+	median, most := rounds[len(rounds)/2], rounds[len(rounds)-1]
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
+	fmt.Fprintf(t, "| %s | %s | %s | %s | %s | %s |\n", cluster, fault, ms(median.reported), ms(median.observed),
+		ms(median.difference()), ms(most.difference()))
+}
+
+const tableHead = `| Cluster | Fault | brunt's outage | observer's | difference | most of ROUNDS |
+|---|---|---|---|---|---|
+`
+
+// replace puts text between the comments of a page.
+func replace(t *testing.T, file, text string) {
+	t.Helper()
+	const begin, end = "<!-- outages: make test-clusters WRITE=1 -->\n", "<!-- end of outages -->"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(data), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	if err := os.WriteFile(file, []byte(before+begin+text+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	write  = flag.Bool("write", false, "put the table of outages into the documentation")
+	rounds = flag.Int("rounds", 3, "measure each outage so often, each time on a new cluster")
+)
+
+// The outage that follows when a cluster's leader is struck is as long in brunt's account as it is for an observer that
+// writes to every node every 5 ms. brunt, the observer and the cluster share one machine, on which any of them may be
+// late: of the rounds, the median difference counts.
+func TestOutagesAgreeWithAnObserver(t *testing.T) {
+	all := &table{}
+	all.WriteString(strings.Replace(tableHead, "ROUNDS", fmt.Sprint(*rounds), 1))
+	for _, c := range []struct {
+		cluster, fault string
+		start          func(t *testing.T) *cluster
+	}{
+		{"etcd, 3 members", "leader killed", etcdKilled},
+		{"etcd, 3 members", "leader stopped", etcdStopped},
+		{"etcd, 3 members", "nothing from the leader arrives, for 1.5 s", etcdMute},
+		{"etcd, 3 members", "nothing from its followers arrives, for 1.5 s", etcdDeaf},
+		{"Redis Cluster, 3 masters and 3 replicas", "master killed", redisKilled},
+		{"PostgreSQL, 3 under Patroni, asynchronous", "primary and its Patroni killed", patroniKilled(false)},
+		{"PostgreSQL, 3 under Patroni, synchronous", "primary and its Patroni killed", patroniKilled(true)},
+		{"Tarantool, 3 with synchronous replication", "leader killed", tarantoolKilled},
+	} {
+		t.Run(c.cluster+" "+c.fault, func(t *testing.T) {
+			var seen []outage
+			for range *rounds {
+				t.Run("round", func(t *testing.T) { seen = append(seen, c.start(t).measure(t)) })
+			}
+			if t.Failed() {
+				return
+			}
+			all.add(c.cluster, c.fault, seen)
+			if median := seen[len(seen)/2]; median.difference().Abs() > agreement(median.observed) {
+				t.Errorf("an outage of %v, the observer had one of %v", median.reported, median.observed)
+			}
+		})
+	}
+	fmt.Print(all)
+	if *write && !t.Failed() {
+		replace(t, page, all.String())
+	}
+}
+
+// load is the rest of every plan: many sessions and short deadlines, so that the account is fine.
+const load = `
+config_name: failover
+sessions: 256
+retries: 0
+late: drop
+timeouts: {operation: 100ms, connect: 100ms}
+interval: 250ms
+account: {deadline: 100ms, tolerance: 20ms, hold: 1s}
+thresholds: [errors < 100%%]
+load:
+  - constant: {rate: 1000, duration: %v}
+`
+
+// measure runs a load within which the cluster is struck.
+func (c *cluster) measure(t *testing.T) outage {
+	t.Helper()
+	dir := t.TempDir()
+	plan, bundle := filepath.Join(dir, "plan.yml"), filepath.Join(dir, "bundle")
+	if err := os.WriteFile(plan, []byte(c.plan+fmt.Sprintf(load, c.lasts)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := observe(t, c.nodes, c.write)
+	ended := make(chan string)
+	go func() {
+		var out, errs bytes.Buffer
+		code := cli.Main("test", []string{"brunt", "run", "-c", plan, "--bundle", bundle, "--quiet"},
+			strings.NewReader(""), &out, &errs)
+		ended <- fmt.Sprintf("exit %d\n%s%s", code, out.String(), errs.String())
+	}()
+	lines := func() int {
+		data, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
+		return bytes.Count(data, []byte("\n"))
+	}
+	for lines() < 8 {
+		select {
+		case said := <-ended:
+			t.Fatal(said)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	heal := c.strike(t)
+	said := <-ended
+	observed := o.end()
+	heal()
+	t.Log(said)
+	b, err := record.Open(record.OS{}, bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := outage{reportedOutage(t, b.Run), observed}
+	t.Logf("reported %v, observed %v", all.reported, all.observed)
+	return all
+}
+
+// reportedOutage is the longest outage of all arrivals in a run's account.
+func reportedOutage(t *testing.T, run *record.Run) time.Duration {
+	t.Helper()
+	f := run.Failover
+	if !f.Refused.IsZero() {
+		t.Fatalf("no account: %v", f.Refused)
+	}
+	if len(f.Incidents) == 0 || f.Incidents[0].Never {
+		t.Errorf("incidents: %+v", f.Incidents)
+	}
+	longest := int64(0)
+	for _, o := range f.Outages {
+		if o.Scope == (record.Scope{}) {
+			longest = max(longest, o.EndNs-o.StartNs)
+		}
+	}
+	return time.Duration(longest)
+}

@@ -1,0 +1,59 @@
+package iproto
+
+import (
+	"context"
+
+	"brunt/internal/protocol"
+)
+
+var (
+	_ protocol.RoleTeller = (*Driver)(nil)
+	_ protocol.Discoverer = (*Driver)(nil)
+)
+
+// Role asks whether the server takes no writes (box.info.ro), for which the user needs the right to run programs.
+func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, error) {
+	if _, err := parseOptions(t); err != nil {
+		return protocol.AnyRole, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return protocol.AnyRole, err
+	}
+	defer l.Close()
+	var b body
+	b.mapping(2)
+	b.key(keyExpr)
+	b.text("return box.info.ro and 'replica' or 'primary'")
+	b.key(keyTuple)
+	b.array(0)
+	r, err := data(ctx, l, typeEval, b.now)
+	if err != nil {
+		return protocol.AnyRole, err
+	}
+	if r.array() == 1 && string(r.text()) == protocol.Primary.String() {
+		return protocol.Primary, nil
+	}
+	return protocol.Replica, nil
+}
+
+// Discovers reports that Picodata's instances know each other.
+func (*Driver) Discovers(source string) bool { return source == "members" }
+
+// Discover asks Picodata for its instances' addresses of this protocol. All of them take requests: none has a role.
+func (d *Driver) Discover(ctx context.Context, t protocol.Target, _ string) (nodes []protocol.Node, err error) {
+	a, err := d.Admin(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	err = a.Query(ctx, protocol.PicodataPeers("iproto"), func(row []*string) error {
+		if len(row) == 1 && row[0] != nil {
+			nodes = append(nodes, protocol.Node{Address: *row[0]})
+		}
+		return nil
+	})
+	return nodes, err
+}
