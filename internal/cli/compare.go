@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
-	"brunt/internal/units"
 )
 
 func newCompare(s *streams) *cobra.Command {
@@ -84,9 +84,9 @@ func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code in
 }
 
 // warn tells of results on standard error what a form for machines has no room for.
-func (s *streams) warn(warnings []string) {
+func (s *streams) warn(warnings []message.Message) {
 	for _, w := range warnings {
-		fmt.Fprintf(s.err, "brunt: note: %s\n", units.Clean(w))
+		fmt.Fprintf(s.err, "brunt: note: %s\n", w)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/confidence"
 	"brunt/internal/failover"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/texts"
 	"brunt/internal/report"
@@ -146,7 +147,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 	var refused *compare.Refused
 	if errors.As(err, &refused) {
 		s.Remarks = append(s.Remarks, texts.In(f.language(), "The runs are not compared: %s.",
-			texts.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
+			message.Sentences(refused.Reasons...).In(f.language())))
 		return nil
 	}
 	return err

@@ -5,25 +5,23 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
-	"brunt/internal/units"
 )
 
 // judge says what speaks against a comparison, and what the reader must know of it. Refused are runs
 // that are invalid or without any success, of different programs, plans, kinds of load or generators'
 // machines, and servers' versions that differ within a side. Told are different seeds, sessions,
 // versions between the sides (which may be what is compared), kernels, and runs that were killed.
-func judge(base, candidate []*result.Result) (refused Refused, warnings []string) {
+func judge(base, candidate []*result.Result) (refused Refused, warnings []message.Message) {
 	all := slices.Concat(base, candidate)
-	refuse := func(format string, args ...any) {
-		refused.Reasons = append(refused.Reasons, fmt.Sprintf(format, args...))
-	}
-	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	refuse := func(m message.Message) { refused.Reasons = append(refused.Reasons, m) }
 	var invalid, empty []*result.Result
 	for _, r := range all {
 		switch {
@@ -32,88 +30,68 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 		case !r.Succeeded():
 			empty = append(empty, r)
 		case r.Killed:
-			warn("%s was killed or interrupted: its figures are up to its last interval", nameOf(r))
+			warnings = append(warnings, message.New("compare.killed", message.Text("run", nameOf(r))))
 		}
 	}
 	if len(invalid) > 0 {
 		refused.Invalid = true
-		refuse("%s, first %s: %s; leave them out", ofAll(invalid, all, "is invalid", "are invalid"), nameOf(invalid[0]),
-			reason(invalid[0]))
+		refuse(message.New("compare.invalid", message.Count("n", len(invalid)), message.Count("all", len(all)),
+			message.Text("run", nameOf(invalid[0])), message.Nested("why", reason(invalid[0]))))
 	}
 	if len(empty) > 0 {
-		refuse("%s, first %s", ofAll(empty, all, "has no successful operation", "have no successful operation"),
-			nameOf(empty[0]))
+		refuse(message.New("compare.nothing-succeeded", message.Count("n", len(empty)), message.Count("all", len(all)),
+			message.Text("run", nameOf(empty[0]))))
 	}
 	if r := twice(all); r != nil {
-		refuse("%s is named twice", nameOf(r))
+		refuse(message.New("compare.twice", message.Text("run", nameOf(r))))
 	}
 	var others []*result.Result
 	for _, r := range all[1:] {
-		if different(all[0], r) != "" {
+		if why := different(all[0], r); !why.IsZero() {
 			others = append(others, r)
 		}
 	}
 	if len(others) > 0 {
-		refuse("%s with %s, first %s: they %s", ofAll(others, all, "doesn't go", "don't go"), nameOf(all[0]),
-			nameOf(others[0]), different(all[0], others[0]))
+		refuse(message.New("compare.different", message.Count("n", len(others)), message.Count("all", len(all)),
+			message.Text("with", nameOf(all[0])), message.Text("run", nameOf(others[0])),
+			message.Nested("why", different(all[0], others[0]))))
 	}
 	for _, side := range [][]*result.Result{base, candidate} {
 		if v := distinct(side, func(r *result.Result) string { return strings.Join(r.Servers, ", ") }); len(v) > 1 {
-			refuse("the servers of one side are %s", strings.Join(v, ", "))
+			refuse(message.New("compare.servers-of-side", message.Text("servers", strings.Join(v, ", "))))
 		}
 	}
 	if len(candidate) > 0 {
 		if a, b := sideOf(base).Version, sideOf(candidate).Version; a != b {
-			warn("servers: %s → %s", orUnknown(a), orUnknown(b))
+			warnings = append(warnings, message.New("compare.servers", message.Text("from", orUnknown(a)),
+				message.Text("to", orUnknown(b))))
 		}
 	}
 	return refused, append(warnings, smaller(base, candidate)...)
 }
 
-// ofAll says how many of all runs some are.
-func ofAll(some, all []*result.Result, is, are string) string {
-	if len(some) == 1 {
-		return fmt.Sprintf("1 of %d runs %s", len(all), is)
-	}
-	return fmt.Sprintf("%d of %d runs %s", len(some), len(all), are)
-}
-
-// reason is the first sentence of the first reason of a run's verdict.
-func reason(r *result.Result) string {
+// reason is the first reason of a run's verdict.
+func reason(r *result.Result) message.Message {
 	if len(r.Reasons) == 0 {
-		return "its record says no reason"
+		return message.New("compare.no-reason")
 	}
-	return firstSentence(r, units.English)
+	return r.Reasons[0]
 }
 
-func firstSentence(r *result.Result, l units.Language) string {
-	first, _, _ := strings.Cut(r.Reasons[0].In(l), "; ")
-	return first
-}
-
-// reasonIn puts the reason of a verdict that a warning names into a language.
-func reasonIn(l units.Language, warning string, runs []*result.Result) string {
-	for _, r := range runs {
-		if len(r.Reasons) > 0 {
-			warning = strings.ReplaceAll(warning, reason(r), firstSentence(r, l))
-		}
-	}
-	return warning
-}
-
-// smaller are the differences that are told.
-func smaller(base, candidate []*result.Result) (warnings []string) {
+// smaller are the differences that do not prevent a comparison.
+func smaller(base, candidate []*result.Result) (warnings []message.Message) {
 	all := slices.Concat(base, candidate)
 	for _, d := range []struct {
-		what string
+		what message.Message
 		of   func(r *result.Result) string
 	}{
-		{"sessions", func(r *result.Result) string { return fmt.Sprint(r.Sessions) }},
-		{"kernels", func(r *result.Result) string { return machine(r).Kernel }},
-		{"frequency governors", func(r *result.Result) string { return machine(r).Governor }},
+		{message.New("compare.sessions"), func(r *result.Result) string { return fmt.Sprint(r.Sessions) }},
+		{message.New("compare.kernels"), func(r *result.Result) string { return machine(r).Kernel }},
+		{message.New("compare.governors"), func(r *result.Result) string { return machine(r).Governor }},
 	} {
 		if v := distinct(all, d.of); len(v) > 1 {
-			warnings = append(warnings, fmt.Sprintf("%s differ: %s", d.what, strings.Join(v, ", ")))
+			warnings = append(warnings, message.New("compare.differ", message.Nested("what", d.what),
+				message.Text("values", strings.Join(v, ", "))))
 		}
 	}
 	seed := func(r *result.Result) string { return r.Seed }
@@ -121,8 +99,8 @@ func smaller(base, candidate []*result.Result) (warnings []string) {
 		return warnings
 	}
 	if a, b := distinct(base, seed), distinct(candidate, seed); len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
-		warnings = append(warnings, fmt.Sprintf("seeds differ (%s → %s): other requests were sent", strings.Join(a, ", "),
-			strings.Join(b, ", ")))
+		warnings = append(warnings, message.New("compare.seeds", message.Text("from", strings.Join(a, ", ")),
+			message.Text("to", strings.Join(b, ", "))))
 	}
 	return warnings
 }
@@ -171,50 +149,53 @@ func distinct(runs []*result.Result, of func(*result.Result) string) (all []stri
 	return all
 }
 
-// different says why two runs are of different kinds.
-func different(a, b *result.Result) string {
+// different says why two runs are of different kinds. It is the zero message if they are not.
+func different(a, b *result.Result) message.Message {
 	if a.Program != b.Program {
-		return fmt.Sprintf("are of %s and %s, which measure differently", a.Program, b.Program)
+		return message.New("compare.programs", message.Text("a", a.Program), message.Text("b", b.Program))
 	}
 	if a.LoadModel != b.LoadModel && a.LoadModel != "" && b.LoadModel != "" {
-		return fmt.Sprintf("differ in their load, which is %s and %s", a.LoadModel, b.LoadModel)
+		return message.New("compare.loads", message.Text("a", a.LoadModel), message.Text("b", b.LoadModel))
 	}
 	if parts := planParts(a, b); len(parts) > 0 {
-		return "have different plans: " + strings.Join(parts, ", ")
+		return message.New("compare.plans", message.Nested("parts", message.List(parts...)))
 	}
 	if a.Machine == nil || b.Machine == nil {
-		return ""
+		return message.Message{}
 	}
 	for _, d := range []struct {
-		what string
+		what message.Message
 		a, b any
 	}{
-		{"processor", a.Machine.CPU, b.Machine.CPU}, {"cores", a.Machine.Cores, b.Machine.Cores},
-		{"CPU limit", a.Machine.CPUQuota, b.Machine.CPUQuota}, {"system", a.Machine.OS + "/" + a.Machine.Arch, b.Machine.OS +
-			"/" + b.Machine.Arch},
+		{message.New("compare.processor"), a.Machine.CPU, b.Machine.CPU},
+		{message.New("compare.cores"), a.Machine.Cores, b.Machine.Cores},
+		{message.New("compare.cpu-limit"), a.Machine.CPUQuota, b.Machine.CPUQuota},
+		{message.New("compare.system"), a.Machine.OS + "/" + a.Machine.Arch, b.Machine.OS + "/" + b.Machine.Arch},
 	} {
 		if d.a != d.b {
-			return fmt.Sprintf("were sent by different machines: %s %v and %v", d.what, d.a, d.b)
+			return message.New("compare.machines", message.Nested("what", d.what), message.Text("a", fmt.Sprint(d.a)),
+				message.Text("b", fmt.Sprint(d.b)))
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 // planParts names the parts in which two plans differ, apart from where they go, their seeds and what
 // is judged.
-func planParts(a, b *result.Result) (parts []string) {
+func planParts(a, b *result.Result) (parts []message.Message) {
 	if a.PlanHash == b.PlanHash && a.PlanHash != "" {
 		return nil
 	}
 	if len(a.Plan) == 0 || len(b.Plan) == 0 {
 		if a.Name != b.Name {
-			return []string{fmt.Sprintf("%q and %q", a.Name, b.Name)}
+			return []message.Message{message.New("compare.names", message.Text("a", strconv.Quote(a.Name)),
+				message.Text("b", strconv.Quote(b.Name)))}
 		}
 		return nil
 	}
 	var x, y map[string]any
 	if yaml.Unmarshal(a.Plan, &x) != nil || yaml.Unmarshal(b.Plan, &y) != nil {
-		return []string{"one can't be read"}
+		return []message.Message{message.New("compare.unreadable-plan")}
 	}
 	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
 	if x["sha256"] != nil && y["sha256"] != nil {
@@ -227,17 +208,22 @@ func planParts(a, b *result.Result) (parts []string) {
 		if slices.Contains(apart, key) || reflect.DeepEqual(x[key], y[key]) {
 			continue
 		}
-		switch key {
-		case "sha256":
-			key = "script"
-		case "imports_sha256":
-			key = "script's imports and data"
-		case "plans_sha256":
-			key = "script's plans"
-		}
-		parts = append(parts, key)
+		parts = append(parts, partName(key))
 	}
 	return parts
+}
+
+// partName is what a part of a plan is called, by its key.
+func partName(key string) message.Message {
+	switch key {
+	case "sha256":
+		return message.Literal("script")
+	case "imports_sha256":
+		return message.New("compare.script-imports")
+	case "plans_sha256":
+		return message.New("compare.script-plans")
+	}
+	return message.Literal(key)
 }
 
 func union(a, b map[string]any) map[string]any {

@@ -5,14 +5,16 @@ package compare
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/result"
 	"brunt/internal/stats"
+	"brunt/internal/units"
 )
 
 // Verdict is what comes of comparing a metric.
@@ -41,7 +43,7 @@ type Comparison struct {
 	Confidence      float64
 	Verdict         Verdict // regression if any metric is one; otherwise of the primary metrics
 	Rows            []Row   // primary metrics first, then the others, then those of operations
-	Warnings        []string
+	Warnings        []message.Message
 	runs            []*result.Result // of both sides
 }
 
@@ -71,8 +73,8 @@ type Row struct {
 	Effect    float64 // Hedges' g; NaN where there is none
 	Tolerance float64
 	Verdict   Verdict
-	Needed    int    // runs on each side that would settle it; 0 if settled, unknown or more than stats.MostRuns
-	Note      string // what else to know of it
+	Needed    int             // runs on each side that would settle it; 0 if settled, unknown or more than stats.MostRuns
+	Note      message.Message // what else to know of it
 }
 
 // Worse reports whether the change goes the wrong way.
@@ -82,13 +84,18 @@ func (r *Row) Worse() bool {
 
 // Refused is why runs aren't compared.
 type Refused struct {
-	Reasons []string
+	Reasons []message.Message
 	Invalid bool // runs are invalid, as their verdict says
 }
 
 // Error is one line.
 func (e *Refused) Error() string {
-	return strings.Join(e.Reasons, "; ") + "; --anyway takes them all the same"
+	return e.In(units.English)
+}
+
+// In is the error in a language.
+func (e *Refused) In(l units.Language) string {
+	return message.Sentences(append(slices.Clone(e.Reasons), message.New("compare.anyway"))...).In(l)
 }
 
 // Runs compares the runs of two sides. It refuses, with a *Refused, runs whose comparison would mean
@@ -126,8 +133,7 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	c.Verdict = c.verdict()
 	if c.Verdict == Unknown {
 		c.Warnings = append(c.Warnings,
-			fmt.Sprintf("between-run variance unknown: repeat each side at least 5 times (there are %d and %d runs)", len(base),
-				len(candidate)))
+			message.New("compare.few-runs", message.Count("base", len(base)), message.Count("candidate", len(candidate))))
 	}
 	return c, nil
 }
@@ -206,8 +212,8 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	if len(a) < len(base) || len(b) < len(candidate) {
 		r.Lacking, r.Verdict = true, Inconclusive
 		r.Base, r.Candidate, r.Change = only(stats.Median(a)), only(stats.Median(b)), only(math.NaN())
-		r.Note = fmt.Sprintf("%d of %d base runs and %d of %d candidate runs have it, so it isn't compared", len(a),
-			len(base), len(b), len(candidate))
+		r.Note = message.New("compare.lacking", message.Count("a", len(a)), message.Count("base", len(base)),
+			message.Count("b", len(b)), message.Count("candidate", len(candidate)))
 		return r
 	}
 	r.Base, r.Candidate = o.side(&m, a, base), o.side(&m, b, candidate)
@@ -230,7 +236,7 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	}
 	if err != nil {
 		r.Change = only(change(m.Unit, r.Base.Value, r.Candidate.Value))
-		r.Note = "no interval, judged by ranks: " + err.Error()
+		r.Note = noInterval(slices.Concat(a, b), m.Unit)
 		r.RanksP = stats.MannWhitney(a, b).P
 		r.P, r.ByRanks = r.RanksP, true
 		return r
@@ -307,7 +313,7 @@ func (c *Comparison) correct() {
 }
 
 // lackingOperations says which operations not all runs have.
-func (c *Comparison) lackingOperations() []string {
+func (c *Comparison) lackingOperations() []message.Message {
 	var names []string
 	for _, r := range c.Rows {
 		if r.Lacking && r.Operation != "" && !slices.Contains(names, r.Operation) {
@@ -317,14 +323,23 @@ func (c *Comparison) lackingOperations() []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"not compared, because not all runs have it: " + several(names)}
+	return []message.Message{message.New("compare.not-everywhere", message.Nested("names", several(names)))}
+}
+
+// noInterval says why values of two sides are judged by ranks.
+func noInterval(v []float64, unit string) message.Message {
+	if i := slices.IndexFunc(v, func(x float64) bool { return !(x > 0) }); i >= 0 && unit != "share" {
+		return message.New("compare.ranks.ratio", message.Text("value", strconv.FormatFloat(v[i], 'g', -1, 64)))
+	}
+	return message.New("compare.ranks.infinite")
 }
 
 // several is a list of at most five names.
-func several(names []string) string {
+func several(names []string) message.Message {
 	const most = 5
 	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+		return message.New("compare.several", message.Text("names", strings.Join(names[:most], ", ")),
+			message.Count("more", len(names)-most))
 	}
-	return strings.Join(names, ", ")
+	return message.Literal(strings.Join(names, ", "))
 }

@@ -121,7 +121,7 @@ func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 	if row.Base.Low != 990 || row.Base.High != 1010 || !math.IsNaN(row.Candidate.Low) {
 		t.Errorf("the interval within the run is %+v", row.Base)
 	}
-	if !strings.Contains(strings.Join(c.Warnings, "\n"),
+	if !strings.Contains(said(c.Warnings),
 		"between-run variance unknown: repeat each side at least 5 times") {
 		t.Errorf("%q", c.Warnings)
 	}
@@ -182,7 +182,7 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 			continue
 		}
 		got, err := Runs(a, b, Options{Anyway: true})
-		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
+		if err != nil || !strings.Contains(said(got.Warnings), c.want) {
 			t.Errorf("%s, anyway: %v %+v", name, err, got)
 		}
 	}
@@ -221,7 +221,7 @@ func TestDifferencesAreTold(t *testing.T) {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
 		c.change(a, b)
 		got, err := Runs(a, b, Options{})
-		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) || c.want == "" &&
+		if err != nil || !strings.Contains(said(got.Warnings), c.want) || c.want == "" &&
 			len(got.Warnings) > 0 {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}
@@ -238,7 +238,7 @@ func TestTimesWithoutEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row := find(t, c, "response.p(99)"); row.Verdict != Regression || row.Note == "" || c.Verdict != Regression {
+	if row := find(t, c, "response.p(99)"); row.Verdict != Regression || row.Note.IsZero() || c.Verdict != Regression {
 		t.Errorf("%+v", *row)
 	}
 	c, err = Runs(b, a, Options{})
@@ -295,7 +295,7 @@ func TestRanksObeyTheTolerance(t *testing.T) {
 				t.Fatal(err)
 			}
 			row := find(t, got, "response.p(99)")
-			if row.Verdict != c.want || !row.ByRanks || row.Note == "" {
+			if row.Verdict != c.want || !row.ByRanks || row.Note.IsZero() {
 				t.Errorf("%s, want %s: %+v", row.Verdict, c.want, *row)
 			}
 			if got.Verdict != c.want {
@@ -356,7 +356,7 @@ func TestWhatASideLacksIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told := strings.Contains(strings.Join(s.Warnings, "\n"), "not all runs have it"); told != (c.told != "") {
+			if told := strings.Contains(said(s.Warnings), "not all runs have it"); told != (c.told != "") {
 				t.Errorf("intervals tell %q", s.Warnings)
 			}
 		})
@@ -529,7 +529,7 @@ func TestIntervals(t *testing.T) {
 		!math.IsNaN(rate.Median.Low) {
 		t.Errorf("%+v", rate)
 	}
-	if !strings.Contains(strings.Join(s.Warnings, "\n"), "at least 6 runs, there are 5") {
+	if !strings.Contains(said(s.Warnings), "at least 6 runs, there are 5") {
 		t.Errorf("%q", s.Warnings)
 	}
 	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil ||
@@ -537,7 +537,7 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	one, err := Intervals(runs(1, 1, 1000, 10e6, 0), Options{})
-	if err != nil || !math.IsNaN(one.Rows[0].Mean.Low) || !strings.Contains(strings.Join(one.Warnings, "\n"),
+	if err != nil || !math.IsNaN(one.Rows[0].Mean.Low) || !strings.Contains(said(one.Warnings),
 		"need at least 2 runs") {
 		t.Errorf("%+v, %v", one, err)
 	}
@@ -552,7 +552,7 @@ func TestIntervals(t *testing.T) {
 	for i, r := range drifting {
 		r.Metrics[0].Value += 10 * float64(i)
 	}
-	if s, err = Intervals(drifting, Options{}); err != nil || !strings.Contains(strings.Join(s.Warnings, "\n"),
+	if s, err = Intervals(drifting, Options{}); err != nil || !strings.Contains(said(s.Warnings),
 		"depends on the run before it") {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -732,7 +732,7 @@ func TestChecksAreJudged(t *testing.T) {
 			t.Errorf("%s: %s, %+v", name, got.Verdict, *check)
 		}
 		if want := map[bool]Verdict{true: Equivalent, false: Inconclusive}[c.bought == 500]; own.Verdict != want ||
-			own.Note != "" {
+			!own.Note.IsZero() {
 			t.Errorf("%s: %+v", name, *own)
 		}
 		var bench bytes.Buffer
@@ -758,4 +758,9 @@ func TestRunsWithoutAName(t *testing.T) {
 	if s, err := Intervals(all, Options{}); err != nil || s.Name != "k6" {
 		t.Errorf("%v: %+v", err, s)
 	}
+}
+
+// said are messages in English, a line each.
+func said(messages []message.Message) string {
+	return strings.Join(message.Strings(units.English, messages), "\n")
 }

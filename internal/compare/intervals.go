@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -19,7 +20,7 @@ type Summary struct {
 	Servers    string
 	Confidence float64
 	Rows       []SummaryRow
-	Warnings   []string
+	Warnings   []message.Message
 	runs       []*result.Result
 }
 
@@ -41,7 +42,7 @@ type SummaryRow struct {
 	Deviation float64 // standard deviation ÷ mean
 	Needed    int     // runs for an interval of the tolerance on either side; 0 if unknown or there are enough
 	Within    *record.Bounds
-	Note      string // why an interval is missing
+	Note      message.Message // why an interval is missing
 }
 
 // What SummaryRow.Typical is around.
@@ -83,7 +84,7 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 		}
 	}
 	if len(lacking) > 0 {
-		s.Warnings = append(s.Warnings, "left out, because not all runs have it: "+several(lacking))
+		s.Warnings = append(s.Warnings, message.New("intervals.not-everywhere", message.Nested("names", several(lacking))))
 	}
 	if m := runs[0].Find("rate", ""); m != nil && everywhere(*m, runs) {
 		s.order(values(m, sorted))
@@ -108,7 +109,7 @@ func (o *Options) summarize(m result.Metric, v []float64) SummaryRow {
 	mean, err := stats.TInterval(v, o.Confidence)
 	if err != nil {
 		r.Typical, r.TypicalIs = r.Median, MedianOfRuns
-		r.Note = "some runs have a time without end, so there is no mean: this is the median"
+		r.Note = message.New("intervals.infinite")
 		return r
 	}
 	r.Mean = possible(mean, m.Unit)
@@ -139,8 +140,8 @@ func (o *Options) summarize(m result.Metric, v []float64) SummaryRow {
 func (s *Summary) order(rates []float64) {
 	if n := len(rates); n >= 6 {
 		if rho := stats.Autocorrelation(rates); math.Abs(rho) > 2/math.Sqrt(float64(n)) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf(
-				"the rate of a run depends on the run before it (lag-1 autocorrelation %.2f): intervals may be too narrow; restore the same state before every run", rho))
+			s.Warnings = append(s.Warnings, message.New("intervals.order",
+				message.Text("autocorrelation", fmt.Sprintf("%.2f", rho))))
 		}
 	}
 }
@@ -148,10 +149,10 @@ func (s *Summary) order(rates []float64) {
 // missing says how many runs the statements need that can't be made.
 func (s *Summary) missing() {
 	if s.Runs < 2 {
-		s.Warnings = append(s.Warnings, "one run says nothing of the next: intervals need at least 2 runs, better 5")
+		s.Warnings = append(s.Warnings, message.New("intervals.one-run"))
 	}
 	if need := stats.RunsForMedian(s.Confidence); s.Runs < need {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("an interval of the median at %g %% needs at least %d runs, there are %d",
-			100*s.Confidence, need, s.Runs))
+		s.Warnings = append(s.Warnings, message.New("intervals.median", message.Text("confidence", percent(s.Confidence)),
+			message.Count("need", need), message.Count("runs", s.Runs)))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
@@ -33,23 +34,23 @@ func intervalOf(i stats.Interval) intervalJSON {
 }
 
 type rowJSON struct {
-	Metric    string       `json:"metric"`
-	Operation string       `json:"operation,omitempty"`
-	Unit      string       `json:"unit"`
-	Primary   bool         `json:"primary"`
-	Verdict   Verdict      `json:"verdict"`
-	Base      intervalJSON `json:"base"`
-	Candidate intervalJSON `json:"candidate"`
-	Change    intervalJSON `json:"change"`
-	ChangeIs  string       `json:"change_is"` // "ratio": of the base; "difference": of shares
-	Tolerance number       `json:"tolerance"`
-	P         number       `json:"p_corrected"`
-	RanksP    number       `json:"p_mann_whitney"`
-	ByRanks   bool         `json:"by_ranks,omitempty"`
-	Lacking   bool         `json:"lacking,omitempty"`
-	Effect    number       `json:"effect_hedges_g"`
-	Needed    int          `json:"runs_needed,omitempty"`
-	Note      string       `json:"note,omitempty"`
+	Metric    string          `json:"metric"`
+	Operation string          `json:"operation,omitempty"`
+	Unit      string          `json:"unit"`
+	Primary   bool            `json:"primary"`
+	Verdict   Verdict         `json:"verdict"`
+	Base      intervalJSON    `json:"base"`
+	Candidate intervalJSON    `json:"candidate"`
+	Change    intervalJSON    `json:"change"`
+	ChangeIs  string          `json:"change_is"` // "ratio": of the base; "difference": of shares
+	Tolerance number          `json:"tolerance"`
+	P         number          `json:"p_corrected"`
+	RanksP    number          `json:"p_mann_whitney"`
+	ByRanks   bool            `json:"by_ranks,omitempty"`
+	Lacking   bool            `json:"lacking,omitempty"`
+	Effect    number          `json:"effect_hedges_g"`
+	Needed    int             `json:"runs_needed,omitempty"`
+	Note      message.Message `json:"note,omitzero"`
 }
 
 type sideJSON struct {
@@ -62,13 +63,13 @@ type sideJSON struct {
 // isn't is null.
 func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 	out := struct {
-		Verdict    Verdict   `json:"verdict"`
-		ExitCode   int       `json:"exit_code"`
-		Confidence float64   `json:"confidence"`
-		Base       sideJSON  `json:"base"`
-		Candidate  sideJSON  `json:"candidate"`
-		Metrics    []rowJSON `json:"metrics"`
-		Warnings   []string  `json:"warnings,omitempty"`
+		Verdict    Verdict           `json:"verdict"`
+		ExitCode   int               `json:"exit_code"`
+		Confidence float64           `json:"confidence"`
+		Base       sideJSON          `json:"base"`
+		Candidate  sideJSON          `json:"candidate"`
+		Metrics    []rowJSON         `json:"metrics"`
+		Warnings   []message.Message `json:"warnings,omitempty"`
 	}{
 		Verdict: c.Verdict, ExitCode: exitCode, Confidence: c.Confidence, Warnings: c.Warnings,
 		Base: sideJSON{c.Base.Runs, c.Base.Name, c.Base.Servers}, Candidate: sideJSON{c.Candidate.Runs, c.Candidate.Name,
@@ -108,7 +109,7 @@ func (c *Comparison) CSV(w io.Writer) error {
 		line = append(line, plain(r.Base, r.Candidate, r.Change)...)
 		line = append(line, r.changeIs(), cell.Number(r.Tolerance), cell.Number(r.P), cell.Number(r.RanksP),
 			cell.Number(r.Effect))
-		lines = append(lines, append(line, neededText(r.Needed), r.Note))
+		lines = append(lines, append(line, neededText(r.Needed), r.Note.String()))
 	}
 	return csv.NewWriter(w).WriteAll(lines)
 }
@@ -126,7 +127,8 @@ func (s *Summary) CSV(w io.Writer) error {
 		r := &s.Rows[i]
 		line := []string{r.Metric, r.Operation, r.Unit, strconv.Itoa(s.Runs)}
 		line = append(append(line, plain(r.Typical)...), r.TypicalIs)
-		line = append(append(line, plain(r.Mean, r.Log, r.Median)...), cell.Number(r.Deviation), neededText(r.Needed), r.Note)
+		line = append(append(line, plain(r.Mean, r.Log, r.Median)...), cell.Number(r.Deviation), neededText(r.Needed),
+			r.Note.String())
 		lines = append(lines, line)
 	}
 	return csv.NewWriter(w).WriteAll(lines)
@@ -157,24 +159,24 @@ func writeJSON(w io.Writer, v any) error {
 // JSON writes the summary. Times are nanoseconds; what there isn't is null.
 func (s *Summary) JSON(w io.Writer) error {
 	type row struct {
-		Metric    string       `json:"metric"`
-		Operation string       `json:"operation,omitempty"`
-		Unit      string       `json:"unit"`
-		Typical   intervalJSON `json:"typical"`
-		TypicalIs string       `json:"typical_is"`
-		Mean      intervalJSON `json:"mean"`
-		Geometric intervalJSON `json:"geometric_mean"`
-		Median    intervalJSON `json:"median"`
-		Spread    number       `json:"spread"`
-		Needed    int          `json:"runs_needed,omitempty"`
-		Note      string       `json:"note,omitempty"`
+		Metric    string          `json:"metric"`
+		Operation string          `json:"operation,omitempty"`
+		Unit      string          `json:"unit"`
+		Typical   intervalJSON    `json:"typical"`
+		TypicalIs string          `json:"typical_is"`
+		Mean      intervalJSON    `json:"mean"`
+		Geometric intervalJSON    `json:"geometric_mean"`
+		Median    intervalJSON    `json:"median"`
+		Spread    number          `json:"spread"`
+		Needed    int             `json:"runs_needed,omitempty"`
+		Note      message.Message `json:"note,omitzero"`
 	}
 	out := struct {
-		Runs       int      `json:"runs"`
-		Name       string   `json:"name"`
-		Confidence float64  `json:"confidence"`
-		Metrics    []row    `json:"metrics"`
-		Warnings   []string `json:"warnings,omitempty"`
+		Runs       int               `json:"runs"`
+		Name       string            `json:"name"`
+		Confidence float64           `json:"confidence"`
+		Metrics    []row             `json:"metrics"`
+		Warnings   []message.Message `json:"warnings,omitempty"`
 	}{Runs: s.Runs, Name: s.Name, Confidence: s.Confidence, Warnings: s.Warnings}
 	for _, r := range s.Rows {
 		out.Metrics = append(out.Metrics, row{

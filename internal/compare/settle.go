@@ -1,9 +1,9 @@
 package compare
 
 import (
-	"fmt"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -86,11 +86,10 @@ func (o *Options) open(r *Row, base, candidate []*result.Result) {
 		}
 	}
 	if r.Better != metric.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
-		way := "better"
+		r.Note = message.New("compare.better-for-sure")
 		if r.Worse() {
-			way = "worse"
+			r.Note = message.New("compare.worse-for-sure")
 		}
-		r.Note = fmt.Sprintf("%s for sure, but whether by more than the tolerance is open", way)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"math"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
 	"brunt/internal/render/texts"
-	"brunt/internal/result"
 	"brunt/internal/stats"
 	"brunt/internal/units"
 )
@@ -31,7 +31,7 @@ func (c *Comparison) Tables(l units.Language) []cell.Table {
 	if rows := c.operations(); len(rows) > 0 {
 		tables = append(tables, c.grid(l, "operations", texts.In(l, "OPERATIONS"), rows))
 	}
-	return append(tables, warningTable(l, c.Warnings, c.runs, c.notes(l))...)
+	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
 }
 
 func nonEmpty(all ...string) (out []string) {
@@ -208,8 +208,8 @@ func percent(x float64) string { return fmt.Sprintf("%.12g %%", 100*x) }
 // notes say what rows have to say.
 func (c *Comparison) notes(l units.Language) (out []string) {
 	for _, r := range c.totals() {
-		if r.Note != "" {
-			out = append(out, texts.Metric(l, r.Metric)+": "+texts.Sentence(l, r.Note))
+		if !r.Note.IsZero() {
+			out = append(out, texts.Metric(l, r.Metric)+": "+r.Note.In(l))
 		}
 	}
 	if c.Verdict == Inconclusive {
@@ -219,10 +219,10 @@ func (c *Comparison) notes(l units.Language) (out []string) {
 	return out
 }
 
-func warningTable(l units.Language, warnings []string, runs []*result.Result, notes []string) []cell.Table {
+func warningTable(l units.Language, warnings []message.Message, notes []string) []cell.Table {
 	t := cell.Table{ID: "notes", Title: texts.In(l, "TO KNOW"), Kind: cell.List}
 	for _, w := range warnings {
-		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(texts.Sentence(l, reasonIn(l, w, runs))))
+		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(w.In(l)))
 	}
 	for _, n := range notes {
 		t.Add(cell.Text("·").Marked(cell.Dim), cell.Text(n))
@@ -283,7 +283,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		}
 		tables = tables[:1]
 	}
-	return append(tables, warningTable(l, s.Warnings, s.runs, s.notes(l))...)
+	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
 }
 
 // rowName is what people call a metric of an operation, or of all.
@@ -314,8 +314,8 @@ func halfWidth(i stats.Interval) float64 {
 // notes say why metrics have no interval.
 func (s *Summary) notes(l units.Language) (out []string) {
 	for i := range s.Rows {
-		if r := &s.Rows[i]; r.Note != "" && r.Operation == "" {
-			out = append(out, texts.Metric(l, r.Metric)+": "+texts.Sentence(l, r.Note))
+		if r := &s.Rows[i]; !r.Note.IsZero() && r.Operation == "" {
+			out = append(out, texts.Metric(l, r.Metric)+": "+r.Note.In(l))
 		}
 	}
 	return out

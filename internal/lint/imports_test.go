@@ -19,7 +19,7 @@ cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/pic
     planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
     report/live result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline
     units verdict workload
-compare: metric record render/cell render/junit render/svg render/texts result stats units
+compare: message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret

@@ -70,7 +70,7 @@ func (t *writer) lateness(out *tree) {
 
 // awake is what was done to keep the machine awake.
 func (t *writer) awake(out *tree, a *record.Awake) {
-	value, note := t.say("may sleep"), t.sentence(a.ThreadsReason)
+	value, note := t.say("may sleep"), units.Clean(a.ThreadsReason)
 	if a.Threads > 0 {
 		value, note = t.say("kept awake"), t.say("%s of idle priority used what nobody wanted",
 			plural(t, a.Threads, "thread", "threads"))

@@ -213,11 +213,6 @@ func plural[N int | uint64](t *writer, n N, one, many string) string {
 	return texts.Plural(t.l, n, one, many)
 }
 
-// sentence is one that the record holds.
-func (t *writer) sentence(english string) string {
-	return texts.Sentence(t.l, units.Clean(english))
-}
-
 // Tables are the report of a run, in the order in which it is read. Sections without content are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
 	t := &writer{run, o.Language, o.Path}

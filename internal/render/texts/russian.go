@@ -171,13 +171,6 @@ var russianNouns = map[string][3]string{
 	"decisions":       {"решения", "решений", "решений"},
 }
 
-// russianSingular says which of russianNouns an English singular belongs to.
-var russianSingular = map[string]string{
-	"decision": "decisions", "session": "sessions", "operation": "operations", "sample": "samples", "answer": "answers",
-	"connection was": "connections were",
-	"operation was":  "operations were", "threshold holds": "thresholds hold", "time": "times", "row": "rows",
-}
-
 // russianPage are the texts of pages; russian holds them too.
 var russianPage = map[string]string{
 	"Over time": "Во времени", "The generator's machine": "Машина генератора", "Figures": "Показатели",

@@ -44,18 +44,3 @@ var russianInspect = map[string]string{
 	"with the load's own arguments: %s":          "со значениями самой нагрузки: %s",
 	"with arguments from a row of the table: %s": "со значениями из строки таблицы: %s",
 }
-
-// russianFindings are the sentences of findings, piece by piece where they are joined by "; ".
-var russianFindings = map[string]string{
-
-	"if that doesn't mend it, raise the statistics target of the columns in the condition": "если не поможет, увеличьте точность статистики столбцов условия",
-
-	"%s sessions at a time (%s of the active ones) waited for locks on %s, up to %s": "%s сеансов одновременно (%s активных) ждали блокировок на %s, до %s",
-	"%s sessions at a time (%s of the active ones) waited for locks, up to %s":       "%s сеансов одновременно (%s активных) ждали блокировок, до %s",
-
-	"the holder was %s: its client keeps the transaction open. shorten the transactions that change these rows: change them last, without pauses before COMMIT": "держатель был в состоянии %s: его клиент не закрывает транзакцию. Сократите транзакции, меняющие эти строки: меняйте их последними, без пауз перед COMMIT",
-
-	"all": "все",
-
-	"as a superuser: GRANT %s TO %s": "от имени суперпользователя: GRANT %s TO %s",
-}

@@ -151,15 +151,6 @@ var russianSeries = map[string]string{
 	"Done.": "Сделано.",
 }
 
-// russianTrials are why trials failed, and what they must meet.
-var russianTrials = map[string]string{
-	"%s of the %s/s offered were answered well in time, %s must be": "вовремя и верно отвечено на %s из предложенных %s/с, нужно %s",
-
-	"%s requests fell due of the %s/s asked for: the generator stood still": "наступил срок %s запросов при заданных %s/с: генератор стоял",
-
-	"a rehearsal: all durations are shortened to %s of what the campaign asks for": "репетиция: все длительности сокращены до %s от заданных",
-}
-
 // russianCompare are the texts of intervals, comparisons and histories; russian holds them too.
 var russianCompare = map[string]string{
 	"%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean":                    "%s %s, доверие %s: среднее геометрическое, Стьюдент по логарифмам; у долей среднее",

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -55,9 +54,6 @@ func proseOf(t *testing.T, room string) map[string]string {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.FuncDecl:
-				// Of drivers only why event loops don't take a load.
-				return !strings.HasPrefix(room, "driver/") || n.Name.Name == "Takes"
 			case *ast.ImportSpec:
 				return false
 			case *ast.Field:
@@ -89,10 +85,10 @@ func shape(format string) string {
 	return strings.ReplaceAll(format, "%s %%", "%s")
 }
 
-// Whoever adds a sentence to a warning, a reason or a note adds it in Russian too.
-func TestEverySentenceOfRecordsHasRussian(t *testing.T) {
+// A text of these rooms that is no message has a translation in the catalogue of words.
+func TestTextsOfRoomsHaveRussian(t *testing.T) {
 	var catalogue []string
-	for english := range maps.Keys(joined(russian, russianSentences)) {
+	for english := range russian {
 		catalogue = append(catalogue, shape(english))
 	}
 	// A piece is known if a sentence has all of it between placeholders, which pieces may fill, in order.
@@ -126,7 +122,7 @@ func TestEverySentenceOfRecordsHasRussian(t *testing.T) {
 			}
 		}
 	}
-	if seen < 20 {
+	if seen < 4 {
 		t.Errorf("only %d sentences were found", seen)
 	}
 	for s := range silent {
@@ -141,7 +137,7 @@ var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 
 // Russian texts are in Russian.
 func TestRussianIsRussian(t *testing.T) {
-	for english, r := range joined(russian, russianSentences) {
+	for english, r := range russian {
 		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) &&
 			latin.MatchString(plain) && shape(english) != shape(r) {
 			t.Errorf("%q is %q", english, r)
