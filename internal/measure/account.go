@@ -51,6 +51,11 @@ type OperationAccount struct {
 	Service          *Histogram // end − actual send, ns
 	Lag              *Histogram // actual send − intended start, ns; all operations sent
 	FailedResponse   *Histogram // end − intended start of failed operations, ns
+
+	// Standstills and StandstillLengths are those of the account, of this operation: others may have succeeded
+	// meanwhile. They are empty where there is one operation only, and Add leaves them alone.
+	Standstills       []Standstill
+	StandstillLengths *Histogram
 }
 
 // AddressAccount is one address's part of an account.
@@ -99,8 +104,11 @@ func (a *Account) add(o *Account, fromNs int64) {
 	a.LengthNs += o.LengthNs
 	a.LoadNs += o.LoadNs
 	a.OpenNs += o.OpenNs
-	a.addStandstills(o, fromNs)
+	addStandstills(&a.Standstills, &a.StandstillLengths, o.Standstills, o.StandstillLengths, fromNs)
 	a.sum(o, nil)
+	for i := range o.Operations {
+		a.Operations[i].AddStandstills(&o.Operations[i], fromNs)
+	}
 	a.Addresses = lengthen(a.Addresses, len(o.Addresses))
 	for i := range o.Addresses {
 		a.Addresses[i].add(&o.Addresses[i])
@@ -123,11 +131,12 @@ func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	ownNs := a.LoadNs
 	a.LengthNs = max(a.LengthNs, o.LengthNs)
 	a.LoadNs, a.OpenNs = max(a.LoadNs, o.LoadNs), max(a.OpenNs, o.OpenNs)
-	if o.StandstillLengths.Sum() > a.StandstillLengths.Sum() {
-		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
-		merge(&a.StandstillLengths, o.StandstillLengths)
-	}
+	longerStandstills(&a.Standstills, &a.StandstillLengths, o.Standstills, o.StandstillLengths)
 	a.sum(o, operations)
+	for i := range o.Operations {
+		from, to := &o.Operations[i], &a.Operations[numberIn(operations, i)]
+		longerStandstills(&to.Standstills, &to.StandstillLengths, from.Standstills, from.StandstillLengths)
+	}
 	for i := range o.Addresses {
 		a.Addresses = lengthen(a.Addresses, addresses[i]+1)
 		a.Addresses[addresses[i]].add(&o.Addresses[i])
@@ -160,31 +169,51 @@ func (a *Account) sum(o *Account, operations []int) {
 	a.Events = append(a.Events, o.Events[:min(room, len(o.Events))]...)
 	a.Health.Add(&o.Health)
 	for i := range o.Operations {
-		k := i
-		if operations != nil {
-			k = operations[i]
-		}
+		k := numberIn(operations, i)
 		a.Operations = lengthen(a.Operations, k+1)
 		a.Operations[k].Add(&o.Operations[i])
 	}
 }
 
-func (a *Account) addStandstills(o *Account, fromNs int64) {
-	for _, s := range o.Standstills {
+// numberIn is the number of another account's operation i; nil operations are the same.
+func numberIn(operations []int, i int) int {
+	if operations == nil {
+		return i
+	}
+	return operations[i]
+}
+
+// addStandstills appends those of from to to, and adds their lengths, which are those of the list if they are nil.
+// Those before fromNs don't count.
+func addStandstills(to *[]Standstill, lengths **Histogram, from []Standstill, fromLengths *Histogram, fromNs int64) {
+	for _, s := range from {
 		if s.StartNs = max(s.StartNs, fromNs); s.EndNs-s.StartNs < StandstillNs {
 			continue
 		}
-		if len(a.Standstills) < mostStandstills {
-			a.Standstills = append(a.Standstills, s)
+		if len(*to) < mostStandstills {
+			*to = append(*to, s)
 		}
-		if o.StandstillLengths == nil {
-			if a.StandstillLengths == nil {
-				a.StandstillLengths = NewHistogram()
+		if fromLengths == nil {
+			if *lengths == nil {
+				*lengths = NewHistogram()
 			}
-			a.StandstillLengths.Record(s.EndNs - s.StartNs)
+			(*lengths).Record(s.EndNs - s.StartNs)
 		}
 	}
-	merge(&a.StandstillLengths, o.StandstillLengths)
+	merge(lengths, fromLengths)
+}
+
+// longerStandstills makes to those of another machine if they add up to more.
+func longerStandstills(to *[]Standstill, lengths **Histogram, other []Standstill, otherLengths *Histogram) {
+	if otherLengths.Sum() > (*lengths).Sum() {
+		*to, *lengths = slices.Clone(other), nil
+		merge(lengths, otherLengths)
+	}
+}
+
+// AddStandstills adds those of from that followed, from fromNs on.
+func (to *OperationAccount) AddStandstills(from *OperationAccount, fromNs int64) {
+	addStandstills(&to.Standstills, &to.StandstillLengths, from.Standstills, from.StandstillLengths, fromNs)
 }
 
 // Add adds from.

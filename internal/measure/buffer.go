@@ -1,6 +1,10 @@
 package measure
 
-import "brunt/internal/protocol"
+import (
+	"slices"
+
+	"brunt/internal/protocol"
+)
 
 // buffer is what one owner has recorded since its last hand-over. Samples are kept by operation
 // and address together, so that each is counted once; what the interval shows are sums over
@@ -9,9 +13,10 @@ type buffer struct {
 	cells      []*cell // [operation · columns + address]; nil until first used
 	columns    int     // addresses, and one for samples without
 	gaps       gapFinder
-	fates      []Counts  // by operation: of arrivals that leave no sample
-	pool       *pagePool // of the cells' arrivals; nil where no account of outages is asked for
-	reconnects []uint64  // by address
+	gapsOf     []gapFinder // by operation; nil if there is one operation only
+	fates      []Counts    // by operation: of arrivals that leave no sample
+	pool       *pagePool   // of the cells' arrivals; nil where no account of outages is asked for
+	reconnects []uint64    // by address
 	offered    uint64
 	stalls     uint64
 	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
@@ -59,6 +64,10 @@ func newBuffer(operations, addresses int, deadlineNs int64) *buffer {
 		fates:      make([]Counts, operations),
 		reconnects: make([]uint64, addresses),
 		gauges:     gauges{up: make([]int, addresses)},
+		gaps:       newGapFinder(),
+	}
+	if operations > 1 {
+		b.gapsOf = slices.Repeat([]gapFinder{newGapFinder()}, operations)
 	}
 	if deadlineNs > 0 {
 		b.pool = &pagePool{deadlineNs: deadlineNs}
@@ -99,10 +108,16 @@ func (b *buffer) record(s *Sample) {
 	}
 	if s.Class != protocol.OK {
 		b.gaps.didntSucceed(s)
+		if b.gapsOf != nil {
+			b.gapsOf[s.Operation].didntSucceed(s)
+		}
 		c.failed.Record(s.End - s.Intended)
 		return
 	}
 	b.gaps.succeeded(s)
+	if b.gapsOf != nil {
+		b.gapsOf[s.Operation].succeeded(s)
+	}
 	if lag <= 0 {
 		c.prompt.Record(s.End - s.Sent)
 		return
@@ -235,6 +250,9 @@ func (b *buffer) reset() {
 	b.ownLag.Reset()
 	b.turnaround.Reset()
 	b.gaps.reset()
+	for i := range b.gapsOf {
+		b.gapsOf[i].reset()
+	}
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }
 

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ type Collector struct {
 	shown    atomic.Int64
 	tally    Tally
 	still    standstills
+	stillOf  []standstills // by operation; nil if there is one operation only
+	tolds    []*told       // of all owners; see findStandstills
 	cuts     int
 
 	arrivals *arrivalSums // nil where no account of outages is asked for
@@ -41,6 +44,9 @@ func NewCollector(operations, addresses int) *Collector {
 		wait:       waitTwoSeconds,
 		interval:   newInterval(operations, addresses),
 	}
+	if operations > 1 {
+		c.stillOf = make([]standstills, operations)
+	}
 	c.all = c.interval.Addresses
 	c.shown.Store(int64(addresses))
 	return c
@@ -53,7 +59,12 @@ func (c *Collector) Show(addresses int) { c.shown.Store(int64(min(addresses, c.a
 
 // Begin makes the first interval begin at ns instead of 0: what came before was no load. It must be
 // called before the first Cut.
-func (c *Collector) Begin(ns int64) { c.interval.EndNs, c.still.from = ns, ns }
+func (c *Collector) Begin(ns int64) {
+	c.interval.EndNs, c.still.from = ns, ns
+	for i := range c.stillOf {
+		c.stillOf[i].from = ns
+	}
+}
 
 func waitTwoSeconds(attempt int) bool {
 	time.Sleep(time.Millisecond)
@@ -80,12 +91,16 @@ func (c *Collector) NewShared() *Shared {
 }
 
 func (c *Collector) recorder() *Recorder {
-	return &Recorder{
+	r := &Recorder{
 		active: newBuffer(c.operations, c.addresses, c.deadlineNs()),
 		spare:  newBuffer(c.operations, c.addresses, c.deadlineNs()),
 		last:   gauges{up: make([]int, c.addresses)},
-		told:   told{failed: never},
+		told:   newTold(),
 	}
+	if c.operations > 1 {
+		r.toldOf = slices.Repeat([]told{newTold()}, c.operations)
+	}
+	return r
 }
 
 // KeepArrivals has intervals list their arrivals by intended start, of which those are good that succeed within
@@ -141,10 +156,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	for _, m := range all {
 		c.interval.addGauges(&m.recorder.last)
 	}
-	c.still.slept(&c.interval)
-	if len(waiting) == 0 {
-		c.interval.Standstills = c.still.find(all, endNs, meta.Idle, c.interval.Standstills)
-	}
+	c.findStandstills(all, len(waiting) == 0, meta.Idle)
 	c.forget(gone)
 	c.interval.Addresses = c.all[:c.shown.Load()]
 	if c.arrivals != nil {
@@ -156,6 +168,41 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.interval.Settle()
 	_ = c.tally.Interval(&c.interval)
 	return &c.interval
+}
+
+// findStandstills puts the standstills that have ended into the interval, unless some owners haven't told.
+func (c *Collector) findStandstills(all []member, complete, idle bool) {
+	iv := &c.interval
+	c.still.slept(iv)
+	for i := range c.stillOf {
+		c.stillOf[i].slept(iv)
+	}
+	if !complete {
+		return
+	}
+	owners := c.tolds[:0]
+	for _, m := range all {
+		owners = append(owners, &m.recorder.told)
+	}
+	iv.Standstills = c.still.find(owners, iv.EndNs, idle, iv.Standstills)
+	total := &c.tally.total
+	for i := range c.stillOf {
+		for k, m := range all {
+			owners[k] = &m.recorder.toldOf[i]
+		}
+		o, so := &iv.Operations[i], OperationAccount{}
+		if i < len(total.Operations) {
+			so = total.Operations[i]
+		}
+		o.Standstills = c.stillOf[i].find(owners, iv.EndNs, idle, o.Standstills)
+		// Where an operation is rare every distance between two of its successes is long.
+		o.Standstills = slices.DeleteFunc(o.Standstills, func(s Standstill) bool {
+			length := s.EndNs - s.StartNs
+			lostNs := int64(so.StandstillLengths.Sum()) + length
+			return length < LeastStandstillNs(total.LoadNs+iv.DurationNs(), lostNs, so.OK()+o.OK())
+		})
+	}
+	c.tolds = owners
 }
 
 // Note adds an event to the interval under way. It is safe for concurrent use. Beyond MaxEvents in
@@ -231,7 +278,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	iv.Addresses = c.all
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		o.Counts = Counts{}
+		o.Counts, o.Standstills = Counts{}, o.Standstills[:0]
 		for _, h := range [...]*Histogram{o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse} {
 			if h != nil {
 				h.Reset()

@@ -46,6 +46,7 @@ type Recorder struct {
 	spare  *buffer // in state idle and asked: the owner's to take at the next hand-over
 	last   gauges  // the collector's: as of the last hand-over
 	told   told    // the collector's
+	toldOf []told  // the collector's, by operation; nil if there is one operation only
 	_      [cacheLine]byte
 }
 
@@ -129,6 +130,9 @@ func (r *Recorder) handOver() {
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
 	r.active.gaps.lastOK = full.gaps.lastOK
+	for i := range full.gapsOf {
+		r.active.gapsOf[i].lastOK = full.gapsOf[i].lastOK
+	}
 	r.handed = full
 	r.state.Store(handed)
 }
@@ -184,6 +188,9 @@ func (r *Recorder) taken(b *buffer, take func(*buffer)) {
 	take(b)
 	r.last.follow(&b.gauges)
 	r.told.take(&b.gaps)
+	for i := range b.gapsOf {
+		r.toldOf[i].take(&b.gapsOf[i])
+	}
 	b.reset()
 }
 

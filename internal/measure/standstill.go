@@ -30,17 +30,29 @@ const never = math.MaxInt64
 // gap is a time between two successes of one owner, or of all.
 type gap struct {
 	from, to int64
-	pending  int64 // since when something was outstanding that hadn't succeeded at its end; never if unknown
-	failed   int64 // when the first of those that failed in it was sent; never if none
+	pending  int64 // when the success that ended it was sent, or another that was outstanding in it; never if unknown
+	failed   failures
 }
 
-// gapFinder finds the gaps of one owner.
+// failures are those between two successes of one owner.
+type failures struct {
+	sent int64 // when the first of them was sent; never if there is none
+	end  int64 // when the last of them ended
+}
+
+func noFailures() failures { return failures{sent: never} }
+
+func (f *failures) add(o failures) { f.sent, f.end = min(f.sent, o.sent), max(f.end, o.end) }
+
+// gapFinder finds the gaps of one owner, of one operation or of all. It must be made by newGapFinder.
 type gapFinder struct {
-	lastOK      int64 // the latest end of a success, 0 before the first
-	failedAfter int64 // lastOK when the first of the latest failures was counted
-	failed      int64 // when that was sent, or an earlier one that ended later; 0 if there is none
+	lastOK      int64    // the latest end of a success, 0 before the first
+	failedAfter int64    // lastOK when the first of failed was counted
+	failed      failures // the latest ones, those that were sent before lastOK included
 	gaps        []gap
 }
+
+func newGapFinder() gapFinder { return gapFinder{failed: noFailures()} }
 
 // succeeded takes a success. Usually that is a subtraction and two comparisons.
 func (g *gapFinder) succeeded(s *Sample) {
@@ -58,11 +70,11 @@ func (g *gapFinder) late(s *Sample) {
 		g.lastOK = max(g.lastOK, s.End)
 		return
 	}
-	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: never}
+	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: noFailures()}
 	if s.Ready > l.from && s.Intended < s.Ready {
 		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure in the meantime
 	}
-	if g.failed != 0 && g.failedAfter == g.lastOK {
+	if g.failedAfter == g.lastOK {
 		l.failed = g.failed
 	}
 	if len(g.gaps) < mostGaps {
@@ -87,52 +99,55 @@ func (g *gapFinder) outstanding(s *Sample) {
 
 // didntSucceed takes a failure.
 func (g *gapFinder) didntSucceed(s *Sample) {
-	if g.failed == 0 || g.failedAfter != g.lastOK {
-		g.failed, g.failedAfter = s.Sent, g.lastOK
+	if g.failedAfter != g.lastOK {
+		g.failed, g.failedAfter = noFailures(), g.lastOK
 	}
-	g.failed = min(g.failed, s.Sent)
+	g.failed.add(failures{s.Sent, s.End})
 	if s.End-s.Sent >= StandstillNs {
 		g.outstanding(s)
 	}
 }
 
 // reset forgets what was told of, so that it isn't told twice.
-func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = 0, 0, g.gaps[:0] }
+func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = noFailures(), 0, g.gaps[:0] }
 
-// told is what a collector knows of an owner's gaps.
+// told is what a collector knows of an owner's gaps. It must be made by newTold.
 type told struct {
 	lastOK int64
-	failed int64 // when the first failure since lastOK was sent; never if there is none
-	gaps   []gap // not yet compared with others'
+	failed failures // since lastOK
+	gaps   []gap    // not yet compared with others'
 }
+
+func newTold() told { return told{failed: noFailures()} }
 
 // take adds what an owner has handed over.
 func (t *told) take(g *gapFinder) {
 	for i, l := range g.gaps {
 		if i == 0 && l.from == t.lastOK {
-			l.failed = min(l.failed, t.failed)
+			l.failed.add(t.failed)
 		}
-		l.pending = min(l.pending, l.failed)
 		if len(t.gaps) < mostGaps {
 			t.gaps = append(t.gaps, l)
 		}
 	}
 	if g.lastOK != t.lastOK {
-		t.lastOK, t.failed = g.lastOK, never
+		t.lastOK, t.failed = g.lastOK, noFailures()
 	}
-	if g.failed != 0 && g.failedAfter == g.lastOK {
-		t.failed = min(t.failed, g.failed)
+	if g.failedAfter == g.lastOK {
+		t.failed.add(g.failed)
 	}
 }
+
+// present is the gap that hasn't ended.
+func (t *told) present() gap { return gap{from: t.lastOK, to: never, pending: never, failed: t.failed} }
 
 // shared are the parts that the gaps of all have in common with those of t, the present one
 // included; both are in order. They are appended to into.
 func (t *told) shared(all, into []gap) []gap {
-	present := gap{from: t.lastOK, to: never, pending: t.failed}
-	own := append(t.gaps, present)
+	own := append(t.gaps, t.present())
 	for i, k := 0, 0; i < len(all) && k < len(own); {
 		a, b := &all[i], &own[k]
-		both := gap{from: max(a.from, b.from), to: min(a.to, b.to), pending: min(a.pending, b.pending)}
+		both := gap{from: max(a.from, b.from), to: min(a.to, b.to)}
 		if both.to-both.from >= StandstillNs {
 			into = append(into, both)
 		}
@@ -144,6 +159,21 @@ func (t *told) shared(all, into []gap) []gap {
 	}
 	t.gaps = own[:len(own)-1]
 	return into
+}
+
+// pendingIn is since when the owner had something outstanding in a part of one of its gaps, never if it hadn't.
+func (t *told) pendingIn(part *gap) int64 {
+	own := t.present()
+	for i := range t.gaps {
+		if l := &t.gaps[i]; l.from <= part.from && part.to <= l.to {
+			own = *l
+			break
+		}
+	}
+	if own.failed.end > part.from {
+		return min(own.pending, own.failed.sent)
+	}
+	return own.pending
 }
 
 // freeze is a time in which the generator itself stood still somewhere.
@@ -170,28 +200,34 @@ func (st *standstills) slept(iv *Interval) {
 	st.freezes = append(st.freezes, freeze{iv.StartNs, iv.EndNs + iv.Health.PausedNs, iv.Health.PausedNs})
 }
 
-// find appends the standstills that have ended by endNs to out. idle says that nothing is
-// outstanding, which ends one too.
-func (st *standstills) find(members []member, endNs int64, idle bool, out []Standstill) []Standstill {
-	st.all = append(st.all[:0], gap{to: never, pending: never})
-	for _, m := range members {
-		t := &m.recorder.told
+// find appends the standstills that have ended by endNs to out. owners are what all owners have told. idle says that
+// nothing is outstanding, which ends one too.
+func (st *standstills) find(owners []*told, endNs int64, idle bool, out []Standstill) []Standstill {
+	st.all = append(st.all[:0], gap{to: never})
+	for _, t := range owners {
 		st.next = t.shared(st.all, st.next[:0])
 		st.all, st.next = st.next, st.all
-		t.gaps = t.gaps[:0]
-		if idle {
-			t.failed = never
-		}
 	}
-	for _, l := range st.all {
+	for i := range st.all {
+		l := &st.all[i]
 		if l.to == never {
 			if !idle {
 				continue
 			}
 			l.to = endNs
 		}
-		if s, ok := st.awake(Standstill{max(l.from, l.pending, st.from), l.to}); ok {
+		pending := int64(never)
+		for _, t := range owners {
+			pending = min(pending, t.pendingIn(l))
+		}
+		if s, ok := st.awake(Standstill{max(l.from, pending, st.from), l.to}); ok {
 			out = append(out, s)
+		}
+	}
+	for _, t := range owners {
+		t.gaps = t.gaps[:0]
+		if idle {
+			t.failed = noFailures()
 		}
 	}
 	if idle {
@@ -199,6 +235,20 @@ func (st *standstills) find(members []member, endNs int64, idle bool, out []Stan
 	}
 	return out
 }
+
+// LeastStandstillNs is the least length of a standstill that counts, ns: StandstillNs, or 20 times the mean time
+// between two successes where that is longer. A load of loadNs had so many successes, and lost lostNs of its time to
+// standstills, in which there were none.
+func LeastStandstillNs(loadNs, lostNs int64, successes uint64) int64 {
+	if successes == 0 {
+		return StandstillNs
+	}
+	return max(StandstillNs, rareSpacings*(max(loadNs-lostNs, 0)/int64(successes)))
+}
+
+// rareSpacings is how many times the mean time between two successes a standstill must last. With
+// successes at random a gap of 20 times their mean distance comes once in 500 million.
+const rareSpacings = 20
 
 // awake takes what the generator slept off a standstill, and reports whether one is left.
 func (st *standstills) awake(s Standstill) (Standstill, bool) {

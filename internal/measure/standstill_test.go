@@ -14,8 +14,8 @@ func sampleMs(intended, sent, end int64, class protocol.Class) *Sample {
 }
 
 // found writes standstills in milliseconds.
-func found(iv *Interval) (out []string) {
-	for _, s := range iv.Standstills {
+func found(standstills []Standstill) (out []string) {
+	for _, s := range standstills {
 		out = append(out, fmt.Sprintf("%d-%d", s.StartNs/1e6, s.EndNs/1e6))
 	}
 	return out
@@ -136,7 +136,7 @@ func TestStandstills(t *testing.T) {
 			var got []string
 			for _, a := range c.acts {
 				if iv := a(collector, owners); iv != nil {
-					if got = append(got, found(iv)...); len(iv.Standstills) == 0 {
+					if got = append(got, found(iv.Standstills)...); len(iv.Standstills) == 0 {
 						got = append(got, "|")
 					}
 				}
@@ -152,16 +152,115 @@ func TestStandstills(t *testing.T) {
 	}
 }
 
+// Operations stand still one by one. What others do meanwhile neither ends that nor makes it one.
+func TestStandstillsOfOperations(t *testing.T) {
+	const ok, failed = protocol.OK, protocol.Timeout
+	const read, update = 0, 1
+	const owners = 2
+	// every is a success of an operation every 10 ms, sent 1 ms before.
+	every := func(operation, owner int, from, to int64) act {
+		return func(_ *Collector, owners []*Shared) *Interval {
+			for t := from; t <= to; t += 10 {
+				s := sampleMs(t-1, t-1, t, ok)
+				s.Operation = operation
+				owners[owner].Record(s)
+			}
+			return nil
+		}
+	}
+	single := func(operation, owner int, sent, end int64, class protocol.Class) act {
+		return func(_ *Collector, owners []*Shared) *Interval {
+			s := sampleMs(sent, sent, end, class)
+			s.Operation = operation
+			owners[owner].Record(s)
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		acts               []act
+		all, reads, writes []string
+	}{
+		"both go on": {acts: []act{every(read, 0, 10, 2000), every(update, 0, 15, 2000), cutAt(2000)}},
+		"updates hang": {
+			acts: []act{every(read, 0, 10, 2000), every(update, 0, 15, 500), single(update, 1, 510, 1500, ok),
+				every(update, 1, 1505, 2000), cutAt(2000)},
+			writes: []string{"510-1500"},
+		},
+		"updates fail": {
+			acts: []act{every(read, 0, 10, 3000), every(update, 1, 15, 500), single(update, 0, 520, 530, failed), cutAt(600),
+				single(update, 1, 800, 805, failed), cutAt(1600), single(update, 1, 1700, 1705, ok), every(update, 1, 1710, 3000),
+				cutAt(3000)},
+			writes: []string{"520-1705"},
+		},
+		"nobody asked for updates": {
+			acts: []act{every(read, 0, 10, 3000), every(update, 0, 15, 500), cutAt(1000), every(update, 0, 2510, 3000),
+				cutAt(3000)},
+		},
+		"a failure long before nobody asked": {
+			acts: []act{every(read, 0, 10, 3000), single(update, 1, 100, 105, failed), every(update, 0, 15, 500), cutAt(1000),
+				every(update, 0, 2510, 3000), cutAt(3000)},
+		},
+		"updates are over, of which one had failed": {
+			acts: []act{every(read, 0, 10, 3000), single(update, 1, 100, 105, failed), every(update, 0, 15, 500), cutAt(1000),
+				cutWith(3000, Meta{Idle: true})},
+		},
+		"another owner has updates": {
+			acts: []act{every(read, 0, 10, 2000), every(update, 1, 15, 2000), single(update, 0, 510, 1500, ok), cutAt(2000)},
+		},
+		"nothing succeeds": {
+			acts: []act{every(read, 0, 10, 500), every(update, 1, 15, 500), single(read, 0, 502, 1500, ok),
+				single(update, 1, 510, 1500, ok), every(read, 0, 1510, 2000), every(update, 0, 1515, 2000), cutAt(2000)},
+			all: []string{"502-1500"}, reads: []string{"502-1500"}, writes: []string{"510-1500"},
+		},
+		"updates are rare": {
+			acts: []act{every(read, 0, 10, 2000), single(update, 0, 300, 500, ok), single(update, 0, 700, 900, ok),
+				single(update, 0, 1300, 1500, ok), cutAt(2000)},
+		},
+		"the generator slept": {
+			acts: []act{every(read, 0, 10, 200), every(update, 0, 15, 195), single(update, 0, 200, 2200, ok),
+				single(read, 0, 201, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 1_930_000_000}})},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			collector := NewCollector(2, 1)
+			shared := make([]*Shared, owners)
+			for i := range shared {
+				shared[i] = collector.NewShared()
+			}
+			var all, reads, writes []string
+			for _, a := range c.acts {
+				if iv := a(collector, shared); iv != nil {
+					all = append(all, found(iv.Standstills)...)
+					reads = append(reads, found(iv.Operations[read].Standstills)...)
+					writes = append(writes, found(iv.Operations[update].Standstills)...)
+				}
+			}
+			if !slices.Equal(all, c.all) {
+				t.Errorf("of all %v, want %v", all, c.all)
+			}
+			if !slices.Equal(reads, c.reads) {
+				t.Errorf("of reads %v, want %v", reads, c.reads)
+			}
+			if !slices.Equal(writes, c.writes) {
+				t.Errorf("of updates %v, want %v", writes, c.writes)
+			}
+			if n := collector.Total().Operations[update].StandstillLengths.Count(); n != uint64(len(c.writes)) {
+				t.Errorf("%d of updates in all, want %d", n, len(c.writes))
+			}
+		})
+	}
+}
+
 // The memory of a recorder that nobody cuts is bounded.
 func TestLullsAreBounded(t *testing.T) {
-	q := &gapFinder{}
+	finder, all := newGapFinder(), newTold()
+	q, told := &finder, &all
 	for i := range int64(3 * mostGaps) {
 		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, protocol.OK))
 	}
 	if len(q.gaps) != mostGaps {
 		t.Errorf("%d gaps", len(q.gaps))
 	}
-	told := &told{failed: never}
 	told.take(q)
 	told.take(q)
 	if len(told.gaps) != mostGaps {

@@ -51,6 +51,10 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 			o = a.Operations[i]
 		}
 		run.Operations[i].fill(&o, a.LoadNs, hdr)
+		run.Operations[i].Standstill = Standstill{}
+		if s := standstillOf(o.StandstillLengths, a.LoadNs, o.OK()); s.Count > 0 {
+			run.Operations[i].Standstill = s
+		}
 	}
 	all := a.All()
 	run.Total.Name = allOperations
@@ -69,7 +73,7 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 	ceiling := run.Health.CeilingPerS
 	run.Health = healthOf(a, &all)
 	run.Health.CeilingPerS = ceiling
-	run.Standstill = standstillOf(a, all.OK())
+	run.Standstill = standstillOf(a.StandstillLengths, a.LoadNs, all.OK())
 }
 
 func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
@@ -161,20 +165,12 @@ type Standstill struct {
 	LeastNs   int64  `json:"least_ns"` // shorter ones are not counted
 }
 
-// rareSpacings is how many times the mean time between two successes a standstill must last. With
-// successes at random a gap of 20 times their mean distance comes once in 500 million.
-const rareSpacings = 20
-
-// standstillOf counts the standstills of a load that are long next to the time between its ok
-// successes, those times in which nothing stood still taken.
-func standstillOf(a *measure.Account, ok uint64) Standstill {
+// standstillOf counts the standstills of a load, or of one operation of it, by their lengths. They must be long next to
+// the time between its ok successes, those times in which nothing stood still taken.
+func standstillOf(lengths *measure.Histogram, loadNs int64, ok uint64) Standstill {
 	var s Standstill
-	lengths, loadNs := a.StandstillLengths, a.LoadNs
 	for {
-		s.LeastNs = measure.StandstillNs
-		if ok > 0 {
-			s.LeastNs = max(s.LeastNs, rareSpacings*(max(loadNs-s.TotalNs, 0)/int64(ok)))
-		}
+		s.LeastNs = measure.LeastStandstillNs(loadNs, s.TotalNs, ok)
 		if lengths == nil {
 			return s
 		}

@@ -47,6 +47,8 @@ type operationLine struct {
 	Service        *histogramLine `json:"service,omitempty"`
 	Lag            *histogramLine `json:"lag,omitempty"`
 	FailedResponse *histogramLine `json:"failed_response,omitempty"`
+
+	Still []measure.Standstill `json:"standstills,omitempty"` // of the operation alone
 }
 
 type addressLine struct {
@@ -93,7 +95,8 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		line.Slices = iv.Intervals
 	}
 	for i := range iv.Operations {
-		if l := e.operation(i, &iv.Operations[i]); l.Lag != nil || iv.Operations[i].Counts != (measure.Counts{}) {
+		l := e.operation(i, &iv.Operations[i])
+		if l.Lag != nil || l.Still != nil || iv.Operations[i].Counts != (measure.Counts{}) {
 			line.Operations = append(line.Operations, l)
 		}
 	}
@@ -115,6 +118,9 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 	l := operationLine{
 		Operation: i, Counts: CountsOf(&o.Counts), Response: e.histogram(o.Response),
 		Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
+	}
+	if len(o.Standstills) > 0 {
+		l.Still = o.Standstills
 	}
 	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
 	// same they are.
@@ -163,10 +169,8 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 	if iv.Turnaround, err = line.Turnaround.decode(hdr); err != nil {
 		return nil, fmt.Errorf("turnaround: %w", err)
 	}
-	for _, s := range line.Still {
-		if s.StartNs < 0 || s.EndNs < s.StartNs || s.EndNs > maxNs {
-			return nil, fmt.Errorf("a standstill from %d to %d ns makes no sense", s.StartNs, s.EndNs)
-		}
+	if err := sensible(line.Still); err != nil {
+		return nil, err
 	}
 	iv.Standstills, iv.Events = line.Still, line.Events
 	for i := range line.Operations {
@@ -191,6 +195,15 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 	return iv, nil
 }
 
+func sensible(standstills []measure.Standstill) error {
+	for _, s := range standstills {
+		if s.StartNs < 0 || s.EndNs < s.StartNs || s.EndNs > maxNs {
+			return fmt.Errorf("a standstill from %d to %d ns makes no sense", s.StartNs, s.EndNs)
+		}
+	}
+	return nil
+}
+
 // kind is that of the line's phase, which version 1 didn't write.
 func (l *intervalLine) kind(run *Run) string {
 	if l.Kind != "" {
@@ -213,6 +226,10 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 	if o.Counts, err = l.Counts.measured(); err != nil {
 		return err
 	}
+	if err := sensible(l.Still); err != nil {
+		return err
+	}
+	o.Standstills = l.Still
 	for _, h := range []struct {
 		from *histogramLine
 		to   **measure.Histogram

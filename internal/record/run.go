@@ -234,6 +234,8 @@ type Operation struct {
 	Service          Latency `json:"service,omitzero" merge:"sums"`
 	Lag              Latency `json:"lag,omitzero" merge:"sums"`
 	FailedResponse   Latency `json:"failed_response,omitzero" merge:"sums"`
+	// Standstill is that of the operation alone, while others may have succeeded; absent where there was none.
+	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }
 
 // Threshold is a rule and what came of it.

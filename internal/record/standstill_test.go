@@ -55,12 +55,50 @@ func TestStandstillsAreRecorded(t *testing.T) {
 	}
 }
 
+// So are those of operations, each of which has its own sum.
+func TestStandstillsOfOperationsAreRecorded(t *testing.T) {
+	ivs := intervalsOf(samples(500), everything)
+	ivs[1].Operations[1].Standstills = []measure.Standstill{still(800, 1250)}
+	ivs[3].Operations[1].Standstills = []measure.Standstill{still(2100, 3600)}
+	r, err := Open(OS{}, write(t, OS{}, ivs, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.Run.Operations[1].Standstill
+	// 450 ms less the 200 ms of them that are warm-up, and 1500 ms.
+	if want.Count != 2 || want.TotalNs != 1_750_000_000 || want.LongestNs != 1_500_000_000 {
+		t.Errorf("%+v", want)
+	}
+	if got := r.Run.Operations[0].Standstill; got != (Standstill{}) {
+		t.Errorf("of the other operation: %+v", got)
+	}
+	if again, _, err := r.Rebuild(); err != nil || again.Operations[1].Standstill != want {
+		t.Errorf("rebuilt: %+v, %v", again.Operations[1].Standstill, err)
+	}
+	sums, err := r.Tally()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := &measure.Tally{}
+	for range 2 {
+		both.AddParallel(sums, nil, []int{0, 1})
+	}
+	run := *r.Run
+	if Fill(&run, both); run.Operations[1].Standstill != want {
+		t.Errorf("of two machines that saw the same: %+v", run.Operations[1].Standstill)
+	}
+}
+
 func TestStandstillsThatMakeNoSense(t *testing.T) {
 	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`,
 		`{"start_ns":1,"end_ns":9000000000000000000}`} {
 		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{},
 			&measure.HDRDecoder{}); err == nil {
 			t.Errorf("%s was taken", text)
+		}
+		line := `{"start_ns":0,"end_ns":10,"operations":[{"op":0,"standstills":[` + text + `]}]}`
+		if _, err := decodeInterval([]byte(line), &Run{Operations: make([]Operation, 1)}, &measure.HDRDecoder{}); err == nil {
+			t.Errorf("%s was taken of an operation", text)
 		}
 	}
 }
@@ -90,7 +128,7 @@ func TestStandstillsAmongRareSuccesses(t *testing.T) {
 			part.Standstills = append(part.Standstills, still(0, ms))
 		}
 		a.Add(&part)
-		got := standstillOf(&a, c.ok)
+		got := standstillOf(a.StandstillLengths, a.LoadNs, c.ok)
 		near := func(a, b int64) bool { return a >= b-b/500 && a <= b+b/500 }
 		if got.Count != c.want.Count || got.LongestNs != c.want.LongestNs || !near(got.TotalNs, c.want.TotalNs) ||
 			!near(got.LeastNs, c.want.LeastNs) {

@@ -117,8 +117,8 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel),
 		plural(t, run.Sessions, "session", "sessions"),
 		cell.MarkdownText(strings.Join(t.targetGroups(), "; ")), run.Seed))
-	if lost, note := t.timeLost(); lost != "" {
-		put("%s\n\n", t.say("**Time lost: %s**; %s.", lost, note))
+	for _, lost := range t.timeLost() {
+		put("%s\n\n", t.say("**Time lost: %s**; %s.", lost.text, cell.MarkdownText(lost.note)))
 	}
 	tables := t.all(t.latencies, t.thresholds, t.changed, t.failures, t.warnings)
 	return errors.Join(out.Flush(), cell.WriteMarkdown(w, o.Language, tables...))

@@ -97,6 +97,47 @@ func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
 	}
 }
 
+// An operation that lost time while others went on is named; one that lost what all did isn't.
+func TestTimeLostByOperations(t *testing.T) {
+	const all = "nothing succeeded: 4 times, the longest 5.1 s"
+	for name, c := range map[string]struct {
+		all, second   int64 // ns
+		first, wanted string
+	}{
+		"as all did":        {20_100_000_000, 20_300_000_000, all, ""},
+		"more than all did": {20_100_000_000, 50_000_000_000, all, "50 s of 1 m (83.3 %)"},
+		"alone":             {0, 30_000_000_000, "", "30 s of 1 m (50.0 %)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := fixture(t, "time-lost")
+			if run.Standstill.TotalNs = c.all; c.all == 0 {
+				run.Standstill = record.Standstill{}
+			}
+			run.Operations[1].Name = "insert | car"
+			run.Operations[1].Standstill = record.Standstill{TotalNs: c.second, Count: 2, LongestNs: 29e9, LeastNs: 400e6}
+			const note = "no insert | car succeeded: 2 times, the longest 29 s"
+			for format, want := range map[string]string{
+				"text": "time lost  " + c.wanted + "  " + note + "\n",
+				"md":   "\n**Time lost: " + c.wanted + "**; " + strings.ReplaceAll(note, "|", `\|`) + ".\n",
+			} {
+				var b bytes.Buffer
+				if err := Write(&b, format, run, Options{}); err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(b.String(), all) != (c.first != "") {
+					t.Errorf("%s: of all operations:\n%s", format, b.String())
+				}
+				if c.wanted == "" && strings.Contains(b.String(), "no insert") {
+					t.Errorf("%s names an operation:\n%s", format, b.String())
+				}
+				if c.wanted != "" && !strings.Contains(b.String(), want) {
+					t.Errorf("%s doesn't have %q:\n%s", format, want, b.String())
+				}
+			}
+		})
+	}
+}
+
 // The brief report holds the figures and the verdict, and names the warnings.
 func TestBrief(t *testing.T) {
 	run := passing()

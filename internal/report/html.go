@@ -275,9 +275,9 @@ func (b *builder) headline(run *record.Run) page.Block {
 		{Label: b.say("failed"), Figure: failedShare(all.Failed, all.Done, cell.Plain),
 			Note: b.say("%s of %s", t.count(all.Failed), t.count(all.Done))},
 	}
-	if lost, note := t.timeLost(); lost != "" {
-		tiles = append(tiles, page.Tile{Label: b.say("time lost"),
-			Figure: cell.Text(t.span(run.Standstill.TotalNs)).Marked(cell.Warn), Note: note})
+	for _, lost := range t.timeLost() {
+		tiles = append(tiles, page.Tile{Label: b.say("time lost"), Figure: cell.Text(t.span(lost.ns)).Marked(cell.Warn),
+			Note: lost.note})
 	}
 	return tiles
 }

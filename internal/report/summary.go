@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -138,8 +139,8 @@ func (t *writer) totals() cell.Table {
 	} else {
 		out.add(t.say("failed"), cell.Text(t.say("none")), "")
 	}
-	if lost, note := t.timeLost(); lost != "" {
-		out.add(t.say("time lost"), cell.Text(lost).Marked(cell.Warn), note)
+	for _, lost := range t.timeLost() {
+		out.add(t.say("time lost"), cell.Text(lost.text).Marked(cell.Warn), lost.note)
 	}
 	t.rarities(&out, all)
 	if all.Status != (measure.ByStatus{}) {
@@ -187,15 +188,43 @@ func (t *writer) time(ns float64) string      { return t.l.Figure(units.Latency(
 func (t *writer) timeInt(ns int64) string     { return t.l.Figure(units.LatencyInt(ns)) }
 func (t *writer) digits(x float64) string     { return t.l.Figure(units.Digits3(x)) }
 
-// timeLost says for how long nothing succeeded although something should have; "" if that wasn't so.
-func (t *writer) timeLost() (lost, note string) {
-	s := &t.run.Standstill
-	if s.Count == 0 {
-		return "", ""
+// timeLost is for how long nothing succeeded, or nothing of one operation, although something should have.
+type timeLost struct {
+	text, note string
+	ns         int64
+}
+
+// mostLosers is how many operations that lost time are named.
+const mostLosers = 5
+
+// timeLost are the time that the load lost, and the times of the operations that lost more, the longest first: by at
+// least what counts as a standstill of theirs, because a standstill of all is one of each.
+func (t *writer) timeLost() (all []timeLost) {
+	run := t.run
+	add := func(s *record.Standstill, note string) {
+		whole := max(run.DurationNs, s.TotalNs)
+		text := t.say("%s of %s (%s)", t.span(s.TotalNs), t.span(whole), t.share(part(s.TotalNs, whole)))
+		all = append(all, timeLost{text, note, s.TotalNs})
 	}
-	whole := max(t.run.DurationNs, s.TotalNs)
-	lost = t.say("%s of %s (%s)", t.span(s.TotalNs), t.span(whole), t.share(part(s.TotalNs, whole)))
-	return lost, t.say("nothing succeeded: %s, the longest %s", plural(t, s.Count, "time", "times"), t.span(s.LongestNs))
+	if s := &run.Standstill; s.Count > 0 {
+		add(s, t.say("nothing succeeded: %s, the longest %s", plural(t, s.Count, "time", "times"), t.span(s.LongestNs)))
+	}
+	var losers []*record.Operation
+	for i := range run.Operations {
+		o := &run.Operations[i]
+		if s := &o.Standstill; s.Count > 0 && s.TotalNs-run.Standstill.TotalNs >= s.LeastNs {
+			losers = append(losers, o)
+		}
+	}
+	slices.SortStableFunc(losers, func(a, b *record.Operation) int {
+		return cmp.Compare(b.Standstill.TotalNs, a.Standstill.TotalNs)
+	})
+	for _, o := range losers[:min(len(losers), mostLosers)] {
+		s := &o.Standstill
+		add(s, t.say("no %s succeeded: %s, the longest %s", units.Clean(o.Name), plural(t, s.Count, "time", "times"),
+			t.span(s.LongestNs)))
+	}
+	return all
 }
 
 func (t *writer) statusLine(status measure.ByStatus) string {

@@ -79,7 +79,9 @@ func (g *EngineRun) translated(iv *measure.Interval) measure.Account {
 	a := iv.Account
 	a.Operations = make([]measure.OperationAccount, mostOperations)
 	for i := range iv.Operations {
-		a.Operations[g.operations[i]].Add(&iv.Operations[i])
+		to := &a.Operations[g.operations[i]]
+		to.Add(&iv.Operations[i])
+		to.Standstills = g.onRunsClock(to.Standstills, iv.Operations[i].Standstills)
 	}
 	a.Addresses = make([]measure.AddressAccount, mostAddresses)
 	for i := range iv.Addresses {
@@ -88,12 +90,16 @@ func (g *EngineRun) translated(iv *measure.Interval) measure.Account {
 		}
 	}
 	a.StartNs, a.EndNs = a.StartNs+g.startNs, a.EndNs+g.startNs
-	a.Standstills = nil
-	for _, s := range iv.Standstills {
-		s.StartNs, s.EndNs = s.StartNs+g.startNs, s.EndNs+g.startNs
-		a.Standstills = append(a.Standstills, s)
-	}
+	a.Standstills = g.onRunsClock(nil, iv.Standstills)
 	return a
+}
+
+// onRunsClock appends standstills of the guest to to, by the run's clock.
+func (g *EngineRun) onRunsClock(to, standstills []measure.Standstill) []measure.Standstill {
+	for _, s := range standstills {
+		to = append(to, measure.Standstill{StartNs: s.StartNs + g.startNs, EndNs: s.EndNs + g.startNs})
+	}
+	return to
 }
 
 func addAddress(to, from *measure.AddressAccount) {
@@ -118,7 +124,9 @@ func (g *EngineRun) addTo(iv *measure.Interval) {
 		return
 	}
 	for i := range a.Operations {
-		iv.Operations[i].Add(&a.Operations[i])
+		o := &iv.Operations[i]
+		o.Add(&a.Operations[i])
+		o.Standstills = append(o.Standstills, a.Operations[i].Standstills...)
 	}
 	for i := range a.Addresses {
 		addAddress(&iv.Addresses[i], &a.Addresses[i])

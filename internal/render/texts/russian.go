@@ -83,6 +83,7 @@ var russianReport = map[string]string{
 	"%s found no row or key: %s":                        "%s не нашли строки или ключа: %s",
 	"%s of %s (%s)":                                     "%s из %s (%s)",
 	"nothing succeeded: %s, the longest %s":             "ничего не удавалось: %s, дольше всего %s",
+	"no %s succeeded: %s, the longest %s":               "ни одна операция %s не удавалась: %s, дольше всего %s",
 	"(warm-up)":                                         "(прогрев)", "poisson": "пуассоновский",
 	"broken for %s in all": "нарушен в сумме %s",
 	"ended the run":        "завершил прогон", "and %s": "и %s",
