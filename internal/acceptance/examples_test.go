@@ -46,6 +46,7 @@ func TestExamples(t *testing.T) {
 		"tarantool-crud.yml": {tarantool(t).with("queue")},
 		"adaptive.yml":       {web(t).with("rate", "--rate", "100", "--duration", "1s")},
 		"faults.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "4500ms", "--allow-faults")},
+		"verify.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "2500ms", "--allow-faults")},
 		"http.yml":           {web(t).with("rate", "--rate", "200", "--duration", "1s")},
 	}
 	files, err := filepath.Glob("../../examples/*.yml")

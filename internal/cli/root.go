@@ -86,7 +86,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
-		newAdvise(s), newDoctor(s), newSchema(s), newReport(s),
+		newAdvise(s), newDoctor(s), newSchema(s), newReport(s), newVerify(s),
 		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s),
 		newVersion(s), newManual(), newHealFaults(s),
 	)

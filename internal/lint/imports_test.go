@@ -115,8 +115,8 @@ report: measure message protocol record render/cell render/junit render/page ren
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover record result verdict
-runner: balance confidence control engine engine/loop engine/pool failover fault machine measure message metric observe
-    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict workload
+runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
+    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -144,6 +144,7 @@ tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
 verdict: measure message metric plan protocol record units
+verify: gen protocol template
 workload: gen keyspace plan protocol
 `)
 
@@ -172,13 +173,14 @@ runner: cli dialect k6x program report
 schema: cli dialect engine program report runner verdict
 target: cli dialect engine program record report runner
 verdict: cli engine report runner
+verify: cli engine plan record report runner verdict
 workload: cli engine measure record report
 `)
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
 	`balance cgroup compare confidence failover gen hints keyspace measure message plan planfile render schedule schema/sql
-	secret sqltext stats template timeline units verdict workload`)
+	secret sqltext stats template timeline units verdict verify workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

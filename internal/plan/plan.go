@@ -35,6 +35,7 @@ type Plan struct {
 	Faults     []Fault // done to servers during the load
 	Proxies    []Proxy // between servers, for Faults
 	Account    Account
+	Verify     Verification
 	Settings   Settings
 	Scaled     float64 // factor that the rates of Load already include; 0 means 1
 	Where      Places  // of the file's outermost keys and of "target.<key>"
@@ -180,6 +181,7 @@ type Step struct {
 	Pick     Pick
 	Check    keyspace.Check // of what is captured; "" for none
 	Wrong    Wrong          // a share of the operations sends it instead; zero for none
+	Verify   *Verify        // how what it wrote is read back after the load; nil: it isn't
 	At       Position
 	Where    Places // of its keys; "params" and "capture" hold lists
 }
@@ -383,6 +385,9 @@ func (p *Plan) Secrets() (all []string) {
 			step := &p.Operations[i].Steps[k]
 			request(step.Request.Web)
 			request(step.Wrong.Request.Web)
+			if step.Verify != nil {
+				request(step.Verify.Read.Web)
+			}
 			for v := range step.Variants {
 				request(step.Variants[v].Web)
 			}

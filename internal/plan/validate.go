@@ -76,6 +76,7 @@ func (p *Plan) Validate() Problems {
 	c.proxies()
 	c.faults()
 	c.account()
+	c.verification()
 	return c.problems.Sort()
 }
 

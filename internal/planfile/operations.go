@@ -164,6 +164,7 @@ func stepFields(params *paramForm) []field {
 		field{"wrong", "Wrong", wrongForm(), "a request that must be refused, sent instead for a share of the operations",
 			false},
 		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
+		field{"verify", "Verify", verifyForm(), "how what was written is read back after the load", false},
 	)
 }
 

@@ -91,6 +91,9 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 			step := &p.Operations[i].Steps[k]
 			s.web(step.Request.Web, step.At)
 			s.web(step.Wrong.Request.Web, step.At)
+			if step.Verify != nil {
+				s.web(step.Verify.Read.Web, step.At)
+			}
 			for v := range step.Variants {
 				s.web(step.Variants[v].Web, step.At)
 			}

@@ -63,6 +63,7 @@ func newFormat() *mapping {
 		field{"faults", "Faults", faultsForm(), "what is done to servers during the load, and undone", false},
 		field{"proxies", "Proxies", proxiesForm(), "proxies between servers, for faults", false},
 		field{"account", "Account", accountForm(), "account of outages: true, or how it is made", false},
+		field{"verify", "Verify", verificationForm(), "how acknowledged writes are read back after the load", false},
 		field{"x-*", "", custom[plan.Plan]{}, "", false},
 	)
 	m := newMapping("", "the plan", fields...)

@@ -21,6 +21,7 @@ const (
 	IntervalsFile = "intervals.ndjson"
 	ErrorsFile    = "errors.ndjson"
 	FaultsFile    = "faults.ndjson" // only of runs with faults
+	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
 	WatchedFolder = "observe"       // what was watched: a file for each source
 )
 

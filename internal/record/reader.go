@@ -205,6 +205,12 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 		if run.Failures, err = r.countErrors(); err != nil {
 			return nil, nil, err
 		}
+		if run.Verified == nil {
+			run.Verified, err = r.unverified()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	return &run, t, nil
 }

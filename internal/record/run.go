@@ -3,8 +3,8 @@
 //
 // A bundle is a folder: plan.yml (the resolved plan, secrets replaced), run.json (this file's
 // Run), intervals.ndjson (one Interval a line, flushed as it ends), errors.ndjson (the first
-// samples of each class), faults.ndjson (what was done to servers, as it happened) and observe/ (what
-// else was watched).
+// samples of each class), faults.ndjson (what was done to servers, as it happened), writes.ndjson (what became
+// of writes that are to be read back) and observe/ (what else was watched).
 package record
 
 import (
@@ -69,6 +69,7 @@ type Run struct {
 	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
 	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // the account of outages; see package failover
+	Verified    *Verified      `json:"verified,omitempty" merge:"fields"`    // what reading writes back found
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
 	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // of the plan, as found or made
 	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // that began after what their columns held

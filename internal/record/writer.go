@@ -50,6 +50,8 @@ type Bundle struct {
 
 	faultsMu sync.Mutex
 	faults   *linefile.Log // nil before the first
+
+	writes writesLog
 }
 
 var _ measure.Sink = (*Bundle)(nil)
@@ -115,6 +117,7 @@ func (b *Bundle) Interval(iv *measure.Interval) error {
 		return fmt.Errorf("encode interval %d of the record: %w", iv.Index, err)
 	}
 	b.appendFailures()
+	b.FlushWrites()
 	b.flush(iv.EndNs)
 	return nil
 }
@@ -204,7 +207,7 @@ func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
 	unwritten := b.intervals.Waiting() > 0 || len(b.merged) > 0
-	err := joined(b.intervals.Close(), b.errors.Close(), b.closeFaults())
+	err := joined(b.intervals.Close(), b.errors.Close(), b.closeFaults(), b.closeWrites())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
@@ -240,6 +243,7 @@ func (b *Bundle) Abandon() {
 	_ = b.intervals.Close()
 	_ = b.errors.Close()
 	_ = b.closeFaults()
+	_ = b.closeWrites()
 }
 
 // Discard is Abandon, and removes the bundle if nothing happened in the run: its folder is then
@@ -249,7 +253,7 @@ func (b *Bundle) Discard() {
 	if b.began {
 		return
 	}
-	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile} {
+	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile} {
 		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
 	}
 	if b.ours {

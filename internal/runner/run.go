@@ -53,6 +53,7 @@ type Runner struct {
 	faults    *fault.Conductor     // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
+	lost      []int64 // when each lost write was acknowledged
 	arrivals  arrivals
 	suspect   chan struct{} // has one if a failure tells that the nodes have changed
 }
@@ -115,6 +116,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	r.tables = schema.OfRun(s, r.Record, schema.RunOptions{
 		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Tell.Loading, Warn: r.warn,
 	})
+	r.rememberWrites()
 	if err := r.bundle.Start(o.Recording.Plan, r.Record); err != nil {
 		r.bundle.Discard()
 		return nil, &target.UsageError{Err: err}
@@ -185,8 +187,17 @@ func (r *Runner) startSequences(ctx context.Context) error {
 
 // Drive sends the load, once: the phases that next names, one after the other, or the plan's if next
 // is nil. ctx ends the load gracefully: what is in flight is waited for until hard is closed, and the
-// record will be complete.
-func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Next) (err error) {
+// record will be complete. Then the plan's writes are read back.
+func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Next) error {
+	if err := r.drive(ctx, hard, next); err != nil {
+		return err
+	}
+	r.verifyWrites(ctx)
+	return nil
+}
+
+// drive sends the load.
+func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Next) (err error) {
 	if next == nil {
 		next = engine.Walk(r.system.Plan.Load)
 	} else {
@@ -273,6 +284,7 @@ func (r *Runner) Finish() error {
 	if r.outages != nil {
 		r.outages.Fill(run)
 	}
+	fillLosses(run, r.lost)
 	verdict.Judge(run, r.collector.Total())
 	r.within.Fill(r.Record)
 	return r.bundle.Finish(run)

@@ -140,32 +140,41 @@ func (s *System) Workload() (*workload.Workload, error) {
 		return w, nil
 	}
 	names := sql.NewNames(s.Plan.Tables, s.Plan.Indexes)
-	for i := range w.Program.Requests {
-		r := &w.Program.Requests[i]
-		if err := s.checkTransaction(r); err != nil {
-			return nil, err
-		}
-		if r.Verb == protocol.SQL {
-			text, notices, err := s.Flavor.Translate(r.Text, r.Params, names)
-			if err != nil && r.ExpectError {
-				text, err = r.Text, nil // it is wrong on purpose
+	for _, all := range [][]protocol.Request{w.Program.Requests, w.Reads.Requests} {
+		for i := range all {
+			if err := s.translate(&all[i], names); err != nil {
+				return nil, err
 			}
-			if err != nil {
-				return nil, &UsageError{fmt.Errorf("%s%s: %w", placed(s.Plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
-			}
-			r.Text = text
-			s.Notices = sql.Merge(s.Notices, notices...)
-		}
-		r.Params, r.Capture = slices.Clone(r.Params), slices.Clone(r.Capture)
-		for k := range r.Params {
-			r.Params[k] = s.Flavor.ParamKind(r.Params[k])
-		}
-		for k := range r.Capture {
-			r.Capture[k].Kind = s.Flavor.ParamKind(r.Capture[k].Kind)
 		}
 	}
 	w.Convert(s.Flavor.Wrap)
 	return w, nil
+}
+
+// translate puts a request into the server's flavor.
+func (s *System) translate(r *protocol.Request, names *sql.Names) error {
+	if err := s.checkTransaction(r); err != nil {
+		return err
+	}
+	if r.Verb == protocol.SQL {
+		text, notices, err := s.Flavor.Translate(r.Text, r.Params, names)
+		if err != nil && r.ExpectError {
+			text, err = r.Text, nil // it is wrong on purpose
+		}
+		if err != nil {
+			return &UsageError{fmt.Errorf("%s%s: %w", placed(s.Plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
+		}
+		r.Text = text
+		s.Notices = sql.Merge(s.Notices, notices...)
+	}
+	r.Params, r.Capture = slices.Clone(r.Params), slices.Clone(r.Capture)
+	for k := range r.Params {
+		r.Params[k] = s.Flavor.ParamKind(r.Params[k])
+	}
+	for k := range r.Capture {
+		r.Capture[k].Kind = s.Flavor.ParamKind(r.Capture[k].Kind)
+	}
+	return nil
 }
 
 // checkTransaction refuses what begins or ends a transaction on a server that only seems to have

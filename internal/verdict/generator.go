@@ -95,7 +95,7 @@ func (j *judge) invalid() (out []message.Message) {
 	} else {
 		out = append(out, j.slowTurn()...)
 	}
-	return append(append(out, j.noAccount()...), j.machine()...)
+	return append(append(append(out, j.noAccount()...), j.unverified()...), j.machine()...)
 }
 
 // late is for open loads: the generator's own lag changed the response times that it reports, or

@@ -62,6 +62,7 @@ func Assess(run *record.Run) []record.Warning {
 	var out []record.Warning
 	for _, f := range []func(*record.Run) []record.Warning{
 		assessEnd, assessGenerator, assessServer, assessErrors, assessWatched, assessSamples, assessModel, assessFailover,
+		assessVerified,
 	} {
 		out = append(out, f(run)...)
 	}

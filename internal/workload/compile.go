@@ -22,6 +22,8 @@ type compiler struct {
 	requests []protocol.Request           // with room for all, because steps point to them
 	framing  map[string]*protocol.Request // BEGIN, COMMIT and ROLLBACK, by what they say
 	starts   []*Sequence
+	reads    []protocol.Request // see Workload.Reads
+	groups   map[string]int     // see Verify.Group
 }
 
 func newCompiler(p *plan.Plan) *compiler {
@@ -34,7 +36,7 @@ func newCompiler(p *plan.Plan) *compiler {
 		}
 	}
 	return &compiler{plan: p, tables: newTables(p), requests: make([]protocol.Request, 0, room),
-		framing: map[string]*protocol.Request{}}
+		framing: map[string]*protocol.Request{}, groups: map[string]int{}}
 }
 
 func (c *compiler) add(r protocol.Request) *protocol.Request {
@@ -94,6 +96,9 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 			}
 			step.wrong = &wrong{c.add(r), gen.NewStream(c.plan.Seed, "wrong", op.Name, strconv.Itoa(i)), w.Share, w.Expect}
 		}
+		if s.Verify != nil {
+			step.Verify, out.verified = c.verify(s, kinds[i]), true
+		}
 		out.Steps = append(out.Steps, step)
 	}
 	if op.Transaction {
@@ -136,7 +141,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 			return nil, fmt.Errorf("compile the plan: %w", err)
 		}
 	}
-	w.Program.Requests, w.Sequences = c.requests, c.starts
+	w.Program.Requests, w.Reads.Requests, w.Sequences = c.requests, c.reads, c.starts
 	w.pauses = newPauses(p)
 	w.follow(c.space)
 	return w, nil

@@ -55,6 +55,7 @@ type Cursor struct {
 	filled    int // how many steps have their arguments
 	phase     phase
 	news      bool             // Failure hasn't been taken
+	unsure    bool             // an attempt that failed may have been applied
 	Missing   bool             // an answer lacked what was asked for
 	BadHash   bool             // an answer's hash was wrong
 	Missed    protocol.Kind    // what the last request was that found nothing
@@ -86,7 +87,7 @@ func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
 	c.Status, c.BytesIn, c.Missing, c.BadHash = 0, 0, false, false
 	c.op = &c.work.Operations[c.Operation]
-	c.step, c.filled, c.news = 0, 0, false
+	c.step, c.filled, c.news, c.unsure = 0, 0, false, false
 	c.forgive()
 	c.forgetTimings()
 	return c.send()
@@ -301,6 +302,9 @@ func (c *Cursor) Expire(atNs int64) Move {
 // nothing to end.
 func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 	c.Failure, c.EndNs, c.news = f, atNs, true
+	if c.op.verified {
+		c.doubt(&f)
+	}
 	if f.Fatal || c.step == 0 || c.op.Rollback == nil {
 		return c.conclude()
 	}
@@ -360,16 +364,24 @@ func (c *Cursor) tellRequests() {
 	c.forgetTimings()
 }
 
-// TellUnfinished tells the workload's hooks of an operation that was cut off.
-func (c *Cursor) TellUnfinished() {
+// TellUnfinished tells the workload's hooks of an operation that was cut off: when, where it was sent to, and when it
+// was sent, 0 if it wasn't.
+func (c *Cursor) TellUnfinished(address int, sentNs, endNs int64) {
 	c.tellRequests()
+	if sentNs != 0 {
+		c.wrote(address, sentNs, endNs, protocol.Unsure)
+	}
 	if c.work.Done != nil {
 		c.work.Done(c.Operation, c.Index, protocol.UnknownOutcome)
 	}
 }
 
-// Tell tells the workload's hooks of an operation that is over. Times are on the run's clock.
-func (c *Cursor) Tell(intendedNs, sentNs int64) {
+// Tell tells the workload's hooks of an operation that is over: where it was sent to, when it was meant to be sent and
+// when it was. Times are on the run's clock.
+func (c *Cursor) Tell(address int, intendedNs, sentNs int64) {
+	if c.op.verified {
+		c.wrote(address, sentNs, c.EndNs, c.effect())
+	}
 	if c.work.Timed != nil || c.work.Done != nil {
 		c.tell(intendedNs, sentNs)
 	}

@@ -133,7 +133,7 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 				t.Errorf("%s: class %v, %d attempts, end %d; want %v, %d, %d", c.events, cursor.Failure.Class, cursor.Attempts,
 					cursor.EndNs, c.class, c.attempts, c.endNs)
 			}
-			cursor.Tell(1, 2)
+			cursor.Tell(0, 1, 2)
 		}
 		if told != 2 || cursor.Rest() != time.Second {
 			t.Errorf("%s: told %d times, rest %v", c.events, told, cursor.Rest())
@@ -204,7 +204,7 @@ func TestCursorAllocatesNothing(t *testing.T) {
 			r.Reset(len(c.Request().Capture))
 			next = c.Answered(&r, 1, 2)
 		}
-		c.Tell(1, 1)
+		c.Tell(0, 1, 1)
 	}
 	run()
 	run()

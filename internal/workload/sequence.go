@@ -88,6 +88,9 @@ func (q *Sequence) Apart(rows uint64) {
 // First is the least value of a sequence of numbers.
 func (q *Sequence) First() int64 { return q.first + q.shift }
 
+// Begin makes first the least value, as it was in a run before. It must be called before the workload is used.
+func (q *Sequence) Begin(first int64) { q.shift = first - q.first }
+
 // After moves the sequence behind greatest, the greatest value that the column holds, if it isn't there
 // already. It must be called before the workload is used. Where the load is divided among machines,
 // which may ask at different times, the move is a multiple of the range's length: then those that

@@ -33,6 +33,13 @@ type Workload struct {
 	// whichever session ran it, concurrently.
 	Timed func(Timing)
 
+	// Wrote, if not nil, is told what became of every operation with a step that has a Verify, by whichever session ran
+	// it, concurrently.
+	Wrote func(Written)
+
+	// Reads are the requests that read writes back; see Step.Verify. Sessions of the load don't know them.
+	Reads protocol.Program
+
 	// Records are those of the plan's Keyspace, for this run; nil without one.
 	Records *keyspace.Space
 
@@ -53,7 +60,8 @@ type Operation struct {
 	// Role is that of the nodes that may serve it.
 	Role protocol.Role
 
-	keyStep, keyParam int // the parameter that nodes are chosen by; −1 if none is
+	keyStep, keyParam int  // the parameter that nodes are chosen by; −1 if none is
+	verified          bool // a step of it has a Verify
 }
 
 // Step is one request and where its parameters come from.
@@ -67,6 +75,9 @@ type Step struct {
 	variant  func(i uint64) int
 	check    keyspace.Check
 	wrong    *wrong // nil for none
+
+	// Verify is how what it wrote is read back; nil if it isn't.
+	Verify *Verify
 }
 
 // wrong is a request that must be refused, which a share of the operations sends instead; see plan.Wrong.

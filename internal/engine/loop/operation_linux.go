@@ -166,7 +166,7 @@ func (l *loop) record(f *request) {
 	m.Attempts += f.redirects
 	l.rec.Record(m)
 	f.worker.behind = m.Carry()
-	f.cursor.Tell(f.intended, f.sent)
+	f.cursor.Tell(f.session.address, f.intended, f.sent)
 }
 
 // cutOff notes an operation that ends because the load is cut off.
@@ -180,7 +180,7 @@ func (l *loop) cutOff(f *request) {
 	default:
 		l.rec.GiveUpAt(f.cursor.Operation, measure.UnsentLoadOver, f.intended, now)
 	}
-	f.cursor.TellUnfinished()
+	f.cursor.TellUnfinished(f.session.address, f.sent, now)
 }
 
 // rest makes a request vacant again, in closed loads after the operation's think time.

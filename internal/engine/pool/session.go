@@ -229,10 +229,10 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 		}
 	})
 	if cut {
-		c.TellUnfinished()
+		c.TellUnfinished(m.Address, m.Sent, m.End)
 		return
 	}
-	c.Tell(m.Intended, m.Sent)
+	c.Tell(m.Address, m.Intended, m.Sent)
 }
 
 // within is the time that an operation may take, from now on.

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/report"
+	"brunt/internal/runner"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+func newVerify(s *streams) *cobra.Command {
+	f := &planFlags{}
+	var form formFlags
+	cmd := &cobra.Command{
+		Use:   "verify BUNDLE",
+		Short: "Read back what a run has written, from its bundle",
+		Long: `Read back the writes of a run from every address, by its plan's verify, and say which of those that
+were acknowledged are there. It is for runs that were killed or interrupted before they could do so, and for
+later: after a restart, or a failover. Nothing must have written the same keys in the meantime. The bundle stays
+as it is.
+
+The exit code is 99 if an acknowledged write isn't there as it was written, and 98 if none could be read.`,
+		Example: "  brunt verify results/orders-20261121T101500Z -u stress",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := form.check(); err != nil {
+				return err
+			}
+			recorded, err := record.Open(record.OS{}, args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if recorded.Live() {
+				return usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
+			}
+			p, err := f.read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
+			if err != nil {
+				return err
+			}
+			if !p.Verifies() {
+				return usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
+			}
+			ctx, _, stop := interruptible(s.err, endings(false))
+			defer stop()
+			run, _, err := recorded.Result()
+			if err != nil {
+				return err
+			}
+			if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
+				return failure(ctx, err)
+			}
+			if err := printWrites(s, run, &form); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return &exitError{exitInterrupted, nil}
+			}
+			return &exitError{code: verdict.ExitCodeOfWrites(run.Verified)}
+		},
+	}
+	f.bind(cmd)
+	form.bind(cmd.Flags(), "text", "writes", "text", "md", "csv", "json")
+	return cmd
+}
+
+// printWrites writes what reading back found in the chosen form.
+func printWrites(s *streams, run *record.Run, form *formFlags) error {
+	if form.output == "json" {
+		e := json.NewEncoder(s.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(run.Verified)
+	}
+	return form.tables(s.out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
+}

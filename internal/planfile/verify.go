@@ -1,0 +1,77 @@
+package planfile
+
+import (
+	"reflect"
+
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/suggest"
+)
+
+// verifyForm is the form of how a statement's writes are read back.
+func verifyForm() form {
+	read := newMapping("", "read", requestFields()...)
+	read.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "read") }
+	read.rules = requestRules(false)
+	params := list{of: custom[int]{verifiedIn, func(k *int) *yaml.Node { return number(*k + 1) },
+		anyOf(whole{1, 1 << 30}, words{name: true})}, flow: true, full: true}
+	m := newMapping("verify", "verify",
+		field{"read", "Read", read, "request that reads back what was written; its parameters are those of key", true},
+		field{"key", "Key", params, "the statement's parameters that make the key, by name or number from 1; the first", false},
+		field{"expect", "Expect", params, "the statement's parameters that read must capture, one for each capture; none",
+			false},
+		field{"from", "From", choice{"every", "one"}, "read from every address, or any one; every", false},
+	)
+	return custom[*plan.Verify]{
+		func(r *reader, key string, n *yaml.Node, to **plan.Verify) {
+			*to = &plan.Verify{}
+			m.read(r, key, n, reflect.ValueOf(*to).Elem())
+		},
+		func(v **plan.Verify) *yaml.Node {
+			if *v == nil {
+				return nil
+			}
+			return m.write(reflect.ValueOf(*v).Elem())
+		}, m.schema,
+	}
+}
+
+// verifiedIn reads a parameter of the statement that is being read: its number from 1, or its name.
+func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
+	if tagIs(n, "!!int") {
+		*k = int(r.integerOf(n, "a parameter's number", 1, 1<<30)) - 1
+		return
+	}
+	name := r.textOf(n, "a parameter")
+	if !tagIs(n, "!!str") {
+		return
+	}
+	at, ok := r.refs.params[name]
+	if ok && at[0] == r.refs.step {
+		*k = at[1]
+		return
+	}
+	var own []string
+	for _, have := range keysOf(r.refs.params) {
+		if r.refs.params[have][0] == r.refs.step {
+			own = append(own, have)
+		}
+	}
+	fix := "give the parameter that name, or write its number"
+	if near := suggest.Nearest(name, own); near != "" {
+		fix = "did you mean " + near + "?"
+	}
+	r.problemAt(n, fix, "verify names unknown parameter %q", name)
+}
+
+// verificationForm is the form of how all writes are read back.
+func verificationForm() form {
+	return newMapping("", "verify",
+		field{"patience", "Patience", span{above: true},
+			"for addresses to answer, and for readings to agree with what was written; 10s", false},
+		field{"limit", "Limit", span{above: true}, "time limit of reading back; 10m", false},
+		field{"connections", "Connections", whole{1, plan.MaxVerifyConnections}, "to each address; 8", false},
+	)
+}

@@ -1,0 +1,251 @@
+package record
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"brunt/internal/linefile"
+	"brunt/internal/message"
+	"brunt/internal/protocol"
+)
+
+// Write is what became of an operation that writes and is to be read back. Times are on the run's clock.
+type Write struct {
+	Index     uint64
+	Operation int // of Run.Operations
+	Address   int // of Run.Targets
+	SentNs    int64
+	EndNs     int64
+	Effect    protocol.Effect
+}
+
+// writesLine is a line of WritesFile: the writes that ended in an interval, or some of them.
+type writesLine struct {
+	N    int    `json:"n"`
+	Lost uint64 `json:"lost,omitempty"` // writes before these that the disk had no room for
+	CRC  uint32 `json:"crc"`            // CRC-32 (IEEE) of Data
+	// Data has five varints a write (encoding/binary, signed but for the last): its index and the time at which it was
+	// sent, both less those of the write before; how long it took; its operation; and four times the address plus the
+	// effect.
+	Data []byte `json:"data"`
+}
+
+const (
+	maxWritesData   = 1 << 20  // bytes of one line's data
+	maxWritesBytes  = 16 << 20 // that may wait in memory while the disk is full
+	leastWriteBytes = 5        // of one write
+)
+
+// writesLog gathers writes between two intervals.
+type writesLog struct {
+	mu   sync.Mutex
+	data []byte
+	n    int
+	last Write
+	full [][]byte // encoded lines of this interval
+	lost uint64
+
+	log *linefile.Log // nil before the first; for one goroutine
+}
+
+// add keeps a write. It allocates nothing but to grow its buffer.
+func (l *writesLog) add(w Write) {
+	l.mu.Lock()
+	l.data = appendWrite(l.data, &l.last, &w)
+	l.last = w
+	if l.n++; len(l.data) >= maxWritesData {
+		l.seal()
+	}
+	l.mu.Unlock()
+}
+
+func appendWrite(dst []byte, last, w *Write) []byte {
+	dst = binary.AppendVarint(dst, int64(w.Index-last.Index))
+	dst = binary.AppendVarint(dst, w.SentNs-last.SentNs)
+	dst = binary.AppendVarint(dst, w.EndNs-w.SentNs)
+	dst = binary.AppendVarint(dst, int64(w.Operation))
+	return binary.AppendUvarint(dst, uint64(w.Address)<<2|uint64(w.Effect))
+}
+
+// seal makes a line of what was added.
+func (l *writesLog) seal() {
+	if l.n == 0 {
+		return
+	}
+	line, err := json.Marshal(writesLine{l.n, l.lost, crc32.ChecksumIEEE(l.data), l.data})
+	if err == nil {
+		l.full = append(l.full, append(line, '\n'))
+		l.lost = 0
+	}
+	l.data, l.n, l.last = l.data[:0], 0, Write{}
+}
+
+// take returns the lines of what was added since the last call.
+func (l *writesLog) take() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seal()
+	out := l.full
+	l.full = nil
+	return out
+}
+
+// Wrote keeps a write for WritesFile, to which it is added with the next interval. It is safe for concurrent use, and
+// does no I/O.
+func (b *Bundle) Wrote(w Write) { b.writes.add(w) }
+
+// FlushWrites writes what Wrote was told of. It must not be called while Interval is.
+func (b *Bundle) FlushWrites() {
+	if err := b.flushWrites(); err != nil {
+		b.warn(writeWarning(b.Dir, fmt.Errorf("%s: %w", WritesFile, err)))
+	}
+}
+
+func (b *Bundle) flushWrites() error {
+	l := &b.writes
+	lines := l.take()
+	if l.log == nil {
+		if len(lines) == 0 {
+			return nil
+		}
+		file, err := b.fsys.Create(filepath.Join(b.Dir, WritesFile))
+		if err != nil {
+			return err
+		}
+		l.log = linefile.NewLog(file, maxWritesBytes)
+	}
+	for _, line := range lines {
+		if l.log.Room(len(line)) {
+			l.log.Add(line)
+			continue
+		}
+		var lost writesLine
+		if err := json.Unmarshal(line, &lost); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.lost += lost.Lost + uint64(lost.N)
+		l.mu.Unlock()
+	}
+	return l.log.Flush()
+}
+
+// closeWrites closes WritesFile if there is one.
+func (b *Bundle) closeWrites() error {
+	if b.writes.log == nil {
+		return nil
+	}
+	return b.writes.log.Close()
+}
+
+// WritesDamage is what of WritesFile can't be read.
+type WritesDamage struct {
+	Lines int    // that are damaged
+	Lost  uint64 // writes that the disk had no room for
+}
+
+// Writes calls f with every write of WritesFile until f fails. What a killed run left of its last line is passed over,
+// and so are damaged lines.
+func (r *Recorded) Writes(f func(w *Write) error) (d WritesDamage, err error) {
+	err = r.lines(WritesFile, func(line []byte) (func() error, error) {
+		var l writesLine
+		err := json.Unmarshal(line, &l)
+		if err == nil && crc32.ChecksumIEEE(l.Data) != l.CRC {
+			err = errors.New("its checksum is wrong")
+		}
+		all, n := []Write(nil), 0
+		if err == nil {
+			all, err = decodeWrites(l.Data, l.N)
+			n = len(all)
+		}
+		if err != nil {
+			d.Lines++
+			return nil, err
+		}
+		d.Lost += l.Lost
+		return func() error {
+			for i := range n {
+				if err := f(&all[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	})
+	return d, err
+}
+
+// decodeWrites reads the data of a line of n writes.
+func decodeWrites(data []byte, n int) ([]Write, error) {
+	if n < 0 || n > len(data)/leastWriteBytes {
+		return nil, fmt.Errorf("%d writes in %d bytes", n, len(data))
+	}
+	out, last := make([]Write, n), Write{}
+	for i := range out {
+		var fields [4]int64
+		for k := range fields {
+			v, size := binary.Varint(data)
+			if size <= 0 {
+				return nil, errors.New("a write is cut off")
+			}
+			fields[k], data = v, data[size:]
+		}
+		if fields[3] < 0 || fields[3] > math.MaxInt32 {
+			return nil, errors.New("a write has no operation")
+		}
+		where, size := binary.Uvarint(data)
+		if size <= 0 || where>>2 > math.MaxInt32 {
+			return nil, errors.New("a write has no address")
+		}
+		data = data[size:]
+		w := Write{Index: last.Index + uint64(fields[0]), SentNs: last.SentNs + fields[1], Address: int(where >> 2),
+			Effect: protocol.Effect(where & 3), Operation: int(fields[3])}
+		w.EndNs = w.SentNs + fields[2]
+		out[i], last = w, w
+	}
+	if len(data) > 0 {
+		return nil, fmt.Errorf("%d bytes behind the last write", len(data))
+	}
+	return out, nil
+}
+
+// unverified counts the writes of a run that ended before they were read back; nil if it has none.
+func (r *Recorded) unverified() (*Verified, error) {
+	v := &Verified{Reason: message.New("verify.killed")}
+	for i := range r.Run.Operations {
+		v.Operations = append(v.Operations, VerifiedOperation{Name: r.Run.Operations[i].Name})
+	}
+	found := false
+	damage, err := r.Writes(func(w *Write) error {
+		if w.Operation >= len(v.Operations) {
+			return nil
+		}
+		found = true
+		o := &v.Operations[w.Operation]
+		switch w.Effect {
+		case protocol.NotApplied:
+			o.Failed++
+		case protocol.Unsure:
+			o.Unknown++
+		default:
+			o.Acknowledged++
+			o.NotChecked++
+		}
+		return nil
+	})
+	if err != nil || !found {
+		return nil, err
+	}
+	v.Unrecorded = damage.Lost
+	v.Operations = slices.DeleteFunc(v.Operations, func(o VerifiedOperation) bool {
+		return o.Acknowledged+o.Failed+o.Unknown == 0
+	})
+	return v, nil
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/units"
+)
+
+// Writes are the tables of the writes of a run that were read back.
+func Writes(run *record.Run, l units.Language) []cell.Table {
+	t := &writer{run: run, l: l}
+	return t.all(t.writes, t.writesByAddress, t.badWrites)
+}
+
+// mostBadWrites is how many writes the report names.
+const mostBadWrites = 20
+
+// writes are what became of the writes that were read back.
+func (t *writer) writes() cell.Table {
+	out := cell.Table{ID: "writes", Title: t.say("WRITES"), Note: t.say("acknowledged ones, as they were read back"),
+		Columns: []cell.Column{{Head: t.say("operation"), Left: true}, {Head: t.say("acknowledged")}, {Head: t.say("ok")},
+			{Head: t.say("overwritten"), Priority: 6}, {Head: t.say("lost")}, {Head: t.say("duplicated"), Priority: 4},
+			{Head: t.say("stale"), Priority: 3}, {Head: t.say("resurrected"), Priority: 5},
+			{Head: t.say("unexpected"), Priority: 2}, {Head: t.say("not read")}, {Head: t.say("without answer"), Priority: 1},
+			{Head: t.say("of these applied, not"), Priority: 7}}}
+	v := t.run.Verified
+	if v == nil {
+		return out
+	}
+	for i := range v.Operations {
+		o := &v.Operations[i]
+		resolved := cell.Text("–").Marked(cell.Dim)
+		if o.Unknown > 0 {
+			resolved = cell.Text(t.l.Figure(units.Count(o.UnknownApplied)) + ", " + t.l.Figure(units.Count(o.UnknownNotApplied)))
+		}
+		out.Add(cell.Text(units.Clean(o.Name)), cell.Count(o.Acknowledged), countOrNone(o.OK), countOrNone(o.Overwritten),
+			markedCount(o.Lost, cell.Bad), markedCount(o.Duplicated, cell.Bad), markedCount(o.Stale, cell.Warn),
+			markedCount(o.Resurrected+o.FailedThere, cell.Bad), markedCount(o.Unexpected, cell.Bad),
+			markedCount(o.Unchecked(), cell.Warn), countOrNone(o.Unknown), resolved)
+	}
+	if len(v.Operations) == 0 {
+		out.Add(cell.Text(t.say("none to read back")).Marked(cell.Warn))
+	}
+	if !v.Reason.IsZero() {
+		out.Foot = append(out.Foot, v.Reason.In(t.l))
+	}
+	return out
+}
+
+// markedCount is a count that is marked if it isn't zero.
+func markedCount(n uint64, m cell.Mark) cell.Cell {
+	if n == 0 {
+		return countOrNone(n)
+	}
+	return cell.Count(n).Marked(m)
+}
+
+// writesByAddress are what each address has of the keys, if there are several.
+func (t *writer) writesByAddress() cell.Table {
+	out := cell.Table{ID: "writes-by-address", Title: t.say("WRITES BY ADDRESS"),
+		Note: t.say("what each has of the keys that were written"),
+		Columns: []cell.Column{{Head: t.say("address"), Left: true}, {Head: t.say("keys")}, {Head: t.say("ok")},
+			{Head: t.say("missing")}, {Head: t.say("old")}, {Head: t.say("unexpected"), Priority: 1},
+			{Head: t.say("duplicated"), Priority: 2}, {Head: t.say("not read")}}}
+	if t.run.Verified == nil || len(t.run.Verified.Nodes) < 2 {
+		return out
+	}
+	for i := range t.run.Verified.Nodes {
+		n := &t.run.Verified.Nodes[i]
+		out.Add(cell.Text(units.Clean(n.Address)), cell.Count(n.Keys), countOrNone(n.OK), markedCount(n.Missing, cell.Bad),
+			markedCount(n.Old, cell.Warn), markedCount(n.Unexpected, cell.Bad), markedCount(n.Duplicated, cell.Bad),
+			markedCount(n.Unread, cell.Warn))
+	}
+	return out
+}
+
+// badWrites are the writes that aren't there as they should be.
+func (t *writer) badWrites() cell.Table {
+	out := cell.Table{ID: "bad-writes", Title: t.say("WRITES THAT AREN'T AS THEY WERE"),
+		Note: t.say("times count from the load's beginning"),
+		Columns: []cell.Column{{Head: t.say("what became of it"), Left: true}, {Head: t.say("key"), Left: true},
+			{Head: t.say("operation"), Left: true, Priority: 3}, {Head: t.say("number"), Priority: 7},
+			{Head: t.say("written"), Left: true, Priority: 5}, {Head: t.say("found"), Left: true, Priority: 2},
+			{Head: t.say("at"), Left: true, Priority: 6}, {Head: t.say("acknowledged")},
+			{Head: t.say("by"), Left: true, Priority: 4}, {Head: t.say("fault"), Left: true, Priority: 1}}}
+	if t.run.Verified == nil {
+		return out
+	}
+	v := t.run.Verified
+	const most = 30 // characters of a key or value
+	for i := range v.Bad[:min(len(v.Bad), mostBadWrites)] {
+		w := &v.Bad[i]
+		text := func(s string) cell.Cell { return cell.Text(cell.Cut(units.Clean(s), most)) }
+		out.Add(cell.Text(t.say(w.Fate)).Marked(cell.Bad), text(w.Key), cell.Text(units.Clean(w.Operation)),
+			cell.Count(w.Index), text(w.Wrote), text(w.Found), cell.Text(units.Clean(w.Where)),
+			cell.Text(t.span(int64(time.Duration(w.EndNs).Round(time.Millisecond)))), cell.Text(units.Clean(w.Address)),
+			cell.Text(t.faultOf(w)))
+	}
+	if more := uint64(len(v.Bad)-len(out.Rows)) + v.BadMore; more > 0 {
+		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
+	}
+	return out
+}
+
+// faultOf is what was done to servers when a write was acknowledged, or how long before that it was.
+func (t *writer) faultOf(w *record.BadWrite) string {
+	switch {
+	case w.Fault == "":
+		return ""
+	case w.AheadNs > 0:
+		return t.say("%s before %s", t.span(w.AheadNs), units.Clean(w.Fault))
+	}
+	return units.Clean(w.Fault)
+}

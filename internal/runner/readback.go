@@ -1,0 +1,469 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/verify"
+	"brunt/internal/workload"
+)
+
+// node is an address that is asked.
+type node struct {
+	target protocol.Target
+	seen   record.VerifiedNode
+	conns  []protocol.Conn
+	gone   bool // it hasn't answered for as long as the patience lasts
+
+	mu sync.Mutex // of Error
+}
+
+// failed notes why something couldn't be read.
+func (n *node) failed(text string) {
+	n.mu.Lock()
+	n.seen.Error = text
+	n.mu.Unlock()
+}
+
+// hangUp closes all connections.
+func (b *readBack) hangUp() {
+	for _, n := range b.nodes {
+		for _, c := range n.conns {
+			if c != nil {
+				c.Close()
+			}
+		}
+	}
+}
+
+// partition is some keys that are read back together.
+type partition struct {
+	*readBack
+	all      []keyed
+	starts   []int            // where in all the writes of each key begin; one more at the end
+	readings []verify.Reading // by key and node
+	before   []verify.Reading // those of the last pass
+	homes    []int            // by key: the node that is asked, −1 if all are
+	late     []bool           // by key: it didn't fit at first
+
+	mu    sync.Mutex
+	found map[[2]int]string // by key and node: what was read that doesn't fit
+}
+
+// mostFound is how many values that don't fit are kept.
+const mostFound = 4 * record.MaxBadWrites
+
+// partition reads keys back and adds what it found.
+func (b *readBack) partition(ctx context.Context, all []keyed) {
+	p := &partition{readBack: b, all: ours(all), found: map[[2]int]string{}}
+	all = p.all
+	for i := range all {
+		if i == 0 || all[i].key != all[i-1].key {
+			p.starts = append(p.starts, i)
+			p.homes = append(p.homes, p.home(len(p.homes), &all[i]))
+		}
+	}
+	keys := len(p.starts)
+	p.starts = append(p.starts, len(all))
+	p.readings = make([]verify.Reading, keys*len(b.nodes))
+	p.before = make([]verify.Reading, keys*len(b.nodes))
+	p.late = make([]bool, keys)
+	every := make([]int, keys)
+	for k := range every {
+		every[k] = k
+	}
+	p.pass(ctx, every)
+	for k := range every {
+		p.late[k] = !p.well(k)
+	}
+	p.settle(ctx, every)
+	for k := range every {
+		p.conclude(ctx, k)
+	}
+}
+
+// ours leaves out keys that have no recorded write.
+func ours(all []keyed) []keyed {
+	out := all[:0]
+	for from := 0; from < len(all); {
+		to, mine := from, false
+		for ; to < len(all) && all[to].key == all[from].key; to++ {
+			mine = mine || !all[to].Foreign
+		}
+		if mine {
+			out = append(out, all[from:to]...)
+		}
+		from = to
+	}
+	return out
+}
+
+// home is the node that is asked for a key, −1 if all are.
+func (p *partition) home(key int, w *keyed) int {
+	if p.one || p.work.Operations[w.Operation].Steps[w.Step].Verify.One {
+		return key % len(p.nodes)
+	}
+	return -1
+}
+
+// of is the history and the readings of a key.
+func (p *partition) of(key int) (verify.History, []verify.Reading) {
+	all := p.all[p.starts[key]:p.starts[key+1]]
+	writes := make([]verify.Write, len(all))
+	for i := range all {
+		writes[i] = all[i].Write
+	}
+	readings := p.readings[key*len(p.nodes) : (key+1)*len(p.nodes)]
+	if h := p.homes[key]; h >= 0 {
+		readings = readings[h : h+1]
+	}
+	return verify.Of(writes), readings
+}
+
+// well reports whether all addresses have what they should.
+func (p *partition) well(key int) bool {
+	h, readings := p.of(key)
+	return h.Judge(readings).Fate == verify.OK && !slices.ContainsFunc(readings, func(r verify.Reading) bool {
+		return r.State == verify.Unread
+	})
+}
+
+// agree reports whether the last two readings of a key are the same.
+func (p *partition) agree(key int) bool {
+	n := len(p.nodes)
+	return slices.Equal(p.readings[key*n:(key+1)*n], p.before[key*n:(key+1)*n])
+}
+
+// betweenReadings is the pause before keys are read once more.
+const betweenReadings = 100 * time.Millisecond
+
+// settle reads keys until two readings agree and fit, or the patience is at its end.
+func (p *partition) settle(ctx context.Context, keys []int) {
+	until := time.Now().Add(p.how.Patience)
+	for {
+		copy(p.before, p.readings)
+		p.pass(ctx, keys)
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k int) bool { return p.agree(k) && p.well(k) })
+		if len(keys) == 0 || time.Now().After(until) || !protocol.Sleep(ctx, betweenReadings) {
+			break
+		}
+		for _, k := range keys { // another address may answer where one will do
+			if h := p.homes[k]; h >= 0 && p.readings[k*len(p.nodes)+h].State == verify.Unread {
+				p.homes[k] = (h + 1) % len(p.nodes)
+			}
+		}
+	}
+	for _, n := range p.nodes {
+		n.gone = n.gone || n.seen.Error != "" && !slices.ContainsFunc(n.conns, func(c protocol.Conn) bool { return c != nil })
+	}
+}
+
+// pass reads keys once from each address.
+func (p *partition) pass(ctx context.Context, keys []int) {
+	var all sync.WaitGroup
+	for number, n := range p.nodes {
+		if n.conns == nil {
+			n.conns = make([]protocol.Conn, p.how.Connections)
+		}
+		next := &atomic.Int64{}
+		for c := range min(len(n.conns), len(keys)) {
+			all.Go(func() { p.ask(ctx, number, &n.conns[c], keys, next) })
+		}
+	}
+	all.Wait()
+}
+
+// ask reads keys from an address over a connection until none is left, or the address doesn't answer.
+func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, keys []int, next *atomic.Int64) {
+	n := p.nodes[number]
+	w := &writer{work: p.work}
+	reply := protocol.Reply{}
+	for ctx.Err() == nil {
+		i := int(next.Add(1)) - 1
+		if i >= len(keys) {
+			return
+		}
+		k := keys[i]
+		at := &p.readings[k*len(p.nodes)+number]
+		if h := p.homes[k]; h >= 0 && h != number {
+			continue
+		}
+		if *conn == nil && !p.dial(ctx, n, conn) {
+			*at = verify.Reading{}
+			continue
+		}
+		*at = p.read(ctx, n, conn, w, p.asked(k), &reply)
+		if at.State != verify.Unread {
+			p.keep(k, number, *at, w.buf)
+		}
+	}
+}
+
+// asked is the write by whose request a key is read: one that says what to capture, if there is any.
+func (p *partition) asked(key int) *keyed {
+	all := p.all[p.starts[key]:p.starts[key+1]]
+	if i := slices.IndexFunc(all, func(w keyed) bool { return !w.Absent }); i >= 0 {
+		return &all[i]
+	}
+	return &all[0]
+}
+
+// dial connects to an address; one that hasn't answered for long is tried once more only.
+func (p *partition) dial(ctx context.Context, n *node, conn *protocol.Conn) bool {
+	if n.gone {
+		return false
+	}
+	connecting, cancel := context.WithTimeout(ctx, min(n.target.ConnectTime(), p.how.Patience))
+	defer cancel()
+	c, err := p.driver.Dial(connecting, n.target, &p.work.Reads)
+	if err != nil {
+		n.failed(protocol.AsError(err).Text)
+		return false
+	}
+	*conn = c
+	return true
+}
+
+// read reads the key of a write. What it is as a text is in w.buf then.
+func (p *partition) read(ctx context.Context, n *node, conn *protocol.Conn, w *writer, of *keyed,
+	reply *protocol.Reply) verify.Reading {
+	var args []gen.Value
+	request := &p.work.Reads.Requests[0]
+	w.of(of.Index, func(step int, v *workload.Verify) {
+		if step != of.Step {
+			return
+		}
+		request = &p.work.Reads.Requests[v.Read]
+		for _, k := range v.Key {
+			args = append(args, w.state.Args[step][k])
+		}
+	})
+	reply.Reset(len(request.Capture))
+	asking, cancel := context.WithTimeout(ctx, min(p.timeout, p.how.Patience))
+	defer cancel()
+	(*conn).Do(asking, request, args, reply)
+	if reply.Fatal {
+		(*conn).Close()
+		*conn = nil
+	}
+	state := stateOf(request, reply)
+	if state == verify.Unread {
+		n.failed(reply.Class.String() + " " + reply.Code + ": " + reply.Text)
+		return verify.Reading{}
+	}
+	if w.buf = w.buf[:0]; state != verify.Present {
+		return verify.Reading{State: state}
+	}
+	w.buf = verify.AppendText(w.buf, reply.Captured)
+	return verify.Reading{State: state, Value: verify.Hash(w.buf)}
+}
+
+// stateOf is what an answer says of a key.
+func stateOf(r *protocol.Request, reply *protocol.Reply) verify.State {
+	rows := r.Verb == protocol.SQL || r.Verb == protocol.Select
+	switch {
+	case r.Verb == protocol.HTTP && (reply.Status == 404 || reply.Status == 410):
+		return verify.Absent
+	case reply.Class != protocol.OK:
+		return verify.Unread
+	case reply.Missing, rows && reply.Rows == 0:
+		return verify.Absent
+	case rows && reply.Rows > 1:
+		return verify.Several
+	case rows || len(reply.Captured) == 0:
+		return verify.Present
+	}
+	for i := range reply.Captured {
+		if reply.Captured[i].Kind != gen.Null {
+			return verify.Present
+		}
+	}
+	return verify.Absent
+}
+
+// keep remembers what was read of a key if it doesn't fit.
+func (p *partition) keep(key, number int, r verify.Reading, text []byte) {
+	h, _ := p.of(key)
+	if m, _ := h.Match(r); m == verify.Fits || r.State != verify.Present {
+		return
+	}
+	p.mu.Lock()
+	if len(p.found) < mostFound {
+		p.found[[2]int{key, number}] = string(text)
+	}
+	p.mu.Unlock()
+}
+
+// conclude adds what became of a key.
+func (p *partition) conclude(ctx context.Context, key int) {
+	h, readings := p.of(key)
+	j := h.Judge(readings)
+	first := p.starts[key]
+	all := p.all[first:p.starts[key+1]]
+	if p.late[key] && j.Fate == verify.OK {
+		p.v.LateNs = max(p.v.LateNs, int64(time.Since(p.began)))
+	}
+	for i := range all {
+		w := &all[i]
+		if w.Foreign {
+			continue
+		}
+		o := &p.v.Operations[w.Operation]
+		switch w.Effect {
+		case protocol.NotApplied:
+			o.Failed++
+		case protocol.Unsure:
+			o.Unknown++
+			switch h.Resolve(i, readings) {
+			case verify.Applied:
+				o.UnknownApplied++
+			case verify.NotApplied:
+				o.UnknownNotApplied++
+			}
+		default:
+			o.Acknowledged++
+			f := h.Fate(i, &j)
+			p.count(ctx, o, f)
+			if p.late[key] && (f == verify.OK || f == verify.Overwritten) {
+				o.Late++
+			}
+			if f == verify.Lost && len(p.lost) < mostLost {
+				p.lost = append(p.lost, w.EndNs)
+			}
+		}
+	}
+	about := h.About(readings)
+	if about >= 0 && all[about].Effect == protocol.NotApplied {
+		p.v.Operations[all[about].Operation].FailedThere++
+	}
+	if about >= 0 && j.Fate != verify.OK && j.Fate != verify.NeverRead {
+		p.bad(key, &all[about], &j)
+	}
+	p.perNode(key, &h)
+}
+
+// count counts an acknowledged write.
+func (p *partition) count(ctx context.Context, o *record.VerifiedOperation, f verify.Fate) {
+	switch f {
+	case verify.OK:
+		o.OK++
+	case verify.Overwritten:
+		o.Overwritten++
+	case verify.Lost:
+		o.Lost++
+	case verify.Duplicated:
+		o.Duplicated++
+	case verify.Stale:
+		o.Stale++
+	case verify.Resurrected:
+		o.Resurrected++
+	case verify.Unknown:
+		o.Unexpected++
+	case verify.NeverRead:
+		if ctx.Err() != nil {
+			o.NotChecked++
+		} else {
+			o.NeverRead++
+		}
+	}
+}
+
+// perNode counts what each address has of a key.
+func (p *partition) perNode(key int, h *verify.History) {
+	for i, n := range p.nodes {
+		if home := p.homes[key]; home >= 0 && home != i {
+			continue
+		}
+		n.seen.Keys++
+		switch m, _ := h.Match(p.readings[key*len(p.nodes)+i]); m {
+		case verify.Unasked:
+			n.seen.Unread++
+		case verify.Fits:
+			n.seen.OK++
+		case verify.Missing:
+			n.seen.Missing++
+		case verify.Old, verify.Back:
+			n.seen.Old++
+		case verify.Unexpected:
+			n.seen.Unexpected++
+		case verify.Duplicate:
+			n.seen.Duplicated++
+		}
+	}
+}
+
+// bad adds a write that isn't there as it should be.
+func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
+	if len(p.v.Bad) == record.MaxBadWrites {
+		p.v.BadMore++
+		return
+	}
+	number := j.Node
+	if h := p.homes[key]; h >= 0 {
+		number = h
+	}
+	out := record.BadWrite{
+		Fate: j.Fate.String(), Operation: p.v.Operations[w.Operation].Name, Index: w.Index, SentNs: w.SentNs,
+		EndNs: w.EndNs, Found: p.found[[2]int{key, number}],
+	}
+	if t := p.recorded.Run.Targets; w.Address < len(t) {
+		out.Address = t[w.Address].Address
+	}
+	if j.Fate != verify.Lost {
+		out.Where = p.nodes[number].seen.Address
+	}
+	again := &writer{work: p.work}
+	again.of(w.Index, func(step int, v *workload.Verify) {
+		if step == w.Step {
+			out.Key = string(again.key(step, v)[keyHead:])
+			out.Wrote = string(again.value(step, v))
+		}
+	})
+	if f := faultAt(p.faults, w.SentNs, w.EndNs); f != nil {
+		out.Fault, out.Number, out.AheadNs = f.Name, f.Number, max(f.BeginNs-w.EndNs, 0)
+	}
+	p.v.Bad = append(p.v.Bad, out)
+}
+
+// faultAt is the fault that was in progress at a time, or else the next one.
+func faultAt(all []record.Fault, from, to int64) (next *record.Fault) {
+	for i := range all {
+		f := &all[i]
+		if f.BeginNs == 0 {
+			continue
+		}
+		if f.BeginNs <= to && (f.HealedNs == 0 || f.HealedNs >= from) {
+			return f
+		}
+		if f.BeginNs > to && (next == nil || f.BeginNs < next.BeginNs) {
+			next = f
+		}
+	}
+	return next
+}
+
+// fillLosses gives the incidents of the account of outages the writes that were lost: each to the first incident that
+// hadn't ended when it was acknowledged.
+func fillLosses(run *record.Run, lost []int64) {
+	if run.Failover == nil || run.Verified == nil || run.Verified.Sum().Acknowledged == 0 {
+		return
+	}
+	slices.Sort(lost)
+	for i := range run.Failover.Incidents {
+		in := &run.Failover.Incidents[i]
+		n, _ := slices.BinarySearch(lost, in.EndNs+1)
+		count := uint64(n)
+		in.LostWrites = &count
+		if n > 0 {
+			oldest := in.BeginNs - lost[0]
+			in.OldestLostNs = &oldest
+		}
+		lost = lost[n:]
+	}
+}

@@ -1,0 +1,326 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"brunt/internal/message"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/schedule"
+	"brunt/internal/target"
+	"brunt/internal/verify"
+	"brunt/internal/workload"
+)
+
+// rememberWrites has the record keep what becomes of writes that are to be read back.
+func (r *Runner) rememberWrites() {
+	if !r.system.Plan.Verifies() || r.o.Recording.None {
+		return
+	}
+	r.Workload.Wrote = func(w workload.Written) {
+		r.bundle.Wrote(record.Write{
+			Index: w.Index, Operation: w.Operation, Address: w.Address, SentNs: w.SentNs, EndNs: w.EndNs, Effect: w.Effect,
+		})
+	}
+}
+
+// verifyWrites reads back what the load has written, and puts what it found into the record.
+func (r *Runner) verifyWrites(ctx context.Context) {
+	if !r.system.Plan.Verifies() {
+		return
+	}
+	if r.o.Recording.None {
+		r.Record.Verified = &record.Verified{Reason: message.New("verify.no-record")}
+		return
+	}
+	r.bundle.FlushWrites()
+	recorded, err := record.Open(record.OS{}, r.Dir)
+	if err != nil {
+		r.Record.Verified = &record.Verified{Reason: message.OfError(err)}
+		return
+	}
+	recorded.Run = r.Record
+	b := &readBack{
+		work: r.Workload, recorded: recorded, part: r.o.Part, how: r.system.Plan.Verify.WithDefaults(),
+		driver: r.system.Driver, timeout: r.system.Plan.Settings.OperationTimeout, whole: true,
+		one: r.system.Plan.Target.Options["mode"] == "cluster", name: r.unproxied, faults: r.Record.Faults,
+	}
+	for i := range r.nodes.Len() {
+		if r.nodes.Active(i) {
+			b.nodes = append(b.nodes, &node{target: r.nodes.At(i)})
+		}
+	}
+	r.Record.Verified, r.lost = b.do(ctx)
+}
+
+// ReadBack reads back what the run of a bundle has written, by the bundle's plan at its servers. It may be of a run
+// that was killed. An error is a *target.UsageError or a *target.UnreachableError.
+func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*record.Verified, error) {
+	s, err := target.Find(ctx, p, target.Patience{})
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.Workload()
+	if err != nil {
+		return nil, err
+	}
+	run := recorded.Run
+	startAgain(w.Sequences, run)
+	b := &readBack{
+		work: w, recorded: recorded, how: s.Plan.Verify.WithDefaults(), driver: s.Driver,
+		timeout: s.Plan.Settings.OperationTimeout, whole: run.Complete, one: s.Plan.Target.Options["mode"] == "cluster",
+		name: func(address string) string { return address }, faults: run.Faults,
+	}
+	if run.Stride > 1 {
+		b.part = schedule.Part{Of: run.Stride, Takes: []uint64{run.Offset}}
+	}
+	for _, t := range s.Targets {
+		b.nodes = append(b.nodes, &node{target: t})
+	}
+	v, _ := b.do(ctx)
+	return v, nil
+}
+
+// startAgain moves sequences to where they began in a run.
+func startAgain(all []*workload.Sequence, run *record.Run) {
+	for _, q := range all {
+		for _, had := range run.Sequences {
+			if had.Table != q.Table || had.Column != q.Column {
+				continue
+			}
+			switch {
+			case q.UUID && had.Rows != nil:
+				q.Apart(*had.Rows)
+			case !q.UUID && had.Rows == nil:
+				q.Begin(had.First)
+			}
+		}
+	}
+}
+
+// mostWrites is how many writes are in memory at once.
+const mostWrites = 1 << 18
+
+// keyed is a write by its key.
+type keyed struct {
+	key uint64 // a number that keys have which are the same
+	verify.Write
+}
+
+// writer computes writes again.
+type writer struct {
+	work  *workload.Workload
+	state workload.State
+	buf   []byte
+}
+
+// of calls f with every verified step of an operation, after its arguments have been computed.
+func (w *writer) of(index uint64, f func(step int, v *workload.Verify)) {
+	op := w.work.Pick(index)
+	if o := &w.work.Operations[op]; o.Verifies() {
+		for s := range o.Steps {
+			w.work.Args(&w.state, op, s, index)
+			if v := o.Steps[s].Verify; v != nil {
+				f(s, v)
+			}
+		}
+	}
+}
+
+// keyHead is the length of what stands before the text of a key.
+const keyHead = 4
+
+// key appends what tells a key from others; the text that people see follows its first keyHead bytes.
+func (w *writer) key(step int, v *workload.Verify) []byte {
+	w.buf = binary.BigEndian.AppendUint32(w.buf[:0], uint32(v.Group))
+	args := w.state.Args[step]
+	for i, k := range v.Key {
+		if i > 0 {
+			w.buf = append(w.buf, ", "...)
+		}
+		w.buf = verify.AppendText(w.buf, args[k:k+1])
+	}
+	return w.buf
+}
+
+// value appends what a write is to be read as.
+func (w *writer) value(step int, v *workload.Verify) []byte {
+	w.buf = w.buf[:0]
+	args := w.state.Args[step]
+	for i, k := range v.Expect {
+		if i > 0 {
+			w.buf = append(w.buf, ", "...)
+		}
+		w.buf = verify.AppendText(w.buf, args[k:k+1])
+	}
+	return w.buf
+}
+
+// readBack reads writes back.
+type readBack struct {
+	work     *workload.Workload
+	recorded *record.Recorded
+	part     schedule.Part
+	how      plan.Verification
+	driver   protocol.Driver
+	timeout  time.Duration
+	whole    bool // the run came to its end, so that what isn't recorded wasn't sent
+	one      bool // addresses have different keys, and pass requests on
+	nodes    []*node
+	name     func(address string) string // that of the server behind an address
+	faults   []record.Fault
+
+	v       *record.Verified
+	began   time.Time
+	reached bool // something was read
+	lost    []int64
+}
+
+// mostLost is how many lost writes are attributed to incidents.
+const mostLost = 1 << 20
+
+// do reads back and says what it found, and when each lost write was acknowledged.
+func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
+	b.v, b.began = &record.Verified{}, time.Now()
+	b.v.Operations = make([]record.VerifiedOperation, len(b.work.Operations))
+	for i := range b.work.Operations {
+		b.v.Operations[i].Name = b.work.Operations[i].Name
+	}
+	for _, n := range b.nodes {
+		n.seen.Address = b.name(n.target.Address)
+	}
+	limited, cancel := context.WithTimeout(ctx, b.how.Limit)
+	defer cancel()
+	defer b.hangUp()
+	if s, err := b.survey(); err != nil {
+		b.v.Reason = message.OfError(err)
+	} else {
+		b.partitions(limited, s)
+	}
+	switch {
+	case !b.v.Reason.IsZero():
+	case ctx.Err() != nil:
+		b.v.Reason = message.New("verify.interrupted")
+	case limited.Err() != nil:
+		b.v.Reason = message.New("verify.limit", message.Span("limit", b.how.Limit))
+	}
+	b.v.DurationNs = int64(time.Since(b.began))
+	b.v.Operations = slices.DeleteFunc(b.v.Operations, func(o record.VerifiedOperation) bool {
+		return o.Acknowledged+o.Failed+o.Unknown == 0
+	})
+	for _, n := range b.nodes {
+		b.v.Nodes = append(b.v.Nodes, n.seen)
+	}
+	return b.v, b.lost
+}
+
+// survey is what is known of a run's writes before they are read back.
+type survey struct {
+	writes uint64 // recorded
+	seen   bitmap // operations that are recorded
+	end    uint64 // operations from here on weren't sent
+	blind  bool   // operations that aren't recorded may have been sent
+}
+
+// bitmap holds numbers.
+type bitmap []uint64
+
+func (m bitmap) has(i uint64) bool { return i>>6 < uint64(len(m)) && m[i>>6]&(1<<(i&63)) != 0 }
+
+func (m *bitmap) add(i uint64) {
+	if need := int(i>>6) + 1; need > len(*m) {
+		*m = append(*m, make([]uint64, need-len(*m))...)
+	}
+	(*m)[i>>6] |= 1 << (i & 63)
+}
+
+// mostIndex is the greatest number of an operation, from the load's first, that is believed.
+const mostIndex = 1 << 32
+
+// known reports whether the load can have an operation of that number.
+func (b *readBack) known(i uint64) bool {
+	first := b.work.Plan.First
+	return i >= first && i-first < mostIndex && (b.work.Total == 0 || i < b.work.Total)
+}
+
+// survey counts what is recorded.
+func (b *readBack) survey() (*survey, error) {
+	s, first := &survey{}, b.work.Plan.First
+	damage, err := b.recorded.Writes(func(w *record.Write) error {
+		if !b.known(w.Index) {
+			return nil
+		}
+		s.writes++
+		s.end = max(s.end, w.Index+1)
+		s.seen.add(w.Index - first)
+		return nil
+	})
+	b.v.Unrecorded = damage.Lost
+	s.blind = !b.whole || damage.Lines > 0 || damage.Lost > 0
+	if !b.whole {
+		s.end += 1000 + s.writes/2 // those after the last interval
+		if total := b.work.Total; total > 0 {
+			s.end = min(s.end, total)
+		}
+	}
+	return s, err
+}
+
+// partitions reads back the keys, as many at once as fit into memory.
+func (b *readBack) partitions(ctx context.Context, s *survey) {
+	n := s.writes/mostWrites + 1
+	for p := range n {
+		all, err := b.gather(s, p, n)
+		if err != nil {
+			b.v.Reason = message.OfError(err)
+			return
+		}
+		b.partition(ctx, all)
+	}
+}
+
+// gather are the writes of the keys of a partition, in the order of keys and of times.
+func (b *readBack) gather(s *survey, p, of uint64) (out []keyed, err error) {
+	w := &writer{work: b.work}
+	add := func(r *record.Write, foreign bool) {
+		w.of(r.Index, func(step int, v *workload.Verify) {
+			key := verify.Hash(w.key(step, v))
+			if key%of != p {
+				return
+			}
+			out = append(out, keyed{key, verify.Write{
+				Index: r.Index, Operation: b.work.Pick(r.Index), Step: step, Address: r.Address,
+				SentNs: r.SentNs, EndNs: r.EndNs, Effect: r.Effect, Value: verify.Hash(w.value(step, v)), Absent: v.Absent,
+				Foreign: foreign,
+			}})
+		})
+	}
+	first := b.work.Plan.First
+	_, err = b.recorded.Writes(func(r *record.Write) error {
+		if b.known(r.Index) {
+			add(r, false)
+		}
+		return nil
+	})
+	if s.blind || b.part.Of > 1 {
+		for i := first; i < s.end; i++ {
+			if mine := b.mine(i); !s.seen.has(i-first) && (s.blind || !mine) {
+				add(&record.Write{Index: i}, true)
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y keyed) int {
+		return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.SentNs, y.SentNs), cmp.Compare(x.Index, y.Index))
+	})
+	return out, err
+}
+
+// mine reports whether an operation is of this machine's part.
+func (b *readBack) mine(i uint64) bool {
+	return b.part.Of <= 1 || len(b.part.Takes) == 0 || slices.Contains(b.part.Takes, i%b.part.Of)
+}

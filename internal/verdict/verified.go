@@ -1,0 +1,117 @@
+package verdict
+
+import (
+	"time"
+
+	"brunt/internal/message"
+	"brunt/internal/record"
+)
+
+// wrongWrites are the writes that reading back found lost, or otherwise not as they should be.
+func (j *judge) wrongWrites() (out []failure) {
+	v := j.run.Verified
+	if v == nil {
+		return nil
+	}
+	sum := v.Sum()
+	if sum.Lost > 0 {
+		first := message.Message{}
+		for i := range v.Bad {
+			if w := &v.Bad[i]; w.Fate == "lost" {
+				first = badWrite(w)
+				break
+			}
+		}
+		out = append(out, failure{true, message.New("verdict.lost-writes", message.Count("n", sum.Lost),
+			message.Nested("first", first))})
+	}
+	var others []message.Message
+	if sum.Duplicated > 0 {
+		others = append(others, message.New("writes.duplicated", message.Count("n", sum.Duplicated)))
+	}
+	if n := sum.Resurrected + sum.FailedThere; n > 0 {
+		others = append(others, message.New("writes.resurrected", message.Count("n", n)))
+	}
+	if sum.Unexpected > 0 {
+		others = append(others, message.New("writes.unexpected", message.Count("n", sum.Unexpected)))
+	}
+	if len(others) > 0 {
+		out = append(out, failure{true, message.New("verdict.wrong-writes", message.Nested("what", message.List(others...)))})
+	}
+	return out
+}
+
+// badWrite says which write it was.
+func badWrite(w *record.BadWrite) message.Message {
+	fault := message.Message{}
+	ahead := message.Span("ahead", time.Duration(w.AheadNs).Round(time.Millisecond))
+	switch {
+	case w.Fault == "":
+	case w.AheadNs > 0:
+		fault = message.New("writes.before-fault", message.Text("fault", w.Fault), ahead)
+	default:
+		fault = message.New("writes.during-fault", message.Text("fault", w.Fault))
+	}
+	return message.New("writes.first", message.Text("operation", w.Operation), message.Text("key", w.Key),
+		message.Text("address", w.Address), message.Span("at", time.Duration(w.EndNs).Round(time.Millisecond)),
+		message.Nested("fault", fault))
+}
+
+// unverified says why nothing is known of the run's writes although they were to be read back.
+func (j *judge) unverified() (out []message.Message) {
+	v := j.run.Verified
+	if v == nil || j.run.Interrupted {
+		return nil
+	}
+	sum := v.Sum()
+	switch unchecked := sum.Unchecked(); {
+	case sum.Acknowledged == 0 && v.Reason.IsZero():
+		out = append(out, message.New("verdict.no-writes"))
+	case sum.Acknowledged == unchecked:
+		out = append(out, message.New("verdict.nothing-verified", message.Count("n", unchecked),
+			message.Nested("why", v.Reason)))
+	}
+	return out
+}
+
+// The ids of warnings on writes that were read back.
+const (
+	WarnUnchecked = "writes-unchecked"
+	WarnStale     = "writes-stale"
+	WarnUnread    = "writes-unread"
+)
+
+// assessVerified warns of what reading writes back can't say.
+func assessVerified(run *record.Run) (out []record.Warning) {
+	v := run.Verified
+	if v == nil {
+		return nil
+	}
+	sum := v.Sum()
+	if n := sum.Unchecked() + v.Unrecorded; n > 0 {
+		out = append(out, record.NewWarning(WarnUnchecked, message.Count("n", n), message.Nested("why", v.Reason)))
+	}
+	if sum.Stale > 0 {
+		out = append(out, record.NewWarning(WarnStale, message.Count("n", sum.Stale)))
+	}
+	for _, n := range v.Nodes {
+		if n.Unread > 0 && n.Error != "" {
+			out = append(out, record.NewWarning(WarnUnread, message.Text("address", n.Address), message.Count("n", n.Unread),
+				message.Text("error", n.Error)))
+		}
+	}
+	return out
+}
+
+// ExitCodeOfWrites is what the program returns for writes that were read back: 99 if an acknowledged one isn't there as
+// it was written, 98 if none could be read, and 0 otherwise.
+func ExitCodeOfWrites(v *record.Verified) int {
+	sum := v.Sum()
+	switch {
+	case sum.Wrong() > 0:
+		return ExitFail
+	case sum.Acknowledged == sum.Unchecked():
+		return ExitInvalid
+	}
+	return ExitPass
+}

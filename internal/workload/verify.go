@@ -1,0 +1,103 @@
+package workload
+
+import (
+	"fmt"
+
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+)
+
+// Verify is how what a step wrote is read back.
+type Verify struct {
+	Read   int   // which of Workload.Reads; its parameters are those of Key
+	Group  int   // steps with the same number write the same keys: they are read back by the same request
+	Key    []int // parameters of the step
+	Expect []int // parameters of the step that Read captures
+	Absent bool  // the step deletes
+	One    bool  // any one address will do; else every one is asked
+}
+
+// Written is what became of an operation that writes. Times are nanoseconds on the run's clock.
+type Written struct {
+	Operation int
+	Index     uint64
+	Address   int
+	SentNs    int64 // of the first attempt
+	EndNs     int64
+	Effect    protocol.Effect
+}
+
+// verify makes a step's Verify.
+func (c *compiler) verify(s *plan.Step, kinds []gen.Kind) *Verify {
+	v := s.Verify
+	out := &Verify{Key: v.Keys(), Expect: v.Expect, Absent: s.Request.Kind() == protocol.KindDelete, One: v.From == "one"}
+	r := v.Read
+	r.Name, r.Params, r.Capture = "verify", nil, append([]protocol.Capture(nil), r.Capture...)
+	for _, k := range out.Key {
+		r.Params = append(r.Params, kinds[k])
+	}
+	same := fmt.Sprint(r.Verb, "\x00", r.Text, "\x00", r.Words, "\x00", r.Fields, "\x00", r.Capture, "\x00", r.Params)
+	if r.Web != nil {
+		same += fmt.Sprintf("\x00%v", *r.Web)
+	}
+	group, again := c.groups[same]
+	if !again {
+		group = len(c.groups)
+		c.groups[same] = group
+	}
+	for i := range min(len(r.Capture), len(v.Expect)) {
+		if r.Capture[i].Kind == gen.Null {
+			r.Capture[i].Kind = kinds[v.Expect[i]]
+		}
+	}
+	r.ID = len(c.reads)
+	c.reads = append(c.reads, r)
+	out.Read, out.Group = r.ID, group
+	return out
+}
+
+// Verifies reports whether an operation has writes that are read back.
+func (o *Operation) Verifies() bool { return o.verified }
+
+// effect is what is known of the writes of the operation that is over.
+func (c *Cursor) effect() protocol.Effect {
+	switch {
+	case c.Failure.Class == protocol.OK && c.unsure:
+		return protocol.AppliedAgain
+	case c.Failure.Class == protocol.OK:
+		return protocol.Applied
+	case c.unsure:
+		return protocol.Unsure
+	}
+	return protocol.NotApplied
+}
+
+// doubt notes that a failed attempt may have been applied.
+func (c *Cursor) doubt(f *protocol.Failure) {
+	request := c.op.Steps[c.step].Request
+	if c.op.Rollback != nil && request.Verb != protocol.Commit {
+		return // its transaction never ends well
+	}
+	c.unsure = c.unsure || f.Effect(c.request) == protocol.Unsure || c.op.Rollback == nil && c.step > 0
+}
+
+// wrote tells what became of the operation that is over, unless it wrote nothing.
+func (c *Cursor) wrote(address int, sentNs, endNs int64, effect protocol.Effect) {
+	if c.work.Wrote == nil || !c.op.verified {
+		return
+	}
+	for i := range c.op.Steps {
+		if w := c.op.Steps[i].wrong; w != nil && w.of(c.Index) {
+			return // it was to be refused
+		}
+	}
+	if effect == protocol.Applied && c.Missing && c.Missed != protocol.KindRead {
+		return // it found nothing to change
+	}
+	if effect == protocol.NotApplied && c.Failure.Conflicts() {
+		return // what is there is somebody else's
+	}
+	c.work.Wrote(Written{Operation: c.Operation, Index: c.Index, Address: address, SentNs: sentNs, EndNs: endNs,
+		Effect: effect})
+}
