@@ -107,6 +107,75 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	return s.problems.Sort().Err()
 }
 
+// SecretValues are the secrets that Write hides, by the variable that Secrets asks for; the password isn't among them.
+// It fails where two different secrets have one name, or where one isn't a plain text: Secrets couldn't put those back.
+func SecretValues(p *plan.Plan) (map[string]string, error) {
+	g := &gatherer{values: map[string]string{}}
+	for _, a := range p.Target.Addresses {
+		hidden := secret.Text(a)
+		if at := strings.Index(hidden, secret.Hidden+"@"); at >= 0 {
+			g.add(addressSecret, a[at:len(a)-len(hidden[at+len(secret.Hidden):])])
+		}
+	}
+	for k, v := range p.Target.Options {
+		if secret.Name(k) {
+			g.add(k, v)
+		}
+	}
+	for i := range p.Operations {
+		for k := range p.Operations[i].Steps {
+			step := &p.Operations[i].Steps[k]
+			g.web(step.Request.Web)
+			g.web(step.Wrong.Request.Web)
+			for v := range step.Variants {
+				g.web(step.Variants[v].Web)
+			}
+		}
+	}
+	return g.values, g.err
+}
+
+// gatherer collects secrets.
+type gatherer struct {
+	values map[string]string
+	err    error // the first
+}
+
+func (g *gatherer) add(name, value string) {
+	variable := SecretVariable(name)
+	if have, there := g.values[variable]; there && have != value && g.err == nil {
+		g.err = fmt.Errorf("the plan has two different secrets of the name %s; give them different names", name)
+	}
+	g.values[variable] = value
+}
+
+// text adds a secret that stands in a template.
+func (g *gatherer) text(name, template string) {
+	value := strings.ReplaceAll(template, "$$", "$")
+	if strings.ReplaceAll(value, "$", "$$") != template && g.err == nil {
+		g.err = fmt.Errorf("the secret %s has parameters in it; give it as plain text", name)
+	}
+	g.add(name, value)
+}
+
+func (g *gatherer) web(w *protocol.Web) {
+	if w == nil {
+		return
+	}
+	editPath(w.Path, func(name, value string) string {
+		g.text(name, value)
+		return value
+	})
+	if w.SecretBody {
+		g.text(bodySecret, string(w.Body))
+	}
+	for _, h := range w.Header {
+		if secret.Name(h[0]) {
+			g.text(h[0], h[1])
+		}
+	}
+}
+
 // unhider puts secrets back.
 type unhider struct {
 	lookup   func(string) (string, bool)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ const (
 	FaultsFile    = "faults.ndjson" // only of runs with faults
 	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
 	WatchedFolder = "observe"       // what was watched: a file for each source
+	WorkersFolder = "workers"       // of runs with workers: their bundles, and how they were led
 )
 
 // DefaultRoot is the folder that holds bundles unless the user names another.
@@ -86,8 +88,21 @@ func (p Place) Create(name string, started time.Time, o Options) (*Bundle, error
 // that name began in the same second, and opens its files. It fails before anything is sent if
 // the folder can't be written to.
 func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, error) {
+	dir, err := newFolder(fsys, root, name, started)
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(fsys, dir, o)
+	if err == nil {
+		b.ours = true
+	}
+	return b, err
+}
+
+// newFolder makes a folder root/<name>-<UTC time>.
+func newFolder(fsys FS, root, name string, started time.Time) (string, error) {
 	if err := fsys.MkdirAll(root); err != nil {
-		return nil, folderError(root, err)
+		return "", folderError(root, err)
 	}
 	base := filepath.Join(root, FolderName(name, started))
 	for n := 1; n < 1000; n++ {
@@ -97,38 +112,55 @@ func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, 
 		}
 		err := fsys.Mkdir(dir)
 		if err == nil {
-			b, err := open(fsys, dir, o)
-			if err == nil {
-				b.ours = true
-			}
-			return b, err
+			return dir, nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, folderError(dir, err)
+			return "", folderError(dir, err)
 		}
 	}
-	return nil, fmt.Errorf("%s and 998 more exist; choose another name or folder", base)
+	return "", fmt.Errorf("%s and 998 more exist; choose another name or folder", base)
+}
+
+// Folder makes the folder of a bundle that is to be written later, by Join. p must not be None.
+func (p Place) Folder(name string, started time.Time) (string, error) {
+	if p.Dir == "" {
+		return newFolder(OS{}, cmp.Or(p.Root, DefaultRoot), name, started)
+	}
+	return p.Dir, emptyFolder(OS{}, p.Dir)
 }
 
 // CreateIn makes the bundle in a folder that the user named: it must be empty or not exist yet,
 // and of two runs that begin in it at once only one succeeds.
 func CreateIn(fsys FS, dir string, o Options) (*Bundle, error) {
+	if err := emptyFolder(fsys, dir); err != nil {
+		return nil, err
+	}
+	return open(fsys, dir, o)
+}
+
+// emptyFolder makes a folder, or sees that it holds nothing. The folder of a run that workers send may hold their
+// bundles and what was watched next to them.
+func emptyFolder(fsys FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
-		return nil, folderError(dir, err)
+		return folderError(dir, err)
 	}
 	names, err := fsys.List(dir)
 	if err != nil {
-		return nil, folderError(dir, err)
+		return folderError(dir, err)
+	}
+	if slices.Contains(names, WorkersFolder) {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == WorkersFolder || n == WatchedFolder })
 	}
 	for _, n := range names {
 		if n == IntervalsFile || n == RunFile {
-			return nil, fmt.Errorf("folder %s already holds a run, or one under way; name an empty or new folder", dir)
+			return fmt.Errorf("folder %s already holds a run, or one under way; name an empty or new folder",
+				dir)
 		}
 	}
 	if len(names) > 0 {
-		return nil, fmt.Errorf("folder %s is not empty (it holds %s); name an empty or new folder", dir, names[0])
+		return fmt.Errorf("folder %s is not empty (it holds %s); name an empty or new folder", dir, names[0])
 	}
-	return open(fsys, dir, o)
+	return nil
 }
 
 // open creates the bundle's files. Whoever creates intervals.ndjson owns the folder.

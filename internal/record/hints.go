@@ -79,8 +79,8 @@ func (t *HintTaker) hint(h *hints.Hint, iv *measure.Interval) Hint {
 	return out
 }
 
-// filled gives an interval as read back the empty histograms that are left out of the record.
-func filled(iv *measure.Interval) *measure.Interval {
+// Filled gives an interval as read back the empty histograms that are left out of the record.
+func Filled(iv *measure.Interval) *measure.Interval {
 	for i := range iv.Operations {
 		if o := &iv.Operations[i]; o.Response == nil {
 			o.Response = measure.NewHistogram()

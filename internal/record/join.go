@@ -45,7 +45,7 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 func (b *Bundle) join(run *Run, parts []*Recorded) error {
 	hints := NewHintTaker(run, nil)
 	err := Together(run, parts, func(iv *measure.Interval) error {
-		return errors.Join(b.Interval(iv), hints.Interval(filled(iv)))
+		return errors.Join(b.Interval(iv), hints.Interval(Filled(iv)))
 	})
 	if err != nil {
 		return err
@@ -70,9 +70,25 @@ func (b *Bundle) join(run *Run, parts []*Recorded) error {
 // Together calls f with the intervals of all parts of run together, in order, as Merge returned it. Parts
 // whose clocks began apart are joined by the time since their own beginning.
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
-	readers := make([]*partReader, len(parts))
+	sources := make([]Source, len(parts))
 	for i, p := range parts {
-		readers[i] = newPartReader(p, operationMap(run, p.Run), targetMap(run, p.Run))
+		sources[i] = Source{p.Run, p.Intervals}
+	}
+	return Align(run, sources, f)
+}
+
+// Source is where the intervals of a part come from, in order: a bundle, or a run under way.
+type Source struct {
+	Run       *Run
+	Intervals func(func(*measure.Interval) error) error
+}
+
+// Align is Together for parts that may be under way: it calls f as soon as each source has passed on what belongs to an
+// interval, or ended.
+func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
+	readers := make([]*partReader, len(sources))
+	for i, s := range sources {
+		readers[i] = newPartReader(s.Intervals, operationMap(run, s.Run), targetMap(run, s.Run))
 		defer readers[i].stop()
 		readers[i].laterNs = readers[i].beganNs() - readers[0].beganNs()
 	}
@@ -109,11 +125,11 @@ type partReader struct {
 	err                 error
 }
 
-func newPartReader(p *Recorded, operations, targets []int) *partReader {
+func newPartReader(intervals func(func(*measure.Interval) error) error, operations, targets []int) *partReader {
 	r := &partReader{operations: operations, targets: targets}
 	r.next, r.stop = iter.Pull(func(yield func(*measure.Interval) bool) {
 		stopped := errors.New("stopped")
-		if err := p.Intervals(func(iv *measure.Interval) error {
+		if err := intervals(func(iv *measure.Interval) error {
 			if !yield(iv) {
 				return stopped
 			}

@@ -139,6 +139,13 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
+// NewDecoder returns what reads the lines of a run's intervals.ndjson. It is for one goroutine; what it returns shares
+// no memory.
+func NewDecoder(run *Run) func(line []byte) (*measure.Interval, error) {
+	hdr := &measure.HDRDecoder{}
+	return func(line []byte) (*measure.Interval, error) { return decodeInterval(line, run, hdr) }
+}
+
 // decodeInterval is the inverse of lineEncoder.encode for a line of run.
 func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Interval, error) {
 	var line intervalLine

@@ -154,10 +154,16 @@ func mergeParts(run *Run, parts []*Recorded) {
 		r := p.Run
 		run.Parts = append(run.Parts, Part{
 			ID: r.ID, Offset: r.Offset, Brunt: r.Brunt, Command: r.Command, Started: r.Started, Ended: r.Ended,
-			Sessions: r.Sessions, Done: r.Total.Done, Environment: r.Environment, Awake: r.Awake,
+			Sessions: r.Sessions, Done: r.Total.Done, Environment: r.Environment, Awake: r.Awake, Worker: r.Worker,
 		})
+		if r.Worker != nil && r.Worker.LostNs == 0 && r.Total.Arrivals() > 0 && r.Verdict.Result == invalidResult {
+			run.Parts[len(run.Parts)-1].Invalid = r.Verdict.Reasons
+		}
 	}
 }
+
+// invalidResult is the result of verdicts on figures that the generator made; see package verdict.
+const invalidResult = "invalid"
 
 // partFolder is where in the observe folder of a merged bundle the files of the part with that index are.
 func partFolder(i int) string { return "part-" + strconv.Itoa(i+1) }

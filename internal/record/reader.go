@@ -187,7 +187,7 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 	run.Phases = slices.Clone(r.Run.Phases)
 	t, hints := &measure.Tally{}, NewHintTaker(&run, nil)
 	err := r.Intervals(func(iv *measure.Interval) error {
-		return errors.Join(t.Interval(iv), hints.Interval(filled(iv)))
+		return errors.Join(t.Interval(iv), hints.Interval(Filled(iv)))
 	})
 	if err != nil {
 		return nil, nil, err

@@ -83,6 +83,8 @@ type Run struct {
 	// and "engine", what drives a load with less of this machine. What it has nothing for is left out.
 	Flags map[string]string `json:"flags,omitempty" merge:"first"`
 	Extra map[string]string `json:"extra,omitempty" merge:"first"` // what a dialect wants kept
+	// Worker is how this part of a run was led, if it was one of several workers'.
+	Worker *Worker `json:"worker,omitempty" merge:"part"`
 	// Parts are what a merged run was made of; see Part.
 	Parts []Part `json:"parts,omitempty" merge:"whole"`
 	// Messages are what the texts above are made of, by their text in English. Described fills it for what is written.
@@ -101,6 +103,23 @@ type Part struct {
 	Done        uint64      `json:"done"`
 	Environment Environment `json:"environment"`
 	Awake       *Awake      `json:"awake,omitempty"`
+	Worker      *Worker     `json:"worker,omitempty"`
+	// Invalid is why the part's own figures don't stand, if they don't: of parts that workers ran.
+	Invalid []message.Message `json:"invalid,omitempty"`
+}
+
+// Worker is a process that ran a part of a load under a coordinator.
+type Worker struct {
+	Name string `json:"name"` // its number and its host
+	// ClockOffsetNs is how far the coordinator's clock was ahead of the worker's, as measured before the load;
+	// ClockUncertaintyNs how far from that it may have been.
+	ClockOffsetNs      int64 `json:"clock_offset_ns"`
+	ClockUncertaintyNs int64 `json:"clock_uncertainty_ns"`
+	StartLateNs        int64 `json:"start_late_ns"` // how much later than agreed it began, by its own clock
+	// LostNs is when it was lost, since the start of the load; 0 if it wasn't. Missing is how many operations it would
+	// about have sent after that.
+	LostNs  int64  `json:"lost_ns,omitempty"`
+	Missing uint64 `json:"missing,omitempty"`
 }
 
 // Environment is the fingerprint of the machine that generated the load.

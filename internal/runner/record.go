@@ -19,6 +19,7 @@ func (r *Runner) begin(started time.Time) {
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
 		IntervalNs:  int64(p.Settings.Interval),
 		Stride:      r.o.Part.Of,
+		Worker:      c.Worker,
 		Environment: record.Fingerprint(), Extra: c.Extra, Flags: c.Flags,
 	}
 	if takes := r.o.Part.Takes; len(takes) > 0 {

@@ -127,14 +127,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 // SetUp creates and fills the tables that are missing, and connects all sessions. Errors are as
 // Open's, and those of filling tables.
 func (r *Runner) SetUp(ctx context.Context) error {
-	if !r.o.NoSetup {
-		if err := target.Prepare(ctx, r.system.Plan); err != nil {
-			return err
-		}
-		if err := r.tables.Fill(ctx); err != nil {
-			return err
-		}
-	} else if err := r.tables.Look(ctx); err != nil {
+	if err := r.Prepare(ctx); err != nil {
 		return err
 	}
 	if err := r.startSequences(ctx); err != nil {
@@ -146,7 +139,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	if err := r.system.Check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
 		return err
 	}
-	r.clock = engine.NewClock(time.Now())
+	r.clock = engine.NewClock(r.epoch())
 	r.nodes = r.system.Nodes()
 	r.collector = measure.NewCollector(len(r.Workload.Operations), r.nodes.Cap())
 	r.collector.Show(r.nodes.Len())
@@ -174,6 +167,17 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		r.Record.Timing = t.Timing()
 	}
 	return r.bundle.Update(r.Record)
+}
+
+// Prepare is SetUp without sessions, for a load that other processes send: it creates and fills the tables.
+func (r *Runner) Prepare(ctx context.Context) error {
+	if r.o.NoSetup {
+		return r.tables.Look(ctx)
+	}
+	if err := target.Prepare(ctx, r.system.Plan); err != nil {
+		return err
+	}
+	return r.tables.Fill(ctx)
 }
 
 // startSequences lets the keys that the plan inserts begin after those that the tables hold.
@@ -228,6 +232,11 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		r.faults.Begin(ctx)
 		defer r.recordFaults()
 	}
+	if r.o.Begin != nil {
+		if err := r.o.Begin(ctx); err != nil {
+			return err
+		}
+	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append(r.takers(), r.o.Sinks...),
@@ -237,6 +246,14 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Part:    r.o.Part,
 	}, next)
 	return err
+}
+
+// epoch is where the run's clock is 0.
+func (r *Runner) epoch() time.Time {
+	if r.o.Epoch.IsZero() {
+		return time.Now()
+	}
+	return r.o.Epoch
 }
 
 // takers are the sinks that make the record.
@@ -341,7 +358,13 @@ type Options struct {
 
 	Part          schedule.Part // this machine's operations
 	KeepCollector bool          // leave the garbage collector's target as it is: the process has other work
-	PeakPerS      float64       // highest rate that Drive will be asked for, operations a second; 0: the plan's
+	// Epoch is where the run's clock is 0; it must have a monotonic reading. The zero value means before sessions connect.
+	// Workers of one load have the same, so that their intervals are at the same times.
+	Epoch time.Time
+	// Begin is called when all is ready for the first phase, which begins when it returns; it may be nil. Its error ends
+	// the run without a load.
+	Begin    func(context.Context) error
+	PeakPerS float64 // highest rate that Drive will be asked for, operations a second; 0: the plan's
 }
 
 // Recording says where a run's record goes, and what it says besides what happened.
@@ -354,6 +377,7 @@ type Recording struct {
 	Version string            // of brunt
 	Extra   map[string]string // what a dialect wants kept
 	Flags   map[string]string // see record.Run.Flags
+	Worker  *record.Worker    // of a load that several share; its fields may change until Finish
 }
 
 // Listener is told of what happens while a run goes on. Each function may be nil.

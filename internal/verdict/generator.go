@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -95,7 +96,37 @@ func (j *judge) invalid() (out []message.Message) {
 	} else {
 		out = append(out, j.slowTurn()...)
 	}
-	return append(append(append(out, j.noAccount()...), j.unverified()...), j.machine()...)
+	return slices.Concat(out, j.noAccount(), j.unverified(), j.machine(), j.workers())
+}
+
+// missingLimit is the share of the arrivals that lost workers may have left out.
+const missingLimit = givenUpLimit
+
+// workers names those of a load's workers that were lost with a share of the load which matters, and those that
+// measured themselves: sums over all workers hide one that was the bottleneck.
+func (j *judge) workers() (out []message.Message) {
+	arrivals := float64(j.all.Arrivals())
+	for i := range j.run.Parts {
+		p := &j.run.Parts[i]
+		switch w := p.Worker; {
+		case w == nil:
+		case w.LostNs > 0 && float64(w.Missing) > missingLimit*(arrivals+float64(w.Missing)):
+			out = append(out, message.New("verdict.worker-lost", lostArgs(w, arrivals)...))
+		case len(p.Invalid) > 0:
+			out = append(out, message.New("verdict.worker", message.Text("worker", w.Name),
+				message.Nested("why", p.Invalid[0])))
+		}
+	}
+	return out
+}
+
+// lostArgs are what is said of a lost worker of a load that had so many other arrivals.
+func lostArgs(w *record.Worker, arrivals float64) []message.Arg {
+	missing := float64(w.Missing)
+	return []message.Arg{
+		message.Text("worker", w.Name), message.Span("at", time.Duration(w.LostNs).Round(100*time.Millisecond)),
+		message.Count("missing", w.Missing), message.Part("share", missing, max(arrivals+missing, 1)),
+	}
 }
 
 // late is for open loads: the generator's own lag changed the response times that it reports, or

@@ -38,6 +38,7 @@ const (
 	WarnReconnects       = "reconnects"
 	WarnLeak             = "leak"
 	WarnDrift            = "throughput-drift"
+	WarnWorkerLost       = "worker-lost"
 )
 
 // lag-visible is given from this share of the median response time on, and this length.
@@ -80,6 +81,11 @@ func assessEnd(run *record.Run) (out []record.Warning) {
 	}
 	if run.Interrupted {
 		out = append(out, record.NewWarning(WarnInterrupted, message.Span("at", time.Duration(run.DurationNs))))
+	}
+	for i := range run.Parts {
+		if w := run.Parts[i].Worker; w != nil && w.LostNs > 0 {
+			out = append(out, record.NewWarning(WarnWorkerLost, lostArgs(w, float64(run.Total.Arrivals()))...))
+		}
 	}
 	return out
 }
