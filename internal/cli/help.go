@@ -10,7 +10,7 @@ import (
 )
 
 // flagGroups are the groups of flags in the order of help.
-var flagGroups = []string{groupLoad, groupTarget, groupData, groupJudging, groupOutput, groupMachine}
+var flagGroups = []string{groupLoad, groupTarget, groupData, groupJudging, groupOutput, groupMachine, groupWorkers}
 
 // The groups of flags. A flag without one is its command's own.
 const (
@@ -20,6 +20,7 @@ const (
 	groupJudging = "Judging"
 	groupOutput  = "Output"
 	groupMachine = "Machine"
+	groupWorkers = "Workers"
 )
 
 const (

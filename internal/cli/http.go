@@ -77,7 +77,8 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 		return usage(err)
 	}
 	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
+		plan: p, record: f.recordFlags, live: f.liveFlags, workers: f.workerFlags,
+		quiet: f.quiet, language: f.language(),
 		options: runner.Options{Wait: f.wait}, hooks: f.outputFlags.hooks,
 	})
 }

@@ -85,6 +85,9 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 // checkSeries refuses flags that are of one run.
 func (f *runFlags) checkSeries() error {
 	switch {
+	case f.number > 0:
+		return usage(errors.New(
+			"--workers: a series of runs is sent from this machine; use --workers with run, queue, rate, spike or http"))
 	case f.none:
 		return usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
 	case f.hdrLog != "":

@@ -27,6 +27,7 @@ type loadFlags struct {
 	outputFlags
 	liveFlags
 	recordFlags
+	workerFlags
 	cmd        *cobra.Command
 	thresholds []string
 	account    bool
@@ -69,6 +70,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
+	f.workerFlags.bind(cmd)
 	f.outputFlags.bind(cmd, usualOutput)
 	inGroup(fs, groupOutput, "output")
 	for flag, words := range map[string][]string{

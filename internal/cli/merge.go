@@ -45,24 +45,9 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 				}
 				parts = append(parts, part)
 			}
-			run, sums, err := record.Merge(parts...)
+			run, err := joinParts(dir, parts, func(*record.Run) {})
 			if err != nil {
-				return usage(err)
-			}
-			verdict.MergeScripts(run, parts)
-			together := func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) }
-			if err := failover.Fill(run, together); err != nil {
 				return err
-			}
-			if err := verdict.FillWindows(run, together); err != nil {
-				return err
-			}
-			judgeAnew(run, sums)
-			if err := confidence.Fill(run, together); err != nil {
-				return err
-			}
-			if err := record.Join(record.OS{}, dir, run, parts...); err != nil {
-				return usage(err)
 			}
 			if err := f.print(s.out, run, dir); err != nil {
 				return err
@@ -73,6 +58,29 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 	f.bind(cmd, "text")
 	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
 	return cmd
+}
+
+// joinParts writes the bundle of the run that parts make together; complete adds to it what only whoever led the load
+// knows, before it is judged.
+func joinParts(dir string, parts []*record.Recorded, complete func(*record.Run)) (*record.Run, error) {
+	run, sums, err := record.Merge(parts...)
+	if err != nil {
+		return nil, usage(err)
+	}
+	verdict.MergeScripts(run, parts)
+	together := func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) }
+	if err := failover.Fill(run, together); err != nil {
+		return nil, err
+	}
+	if err := verdict.FillWindows(run, together); err != nil {
+		return nil, err
+	}
+	complete(run)
+	judgeAnew(run, sums)
+	if err := confidence.Fill(run, together); err != nil {
+		return nil, err
+	}
+	return run, usage(record.Join(record.OS{}, dir, run, parts...))
 }
 
 // judgeAnew judges a run made of others. Of the warnings that these had, it keeps what judging doesn't

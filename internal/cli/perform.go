@@ -30,6 +30,7 @@ type loadRun struct {
 	options  runner.Options
 	record   recordFlags
 	live     liveFlags
+	workers  workerFlags
 	quiet    bool
 	language units.Language                // of pages; "" means English
 	reopens  bool                          // SIGHUP opens the command's log again
@@ -68,50 +69,44 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if v.close != nil {
 		defer func() { err = errors.Join(err, v.close()) }()
 	}
-	r, err := l.conduct(ctx, hard, out, &v)
-	if r == nil {
+	run, dir, err := l.send(ctx, hard, out, &v)
+	if run == nil {
 		return err
 	}
-	err = errors.Join(err, v.result(r.Record, r.Dir))
+	err = errors.Join(err, v.result(run, dir))
 	if v.exit != nil {
-		return errors.Join(v.exit(r.Record), err)
+		return errors.Join(v.exit(run), err)
 	}
-	return coded(verdict.ExitCode(r.Record), err)
+	return coded(verdict.ExitCode(run), err)
+}
+
+// send carries out a load here or by workers and returns its record and the folder of that; no record means that
+// there was no load.
+func (l *loadRun) send(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (*record.Run, string, error) {
+	if err := l.workers.check(l); err != nil {
+		return nil, "", usage(err)
+	}
+	if l.workers.number > 0 {
+		return l.lead(ctx, hard, out, v)
+	}
+	r, err := l.conduct(ctx, hard, out, v)
+	if r == nil {
+		return nil, "", err
+	}
+	return r.Record, r.Dir, err
 }
 
 // conduct carries a load from its first connection to its finished record, which is returned unless
 // there was no load: then the error has its exit code.
 func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (done *runner.Runner,
 	err error) {
-	live, err := l.live.open(out.streams, hard, l.quiet)
-	if err != nil {
-		return nil, err
-	}
-	defer live.close()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	page, err := l.openPage(out.err, end)
+	f, o, err := l.follow(out, hard, v, end)
 	if err != nil {
 		return nil, err
 	}
-	defer page.close()
-	o := l.options
-	if o.Recording, err = l.record.recording(l, out.streams); err != nil {
-		return nil, usage(err)
-	}
-	o.Tell, o.Sinks = v.tell, append(v.sinks, live.sinks...)
-	page.join(&o)
-	hdr, err := l.record.openHDR(l.plan)
-	if err != nil {
-		return nil, usage(err)
-	}
-	if hdr != nil {
-		defer func() { err = errors.Join(err, hdr.file.Close()) }()
-		o.Sinks = append(o.Sinks, hdr.log)
-	}
-	if o.Tell.Waiting == nil && !l.quiet {
-		o.Tell.Waiting = waiting(out, o.Wait)
-	}
+	defer func() { err = errors.Join(err, f.close()) }()
 	r, err := l.ready(ctx, v, o)
 	if err != nil {
 		return nil, failure(ctx, err)
@@ -123,10 +118,10 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *output
 	if v.began != nil {
 		v.began(r.Record)
 	}
-	if err := live.start(r.Record, r.Dir); err != nil {
+	if err := f.live.start(r.Record, r.Dir); err != nil {
 		return nil, failure(ctx, err)
 	}
-	page.start(r.Record)
+	f.page.start(r.Record)
 	err = r.Drive(ctx, hard, l.next)
 	if v.ended != nil {
 		v.ended()
@@ -134,10 +129,62 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *output
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
-	live.finish(r.Record, r.Workload)
+	f.live.finish(r.Record, r.Workload)
 	out.warnLostLines(r.Record)
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
-	return r, errors.Join(r.Finish(), r.Close(), page.finish(r.Record, r.Dir, o.Recording.Plan))
+	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// followers are all that follow a load: exporters and watchers, the page, the log of histograms.
+type followers struct {
+	live *live
+	page *livePage
+	hdr  *hdrFile
+}
+
+// follow opens what follows the load, and returns the options that have the runner tell it. end ends the load as one
+// interrupt does.
+func (l *loadRun) follow(out *outputs, hard <-chan struct{}, v *hooks, end func()) (_ *followers, o runner.Options,
+	err error) {
+	f := &followers{page: &livePage{}}
+	if f.live, err = l.live.open(out.streams, hard, l.quiet); err != nil {
+		return nil, o, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	page, err := l.openPage(out.err, end)
+	if err != nil {
+		return nil, o, err
+	}
+	f.page = page
+	o = l.options
+	if o.Recording, err = l.record.recording(l, out.streams); err != nil {
+		return nil, o, usage(err)
+	}
+	o.Tell, o.Sinks = v.tell, append(v.sinks, f.live.sinks...)
+	f.page.join(&o)
+	if f.hdr, err = l.record.openHDR(l.plan); err != nil {
+		return nil, o, usage(err)
+	}
+	if f.hdr != nil {
+		o.Sinks = append(o.Sinks, f.hdr.log)
+	}
+	if o.Tell.Waiting == nil && !l.quiet {
+		o.Tell.Waiting = waiting(out, o.Wait)
+	}
+	return f, o, nil
+}
+
+func (f *followers) close() error {
+	f.live.close()
+	f.page.close()
+	if f.hdr == nil {
+		return nil
+	}
+	return f.hdr.file.Close()
 }
 
 // ready makes the command's and the runner's preparations.

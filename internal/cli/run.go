@@ -169,11 +169,15 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return usage(err)
 	}
+	if f.part != "" && f.number > 0 {
+		return usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
+	}
 	if f.faultsDryRun {
 		return f.timetable(s, p)
 	}
 	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
+		plan: p, record: f.recordFlags, live: f.liveFlags, workers: f.workerFlags,
+		quiet: f.quiet, language: f.language(),
 		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
 			Faults: f.faults()},
 		hooks: func(out *outputs) (hooks, error) {

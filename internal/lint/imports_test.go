@@ -17,8 +17,8 @@ cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/pic
     dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
     failover fault hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
     planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
-    report/live result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline
-    units verdict workload
+    report/live result result/reader runner scale schedule schema schema/fill secret selftest spool summary target
+    timeline units verdict workload
 compare: message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
@@ -117,6 +117,7 @@ result: message metric record
 result/reader: confidence failover record result verdict
 runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
     observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
+scale: measure message record
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol

@@ -91,17 +91,12 @@ func (c *cutter) run() {
 		case <-c.stop:
 			return
 		}
-		c.due(at)
+		c.mu.Lock()
+		if !c.over {
+			c.cut(at)
+		}
+		c.mu.Unlock()
 		timer.Reset(c.pause())
-	}
-}
-
-// due cuts at ns, unless the run has ended while run waited for c.mu.
-func (c *cutter) due(ns int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.over {
-		c.cut(ns)
 	}
 }
 

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+// workerPlan writes a plan of an open load without a server, until it is ended.
+func workerPlan(t *testing.T, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	text := `target: {protocol: noop, addresses: [none]}
+interval: 200ms
+sessions: 4
+queries: [{name: one, command: [PING], weight: 1}]
+load: [{constant: {rate: 400, duration: 1h}}]
+` + more
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// workersOf are the processes of the workers that a process has started, in the order of their numbers.
+func workersOf(t *testing.T, parent int) (pids []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path)
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !bytes.HasSuffix(line, []byte("\x00worker\x00")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// linesHome is how many intervals of worker k, from 1, its coordinator has.
+func linesHome(dir string, k int) int {
+	text, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k), record.IntervalsFile))
+	return bytes.Count(text, []byte("\n"))
+}
+
+// leading starts a load of workers and returns when intervals of all have come home.
+func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd *exec.Cmd, dir, output string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "bundle")
+	args := append([]string{"brunt", "run", plan, "--workers", strconv.Itoa(workers), "--bundle", dir}, more...)
+	cmd, output = start(t, nil, args...)
+	until(t, "intervals of all workers are there", func() bool {
+		for k := range workers {
+			if linesHome(dir, k+1) < 2 {
+				return false
+			}
+		}
+		return true
+	})
+	return cmd, dir, output
+}
+
+func wholeRun(t *testing.T, dir, output string) *record.Run {
+	t.Helper()
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		out, _ := os.ReadFile(output)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !b.Run.Complete {
+		t.Fatal("the merged run isn't complete")
+	}
+	return b.Run
+}
+
+// lostOnes are the names of the workers that a record says were lost.
+func lostOnes(run *record.Run) (names []string) {
+	for _, p := range run.Parts {
+		if p.Worker != nil && p.Worker.LostNs > 0 {
+			names = append(names, p.Worker.Name)
+		}
+	}
+	return names
+}
+
+// A worker that is killed, or stands still, is named, costs its own share only, and the verdict says so.
+func TestALostWorkerIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 3)
+			pids := workersOf(t, cmd.Process.Pid)
+			if len(pids) != 3 {
+				t.Fatalf("workers %v", pids)
+			}
+			if err := syscall.Kill(pids[1], signal); err != nil {
+				t.Fatal(err)
+			}
+			said := func() string {
+				out, _ := os.ReadFile(output)
+				return string(out)
+			}
+			until(t, "the worker is called lost", func() bool { return strings.Contains(said(), "worker 2 (") })
+			before := []int{linesHome(dir, 1), linesHome(dir, 3)}
+			until(t, "the others go on", func() bool {
+				return linesHome(dir, 1) > before[0]+2 && linesHome(dir, 3) > before[1]+2
+			})
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			run := wholeRun(t, dir, output)
+			if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
+				t.Errorf("lost %q", lost)
+			}
+			if run.Verdict.Result != "invalid" || !strings.Contains(fmt.Sprint(run.Verdict.Reasons), "worker 2 (") {
+				t.Errorf("verdict %+v", run.Verdict)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+				t.Errorf("exit %d\n%s", code, said())
+			}
+			var done uint64
+			for _, p := range run.Parts {
+				done += p.Done
+			}
+			if done != run.Total.Done || run.Parts[1].Done == 0 {
+				t.Errorf("%d operations in all, %d of the parts, %d of the lost one", run.Total.Done, done, run.Parts[1].Done)
+			}
+			if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+				t.Errorf("workers are left: %v", left)
+			}
+		})
+	}
+}
+
+// --on-lost abort ends the load of all.
+func TestALostWorkerAborts(t *testing.T) {
+	t.Parallel()
+	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 2, "--on-lost", "abort")
+	pids := workersOf(t, cmd.Process.Pid)
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if why := run.Aborted.String(); !strings.Contains(why, "worker 1 (") || run.Interrupted {
+		t.Errorf("aborted %q, interrupted %v", why, run.Interrupted)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitInvalid {
+		t.Errorf("exit %d, want %d", code, exitInvalid)
+	}
+}
+
+// A rule that aborts sees what all workers did, and none of them obeys it by itself.
+func TestThresholdsAreOverAllWorkers(t *testing.T) {
+	t.Parallel()
+	plan := workerPlan(t, "thresholds: [{expr: count < 300, abort_on_fail: true}]\n")
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if run.Aborted.IsZero() || run.Interrupted || len(run.Thresholds) != 1 || !run.Thresholds[0].Aborted {
+		t.Errorf("aborted %q, interrupted %v, thresholds %+v", run.Aborted, run.Interrupted, run.Thresholds)
+	}
+	for k := range 2 {
+		part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !part.Run.Aborted.IsZero() {
+			t.Errorf("worker %d ended its load by itself: %q", k+1, part.Run.Aborted)
+		}
+	}
+}
+
+// When the coordinator is killed, the workers send their shares to the end, and merge makes the whole of their bundles.
+func TestWorkersOutliveTheirCoordinator(t *testing.T) {
+	t.Parallel()
+	plan := workerPlan(t, "")
+	cmd, dir, _ := leadingProcess(t, plan, 2, "--scale", "1")
+	pids := workersOf(t, cmd.Process.Pid)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	spools := []string{}
+	for k := range 2 {
+		spools = append(spools, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)+".spool"))
+	}
+	lines := func(k int) int {
+		text, _ := os.ReadFile(filepath.Join(spools[k], record.IntervalsFile))
+		return bytes.Count(text, []byte("\n"))
+	}
+	before := []int{lines(0), lines(1)}
+	until(t, "both workers go on", func() bool { return lines(0) > before[0]+3 && lines(1) > before[1]+3 })
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "the bundles are complete", func() bool {
+		for _, s := range spools {
+			if b, err := record.Open(record.OS{}, s); err != nil || !b.Run.Complete {
+				return false
+			}
+		}
+		return true
+	})
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGINT) // they wait for their coordinator
+	}
+	until(t, "both workers have ended", func() bool {
+		return !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
+	})
+	whole := filepath.Join(t.TempDir(), "whole")
+	merge := exec.Command("brunt", "merge", spools[0], spools[1], "--bundle", whole, "--output", "csv")
+	if out, err := merge.CombinedOutput(); merge.ProcessState.ExitCode() == exitBadPlan {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := wholeRun(t, whole, "")
+	if run.Parts[0].Done == 0 || run.Parts[0].Done+run.Parts[1].Done != run.Total.Done {
+		t.Errorf("%d operations, parts %+v", run.Total.Done, run.Parts)
+	}
+}

@@ -1,0 +1,484 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/message"
+	"brunt/internal/record"
+)
+
+// Policies for lost workers.
+const (
+	GoOn  = "go-on" // the others go on; what the lost one had to send is missing
+	Abort = "abort" // the load ends
+)
+
+// Policies are what can be done when a worker is lost.
+func Policies() []string { return []string{GoOn, Abort} }
+
+// Options say how a coordinator works.
+type Options struct {
+	Run, Version string
+	Workers      int
+	Dir          string // bundles come home to its folders 1, 2, …
+	Listen       string // host:port; port 0 takes a free one
+	Identity     Identity
+	Job          Job           // what all workers get
+	Interval     time.Duration // of the record
+	Patience     time.Duration // for all workers to come, and then for all to be ready
+	MixedCores   bool          // let workers have different numbers of cores
+	OnLost       string        // one of Policies
+	Tell         func(text string)
+}
+
+// Coordinator leads the workers of one run.
+type Coordinator struct {
+	o        Options
+	clock    Clock
+	listener net.Listener
+	server   *http.Server
+	quit     chan struct{}
+
+	mu      sync.Mutex
+	cond    *sync.Cond // something below has changed
+	members []*member
+	agreed  bool
+	refused *refusal // told to all who wait for their job
+	startNs int64
+	stop    bool
+	hard    bool
+	aborted message.Message
+}
+
+// member is a worker as its coordinator sees it.
+type member struct {
+	number  int // from 0
+	hello   Hello
+	process string
+	host    string
+	state   State // "" until it joins
+	seen    time.Time
+	lost    bool
+	lostNs  int64  // when it was, by the coordinator's clock
+	over    bool   // it left the live view
+	gone    string // how its process ended, where that is known
+	problem *refusal
+
+	lines  int // of its intervals that are at home
+	file   *os.File
+	decode func([]byte) (*measure.Interval, error)
+	queue  []*measure.Interval
+}
+
+// name is what people call a worker.
+func (m *member) name() string {
+	if m.host == "" {
+		return strconv.Itoa(m.number + 1)
+	}
+	return fmt.Sprintf("%d (%s)", m.number+1, m.host)
+}
+
+// Listen opens a coordinator's address. A port that is taken is an error that says so.
+func Listen(o Options) (*Coordinator, error) {
+	l, err := net.Listen("tcp", o.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; name another with --listen", o.Listen)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
+			o.Listen, err)
+	}
+	config, err := o.Identity.config()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{})}
+	c.cond = sync.NewCond(&c.mu)
+	for k := range o.Workers {
+		c.members = append(c.members, &member{number: k})
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /join", c.serveJoin)
+	mux.HandleFunc("POST /clock", c.serveClock)
+	mux.HandleFunc("POST /report", c.serveReport)
+	mux.HandleFunc("PUT /file", c.serveFile)
+	c.server = &http.Server{
+		Handler: mux, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // who isn't of this run is refused, and told so by TLS
+		Protocols: func() *http.Protocols {
+			p := &http.Protocols{}
+			p.SetHTTP1(true)
+			return p
+		}(),
+	}
+	go func() { _ = c.server.ServeTLS(l, "", "") }() // its only error is that it was closed
+	go c.watch()
+	return c, nil
+}
+
+// Port is the port that workers call.
+func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
+
+// Now is the coordinator's time, ns since the epoch.
+func (c *Coordinator) Now() int64 { return c.clock.Now() }
+
+// StartNs is when the load begins or began, by the coordinator's clock; 0 if that isn't known yet.
+func (c *Coordinator) StartNs() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.startNs
+}
+
+// Close ends the service. Workers that are still there try again until they lose patience.
+func (c *Coordinator) Close() error {
+	close(c.quit)
+	err := c.server.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		if m.file != nil {
+			_ = m.file.Close()
+			m.file = nil
+		}
+	}
+	return err
+}
+
+// Exited says that the process of a worker has ended, and how. It is safe for concurrent use.
+func (c *Coordinator) Exited(worker int, how string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[worker]
+	m.gone = how
+	if c.startNs > 0 && m.state != Ended && !m.lost {
+		c.lose(m, "its process ended: "+how)
+	}
+	c.cond.Broadcast()
+}
+
+// Stop ends the load of all workers; hard has them not wait for answers. aborted is why, if a rule did it.
+func (c *Coordinator) Stop(hard bool, aborted message.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.halt(hard, aborted)
+}
+
+func (c *Coordinator) halt(hard bool, aborted message.Message) {
+	if !c.stop {
+		c.aborted = aborted
+	}
+	c.stop, c.hard = true, c.hard || hard
+	c.cond.Broadcast()
+}
+
+// Aborted is why the load was ended by a rule; zero if none did.
+func (c *Coordinator) Aborted() message.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aborted
+}
+
+// wait blocks until holds, which is called with the lock held, is true, or ctx ends.
+func (c *Coordinator) wait(ctx context.Context, holds func() bool) error {
+	defer context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cond.Broadcast()
+	})()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !holds() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.cond.Wait()
+	}
+	return nil
+}
+
+// silence is how long a worker may say nothing before it is lost: three intervals end later than that.
+func (c *Coordinator) silence() time.Duration {
+	return max(c.o.Interval*5/2, leastSilence)
+}
+
+// leastSilence keeps workers with very short intervals from being lost to a busy machine.
+const leastSilence = 500 * time.Millisecond
+
+// watch looks for workers that say nothing.
+func (c *Coordinator) watch() {
+	tick := time.NewTicker(max(c.o.Interval/4, 50*time.Millisecond))
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-c.quit:
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		c.mu.Lock()
+		late := now.Sub(last) > c.silence()/2 // it is this process that stood still
+		for _, m := range c.members {
+			if late {
+				m.seen = now
+			}
+			if m.state == Running && !m.lost && now.Sub(m.seen) > c.silence() {
+				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
+			}
+		}
+		c.mu.Unlock()
+		last = now
+	}
+}
+
+// lose gives a worker up, which may come back.
+func (c *Coordinator) lose(m *member, why string) {
+	m.lost, m.over, m.lostNs = true, true, c.clock.Now()
+	c.tell("worker %s is lost %s into the load: %s", m.name(),
+		time.Duration(m.lostNs-c.startNs).Round(100*time.Millisecond), why)
+	if c.o.OnLost == Abort {
+		c.halt(false, message.New("stop.worker-lost", message.Text("worker", m.name())))
+	}
+	c.cond.Broadcast()
+}
+
+func (c *Coordinator) tell(format string, args ...any) {
+	if c.o.Tell != nil {
+		c.o.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+// An Error ends a run before its load, with an exit code.
+type Error struct {
+	Code int
+	Text string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
+
+// The exit codes of Error; see docs/exit-codes.md.
+const (
+	codeBadPlan     = 104
+	codeUnreachable = 108
+)
+
+// Gather waits until all workers are there and agree, gives them their job, and waits until all are ready. Those who
+// are missing after Options.Patience are named. An error is ctx's or an *Error.
+func (c *Coordinator) Gather(ctx context.Context) error {
+	if err := c.gather(ctx, Joined, "come"); err != nil {
+		return c.refuse(err)
+	}
+	if err := c.disagreement(); err != nil {
+		return c.refuse(err)
+	}
+	c.mu.Lock()
+	c.o.Job.EpochNs = c.clock.Now()
+	c.agreed = true
+	c.cond.Broadcast()
+	c.mu.Unlock()
+	if err := c.gather(ctx, Ready, "become ready"); err != nil {
+		return c.refuse(err)
+	}
+	return nil
+}
+
+// refuse tells the workers to leave.
+func (c *Coordinator) refuse(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = &refusal{"the coordinator has called the run off: " + err.Error(), 0}
+	c.halt(true, message.Message{})
+	return err
+}
+
+// gather waits until all workers are in a state, or one of them failed.
+func (c *Coordinator) gather(ctx context.Context, state State, verb string) error {
+	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	var failed *member
+	err := c.wait(timed, func() bool {
+		all := true
+		for _, m := range c.members {
+			if m.problem != nil || m.gone != "" {
+				failed = m
+				return true
+			}
+			all = all && (m.state == state || state == Joined && m.state == Ready)
+		}
+		return all
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case failed != nil && failed.problem != nil:
+		return &Error{failed.problem.Code, fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
+	case failed != nil:
+		return &Error{codeUnreachable, fmt.Sprintf("worker %s ended before the load: %s", failed.name(), failed.gone)}
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	var missing []string
+	for _, m := range c.members {
+		if m.state != state {
+			missing = append(missing, m.name())
+		}
+	}
+	return &Error{codeUnreachable, fmt.Sprintf(
+		"%d of %d workers didn't %s within %s: %s; see that they run and can reach port %d of this machine, or give more time with --join-timeout",
+		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), c.Port())}
+}
+
+// The most that clocks may differ, and may be uncertain as a share of an interval.
+const (
+	mostOffset      = 10 * time.Second
+	mostUncertainty = 10 // of an interval: a tenth
+)
+
+// disagreement is an *Error that says in which points the workers can't run one load, nil if they can.
+func (c *Coordinator) disagreement() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var faults []string
+	for _, m := range c.members {
+		h, offset := &m.hello, time.Duration(m.hello.Offset.Ns).Abs()
+		if h.Version != c.o.Version {
+			faults = append(faults, fmt.Sprintf("worker %s runs brunt %s, this is %s: give it the same binary", m.name(),
+				h.Version, c.o.Version))
+		}
+		if first := c.members[0]; h.Cores != first.hello.Cores && !c.o.MixedCores {
+			faults = append(faults, fmt.Sprintf(
+				"worker %s has %d cores, worker %s has %d, and each gets the same share: use equal machines, or allow it with --mixed-cores",
+				m.name(), h.Cores, first.name(), first.hello.Cores))
+		}
+		if offset > mostOffset {
+			faults = append(faults, fmt.Sprintf("the clock of worker %s is %s off: set it (NTP)", m.name(),
+				offset.Round(time.Millisecond)))
+		}
+		if u := time.Duration(h.Offset.UncertaintyNs); u > c.o.Interval/mostUncertainty {
+			faults = append(faults, fmt.Sprintf(
+				"the clock of worker %s is known to %s only, too little for intervals of %s: use a faster network, or longer intervals",
+				m.name(), u.Round(time.Microsecond), c.o.Interval))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &Error{codeBadPlan, "the workers disagree: " + strings.Join(faults, "; ")}
+}
+
+// Start sets the instant at which all workers begin, so much later than now that each hears of it in time.
+func (c *Coordinator) Start(lead time.Duration) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.startNs = c.clock.Now() + int64(lead)
+	c.cond.Broadcast()
+	return c.startNs
+}
+
+// Follow calls f with the intervals of all workers together, as they end. It returns when each worker's load is over
+// or the worker lost. run is what record.Merge makes of the parts that Begun opens.
+func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
+	sources := make([]record.Source, len(parts))
+	for i, p := range parts {
+		sources[i] = record.Source{Run: p.Run, Intervals: c.intervals(c.members[i])}
+	}
+	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
+}
+
+// intervals passes on a worker's intervals as they come.
+func (c *Coordinator) intervals(m *member) func(func(*measure.Interval) error) error {
+	return func(f func(*measure.Interval) error) error {
+		for {
+			c.mu.Lock()
+			for len(m.queue) == 0 && !m.over {
+				c.cond.Wait()
+			}
+			if len(m.queue) == 0 {
+				c.mu.Unlock()
+				return nil
+			}
+			iv := m.queue[0]
+			m.queue = slices.Delete(m.queue, 0, 1)
+			c.mu.Unlock()
+			if err := f(iv); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// folder is where a worker's bundle comes home to.
+func (c *Coordinator) folder(worker int) string {
+	return filepath.Join(c.o.Dir, strconv.Itoa(worker+1))
+}
+
+// Begun opens the bundles of all workers as they were when these became ready.
+func (c *Coordinator) Begun() (parts []*record.Recorded, err error) {
+	for k := range c.members {
+		p, err := record.Open(record.OS{}, c.folder(k))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// Part is what came home of a worker.
+type Part struct {
+	Name   string
+	Dir    string // its bundle, as far as it came
+	Spool  string // where the worker wrote it, on its own machine
+	Lost   bool
+	LostNs int64 // since the start of the load
+}
+
+// Home waits until the bundles of all workers are here. Lost workers have until grace after the others to come back,
+// unless their process is known to have ended. ctx ends the waiting.
+func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
+	all := func(lostToo bool) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(c.members, func(m *member) bool {
+				return m.state != Ended && (!m.lost || lostToo && m.gone == "")
+			})
+		}
+	}
+	if err := c.wait(ctx, all(false)); err == nil {
+		timed, cancel := context.WithTimeout(ctx, grace)
+		_ = c.wait(timed, all(true)) // whoever isn't back by then stays lost
+		cancel()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var parts []Part
+	for _, m := range c.members {
+		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended}
+		if p.Lost {
+			p.LostNs = m.lostNs - c.startNs
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// countLines is how many whole lines a file has.
+func countLines(data []byte) int { return bytes.Count(data, []byte("\n")) }

@@ -1,0 +1,242 @@
+package scale
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// receive reads a message.
+func receive(w http.ResponseWriter, r *http.Request, into any) bool {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(into)
+	if err != nil {
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
+	}
+	return err == nil
+}
+
+func respond(w http.ResponseWriter, status int, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(what) // who doesn't get it asks again
+}
+
+// refuseWorker tells a worker that it has no business here.
+func refuseWorker(w http.ResponseWriter, code int, format string, args ...any) {
+	respond(w, http.StatusConflict, &refusal{fmt.Sprintf(format, args...), code})
+}
+
+// memberOf is the worker of a number; nil, and the request refused, if there is none or it is of another run.
+func (c *Coordinator) memberOf(w http.ResponseWriter, run string, worker int) *member {
+	if run != c.o.Run {
+		refuseWorker(w, codeBadPlan, "the coordinator leads run %s, the worker belongs to run %s", c.o.Run, run)
+		return nil
+	}
+	if worker < 0 || worker >= len(c.members) {
+		refuseWorker(w, codeBadPlan, "there is no worker %d: the run has %d", worker+1, len(c.members))
+		return nil
+	}
+	return c.members[worker]
+}
+
+// begun reports whether a worker's share may have been sent already.
+func (m *member) begun() bool { return m.state == Running || m.state == Ended }
+
+// serveJoin notes a worker and gives it its job when all are there.
+func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
+	var h Hello
+	if !receive(w, r, &h) {
+		return
+	}
+	m := c.memberOf(w, h.Run, h.Worker)
+	if m == nil {
+		return
+	}
+	c.mu.Lock()
+	if m.process != h.Process && (m.begun() || c.startNs > 0) {
+		c.mu.Unlock()
+		refuseWorker(w, 0, "the share of worker %s has been begun already: it is not sent again", m.name())
+		return
+	}
+	m.hello, m.host, m.seen = h, h.Host, time.Now()
+	if m.process != h.Process || m.state == "" {
+		m.process, m.state, m.problem = h.Process, Joined, nil
+	}
+	c.cond.Broadcast()
+	c.mu.Unlock()
+	err := c.wait(r.Context(), func() bool { return c.agreed || c.refused != nil })
+	c.mu.Lock()
+	refused := c.refused
+	c.mu.Unlock()
+	switch {
+	case err != nil: // it has hung up
+	case refused != nil:
+		respond(w, http.StatusConflict, refused)
+	default:
+		respond(w, http.StatusOK, &c.o.Job)
+	}
+}
+
+// serveClock gives the coordinator's time.
+func (c *Coordinator) serveClock(w http.ResponseWriter, _ *http.Request) {
+	received := c.clock.Now()
+	respond(w, http.StatusOK, &sample{ReceivedNs: received, RepliedNs: c.clock.Now()})
+}
+
+// serveReport notes how a worker is, and says what it is to do.
+func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
+	var said Report
+	if !receive(w, r, &said) {
+		return
+	}
+	m := c.memberOf(w, said.Run, said.Worker)
+	if m == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.process == "" { // the coordinator has begun again
+		m.process, m.host = said.Process, said.Host
+	}
+	if m.process != said.Process {
+		refuseWorker(w, 0, "the share of worker %s belongs to another process", m.name())
+		return
+	}
+	m.seen = time.Now()
+	if m.lost && m.gone == "" && m.state != Ended {
+		m.lost = false
+		c.tell("worker %s is back", m.name())
+	}
+	if said.State == Failed && m.problem == nil {
+		m.problem = &refusal{said.Error, said.Code}
+		if c.startNs > 0 && !m.lost {
+			c.lose(m, said.Error)
+			m.gone = said.Error
+		}
+	}
+	if err := c.keep(m, &said); err != nil {
+		c.tell("worker %s: %v", m.name(), err)
+	}
+	if m.state != Ended {
+		m.state = said.State
+	}
+	m.over = m.over || m.state == Ended
+	c.cond.Broadcast()
+	respond(w, http.StatusOK, &Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard})
+}
+
+// keep writes the lines of a report to the worker's bundle, and decodes them for the live view.
+func (c *Coordinator) keep(m *member, said *Report) error {
+	if len(said.Lines) == 0 || said.From != m.lines {
+		return nil
+	}
+	if m.file == nil {
+		name := filepath.Join(c.folder(m.number), record.IntervalsFile)
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return err
+		}
+		m.file = file
+	}
+	if _, err := m.file.Write(said.Lines); err != nil {
+		return err
+	}
+	m.lines += countLines(said.Lines)
+	if m.over {
+		return nil
+	}
+	return m.enqueue(c.folder(m.number), said.Lines)
+}
+
+// enqueue decodes lines for the live view. What it can't decode is in the bundle all the same.
+func (m *member) enqueue(folder string, lines []byte) error {
+	if m.decode == nil {
+		part, err := record.Open(record.OS{}, folder)
+		if err != nil {
+			return err
+		}
+		m.decode = record.NewDecoder(part.Run)
+	}
+	for line := range bytes.Lines(lines) {
+		iv, err := m.decode(line)
+		if err != nil {
+			return fmt.Errorf("an interval can't be read: %w", err)
+		}
+		m.queue = append(m.queue, iv)
+	}
+	return nil
+}
+
+// bundleFile reports whether a name is one that a bundle's file can have: plain, or below one folder.
+func bundleFile(name string) bool {
+	local := fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name))
+	return name != "." && local && path.Dir(path.Dir(name)) == "."
+}
+
+// hashHeader carries the SHA-256 of a file, hexadecimal.
+const hashHeader = "X-Brunt-Sha256"
+
+// serveFile takes a file of a worker's bundle, whole or not at all.
+func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	number, err := strconv.Atoi(q.Get("worker"))
+	if err != nil {
+		number = -1
+	}
+	m := c.memberOf(w, q.Get("run"), number)
+	if m == nil {
+		return
+	}
+	name := q.Get("name")
+	c.mu.Lock()
+	known := m.process == q.Get("process") && m.process != ""
+	c.mu.Unlock()
+	if !known || !bundleFile(name) {
+		refuseWorker(w, codeBadPlan, "file %q of worker %s is not taken", name, m.name())
+		return
+	}
+	to := filepath.Join(c.folder(number), filepath.FromSlash(name))
+	if err := take(to, r.Body, r.Header.Get(hashHeader)); err != nil {
+		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// take writes a file whose hash is known.
+func take(to string, body io.Reader, hash string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(to), ".coming-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	sum := sha256.New()
+	if _, err = io.Copy(io.MultiWriter(file, sum), body); err == nil {
+		err = file.Chmod(0o644)
+	}
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != hash {
+		err = fmt.Errorf("%s arrived damaged", filepath.Base(to))
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), to)
+}

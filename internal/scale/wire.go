@@ -1,0 +1,99 @@
+// Package scale spreads one load over several workers: it starts them on engines that exist, lets them begin at one
+// instant, adds up what they measure while they measure it, names those that are lost, and brings their bundles home.
+//
+// A coordinator serves HTTP with mutual TLS; workers call it. Each request stands alone, so that a connection that
+// breaks costs a further attempt and nothing else: a worker says how it is at least twice an interval, and gets what
+// it is to do and how many of its intervals the coordinator has. What it has measured is in its own bundle on disk.
+//
+//	join    who a worker is; the answer, when all are there and agree, is its job
+//	clock   timestamps, for the offset between the clocks
+//	report  how the worker is, and lines of intervals.ndjson that the coordinator lacks
+//	file    a file of the worker's bundle
+package scale
+
+// Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
+type Ticket struct {
+	Run       string   `json:"run"`       // id of the run
+	Addresses []string `json:"addresses"` // of the coordinator, host:port; the first that answers is used
+	Identity  Identity `json:"identity"`
+	Worker    int      `json:"worker"` // its number, from 0; below 0: it is told by the engine that starts it
+	Dir       string   `json:"dir"`    // folder for the worker's bundle; "": a new one for temporary files
+}
+
+// Hello is what a worker says of itself.
+type Hello struct {
+	Run     string `json:"run"`
+	Worker  int    `json:"worker"`
+	Process string `json:"process"` // random: another process of the same number has another
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+	Cores   int    `json:"cores"` // that it may use
+	Offset  Offset `json:"offset"`
+	Dir     string `json:"dir"`
+}
+
+// Job is what a worker is to do.
+type Job struct {
+	Run     string            `json:"run"`
+	Plan    []byte            `json:"plan"`    // as planfile.Write has it
+	Secrets map[string]string `json:"secrets"` // what Plan hides, by variable; see planfile.Secrets
+	// Password is the target's.
+	Password string            `json:"password"`
+	Workers  int               `json:"workers"`
+	EpochNs  int64             `json:"epoch_ns"` // where the run's clock is 0, by the coordinator's clock
+	Command  []string          `json:"command"`
+	Flags    map[string]string `json:"flags"`
+	Extra    map[string]string `json:"extra"`
+	WaitNs   int64             `json:"wait_ns"`
+	// IntervalNs is the length of the record's intervals.
+	IntervalNs int64 `json:"interval_ns"`
+}
+
+// State is how far a worker is.
+type State string
+
+// The states of a worker, in order.
+const (
+	Joined  State = "joined"  // it has asked for its job
+	Ready   State = "ready"   // it is connected to the target and waits for the start
+	Running State = "running" //
+	Ended   State = "ended"   // its bundle is complete and at the coordinator
+	Failed  State = "failed"  // it gave up before it began
+)
+
+// Report is how a worker is.
+type Report struct {
+	Run     string `json:"run"`
+	Worker  int    `json:"worker"`
+	Process string `json:"process"`
+	Host    string `json:"host"`
+	State   State  `json:"state"`
+	Error   string `json:"error,omitempty"` // with Failed: why
+	Code    int    `json:"code,omitempty"`  // with Failed: the exit code for that
+	// From is the number of the first of Lines, those of intervals.ndjson.
+	From  int    `json:"from"`
+	Lines []byte `json:"lines,omitempty"`
+}
+
+// Answer is what the coordinator wants of a worker.
+type Answer struct {
+	Have    int   `json:"have"`     // lines of intervals.ndjson that the coordinator has
+	StartNs int64 `json:"start_ns"` // when the load begins, by the coordinator's clock; 0: not known yet
+	Stop    bool  `json:"stop"`     // end the load, wait for answers
+	Hard    bool  `json:"hard"`     // don't wait for answers either
+}
+
+// refusal is an error with the exit code that it has for the worker.
+type refusal struct {
+	Text string `json:"error"`
+	Code int    `json:"code"`
+}
+
+func (r *refusal) Error() string { return r.Text }
+
+// mostBody bounds what is read of a message.
+const mostBody = 64 << 20
+
+// mostLines bounds the bytes of interval lines in one report.
+const mostLines = 4 << 20

@@ -1,0 +1,472 @@
+package scale
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// Worker is a worker's side of a run: it finds the coordinator, and keeps telling it how the load goes.
+type Worker struct {
+	Job    Job
+	Offset Offset // of the coordinator's clock
+	Dir    string // folder for the bundle, which is not there yet
+
+	ticket  Ticket
+	hello   Hello
+	clock   Clock
+	client  *http.Client
+	address string // of the coordinator: the one that answered
+
+	stop context.CancelFunc
+	hard chan struct{}
+	wake chan struct{} // an interval has ended
+	quit chan struct{} // ends the reports
+	done chan struct{} // they have ended
+
+	mu      sync.Mutex
+	state   State
+	answer  Answer
+	heard   time.Time // when the coordinator last answered
+	lines   tail
+	changed chan struct{} // closed and made again when answer has changed
+}
+
+// How long a worker tries to reach its coordinator: before the load, when nothing is lost if it gives up, and after
+// it, when its bundle waits to be fetched.
+const (
+	patienceBefore = 30 * time.Second
+	patienceAfter  = 15 * time.Minute
+)
+
+// ErrCalledOff is what a worker gets whose coordinator has ended the run before its load.
+var ErrCalledOff = errors.New("the coordinator has called the run off")
+
+// Connect finds the coordinator of a ticket, measures the offset of its clock, and waits for the job. ctx ends all
+// that the worker does. An *Error is the coordinator's refusal, with the exit code for it.
+func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Context, error) {
+	config, err := t.Identity.config()
+	if err != nil {
+		return nil, ctx, err
+	}
+	config.ServerName = coordinatorName(t.Run)
+	host, _ := os.Hostname() // without a name it is called by its number
+	w := &Worker{
+		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
+		hard: make(chan struct{}), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		changed: make(chan struct{}), state: Joined, heard: time.Now(),
+	}
+	if w.Dir, err = workerFolder(t); err != nil {
+		return nil, ctx, err
+	}
+	w.hello = Hello{
+		Run: t.Run, Worker: t.Worker, Process: record.NewID(), Host: host, PID: os.Getpid(), Version: version,
+		Cores: runtime.GOMAXPROCS(0), Dir: w.Dir,
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	if err := w.find(ctx); err != nil {
+		return nil, ctx, err
+	}
+	if err := w.measure(ctx); err != nil {
+		return nil, ctx, err
+	}
+	w.hello.Offset = w.Offset
+	return w, ctx, w.post(ctx, 0, "join", &w.hello, &w.Job)
+}
+
+// workerFolder is where a worker's bundle goes: a folder that isn't there yet.
+func workerFolder(t Ticket) (string, error) {
+	if t.Dir != "" {
+		return t.Dir, nil
+	}
+	dir, err := os.MkdirTemp("", "brunt-worker-")
+	return filepath.Join(dir, "bundle"), err
+}
+
+// Number is the worker's, from 0.
+func (w *Worker) Number() int { return w.ticket.Worker }
+
+// Name is what people call the worker.
+func (w *Worker) Name() string {
+	m := member{number: w.ticket.Worker, host: w.hello.Host}
+	return m.name()
+}
+
+// find tries the coordinator's addresses until one answers.
+func (w *Worker) find(ctx context.Context) error {
+	timed, cancel := context.WithTimeout(ctx, patienceBefore)
+	defer cancel()
+	for {
+		var last error
+		for _, address := range w.ticket.Addresses {
+			w.address = address
+			var s sample
+			if last = w.post(timed, 5*time.Second, "clock", nil, &s); last == nil {
+				return nil
+			}
+			var refused *Error
+			if errors.As(last, &refused) {
+				return last
+			}
+		}
+		if !pause(timed, 200*time.Millisecond) {
+			return &Error{codeUnreachable, fmt.Sprintf(
+				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
+				strings.Join(w.ticket.Addresses, " or "), last)}
+		}
+	}
+}
+
+// samplesOfClock is how many exchanges the offset of a clock is taken from.
+const samplesOfClock = 9
+
+// measure takes the offset of the coordinator's clock.
+func (w *Worker) measure(ctx context.Context) error {
+	var samples []sample
+	for range samplesOfClock {
+		sent := w.clock.Now()
+		var s sample
+		if err := w.post(ctx, 5*time.Second, "clock", nil, &s); err != nil {
+			return err
+		}
+		s.SentNs, s.AnsweredNs = sent, w.clock.Now()
+		samples = append(samples, s)
+	}
+	w.Offset = bestOffset(samples)
+	return nil
+}
+
+// At is the moment at which the coordinator's clock reads ns.
+func (w *Worker) At(ns int64) time.Time { return w.clock.At(ns - w.Offset.Ns) }
+
+// Hard closes when answers are no longer to be waited for.
+func (w *Worker) Hard() <-chan struct{} { return w.hard }
+
+// Interval implements measure.Sink: the coordinator is told at once.
+func (w *Worker) Interval(*measure.Interval) error {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Begin tells the coordinator that the worker is ready, with its bundle as it is, and waits for the instant at which
+// all begin. It returns how much later than that it did, ns.
+func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err error) {
+	for _, name := range []string{record.RunFile, record.PlanFile} {
+		if err := w.send(ctx, bundle, name); err != nil {
+			return 0, err
+		}
+	}
+	w.mu.Lock()
+	w.state, w.lines = Ready, tail{path: filepath.Join(bundle, record.IntervalsFile)}
+	w.mu.Unlock()
+	go w.reports()
+	for {
+		w.mu.Lock()
+		answer, changed, heard := w.answer, w.changed, w.heard
+		w.mu.Unlock()
+		switch {
+		case answer.Stop:
+			return 0, ErrCalledOff
+		case time.Since(heard) > patienceBefore:
+			return 0, &Error{codeUnreachable, "the coordinator has not answered for " + patienceBefore.String()}
+		case answer.StartNs > 0:
+			at := w.At(answer.StartNs)
+			if err := sleepUntil(ctx, at); err != nil {
+				return 0, err
+			}
+			w.mu.Lock()
+			w.state = Running
+			w.mu.Unlock()
+			return int64(time.Since(at)), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-changed:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// spin is how long before an instant a worker stops sleeping: longer than most kernels are late.
+const spin = 2 * time.Millisecond
+
+// sleepUntil returns at an instant, or when ctx ends.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	if !pause(ctx, time.Until(at)-spin) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for time.Until(at) > 0 {
+		runtime.Gosched()
+	}
+	return nil
+}
+
+// pause sleeps, and reports whether ctx let it.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// reports tells the coordinator how the worker is, until quit.
+func (w *Worker) reports() {
+	defer close(w.done)
+	for {
+		every := w.every()
+		if !w.report() {
+			every = max(every, 200*time.Millisecond)
+		}
+		select {
+		case <-w.quit:
+			return
+		case <-w.wake:
+		case <-time.After(every):
+		}
+	}
+}
+
+// every is how long a worker says nothing at most.
+func (w *Worker) every() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state == Ready {
+		return 50 * time.Millisecond
+	}
+	return min(max(time.Duration(w.Job.IntervalNs)/2, 50*time.Millisecond), 500*time.Millisecond)
+}
+
+// report sends what the coordinator lacks, and does what it answers. It says whether the coordinator answered.
+func (w *Worker) report() bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		w.mu.Lock()
+		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
+			State: w.state, From: w.answer.Have}
+		w.mu.Unlock()
+		said.Lines = w.lines.from(said.From)
+		var answer Answer
+		err := w.post(ctx, 10*time.Second, "report", &said, &answer)
+		var refused *Error
+		if errors.As(err, &refused) {
+			answer, err = Answer{Stop: true, Hard: true, Have: said.From}, nil
+		}
+		if err != nil {
+			return false
+		}
+		w.heed(answer)
+		if refused != nil || len(said.Lines) == 0 || answer.Have <= said.From {
+			return true
+		}
+	}
+}
+
+// heed does what the coordinator wants.
+func (w *Worker) heed(answer Answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = time.Now()
+	before := w.answer
+	w.answer = answer
+	if answer.Stop && !before.Stop {
+		w.stop()
+	}
+	if answer.Hard && !before.Hard {
+		close(w.hard)
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// Finish brings the bundle home: the intervals that the coordinator lacks, and then all files. It tries for
+// patienceAfter; the bundle stays where it is if that was in vain, and is removed otherwise.
+func (w *Worker) Finish(ctx context.Context, bundle string) error {
+	close(w.quit)
+	<-w.done
+	timed, cancel := context.WithTimeout(ctx, patienceAfter)
+	defer cancel()
+	for {
+		err := w.home(timed, bundle)
+		if err == nil {
+			return os.RemoveAll(bundle)
+		}
+		var refused *Error
+		if errors.As(err, &refused) || !pause(timed, time.Second) {
+			return fmt.Errorf("the bundle stays in %s: %w", bundle, err)
+		}
+	}
+}
+
+func (w *Worker) home(ctx context.Context, bundle string) error {
+	if !w.report() {
+		return errors.New("the coordinator doesn't answer")
+	}
+	err := filepath.WalkDir(bundle, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(bundle, path)
+		if err != nil || !bundleFile(filepath.ToSlash(name)) {
+			return err
+		}
+		return w.send(ctx, bundle, filepath.ToSlash(name))
+	})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.state = Ended
+	w.mu.Unlock()
+	if !w.report() {
+		return errors.New("the coordinator doesn't answer")
+	}
+	return nil
+}
+
+// Fail tells the coordinator why the worker gives up, with the exit code for it.
+func (w *Worker) Fail(err error, code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
+		State: Failed, Error: err.Error(), Code: code}
+	var answer Answer
+	_ = w.post(ctx, 0, "report", &said, &answer) // it learns of it by the end of the process, otherwise
+}
+
+// post sends a message and reads the answer. A refusal is an *Error. Timeout 0 means ctx's.
+func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, message, answer any) error {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.address+"/"+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return w.do(request, answer)
+}
+
+func (w *Worker) do(request *http.Request, answer any) error {
+	response, err := w.client.Do(request)
+	var foreign *tls.CertificateVerificationError
+	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
+		return &Error{codeBadPlan, fmt.Sprintf(
+			"what answers at %s is no coordinator of this run: its certificate is of another", w.address)}
+	}
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	data := io.LimitReader(response.Body, mostBody)
+	if response.StatusCode/100 == 2 {
+		if answer == nil {
+			return nil
+		}
+		return json.NewDecoder(data).Decode(answer)
+	}
+	refused := &refusal{}
+	if err := json.NewDecoder(data).Decode(refused); err != nil {
+		return fmt.Errorf("the coordinator answers %s", response.Status)
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		return refused
+	}
+	return &Error{refused.Code, refused.Text}
+}
+
+// send brings a file of the bundle home.
+func (w *Worker) send(ctx context.Context, bundle, name string) error {
+	path := filepath.Join(bundle, filepath.FromSlash(name))
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	q := url.Values{"run": {w.ticket.Run}, "worker": {strconv.Itoa(w.ticket.Worker)}, "process": {w.hello.Process},
+		"name": {name}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "https://"+w.address+"/file?"+q.Encode(),
+		io.LimitReader(file, size))
+	if err != nil {
+		return err
+	}
+	request.ContentLength = size
+	request.Header.Set(hashHeader, hex.EncodeToString(sum.Sum(nil)))
+	return w.do(request, nil)
+}
+
+// tail reads lines of a file that grows.
+type tail struct {
+	path   string
+	line   int   // number of the line
+	offset int64 // at this place
+}
+
+// from returns whole lines from a number on, as many as a report takes; none if there are none yet.
+func (t *tail) from(line int) (lines []byte) {
+	file, err := os.Open(t.path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	if line < t.line {
+		t.line, t.offset = 0, 0
+	}
+	if _, err := file.Seek(t.offset, io.SeekStart); err != nil {
+		return nil
+	}
+	in := bufio.NewReaderSize(file, 1<<16)
+	for len(lines) < mostLines {
+		text, err := in.ReadBytes('\n')
+		if err != nil { // the last one isn't whole
+			return lines
+		}
+		if t.line < line {
+			t.line, t.offset = t.line+1, t.offset+int64(len(text))
+			continue
+		}
+		lines = append(lines, text...)
+	}
+	return lines
+}
