@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters fuzz clean bin/bench bin/pictures bin/release bin/situations
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/release bin/situations
 
 all: build
 
@@ -111,6 +111,10 @@ bench-record: ## the cost of recording one sample
 
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
+
+failover-etcd failover-postgres: failover-%: build ## the example: a cluster whose leader is stopped, or killed, under load
+	@$(ALIKE) $(GO) build -o bin/failover ./examples/failover
+	./bin/failover $* || [ $$? = 98 ]
 
 test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine; WRITE=1
 	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)

@@ -23,7 +23,7 @@ const PatroniTTL = 6 * time.Second
 
 // PatroniCluster starts PostgreSQL on so many members, the first of which is the primary at first, with an etcd that
 // Patroni decides by, and returns when all replicate. The superuser is "brunt", without a password. synchronous has
-// the primary wait for one of the replicas.
+// the primary wait for one of the replicas. A primary that fails isn't waited for.
 func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 	t.Helper()
 	keys := Etcd(t)
@@ -42,7 +42,7 @@ func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 			},
 			arguments: func(*Server) []string { return []string{"patroni.yml"} },
 			ready:     func(*Server) error { return m.serves() },
-			apart:     (*Server).postmaster,
+			apart:     func(*Server) []int { return m.apartFromPatroni() },
 		}, m.Server)
 		t.Cleanup(m.Kill) // Patroni takes its time to stop
 		all = append(all, m)
@@ -58,11 +58,19 @@ func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 	}
 }
 
-// postmaster is PostgreSQL's first process, which Patroni starts in such a way that it outlives Patroni.
-func (s *Server) postmaster() []int {
-	text, _ := os.ReadFile(filepath.Join(s.Dir, "data", "postmaster.pid"))
+// Postmaster is the number of PostgreSQL's first process, which Patroni starts in such a way that it outlives Patroni;
+// 0 if there is none now.
+func (m *PatroniMember) Postmaster() (pid int) {
+	text, _ := os.ReadFile(filepath.Join(m.Dir, "data", "postmaster.pid"))
 	line, _, _ := strings.Cut(string(text), "\n")
 	if pid, err := strconv.Atoi(line); err == nil && pid > 1 {
+		return pid
+	}
+	return 0
+}
+
+func (m *PatroniMember) apartFromPatroni() []int {
+	if pid := m.Postmaster(); pid > 0 {
 		return []int{pid}
 	}
 	return nil
@@ -78,6 +86,7 @@ bootstrap:
     ttl: %[4]d
     loop_wait: 1
     retry_timeout: 2
+    master_start_timeout: 0
     synchronous_mode: %[5]t
     postgresql:
       use_pg_rewind: true

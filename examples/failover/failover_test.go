@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// The examples run: the leader is struck, the cluster gets another, and the report has the account of it.
+func TestFailover(t *testing.T) {
+	testserver.SkipQuick(t)
+	dir := t.TempDir()
+	brunt := filepath.Join(dir, "brunt")
+	if out, err := exec.Command("go", "build", "-o", brunt, "brunt/cmd/brunt").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	for name, lasts := range map[string]string{"etcd": "18s", "postgres": "22s"} {
+		t.Run(name, func(t *testing.T) {
+			text, failed := os.ReadFile("../failover-" + name + ".yml")
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			bundle, plan := filepath.Join(dir, name), filepath.Join(dir, name+".yml")
+			text = bytes.Replace(text, []byte("duration: 60s"), []byte("duration: "+lasts), 1)
+			if failed := os.WriteFile(plan, text, 0o600); failed != nil {
+				t.Fatal(failed)
+			}
+			err := run(t.Context(), []string{name, "-brunt", brunt, "-plan", plan, "--", "--quiet", "--bundle", bundle})
+			b, failed := record.Open(record.OS{}, bundle)
+			if failed != nil {
+				t.Fatalf("%v, %v", err, failed)
+			}
+			r, _, failed := b.Result()
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			if len(r.Faults) != 1 || r.Faults[0].Error != "" || r.Total.OK == 0 {
+				t.Fatalf("%v, %d succeeded, faults %+v", err, r.Total.OK, r.Faults)
+			}
+			if f := r.Failover; f == nil || len(f.Incidents) == 0 || !f.Incidents[0].Affected {
+				t.Errorf("%v, failover %+v", err, f)
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"oracle"}, {"etcd", "-brunt", "/nowhere/brunt"}} {
+		if err := run(t.Context(), args); err == nil {
+			t.Errorf("%q was taken", args)
+		}
+	}
+}

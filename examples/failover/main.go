@@ -1,0 +1,136 @@
+// Failover starts a cluster on this machine and has brunt stop or kill its leader under load, by the plan
+// failover-etcd.yml or failover-postgres.yml. The leader's process is in the file leader.pid, which the plan names.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+const usage = `usage: failover etcd|postgres [flags] [-- flags of brunt run]`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended):
+		os.Exit(ended.ExitCode()) // brunt has said why
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "failover:", err)
+		os.Exit(1)
+	}
+}
+
+// cluster is what a plan needs to know.
+type cluster struct {
+	addresses []string
+	leader    func() (pid int) // 0 if there is none now
+}
+
+func run(ctx context.Context, args []string) error {
+	starts := map[string]func(testserver.TB) cluster{"etcd": etcd, "postgres": postgres}
+	if len(args) == 0 || starts[args[0]] == nil {
+		return errors.New(usage)
+	}
+	flags := flag.NewFlagSet("failover "+args[0], flag.ContinueOnError)
+	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
+	plan := flags.String("plan", "examples/failover-"+args[0]+".yml", "the plan")
+	results := flags.String("results", "results", "folder for the record")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	for _, path := range []*string{brunt, plan, results} {
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = absolute
+	}
+	if _, err := os.Stat(*brunt); err != nil {
+		return fmt.Errorf("--brunt: %w; make build makes it", err)
+	}
+	owner := testserver.NewStandalone(os.Stderr)
+	defer owner.Close()
+	c := starts[args[0]](owner)
+	dir, err := os.MkdirTemp("", "failover-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	follow, end := context.WithCancel(ctx)
+	defer end()
+	if err := c.follow(follow, filepath.Join(dir, "leader.pid")); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, *brunt, append([]string{"run", *plan, "--allow-faults", "--results", *results,
+		"-a", strings.Join(c.addresses, ",")}, flags.Args()...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+// follow keeps the number of the leader's process in a file until the context ends.
+func (c *cluster) follow(ctx context.Context, path string) error {
+	write := func() error {
+		pid := c.leader()
+		if pid == 0 {
+			return errors.New("the cluster has no leader")
+		}
+		if err := os.WriteFile(path+".new", []byte(strconv.Itoa(pid)+"\n"), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(path+".new", path)
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	go func() {
+		for ctx.Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+			_ = write() // there may be none for a while
+		}
+	}()
+	return nil
+}
+
+func etcd(owner testserver.TB) (c cluster) {
+	members := testserver.EtcdCluster(owner, 3)
+	for _, m := range members {
+		c.addresses = append(c.addresses, m.Addr)
+	}
+	c.leader = func() int {
+		if leader := testserver.EtcdLeader(members); leader != nil {
+			return leader.PID
+		}
+		return 0
+	}
+	return c
+}
+
+func postgres(owner testserver.TB) (c cluster) {
+	members := testserver.PatroniCluster(owner, 3, true)
+	for _, m := range members {
+		c.addresses = append(c.addresses, m.Addr)
+	}
+	c.leader = func() int {
+		if leader := testserver.PatroniLeader(members); leader != nil {
+			return leader.Postmaster()
+		}
+		return 0
+	}
+	return c
+}
