@@ -26,7 +26,7 @@ func programme(ctx context.Context, args []string) error {
 	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
 	files := flags.String("files", "examples/book", "folder of plan.yml and campaign.yml")
 	results := flags.String("results", "results/book", "folder for everything that comes of it")
-	scale := flags.Float64("time-scale", 1, "shorten all durations: 0.01 makes minutes of hours")
+	scale := flags.Float64("time-scale", 1, "shorten all durations: 0.1 makes six minutes of an hour")
 	rows := flags.Int("rows", fullRows, "books in the table")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 // rehearsal makes minutes and hours of the book's campaign seconds, and gives its steps loads of their
 // own, so that nothing depends on what a busy machine can take.
 var rehearsal = strings.NewReplacer(
-	"fix: {advisor: true}", "fix: {advisor: true, warm_up: 100ms, duration: 3s}",
-	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}",
+	"fix: {advisor: true, warm_up: 3s, duration: 15s}", "fix: {advisor: true, warm_up: 100ms, duration: 3s}",
+	"{start: 1, min: 0.05, max: 1000, trial: 15s, warm_up: 2s, width: 0.03, trials: 14, max_sessions: 256}",
 	"{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
-	"confirm: {ramp: 10m, hold: 1h}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
-	"analyse: {at: maximum, duration: 10m}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
+	"confirm: {ramp: 30s, hold: 4m}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
+	"analyse: {at: maximum, duration: 90s}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
-	"{ramp: 5m, hold: 6h}", "{ramp: 1s, hold: 1s}",
-	"connections: {duration: 10m}", "connections: {warm_up: 100ms, duration: 2s}",
-	"at: maximum\n      warm_up: 30s\n      duration: 5m\n      repetitions: 3",
+	"{ramp: 30s, hold: 8m}", "{ramp: 1s, hold: 1s}",
+	"connections: {duration: 1m}", "connections: {warm_up: 100ms, duration: 2s}",
+	"at: maximum\n      warm_up: 2s\n      duration: 12s\n      repetitions: 3",
 	"at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
 	"        - {THREADS: 10, POOL: 3}\n", "", "        - {THREADS: 20, POOL: 12}\n", "",
 	"        - {THREADS: 40, POOL: 24}\n", "",

@@ -1,12 +1,15 @@
 package campaign
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
 	"brunt/internal/record"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -88,6 +91,27 @@ func TestConnectionsOfHowMany(t *testing.T) {
 		step.Seen = seenOf(run)
 		if got := step.Sentence(units.English); !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// What the database didn't show is said, with what to do about it, in both languages.
+func TestWhatWasNotSeen(t *testing.T) {
+	in := &record.Inspection{Missing: []record.Warning{record.NewWarning("inspect-hidden", message.Text("user", "me"))}}
+	for l, heading := range map[units.Language]string{units.English: "NOT SEEN", units.Russian: "НЕ УВИДЕНО"} {
+		d := &document{l: l, program: &Program{Campaign: &planfile.Campaign{}}}
+		k := slices.IndexFunc(d.inspection(in, "x"), func(t cell.Table) bool { return t.Title == heading })
+		if k < 0 {
+			t.Fatalf("no table %q", heading)
+		}
+		row := d.inspection(in, "x")[k].Rows[0]
+		if row[0].Text != in.Missing[0].Text.In(l) || row[1].Text != in.Missing[0].Remedy.In(l) || row[1].Text == "" {
+			t.Errorf("%s: %+v", l, row)
+		}
+		for _, t2 := range d.inspection(&record.Inspection{}, "x") {
+			if t2.Title == heading {
+				t.Errorf("said although all was seen")
+			}
 		}
 	}
 }

@@ -229,7 +229,12 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	for _, w := range in.Activity.Waits {
 		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"))
 	}
-	for _, t := range []cell.Table{findings, statements, d.clients(in, id), waits} {
+	missing := cell.Table{ID: id + "-missing", Title: d.say("NOT SEEN"), Columns: []cell.Column{
+		{Head: d.say("what couldn't be seen"), Left: true, Wrap: true}, {Head: d.say("remedy"), Left: true, Wrap: true}}}
+	for _, m := range in.Missing {
+		missing.Add(cell.Text(m.Text.In(d.l)), cell.Text(m.Remedy.In(d.l)))
+	}
+	for _, t := range []cell.Table{findings, missing, statements, d.clients(in, id), waits} {
 		if len(t.Rows) > 0 {
 			out = append(out, t)
 		}

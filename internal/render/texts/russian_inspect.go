@@ -4,7 +4,8 @@ package texts
 var russianInspect = map[string]string{
 	"DATABASE": "БАЗА ДАННЫХ", "STATEMENTS": "ЗАПРОСЫ", "STATEMENTS BY PHASE": "ЗАПРОСЫ ПО ЭТАПАМ", "WAITS": "ОЖИДАНИЯ",
 	"CONNECTIONS": "СОЕДИНЕНИЯ", "LOCKS": "БЛОКИРОВКИ",
-	"REPLICAS": "РЕПЛИКИ", "TABLES": "ТАБЛИЦЫ", "INDEXES": "ИНДЕКСЫ", "FINDINGS": "НАХОДКИ", "PLAN %d": "ПЛАН %d",
+	"REPLICAS": "РЕПЛИКИ", "TABLES": "ТАБЛИЦЫ", "INDEXES": "ИНДЕКСЫ", "FINDINGS": "НАХОДКИ", "NOT SEEN": "НЕ УВИДЕНО",
+	"what couldn't be seen": "чего не удалось увидеть", "remedy": "что сделать", "PLAN %d": "ПЛАН %d",
 	"what it said of itself; warm-up excluded":                                    "что она сообщила о себе; без прогрева",
 	"most of the server's time first; response: the operation's p50":              "сначала те, что заняли больше всего времени сервера; отклик: p50 операции",
 	"mean time of a call":                                                         "среднее время одного вызова",
