@@ -77,7 +77,7 @@ observe/self: cgroup machine measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan protocol secret suggest
-program: engine filelock measure message plan record render/cell render/texts stats units verdict
+program: engine filelock measure message plan record render/cell render/texts secret stats units verdict
 program/campaign: filelock inspect inspect/advise inspect/servers linefile message observe plan planfile program record
     render/cell render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext

@@ -1,10 +1,13 @@
 package program
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -75,5 +78,23 @@ func TestJudgedAnywayNamesTheThreshold(t *testing.T) {
 	if v := o.Run.Verdict; v.Result != verdict.Fail || len(v.Reasons) != 3 ||
 		v.Reasons[0].String() != "threshold p(95) < 50ms does not hold: it is 108 ms" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Repetitions of both sides send requests that none before them sent.
+func TestRepetitionsSendOtherRequests(t *testing.T) {
+	want, runs := uint64(7), 0
+	r := &Repetition{Plan: &plan.Plan{First: 7}, Base: &plan.Plan{First: 7}, Times: 2,
+		Rest: func(context.Context, time.Duration) error { return nil },
+		Conduct: func(_ context.Context, o Order) (*Outcome, error) {
+			if runs++; o.Plan.First != want {
+				t.Errorf("run %d begins with request %d, want %d", runs, o.Plan.First, want)
+			}
+			want += 30
+			return &Outcome{Dir: o.Name, Run: &record.Run{Phases: []record.Phase{{Offered: 10, WarmUp: true},
+				{Offered: 20}}}}, nil
+		}}
+	if _, err := r.Run(t.Context()); err != nil || runs != 4 {
+		t.Errorf("%d runs: %v", runs, err)
 	}
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 	"brunt/internal/stats"
 	"brunt/internal/verdict"
 )
@@ -24,14 +26,23 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
+// shown is the setting as it may be printed and kept.
+func (s Setting) shown() Setting { return Setting{s.Name, secret.Value(s.Name, s.Value)} }
+
+// MarshalJSON leaves the value of a setting that is named as a secret out.
+func (s Setting) MarshalJSON() ([]byte, error) {
+	type plain Setting
+	return json.Marshal(plain(s.shown()))
+}
+
 // Cell is settings that are tried together.
 type Cell []Setting
 
-// String is the cell as NAME=value, by commas.
+// String is the cell as NAME=value, by commas, without secrets.
 func (c Cell) String() string {
 	var all []string
 	for _, s := range c {
-		all = append(all, s.Name+"="+s.Value)
+		all = append(all, s.Name+"="+s.shown().Value)
 	}
 	return strings.Join(all, ", ")
 }
@@ -159,7 +170,7 @@ func (m *Matrix) one(ctx context.Context, conduct RunFunc, k, i int) (*Outcome, 
 	}
 	var parts []string
 	for _, s := range c {
-		parts = append(parts, s.Name+"-"+s.Value)
+		parts = append(parts, s.Name+"-"+s.shown().Value)
 	}
 	name := fmt.Sprintf("cell-%02d-%d-%s", i+1, k+1, strings.Join(parts, "-"))
 	for try := 1; ; try++ {

@@ -106,7 +106,7 @@ func (m *MatrixLog) Grid() (rows, columns []string, values [][]float64, ok bool)
 		if len(s) != 2 {
 			return nil, nil, nil, false
 		}
-		r, k := index(&rows, s[0].Name+" "+s[0].Value), index(&columns, s[1].Name+" "+s[1].Value)
+		r, k := index(&rows, s[0].Name+" "+s[0].shown().Value), index(&columns, s[1].Name+" "+s[1].shown().Value)
 		for len(values) <= r {
 			values = append(values, nil)
 		}

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/metric"
 	"brunt/internal/plan"
 	"brunt/internal/record"
+	"brunt/internal/stats"
 	"brunt/internal/verdict"
 )
 
@@ -348,6 +349,12 @@ func TestCurveOfLittle(t *testing.T) {
 	falls := func(n float64) float64 { return 1e6 * n * n }
 	if c := take(func(n float64) float64 { return n * 100 }, falls, 1, 2, 4, 8); c.KneeN != 0 {
 		t.Errorf("power falls from the lowest load, and the knee is at %g", c.KneeN)
+	}
+	// A law whose peak, at 10 in flight, was passed by the trials has that peak.
+	law := stats.USL{Lambda: 100, Kappa: 0.01}
+	c := take(func(n float64) float64 { return law.At(3 * n) }, flat, 1, 2, 3, 4, 6, 8)
+	if c.Law == nil || math.Abs(c.LawPeak-10) > 0.1 || math.Abs(c.LawPeakPerS-law.At(10)) > 1 {
+		t.Errorf("a law with a peak at 10: %+v, %q", c, c.LawWhy)
 	}
 	zigzag := func(n float64) float64 { return 300 + 250*float64(int(n)%2) }
 	if c := take(zigzag, flat, 1, 2, 3, 4, 5, 6); c.Law != nil || !strings.Contains(c.LawWhy.String(), "R² is") {

@@ -119,7 +119,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
 	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
 		{Head: "#"}, {Head: "N"}, {Head: say("asked"), Priority: 2}, {Head: say("offered")}, {Head: say("achieved")},
-		{Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
+		{Head: "n", Priority: 4}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
 		{Head: say("in flight"), Priority: 2}, {Head: say("sessions"), Priority: 3},
 		{Head: say("purpose"), Left: true, Priority: 1}, {Head: say("verdict"), Left: true},
 		{Head: say("why"), Left: true, Wrap: true},
@@ -144,7 +144,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 		number := cell.Count(r.Number)
 		number.Link = r.Dir
 		t.Add(number, cell.Text(l.Figure(Scale(r.N))), cell.Rate(s.PerS(r.N)), cell.Rate(r.OfferedPerS),
-			cell.Rate(r.AchievedPerS),
+			cell.Rate(r.AchievedPerS), counted(r.Offered),
 			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
 			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)),
 			cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
@@ -154,6 +154,14 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 			"asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time"))
 	}
 	return t
+}
+
+// counted is a count, none in records of earlier versions.
+func counted(n uint64) cell.Cell {
+	if n == 0 {
+		return cell.None()
+	}
+	return cell.Count(n)
 }
 
 // Brief is a reason without what it adds: causes and advice.

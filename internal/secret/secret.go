@@ -86,6 +86,41 @@ func Text(s string) string {
 	return s
 }
 
+// Log takes what Text does, and the values of what is named as a secret, out of a text that another program wrote:
+// DB_PASSWORD=x, token: x, "apiKey": "x", Authorization: Bearer x.
+func Log(s string) string {
+	var out strings.Builder
+	for {
+		m := named.FindStringSubmatchIndex(s)
+		if m == nil {
+			break
+		}
+		out.WriteString(s[:m[1]])
+		name := s[m[2]:m[3]]
+		s = s[m[1]:]
+		if !Name(name) {
+			continue
+		}
+		value := firstValue
+		if words := strings.Join(wordsOf(name), ""); strings.Contains(words, "authorization") ||
+			strings.Contains(words, "cookie") {
+			value = restOfLine
+		}
+		if n := len(value.FindString(s)); n > 0 {
+			out.WriteString(Hidden)
+			s = s[n:]
+		}
+	}
+	out.WriteString(s)
+	return Text(out.String())
+}
+
+var (
+	named      = regexp.MustCompile(`([A-Za-z_][\w.-]*)["']?[ \t]*[=:][ \t]*`)
+	firstValue = regexp.MustCompile(`^(?:"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)`)
+	restOfLine = regexp.MustCompile(`^[^\n]*`)
+)
+
 var (
 	urlUser    = regexp.MustCompile(`(://)[^/?#\s"']*@`)
 	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a password with a slash in it is no URL

@@ -54,6 +54,27 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestLog(t *testing.T) {
+	for text, want := range map[string]string{
+		"token=s3cret password=s3cret\n":               "token=*** password=***\n",
+		"level=info DB_PASSWORD=s3cret user=me":        "level=info DB_PASSWORD=*** user=me",
+		"API_TOKEN: s3cret, next: x":                   "API_TOKEN: ***, next: x",
+		`{"apiKey": "s3 cret", "rows": 5}`:             `{"apiKey": ***, "rows": 5}`,
+		"Authorization: Bearer s3cret\nGET / 200":      "Authorization: ***\nGET / 200",
+		"Set-Cookie: a=s3cret; Path=/\ndone":           "Set-Cookie: ***\ndone",
+		"postgres://me:s3cret@h/db at 12:30: ready":    "postgres://***@h/db at 12:30: ready",
+		"password='s3 cret' host=h":                    "password=*** host=h",
+		"password:":                                    "password:",
+		"listening on 127.0.0.1:8080, primary_key: id": "listening on 127.0.0.1:8080, primary_key: id",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := Log(text); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestArgs(t *testing.T) {
 	for _, c := range []struct {
 		properties bool

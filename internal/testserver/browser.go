@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"sync"
 	"syscall"
 	"time"
@@ -247,6 +248,21 @@ func (b *Browser) Picture() []byte {
 		b.t.Fatalf("chromium: %v", err)
 	}
 	return data
+}
+
+// printedPage is a page's object in a PDF, the tree of pages left out.
+var printedPage = regexp.MustCompile(`/Type /Page\b`)
+
+// Pages is how many pages of A4 the page that is open takes when it is printed.
+func (b *Browser) Pages() int {
+	b.t.Helper()
+	var r struct{ Data string }
+	b.call("Page.printToPDF", map[string]any{"paperWidth": 8.27, "paperHeight": 11.69}, &r)
+	data, err := base64.StdEncoding.DecodeString(r.Data)
+	if err != nil {
+		b.t.Fatalf("chromium: %v", err)
+	}
+	return len(printedPage.FindAll(data, -1))
 }
 
 // Requests are the addresses that were asked for so far.

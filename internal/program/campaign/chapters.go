@@ -9,6 +9,7 @@ import (
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/secret"
 	"brunt/internal/units"
 )
 
@@ -262,7 +263,7 @@ func (d *document) stand() {
 	if len(d.program.Settings) > 0 {
 		s := cell.Table{ID: "stand-settings", Title: d.say("SETTINGS OF THE SERVICE"), Kind: cell.Tree}
 		for _, one := range d.program.Settings {
-			s.Add(cell.Texts(one.Name, one.Value, "")...)
+			s.Add(cell.Texts(one.Name, secret.Value(one.Name, one.Value), "")...)
 		}
 		p.tables = append(p.tables, s)
 	}

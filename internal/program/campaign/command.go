@@ -53,6 +53,18 @@ func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.
 	return cmd
 }
 
+// secrets are the values of settings that are named as secrets.
+func (s *commandRunner) secrets() (all []string) {
+	for _, list := range [][]planfile.Setting{s.program.Settings, s.settings} {
+		for _, v := range list {
+			if secret.Name(v.Name) {
+				all = append(all, v.Value)
+			}
+		}
+	}
+	return all
+}
+
 func (s *commandRunner) variable(name string) string {
 	if name == "BRUNT" {
 		return s.brunt
@@ -68,11 +80,12 @@ func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string
 		return fmt.Errorf("output of commands: %w", err)
 	}
 	defer out.Close()
-	fmt.Fprintf(out, "# %s: %s\n", time.Now().UTC().Format(time.RFC3339), secret.Text(c.String()))
+	fmt.Fprintf(out, "# %s: %s\n", time.Now().UTC().Format(time.RFC3339),
+		secret.Log(secret.Redact(c.String(), s.secrets())))
 	bounded, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	tail := &tail{}
-	masked := &maskedLog{to: out}
+	masked := &maskedLog{to: out, secrets: s.secrets()}
 	err = s.finish(s.command(bounded, c), io.MultiWriter(tail, masked))
 	masked.flush()
 	switch {
@@ -83,7 +96,7 @@ func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string
 	case err == nil:
 		return nil
 	}
-	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, secret.Text(short(c.String())), err, tail.line(), log)
+	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, secret.Log(short(c.String())), err, tail.line(), log)
 }
 
 // finish starts a command whose output goes to out, and waits for its end.
@@ -98,9 +111,12 @@ func (s *commandRunner) finish(cmd *exec.Cmd, out io.Writer) error {
 
 // maskedLog writes lines to a file, without the secrets that are in them. The last line needs a flush.
 type maskedLog struct {
-	to   io.Writer
-	rest []byte // of a line that isn't whole
+	to      io.Writer
+	secrets []string // that are known, such as values of settings
+	rest    []byte   // of a line that isn't whole
 }
+
+func (l *maskedLog) masked(text string) string { return secret.Log(secret.Redact(text, l.secrets)) }
 
 // longestLine is where a line without an end is cut, in bytes.
 const longestLine = 64 << 10
@@ -112,7 +128,7 @@ func (l *maskedLog) Write(p []byte) (int, error) {
 		end = len(l.rest)
 	}
 	if end > 0 {
-		text := secret.Text(string(l.rest[:end]))
+		text := l.masked(string(l.rest[:end]))
 		l.rest = append(l.rest[:0], l.rest[end:]...)
 		if _, err := io.WriteString(l.to, text); err != nil {
 			return 0, err
@@ -124,7 +140,7 @@ func (l *maskedLog) Write(p []byte) (int, error) {
 // flush writes what is left of a last line that has no end.
 func (l *maskedLog) flush() {
 	if len(l.rest) > 0 {
-		_, _ = io.WriteString(l.to, secret.Text(string(l.rest))+"\n")
+		_, _ = io.WriteString(l.to, l.masked(string(l.rest))+"\n")
 		l.rest = nil
 	}
 }
@@ -144,7 +160,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // line is the last line that says something.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
-	last := units.Clean(secret.Text(lines[len(lines)-1]))
+	last := units.Clean(secret.Log(lines[len(lines)-1]))
 	if last == "" {
 		return ""
 	}

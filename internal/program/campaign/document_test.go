@@ -115,3 +115,36 @@ func TestWhatWasNotSeen(t *testing.T) {
 		}
 	}
 }
+
+// Steps of a plan stand below those that they serve.
+func TestPlansAreTrees(t *testing.T) {
+	d := &document{l: units.English}
+	rows := d.queryPlan(&record.QueryPlan{Nodes: []record.PlanNode{{Text: "Sort"}, {Depth: 1, Text: "Nested Loop"},
+		{Depth: 2, Text: "Seq Scan", Detail: "on a"}}}, "x").Rows
+	for i, want := range []string{"Sort", "\u00a0\u00a0\u00a0Nested Loop",
+		"\u00a0\u00a0\u00a0\u00a0\u00a0\u00a0Seq Scan on a"} {
+		if rows[i][0].Text != want {
+			t.Errorf("%q, want %q", rows[i][0].Text, want)
+		}
+	}
+}
+
+// What isn't finished is said on the first page: the step that failed, and those that it kept from being done.
+func TestUnfinishedIsSaid(t *testing.T) {
+	step := func(n int, kind string) Step { return Step{Number: n, Step: planfile.Step{Kind: kind}} }
+	p := &Program{Campaign: &planfile.Campaign{}, Steps: []Step{step(1, planfile.StepPrepare),
+		step(2, planfile.StepConfirm), step(3, planfile.StepMatrix), step(4, planfile.StepDocument)}}
+	d := &document{l: units.English, program: p, results: []Result{{ID: p.Steps[0].ID()}},
+		failures: map[string]string{p.Steps[1].ID(): "the disk is full"}}
+	want := []string{"The campaign isn't over: the disk is full.", "Not carried out: 03-matrix."}
+	if got := d.unfinished(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d.failures = nil
+	for _, id := range []string{"02-confirm", "03-matrix"} {
+		d.results = append(d.results, Result{ID: id})
+	}
+	if got := d.unfinished(); len(got) > 0 {
+		t.Errorf("all is done, and %q is said", got)
+	}
+}

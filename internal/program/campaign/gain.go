@@ -160,8 +160,8 @@ func (d *document) responses(before, after *measured) cell.Table {
 	t := cell.Table{ID: "gain-responses", Title: d.say("RESPONSE TIMES"),
 		Columns: []cell.Column{{Head: d.say("operation"), Left: true},
 			{Head: d.say("%s before", "n")}, {Head: d.say("%s after", "n")},
-			{Head: d.say("%s before", "p50")}, {Head: d.say("%s after", "p50")}, {Head: d.say("faster")},
-			{Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("faster")}}}
+			{Head: d.say("%s before", "p50")}, {Head: d.say("%s after", "p50")}, {Head: d.say("speedup")},
+			{Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("speedup")}}}
 	row := func(name cell.Cell, a, b *record.Operation) {
 		cells := []cell.Cell{name, cell.Count(a.Response.Count), cell.Count(b.Response.Count)}
 		for _, of := range []func(*record.Operation) record.Ns{func(o *record.Operation) record.Ns {
@@ -220,7 +220,7 @@ func (d *document) compared(before, after *measured) cell.Table {
 		Columns: []cell.Column{
 			{Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true},
 			{Head: d.say("calls before")}, {Head: d.say("mean before")}, {Head: d.say("calls after")},
-			{Head: d.say("mean after")}, {Head: d.say("faster")},
+			{Head: d.say("mean after")}, {Head: d.say("speedup")},
 		}}
 	for _, s := range all[:min(len(all), mostStatements)] {
 		of, faster := s.before, cell.None()

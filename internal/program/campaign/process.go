@@ -82,10 +82,10 @@ func (v *service) start() error {
 		return errors.Join(err, in.Close(), out.Close(), file.Close())
 	}
 	_ = in.Close() // the service has its own
-	logged := make(chan struct{})
+	logged, secrets := make(chan struct{}), v.secrets()
 	go func() {
 		defer close(logged)
-		log := &maskedLog{to: file}
+		log := &maskedLog{to: file, secrets: secrets}
 		_, _ = io.Copy(log, out) // until the last process of the service has ended
 		log.flush()
 		_, _ = out.Close(), file.Close()

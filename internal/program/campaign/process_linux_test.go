@@ -1,9 +1,11 @@
 package campaign
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,4 +103,61 @@ func glob(t *testing.T, pattern string) []string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// Secrets in settings reach the service, and nothing that is kept but the campaign's own file, which is for its owner.
+func TestSettingsThatAreSecrets(t *testing.T) {
+	addr := serve(t)
+	file := files(t, `plan: plan.yml
+settings: {DB_PASSWORD: s3cretword, POOL: 3}
+service: {run: "echo with $DB_PASSWORD and token: $API_TOKEN; echo $DB_PASSWORD > given; exec sleep 1000", ready: [{exec: "test -s given"}]}
+steps:
+  - matrix: {cells: [{API_TOKEN: t0kenOne, POOL: 1}, {API_TOKEN: t0kenTwo, POOL: 2}], at: 1, repetitions: 2, warm_up: 0, duration: 1s}
+  - prepare: {commands: ["echo $DB_PASSWORD"]}
+  - document: {}
+`, addr)
+	p, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "campaign")
+	c, err := Begin(p, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Run(context.Background()), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if given, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "given")); string(given) != "s3cretword\n" {
+		t.Errorf("the service was given %q", given)
+	}
+	if info, err := os.Stat(filepath.Join(dir, FileName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v", FileName, info.Mode(), err)
+	}
+	seen := 0
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() == FileName {
+			return err
+		}
+		text := []byte(path)
+		if !d.IsDir() {
+			seen++
+			if text, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		for _, s := range []string{"s3cretword", "t0kenOne", "t0kenTwo"} {
+			if bytes.Contains(text, []byte(s)) || strings.Contains(path, s) {
+				t.Errorf("%s has %s", path, s)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 8 {
+		t.Errorf("%d files looked at: %v", seen, err)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "service.log"))
+	if !strings.Contains(string(log), "with *** and token: ***") {
+		t.Errorf("the log: %s", log)
+	}
 }

@@ -72,7 +72,11 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 			fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir,
 				o.Dir), c.Close())
 	}
-	if err := record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
+	err = record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text)
+	if err == nil { // it is kept as it is, to go on by, and may hold what is nobody else's business
+		err = os.Chmod(filepath.Join(o.Dir, FileName), 0o600)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
 	}
 	files, err := p.hashes()
