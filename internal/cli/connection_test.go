@@ -62,3 +62,16 @@ func TestConnectionStrings(t *testing.T) {
 		})
 	}
 }
+
+// target_session_attrs=read-write finds the primary among several servers.
+func TestTargetSessionAttributes(t *testing.T) {
+	primary := testserver.Postgres(t)
+	replica := testserver.PostgresReplica(t, primary)
+	primary.Psql(t, "CREATE TABLE written (n int)")
+	sql := listOf(t, "queries: [{name: write, sql: insert into written values (1), count: 20}]")
+	r := cookAs(t, "brunt run", sql, "--quiet", "-a", fmt.Sprintf("postgres://%s@%s,%s/%s?target_session_attrs=read-write",
+		primary.User, replica.Addr, primary.Addr, primary.Database))
+	if r.run.Total.OK != 20 || r.run.Total.Failed > 0 {
+		t.Fatalf("exit %d, %d of 20 done, %d failed:\n%s%s", r.code, r.run.Total.OK, r.run.Total.Failed, r.out, r.err)
+	}
+}

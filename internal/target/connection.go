@@ -215,11 +215,34 @@ func (s settings) unfold(p *plan.Plan, protocol string, further bool) ([]string,
 				t.Options = map[string]string{}
 			}
 			t.Options[name] = value
+		case "target_session_attrs":
+			if err := attributes(p, value); err != nil {
+				return nil, err
+			}
 		default:
 			return nil, fmt.Errorf("%s isn't taken in an address; see docs/environment.md", name)
 		}
 	}
 	return addressesOf(s["host"], s["port"]), nil
+}
+
+// attributes has operations that say no role go to the servers that target_session_attrs means.
+func attributes(p *plan.Plan, value string) error {
+	role, known := map[string]string{
+		"any": "", "read-write": "primary", "primary": "primary", "read-only": "replica", "standby": "replica",
+	}[value]
+	switch {
+	case !known:
+		return fmt.Errorf("target_session_attrs=%s isn't taken: use any, read-write, primary, read-only or standby", value)
+	case role == "":
+		return nil
+	}
+	for i := range p.Operations {
+		if op := &p.Operations[i]; op.Route == "" {
+			op.Route = role
+		}
+	}
+	return nil
 }
 
 // secure turns libpq's words on TLS into the plan's.

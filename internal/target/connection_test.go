@@ -55,6 +55,26 @@ func TestUnfold(t *testing.T) {
 	}
 }
 
+// target_session_attrs routes operations that say no role themselves.
+func TestTargetSessionAttributes(t *testing.T) {
+	for _, c := range []struct{ value, route, says string }{
+		{"any", "", ""}, {"read-write", "primary", ""}, {"primary", "primary", ""}, {"read-only", "replica", ""},
+		{"standby", "replica", ""}, {"prefer-standby", "", "prefer-standby isn't taken"},
+	} {
+		t.Run(c.value, func(t *testing.T) {
+			p := &plan.Plan{Operations: []plan.Operation{{}, {Route: "any"}}, Target: plan.Target{
+				Addresses: []string{"postgres://a", "b/shop?target_session_attrs=" + c.value}}}
+			err := Unfold(p)
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%v, want %q", err, c.says)
+			}
+			if p.Operations[0].Route != c.route || p.Operations[1].Route != "any" {
+				t.Errorf("%+v", p.Operations)
+			}
+		})
+	}
+}
+
 // What can't be meant is refused, without its password.
 func TestUnfoldRefuses(t *testing.T) {
 	for _, c := range []struct{ protocol, address, want string }{
