@@ -51,7 +51,7 @@ can't be told from the best, and advises the smallest that is within the toleran
 		"settings that are tried together, NAME=VALUE,NAME=VALUE… (repeatable, instead of --set)")
 	fs.StringVar(&f.Reconfigure, "reconfigure", "",
 		"command that applies the settings, which are environment variables, and returns")
-	fs.StringVar(&f.Run, "run", "", "or: command that is kept running, and started anew for other settings")
+	fs.StringVar(&f.Run, "run", "", "or: command that is kept running, and started again for other settings")
 	fs.StringVar(&f.Ready, "ready", "", "the service is ready when this URL answers")
 	fs.DurationVar(&f.Within, "within", time.Minute, "how long it may take to be ready")
 	fs.StringSliceVarP(&f.Addresses, "addr", "a", nil, "addresses, instead of the plan's")

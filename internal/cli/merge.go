@@ -21,7 +21,7 @@ func newMerge(s *streams) *cobra.Command {
 		Use:   "merge BUNDLE... --bundle FOLDER",
 		Short: "Join the parts of one load, which several machines ran at the same time, into one run",
 		Long: `Join the parts of one load into the bundle of one run: counts and distributions are as if one machine
-had done it all. Each part must be there once. Thresholds and the verdict are judged anew.
+had done it all. Each part must be there once. Thresholds and the verdict are judged again.
 
 Parts are made with brunt run --part K/N: machine K of N takes each Nth operation;
 or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S being the same for all.`,

@@ -235,7 +235,7 @@ func notices(out *outputs) func(record.Warning) {
 const graceAfterSecond = 3 * time.Second
 
 // endings are the signals that end a run with its report: an interrupt, and those by which a terminal
-// or a supervisor ends a program. Whoever began the process with SIGHUP ignored (nohup) wants it to go
+// or a supervisor ends a program. A user who began the process with SIGHUP ignored (nohup) wants it to go
 // on when the terminal goes; reopening a log takes SIGHUP too.
 func endings(reopens bool) []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}

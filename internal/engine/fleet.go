@@ -44,7 +44,7 @@ type FleetConfig struct {
 	DropLeaving bool // sessions at a node that leaves are closed at once; else they finish their operation
 	Collector   *measure.Collector
 	Clock       Clock
-	OnError     func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
+	OnError     func(ErrorEvent) // receives every failure; must be quick and safe for concurrent use
 
 	OperationTimeout time.Duration // of a whole operation, retries included
 	ConnectTimeout   time.Duration

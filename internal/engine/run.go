@@ -21,8 +21,8 @@ type Config struct {
 	Fleet     Fleet // connected
 	Collector *measure.Collector
 	Clock     Clock
-	Sinks     []measure.Sink        // told of each interval, in order
-	SinkError func(error)           // told of what a sink returned; the load goes on
+	Sinks     []measure.Sink        // receives each interval, in order
+	SinkError func(error)           // receives what a sink returned; the load goes on
 	Health    func() measure.Health // the generator's state since the last call; may be nil
 	// Check is asked after each interval, outcome so far and run's clock given, whether the load must stop:
 	// it returns why, or "". It may be nil.

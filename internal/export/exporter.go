@@ -1,4 +1,4 @@
-// Package export sends a run's intervals elsewhere while it runs: to whoever scrapes a Prometheus
+// Package export sends a run's intervals elsewhere while it runs: to a program that scrapes a Prometheus
 // endpoint, and to InfluxDB, Prometheus (remote write) and OpenTelemetry collectors. The load
 // never waits for any of them: an interval is copied in compact form, and everything else happens
 // in other goroutines.

@@ -20,7 +20,7 @@ const (
 	DefaultHoldNs      = 5_000_000_000 // or three intervals, if those are more
 )
 
-// enough is how many arrivals there must be within the shortest outage that is told of, as etcd's robustness tests
+// enough is how many arrivals there must be within the shortest outage that is reported, as etcd's robustness tests
 // demand at least 50 to 100 a second.
 const enough = 10
 

@@ -21,8 +21,8 @@ type Options struct {
 	Plan     *plan.Plan
 	Watchdog []string             // command line that calls Watch on its standard input
 	Now      func() int64         // the run's clock, nanoseconds; called from Begin on
-	Changed  func(*record.Fault)  // told of each fault when its state changes, concurrently
-	Warn     func(record.Warning) // told of each warning, concurrently
+	Changed  func(*record.Fault)  // receives each fault when its state changes, concurrently
+	Warn     func(record.Warning) // receives each warning, concurrently
 	// NetworkAlone says that another machine's part of the load does the other faults.
 	NetworkAlone bool
 }

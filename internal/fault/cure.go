@@ -22,7 +22,7 @@ import (
 // defaultTimeout is how long a command or request may take.
 const defaultTimeout = 30 * time.Second
 
-// Cure is what heals one fault, as data: the watchdog is told of it before the fault is done. Doing it without the
+// Cure is what heals one fault, as data: the watchdog is informed of it before the fault is done. Doing it without the
 // fault, or twice, must be harmless. It is one of its fields.
 type Cure struct {
 	ID        string        `json:"id"` // of the fault, see Watchdog

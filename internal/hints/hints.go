@@ -72,16 +72,16 @@ const (
 //
 // It is not safe for concurrent use, and allocates nothing between hints but for an operation's first result.
 type Detector struct {
-	all       operationSeries
-	each      []*operationSeries // by operation; nil until it has a result. Of a single operation there are none
-	followed  int                // of each
-	merged    *measure.Histogram
-	phase     string
-	begun     bool
-	anew      bool  // the first phase is under way
-	longestNs int64 // of the intervals so far
-	own       aftermath
-	hints     []Hint
+	all        operationSeries
+	each       []*operationSeries // by operation; nil until it has a result. Of a single operation there are none
+	followed   int                // of each
+	merged     *measure.Histogram
+	phase      string
+	begun      bool
+	firstPhase bool  // the first phase is under way
+	longestNs  int64 // of the intervals so far
+	own        aftermath
+	hints      []Hint
 }
 
 // operationSeries is what is followed of one operation.
@@ -110,7 +110,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 				s.restart(!c.begun)
 			}
 		}
-		c.anew, c.phase, c.begun = !c.begun, iv.Phase, true
+		c.firstPhase, c.phase, c.begun = !c.begun, iv.Phase, true
 	}
 	length := iv.EndNs - iv.StartNs
 	if length <= 0 || iv.Drain {
@@ -159,7 +159,7 @@ func (c *Detector) of(operation int, done uint64) *operationSeries {
 	s := c.each[operation]
 	if s == nil && done > 0 && c.followed < mostFollowed {
 		s = &operationSeries{}
-		s.restart(c.anew)
+		s.restart(c.firstPhase)
 		c.each[operation] = s
 		c.followed++
 	}

@@ -85,7 +85,7 @@ func operations(r *result.Result) map[string]bool {
 	return names
 }
 
-// environment says where a run was made, in the words by which series are told apart: the program, the
+// environment says where a run was made, in the words by which series are distinguished: the program, the
 // generator's machine, and which servers it drove, without their versions.
 func environment(r *result.Result) string {
 	parts := []string{r.Program}

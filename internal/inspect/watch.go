@@ -133,7 +133,7 @@ func (s *server) run(stop <-chan struct{}) {
 	}
 }
 
-// interval notes where phases meet. An interval is told of at its end, so the end of the phase before
+// interval notes where phases meet. An interval is reported at its end, so the end of the phase before
 // is where the interval before ended: at the snapshot that was taken then.
 func (s *server) interval(iv interval) {
 	if iv.phase != s.phase {

@@ -48,7 +48,7 @@ func (r *renamer) Write(p []byte) (int, error) {
 type hints struct {
 	name  string // that k6 goes by
 	known []string
-	threw func() // is told of each iteration that throws
+	threw func() // called for each iteration that throws
 }
 
 var (

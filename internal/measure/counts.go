@@ -48,7 +48,7 @@ type Counts struct {
 	Status         ByStatus `json:"status,omitzero"`          // HTTP
 }
 
-// Numbers that are told apart. In JSON they are an object by name, without those that are 0.
+// Numbers that are distinguished. In JSON they are an object by name, without those that are 0.
 type (
 	// ByClass are numbers by class of failure; index 0 is unused.
 	ByClass [protocol.NumClasses]uint64

@@ -49,7 +49,7 @@ type Meta struct {
 	Health      Health
 }
 
-// Sink is told of each interval as it ends. It must not keep anything of it and must return
+// Sink receives each interval as it ends. It must not keep anything of it and must return
 // soon; the load goes on in the meantime.
 type Sink interface {
 	Interval(iv *Interval) error

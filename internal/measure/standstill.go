@@ -108,7 +108,7 @@ func (g *gapFinder) didntSucceed(s *Sample) {
 	}
 }
 
-// reset forgets what was told of, so that it isn't told twice.
+// reset forgets what was reported, so that it isn't reported twice.
 func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = noFailures(), 0, g.gaps[:0] }
 
 // told is what a collector knows of an owner's gaps. It must be made by newTold.

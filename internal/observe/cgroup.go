@@ -184,7 +184,7 @@ func isHierarchy(name string) bool {
 	return true
 }
 
-// sameGroup is the folders of a group of version 1 in the other hierarchies, which are mounted beside
+// sameGroup is the folders of a group of version 1 in the other hierarchies, which are mounted next to
 // its own under the names of their controllers.
 func sameGroup(files fs.FS, folder string) (others []string) {
 	parts := strings.Split(folder, "/")

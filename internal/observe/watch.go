@@ -138,7 +138,7 @@ func (w *Watcher) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Finish ends the watching and returns what was seen, with warnings of troubles. A source that is
+// Finish ends the watching and returns what was seen, with warnings of failures. A source that is
 // being sampled is waited for, but not for long.
 func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
 	w.cancel()

@@ -132,7 +132,7 @@ type Settings struct {
 type Account struct {
 	Enabled   bool
 	Deadline  time.Duration // from intended start; later successes are bad. 1 s, or the operations' timeout if less
-	Tolerance time.Duration // the shortest outage that is told of; 100 ms
+	Tolerance time.Duration // the shortest outage that is reported; 100 ms
 	Hold      time.Duration // how long all must be well again; 5 s, or three intervals if those are more
 	At        Position
 	Where     Places // of its keys

@@ -72,7 +72,7 @@ func TestProblemsAreSortedLines(t *testing.T) {
 
 func TestProblemsAreBoundedText(t *testing.T) {
 	lines := strings.Split(make(Problems, MaxProblemLines+5).Error(), "\n")
-	if len(lines) != MaxProblemLines+1 || lines[MaxProblemLines] != "and 5 more; mend these first" {
+	if len(lines) != MaxProblemLines+1 || lines[MaxProblemLines] != "and 5 more; correct these first" {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
 	}
 }

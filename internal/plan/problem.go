@@ -89,7 +89,7 @@ func (f Problems) Error() string {
 		lines = append(lines, f[i].String())
 	}
 	if more := len(f) - MaxProblemLines; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more; mend these first", more))
+		lines = append(lines, fmt.Sprintf("and %d more; correct these first", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -10,7 +10,7 @@ import (
 func campaignForm() *mapping {
 	steps := newStepForm()
 	service := newMapping("service", "service",
-		field{"run", "Run", commandForm(), "kept running; it is ended and started anew to reconfigure it", false},
+		field{"run", "Run", commandForm(), "kept running; it is ended and started again to reconfigure it", false},
 		field{"reconfigure", "Reconfigure", commandForm(),
 			"applies the settings, which are environment variables, and returns", false},
 		field{"stop", "Stop", commandForm(), "run at the end", false},
@@ -20,7 +20,7 @@ func campaignForm() *mapping {
 	service.rules = exclude("run", "reconfigure")
 	service.after = func(r *reader, o *object, _ any) {
 		if o.has("run") && o.has("reconfigure") {
-			r.problemAt(o.get("reconfigure"), "keep one", "run and reconfigure exclude each other: what runs is started anew")
+			r.problemAt(o.get("reconfigure"), "keep one", "run and reconfigure exclude each other: what runs is started again")
 		}
 	}
 	m := newMapping("", "the campaign",
@@ -30,7 +30,7 @@ func campaignForm() *mapping {
 		field{"inspect", "Inspect", words{name: true},
 			"the database that is looked at and that SQL goes to, such as pg=${DSN}", false},
 		field{"watch", "Watch", names(),
-			"what is sampled beside every load, as --watch has it; what service runs is watched anyway", false},
+			"what is sampled during every load, as --watch has it; what service runs is watched anyway", false},
 		field{"goals", "Goals", list{of: words{name: true}}, "for the document", false},
 		field{"settings", "Settings", settingsForm(), "of the service: environment variables of all commands", false},
 		field{"service", "Service", service, "how what is tested is started and reconfigured", false},

@@ -66,7 +66,7 @@ type mapping struct {
 	name   string // of its definition in the JSON Schema; "" to write it in place
 	what   string // as problems call it
 	fields []field
-	after  func(r *reader, o *object, to any) // told of the struct's pointer when all keys are read; o may be nil
+	after  func(r *reader, o *object, to any) // called with the struct's pointer when all keys are read; o may be nil
 	rules  []any                              // further parts of the JSON Schema
 	keys   []string
 }

@@ -211,7 +211,7 @@ func checkStep(r *reader, o *object, s *plan.Step, what string) {
 		checkRequest(r, o, &s.Request, what)
 		return
 	}
-	o.refuse("put it into the variants", "beside variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
+	o.refuse("put it into the variants", "next to variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
 		"capture")...)
 	if len(s.Variants) > 0 {
 		s.Request = s.Variants[0]

@@ -277,7 +277,7 @@ func accountForm() form {
 	m := newMapping("", "account",
 		field{"deadline", "Deadline", span{above: true},
 			"from its intended start, within which a good arrival succeeds; 1s, or the operation timeout if that is less", false},
-		field{"tolerance", "Tolerance", span{above: true}, "the shortest outage that is told of, at least 10ms; 100ms", false},
+		field{"tolerance", "Tolerance", span{above: true}, "the shortest outage that is reported, at least 10ms; 100ms", false},
 		field{"hold", "Hold", span{above: true},
 			"how long all must be well again, to count as recovered; 5s, or three intervals if those are more", false},
 	)

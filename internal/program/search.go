@@ -326,7 +326,7 @@ func (s *Search) beside(low, high float64, steps int) float64 {
 }
 
 // stepped is how many trials ago the last estimate was tried, 1 for the last trial, if all since then were
-// beside it and went the same way; otherwise 0.
+// next to it and went the same way; otherwise 0.
 func (s *Search) stepped() int {
 	k := len(s.results) - 1
 	for i := k; i >= 0 && s.results[i].Verdict == s.results[k].Verdict; i-- {

@@ -176,7 +176,7 @@ func (l *leaky) try(rate, seconds float64, _ bool) answers {
 // capacity is where the backlog grows by the share that fails a trial.
 func (l *leaky) capacity() float64 { return float64(l.c) / l.now() * (1 + backlogShare) }
 
-// collapsing loses most of its capacity once much waits, until it has had time to come to itself.
+// collapsing loses most of its capacity once much waits, until it has had time to recover.
 type collapsing struct {
 	rng    *rand.Rand
 	c      int

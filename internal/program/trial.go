@@ -31,7 +31,7 @@ const (
 	Bisect   = "bisect"
 	Estimate = "estimate" // where the trials so far point to
 	Beside   = "beside"   // near an estimate that was tried
-	Margin   = "margin"   // beside loads that passed once and failed once
+	Margin   = "margin"   // next to loads that passed once and failed once
 	Confirm  = "confirm"
 	Refute   = "refute"
 )

@@ -77,7 +77,7 @@ func Put[T any](all []T, id int, one T) []T {
 type Checker interface {
 	// Check asks the server, before the load, whether it takes the statements of a program, those with
 	// ExpectError left out. An error is an *Error: of class Server if it refuses one, which the text
-	// names. progress, unless it is nil, is told of many statements how many of them are done.
+	// names. progress, unless it is nil, receives how many of many statements are done.
 	Check(ctx context.Context, t Target, p *Program, progress func(done, all int)) error
 }
 

@@ -163,7 +163,7 @@ func emptyFolder(fsys FS, dir string) error {
 	return nil
 }
 
-// open creates the bundle's files. Whoever creates intervals.ndjson owns the folder.
+// open creates the bundle's files. The process that creates intervals.ndjson owns the folder.
 func open(fsys FS, dir string, o Options) (*Bundle, error) {
 	intervals, err := fsys.Create(filepath.Join(dir, IntervalsFile))
 	if errors.Is(err, fs.ErrExist) {

@@ -10,7 +10,7 @@ import (
 type Failover struct {
 	Asked       bool  `json:"asked,omitempty"` // by the plan or on the command line, not only because there are faults
 	DeadlineNs  int64 `json:"deadline_ns"`
-	ToleranceNs int64 `json:"tolerance_ns"` // the shortest outage that is told of
+	ToleranceNs int64 `json:"tolerance_ns"` // the shortest outage that is reported
 	HoldNs      int64 `json:"hold_ns"`      // how long all must be well again, to count as recovered
 	// Refused says why there is no account: its arrivals are too few to tell, for example.
 	Refused   message.Message `json:"refused,omitzero"`

@@ -42,11 +42,11 @@ type intervalLine struct {
 type operationLine struct {
 	Operation int `json:"op"`
 	Counts
-	Response       *histogramLine `json:"response,omitempty"`
-	Unhindered     *histogramLine `json:"unhindered,omitempty"` // as service if absent
-	Service        *histogramLine `json:"service,omitempty"`
-	Lag            *histogramLine `json:"lag,omitempty"`
-	FailedResponse *histogramLine `json:"failed_response,omitempty"`
+	Response         *histogramLine `json:"response,omitempty"`
+	WithoutGenerator *histogramLine `json:"unhindered,omitempty"` // as service if absent
+	Service          *histogramLine `json:"service,omitempty"`
+	Lag              *histogramLine `json:"lag,omitempty"`
+	FailedResponse   *histogramLine `json:"failed_response,omitempty"`
 
 	Still []measure.Standstill `json:"standstills,omitempty"` // of the operation alone
 }
@@ -125,7 +125,7 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
 	// same they are.
 	if u, s := o.WithoutGenerator, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
-		l.Unhindered = e.histogram(o.WithoutGenerator)
+		l.WithoutGenerator = e.histogram(o.WithoutGenerator)
 	}
 	return l
 }
@@ -240,7 +240,7 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 	for _, h := range []struct {
 		from *histogramLine
 		to   **measure.Histogram
-	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.WithoutGenerator}, {l.Lag, &o.Lag},
+	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.WithoutGenerator, &o.WithoutGenerator}, {l.Lag, &o.Lag},
 		{l.FailedResponse, &o.FailedResponse}} {
 		if *h.to, err = h.from.decode(hdr); err != nil {
 			return err

@@ -1,6 +1,6 @@
 package record
 
-// OtherOperations is the name of what a script did beyond the most operations that are told apart.
+// OtherOperations is the name of what a script did beyond the most operations that are distinguished.
 const OtherOperations = "other"
 
 // Iterations are those of a script of k6.

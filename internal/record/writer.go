@@ -25,7 +25,7 @@ type Options struct {
 	SamplesPerClass int           // errors kept in errors.ndjson for each class; 100
 	// how much may wait in memory while the disk is full, before intervals are merged; 16 MiB
 	WaitingBytes int
-	Warn         func(Warning) // told once of each trouble while running; may be nil
+	Warn         func(Warning) // called once for each failure while running; may be nil
 }
 
 // Bundle writes a run's record as the run goes. Interval is for one goroutine; Failed is safe
@@ -42,7 +42,7 @@ type Bundle struct {
 	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
 	lines     lineEncoder
 	syncedNs  int64
-	began     bool // an interval has been told of
+	began     bool // an interval has been reported
 	spare     spareFiles
 
 	mu       sync.Mutex
@@ -194,7 +194,7 @@ func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
 // Failures are the failed attempts so far by class and code, the most frequent first.
 func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
 
-// Warnings are the troubles met while writing.
+// Warnings are the failures met while writing.
 func (b *Bundle) Warnings() []Warning {
 	b.mu.Lock()
 	defer b.mu.Unlock()

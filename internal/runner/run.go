@@ -347,7 +347,7 @@ func (r *Runner) warn(w record.Warning) {
 type Options struct {
 	Recording Recording
 	Tell      Listener
-	Sinks     []measure.Sink // told of each interval besides the record
+	Sinks     []measure.Sink // receives each interval besides the record
 
 	NoSetup    bool          // neither create nor fill tables
 	NoTeardown bool          // leave what the run created
@@ -380,12 +380,12 @@ type Recording struct {
 	Worker  *record.Worker    // of a load that several share; its fields may change until Finish
 }
 
-// Listener is told of what happens while a run goes on. Each function may be nil.
+// Listener receives what happens while a run goes on. Each function may be nil.
 type Listener struct {
 	Waiting  func(error)              // once, that an address is waited for, and why
 	Loading  func(fill.Progress)      // how the filling of tables goes
 	Checking func(done, all int)      // how the check of many statements goes
 	Notice   func(record.Warning)     // each warning as it arises
 	Failed   func(record.ErrorSample) // each failed attempt, concurrently
-	Hint     func(record.Hint)        // each change seen, before Sinks are told of its interval
+	Hint     func(record.Hint)        // each change seen, before Sinks receive its interval
 }

@@ -54,7 +54,7 @@ func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart 
 		q.Apart(more)
 		kept.Rows = &more
 		remark = fmt.Sprintf(
-			"This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks anew.",
+			"This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks again.",
 			q.Column, q.Table, more)
 	} else {
 		if kept.Greatest, err = t.ask(ctx, func(f sql.Flavor) string { return f.Greatest(q.Table, q.Column) }); err != nil {
@@ -69,7 +69,7 @@ func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart 
 		}
 		kept.First = q.First()
 		remark = fmt.Sprintf(
-			"This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column,
+			"This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks again.", q.Column,
 			q.Table, q.First(), held)
 	}
 	t.run.Sequences = append(t.run.Sequences, kept)

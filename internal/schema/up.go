@@ -142,7 +142,7 @@ func (u *up) table(ctx context.Context, t *plan.Table) error {
 func (u *up) createFor(ctx context.Context, t *plan.Table) error {
 	if u.unfinished {
 		return &target.UsageError{
-			Err: fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew",
+			Err: fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load again",
 				u.o.Checkpoint, t.Name)}
 	}
 	if err := u.create(ctx, u.admin, t); err != nil {

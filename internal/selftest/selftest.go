@@ -23,7 +23,7 @@ type Options struct {
 	Duration  time.Duration     // of each measurement
 	Cores     int               // that the process may use
 	Version   string            // of brunt
-	Done      func(Row)         // told of each row as it is measured; may be nil
+	Done      func(Row)         // receives each row as it is measured; may be nil
 }
 
 // Row is one measurement.
@@ -161,7 +161,7 @@ func Print(w io.Writer, all []Row, e *record.Environment, path string) error {
 	t.Flush()
 	fmt.Fprint(w, `
 noop is the engine without sockets: choosing operations, making values, keeping time, recording.
-The other servers run beside the generator on this machine and answer at once, so the highest rate
+The other servers run on the same machine as the generator and answer at once, so the highest rate
 of a protocol is its ceiling here: a result near it says as much of this machine as of the server.
 Lag is how much later than intended a request was sent; what a server's answers are charged with
 can't be finer than that. CPU is all of this process, kernel included.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Log appends to a file and opens it again at SIGHUP, so that whoever rotates logs may have
+// Log appends to a file and opens it again at SIGHUP, so that a program that rotates logs may have
 // moved it away. It is safe for concurrent use.
 type Log struct {
 	path    string

@@ -1,4 +1,4 @@
-// Package spool keeps a run from waiting for whoever reads what it prints: texts queue before writers that may block.
+// Package spool keeps a run from waiting for the reader of what it prints: texts queue before writers that may block.
 package spool
 
 import (

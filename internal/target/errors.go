@@ -53,7 +53,7 @@ func NotConnected(p *plan.Plan, err error) error {
 	if !errors.As(err, &e) || e.Class != protocol.Server {
 		return unusable(p, err)
 	}
-	fix := "mend the statement, or create what it needs with brunt schema up"
+	fix := "correct the statement, or create what it needs with brunt schema up"
 	// PostgreSQL's codes of statements whose parameters have no type, or another than what they are used for
 	// (errcodes.txt: indeterminate_datatype, datatype_mismatch, undefined_function, ambiguous_function, cannot_coerce).
 	if slices.Contains([]string{"42P18", "42804", "42883", "42725", "42846"}, e.Code) {

@@ -20,11 +20,11 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 		code, text, want string
 		usage            bool
 	}{
-		{"42P01", `request "q": no table`, `a.yml:3:5: server 42P01: request "q": no table; mend`, true},
+		{"42P01", `request "q": no table`, `a.yml:3:5: server 42P01: request "q": no table; correct`, true},
 		{"42P18", `request "t\"1/2": could not determine data type of parameter $1`,
 			`a.yml:9:5: server 42P18: request "t\"1/2": could not determine data type of parameter $1; say what the parameters are by casts such as $1::integer`, true},
-		{"", `request "other": x`, `server: request "other": x; mend`, true},
-		{"", "x", "server: x; mend", true},
+		{"", `request "other": x`, `server: request "other": x; correct`, true},
+		{"", "x", "server: x; correct", true},
 	} {
 		err := NotConnected(p, &protocol.Error{Class: protocol.Server, Code: c.code, Text: c.text})
 		var usage *UsageError

@@ -53,7 +53,7 @@ func executable(path string) bool {
 }
 
 // unprivileged is the identity of a system user for servers that refuse to run as root; nil when
-// the process isn't root, and then the server runs as whoever runs the tests.
+// the process isn't root, and then the server runs as the user who runs the tests.
 func unprivileged(t TB, name, debianPackage string) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -22,7 +22,7 @@ type options struct {
 func Password(password string) Option { return func(o *options) { o.password = password } }
 
 // TLS makes the server take encrypted connections with a certificate made for 127.0.0.1 and
-// localhost: PostgreSQL (beside plain ones), Redis, Etcd and Nginx (only those). Server.TLS trusts it.
+// localhost: PostgreSQL (next to plain ones), Redis, Etcd and Nginx (only those). Server.TLS trusts it.
 func TLS() Option { return func(o *options) { o.tls = true } }
 
 // Settings adds lines to the server's configuration: PostgreSQL ("work_mem = '8MB'"), Redis

@@ -193,7 +193,7 @@ func (m members) Discover(ctx context.Context) (nodes []protocol.Node, all bool,
 }
 
 // Watch asks a source every so often, and when soon has something, until ctx ends, and has nodes follow. What a source
-// can't be asked, or an answer without a node, changes nothing; tell is told of it once until it is over.
+// can't be asked, or an answer without a node, changes nothing; tell is called once until it is over.
 func Watch(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target, every time.Duration,
 	soon <-chan struct{}, tell func(error)) {
 	told := false

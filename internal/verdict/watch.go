@@ -103,7 +103,7 @@ func (w *Watch) abort(i int, nowNs int64) message.Message {
 		message.Span("after", time.Duration(nowNs)))
 }
 
-// Windows are those of the rules, a sink that must be told of each interval before Check.
+// Windows are those of the rules, a sink that must receive each interval before Check.
 func (w *Watch) Windows() *Windows { return w.windows }
 
 // note remembers how many arrivals have fallen due by now, for as long as a limit needs it.

@@ -109,7 +109,7 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 }
 
 // Compile resolves references between the parts of a plan, numbers its requests, and builds its
-// generators. The error is the plan.Problems of a plan that isn't valid, whoever wrote it, or that it has
+// generators. The error is the plan.Problems of a plan that isn't valid, whatever wrote it, or that it has
 // no operations, as one that only fills tables.
 //
 // A stream of parameters depends on the seed, the operation's name, and the step and position of

@@ -20,7 +20,7 @@ type Workload struct {
 	Operations []Operation
 	Total      uint64 // plan.ByCount: the queue's length; 0 otherwise (no end)
 
-	// Done, if not nil, is told of every finished operation by whichever session ran it,
+	// Done, if not nil, receives every finished operation by whichever session ran it,
 	// concurrently. Compile sets it for plans whose Keyspace follows what is inserted.
 	Done func(operation int, index uint64, class protocol.Class)
 

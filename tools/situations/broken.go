@@ -65,7 +65,7 @@ func serverHangs(d *draw) situation {
 	s.ask.thresholds = rulesOrNone(d, "errors < 1%")
 	s.Why = fmt.Sprintf("the server stands still from %v on, and each request gives up after %v", at, s.ask.timeout)
 	if !s.ask.open {
-		// 16 sessions fail some times each; as a share that may be less than 1 % beside what came before.
+		// 16 sessions fail some times each; as a share that may be less than 1 % of what came before.
 		s.ask.thresholds = []string{"errors.count < 5"}
 	}
 	return s

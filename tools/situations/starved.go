@@ -98,7 +98,7 @@ func starvedByGroup(d *draw, s *situation) {
 	s.fault = together(leastShare(), burnBeside(n, burner{busy: time.Second, period: time.Second}))
 	s.holds = starvingHolds
 	s.Why = fmt.Sprintf(
-		"brunt's control group has the least weight there is beside %d endless loops on its core: 2 of %d parts", n, 2+1024*n)
+		"brunt's control group has the least weight there is next to %d endless loops on its core: 2 of %d parts", n, 2+1024*n)
 }
 
 // garbage has the collector run all the time: with a limit below what is alive it takes half of the

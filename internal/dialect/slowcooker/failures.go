@@ -9,7 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// failuresEach is how many failures are told of in a slice of the record.
+// failuresEach is how many failures are listed in a slice of the record.
 const failuresEach = 5
 
 // FailureLines tell of requests that got no answer, as slow_cooker does, but not of all of them: a

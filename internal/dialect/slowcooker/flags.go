@@ -84,7 +84,7 @@ func (f *flags) ours() {
 		}
 	}
 	fs.Func("threshold", "rule for the result, such as `\"p(99) < 10ms\"` (repeatable)", several(&o.Thresholds))
-	fs.StringVar(&o.Log, "log", "", "append lines to `file` instead of standard output; SIGHUP opens it anew")
+	fs.StringVar(&o.Log, "log", "", "append lines to `file` instead of standard output; SIGHUP opens it again")
 	fs.StringVar(&o.HDRLog, "hlog", "", "write a HdrHistogram log to `file`")
 	fs.StringVar(&f.secretData, "secret-data", "",
 		"the same as -data, but kept in no record and no output: `text`, @file or @-")

@@ -69,7 +69,7 @@ func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 	}
 	var p progress
 	if err := json.Unmarshal(data, &p); err != nil {
-		return 0, fmt.Errorf("resume: %s: %w; remove it to load anew", path, err)
+		return 0, fmt.Errorf("resume: %s: %w; remove it to load again", path, err)
 	}
 	mine, err := s.fingerprint()
 	switch {
@@ -78,7 +78,7 @@ func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 	case p.Load != mine:
 		return 0, fmt.Errorf("resume: %s is of a load with other properties; remove it, or give the same ones", path)
 	case p.Done < 0 || p.Done >= s.LoadCount+int64(s.Batch):
-		return 0, fmt.Errorf("resume: %s says %d of %d records; remove it to load anew", path, p.Done, s.LoadCount)
+		return 0, fmt.Errorf("resume: %s says %d of %d records; remove it to load again", path, p.Done, s.LoadCount)
 	}
 	there := min(p.Done, s.LoadCount-1) // a load has at least one insert
 	return there - there%int64(s.Batch), nil

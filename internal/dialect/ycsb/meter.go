@@ -58,7 +58,7 @@ func (m *Meter) Attach(w *workload.Workload) {
 	}
 }
 
-// timed is told of each operation and request.
+// timed receives each operation and request.
 func (m *Meter) timed(t workload.Timing) {
 	start := t.SentNs
 	if m.job.Settings.Output.Measure != "op" {

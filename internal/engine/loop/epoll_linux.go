@@ -25,8 +25,8 @@ const idleNs = 2_000_000
 
 // Tokens that stand for the loop's own descriptors in place of a session's slot.
 const (
-	bellToken  = -1
-	timerToken = -2
+	wakeupToken = -1
+	timerToken  = -2
 )
 
 // eventsAtOnce is how many sessions one wait can report.
@@ -35,7 +35,7 @@ const eventsAtOnce = 256
 // poller is the loop's view of epoll: its sockets and its wakeup.
 type poller struct {
 	set       int
-	bell      int   // an eventfd that others write to
+	wakeup    int   // an eventfd that others write to
 	timer     int   // a timerfd
 	expiresNs int64 // when the timer ends a wait of idleNs, on the loop's clock
 	timerOnly bool  // the kernel lacks epoll_pwait2 (before 5.11): the timer ends every wait
@@ -44,13 +44,13 @@ type poller struct {
 }
 
 func newPoller() (*poller, error) {
-	p := &poller{set: -1, bell: -1, timer: -1}
+	p := &poller{set: -1, wakeup: -1, timer: -1}
 	var err error
 	if p.set, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
-		p.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+		p.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	}
 	if err == nil {
-		err = p.addOwn(p.bell, bellToken, unix.EPOLLIN)
+		err = p.addOwn(p.wakeup, wakeupToken, unix.EPOLLIN)
 	}
 	if err == nil {
 		p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
@@ -150,17 +150,17 @@ func (p *poller) waited(n uintptr, errno syscall.Errno) (int, syscall.Errno) {
 // ring makes the loop's wait end. It may be called from anywhere until close.
 func (p *poller) ring() {
 	one := [8]byte{1}
-	unix.Write(p.bell, one[:])
+	unix.Write(p.wakeup, one[:])
 }
 
 // hush makes the wakeup quiet again.
 func (p *poller) hush() {
 	var b [8]byte
-	unix.Read(p.bell, b[:])
+	unix.Read(p.wakeup, b[:])
 }
 
 func (p *poller) close() {
-	for _, fd := range []int{p.set, p.bell, p.timer} {
+	for _, fd := range []int{p.set, p.wakeup, p.timer} {
 		if fd >= 0 {
 			unix.Close(fd)
 		}

@@ -34,7 +34,7 @@ func TestWaitsEnd(t *testing.T) {
 			p.ring()
 			n, errno := p.wait(now(), c.ns, c.long)
 			for range n {
-				if p.events[n-1].Fd == bellToken {
+				if p.events[n-1].Fd == wakeupToken {
 					break
 				}
 				n--

@@ -208,7 +208,7 @@ func (l *loop) breakDown(errno syscall.Errno) {
 // handle deals with one event.
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd < 0 {
-		if e.Fd == bellToken {
+		if e.Fd == wakeupToken {
 			l.poller.hush()
 			l.readMail()
 		}

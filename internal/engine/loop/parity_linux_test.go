@@ -28,7 +28,7 @@ type parity struct {
 	dead    int                        // the last so many addresses don't listen
 	config  engine.FleetConfig
 	stages  []schedule.Stage
-	release func(m *match) // told of each finished operation
+	release func(m *match) // receives each finished operation
 	shows   func(m *match, total *measure.Account) string
 }
 

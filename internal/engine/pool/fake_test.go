@@ -70,7 +70,7 @@ type bench struct {
 	pool *Pool
 	seen []engine.ErrorEvent
 	ivs  []snapshot
-	cut  func(*measure.Interval) // told of every interval, if not nil
+	cut  func(*measure.Interval) // receives every interval, if not nil
 	mu   sync.Mutex
 }
 

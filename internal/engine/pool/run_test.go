@@ -52,7 +52,7 @@ func TestLoadGoesOnAfterAnother(t *testing.T) {
 		t.Errorf("from 30 on %v, want %v", rest, whole[30:])
 	}
 	if slices.Equal(whole[:20], rest) {
-		t.Error("the load begins anew")
+		t.Error("the load begins again")
 	}
 }
 

@@ -177,7 +177,7 @@ func withoutSecrets(text string) string {
 	return secret.Text(text)
 }
 
-// statements are tallies for the record, whoever executed them, without the inspector's own. texts
+// statements are tallies for the record, whichever user executed them, without the inspector's own. texts
 // gives their texts.
 func statements(all map[statementKey]tally, texts map[string]string) []record.Statement {
 	byID := map[string]tally{}

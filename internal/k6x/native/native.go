@@ -33,7 +33,7 @@ type Plan struct {
 	Part           schedule.Part // this instance's operations
 
 	Grace    time.Duration         // for what is in flight when ctx ends
-	Interval func(finished uint64) // told of each interval; may be nil
+	Interval func(finished uint64) // receives each interval; may be nil
 }
 
 // Read reads the plan. The error is the user's.

@@ -116,7 +116,7 @@ func classOf(code string, status int) protocol.Class {
 	return protocol.Protocol
 }
 
-// ourMetrics are what k6 is told of the operations that modules and executors record by themselves:
+// ourMetrics are the metrics by which k6 sees the operations that modules and executors record by themselves:
 // without a sample for each, k6's sinks are brought up to date from the record's sums.
 type ourMetrics struct {
 	s     *session.Session

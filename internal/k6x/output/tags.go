@@ -53,7 +53,7 @@ func (t *Tags) NewConstructor() output.Constructor {
 	}
 }
 
-// openType is the executor whose iterations are arrivals, which requests must be told apart by.
+// openType is the executor whose iterations are arrivals, by which requests must be distinguished.
 const openType = "brunt-open"
 
 // want adds what is needed to the system tags that the user wants.

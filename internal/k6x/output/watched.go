@@ -14,7 +14,7 @@ import (
 	"brunt/internal/secret"
 )
 
-// mostFigures bounds the checks and metrics of a script that are told apart.
+// mostFigures bounds the checks and metrics of a script that are distinguished.
 const mostFigures = 200
 
 // figures are the checks, the iterations and the script's own metrics, added up from one sample of them to the
@@ -51,7 +51,7 @@ func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 }
 
 // wanted reports whether a metric is among what is watched: requests and our own operations are in the record
-// anyway, and checks are told apart by their groups and names.
+// anyway, and checks are distinguished by their groups and names.
 func wanted(name string) bool {
 	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") &&
 		!strings.HasPrefix(name, metrics.VUsName)

@@ -351,7 +351,7 @@ func TestNoSecretIsRecorded(t *testing.T) {
 	}
 }
 
-// Checks of one name are told apart by the groups that they are in, whether or not the user wants those tags.
+// Checks of one name are distinguished by the groups that they are in, whether or not the user wants those tags.
 func TestChecksOfGroups(t *testing.T) {
 	t.Parallel()
 	source := script(t, `

@@ -22,7 +22,7 @@ import (
 	"brunt/internal/secret"
 )
 
-// The most operations and addresses that a run tells apart. Scripts name them as they go, some of
+// The most operations and addresses that a run distinguishes. Scripts name them as they go, some of
 // them after keys; what comes later is counted together.
 const (
 	mostOperations = 128
@@ -246,7 +246,7 @@ type shared struct {
 	all map[string]*thing
 }
 
-// thing is opened by whoever asks first, while others wait for it.
+// thing is opened by the first that asks, while others wait for it.
 type thing struct {
 	mu     sync.Mutex
 	closer io.Closer

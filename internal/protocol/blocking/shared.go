@@ -175,7 +175,7 @@ func (s *Shared) leave() {
 	}
 }
 
-// write writes what there is, again and again. Whoever is ready to send does so before: what falls due together
+// write writes what there is, again and again. Goroutines that are ready to send do so before: what falls due together
 // is one write. It waits for nobody who becomes ready later, so that the server isn't idle until all have sent.
 func (s *Shared) write() {
 	var spare []byte

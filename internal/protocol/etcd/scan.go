@@ -241,7 +241,7 @@ func whole(message []byte) bool {
 	return len(message) >= messageHead && len(message)-messageHead == int(binary.BigEndian.Uint32(message[1:]))
 }
 
-// header is told of each header that is decoded.
+// header receives each header that is decoded.
 func (a *answer) header(h hpack.HeaderField) {
 	switch h.Name {
 	case ":status":

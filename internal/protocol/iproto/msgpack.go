@@ -107,7 +107,7 @@ const (
 	bad             // the input isn't what was asked for
 )
 
-// reader reads MessagePack. The first trouble stays; everything read after it is zero.
+// reader reads MessagePack. The first error stays; everything read after it is zero.
 type reader struct {
 	b  []byte
 	at int

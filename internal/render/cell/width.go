@@ -53,7 +53,7 @@ func Cut(s string, n int) string {
 	return b.String() + "…"
 }
 
-// Shorten is Cut in the middle: names that begin alike are told apart by their ends.
+// Shorten is Cut in the middle: names that begin alike are distinguished by their ends.
 func Shorten(s string, n int) string {
 	if Width(s) <= n {
 		return s

@@ -35,7 +35,7 @@ var uplotStyle string
 type Document struct {
 	Language units.Language
 	Title    string
-	When     string // beside the title
+	When     string // next to the title
 	Blocks   []Block
 	Data     *Data // what charts to explore are drawn from; nil for a page without scripts
 	Filter   bool  // of charts and of the rows of tables, by their names; only where there is no Data

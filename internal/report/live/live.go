@@ -1,5 +1,5 @@
 // Package live serves the page of a run under way. The load never waits for it: the page's parts are made
-// once an interval, whoever looks, by a goroutine of its own, and a browser that doesn't read is dropped.
+// once an interval, however many browsers look, by a goroutine of its own, and a browser that doesn't read is dropped.
 package live
 
 import (
@@ -187,8 +187,8 @@ func (s *Server) snapshot() (r *report.Result, lastNs int64, live *page.Live) {
 	return r, s.tally.LastNs(), s.liveInfo()
 }
 
-// glance puts the figures so far into run. s.mu is held.
-func (s *Server) glance(run *record.Run) {
+// fillFigures puts the figures so far into run. s.mu is held.
+func (s *Server) fillFigures(run *record.Run) {
 	sums := s.tally.Total()
 	all := sums.All()
 	run.DurationNs = sums.LoadNs
@@ -206,7 +206,7 @@ func (s *Server) glance(run *record.Run) {
 // mostOperations is how many operations the tables of a run under way have.
 const mostOperations = 30
 
-// message is what browsers are told of an interval.
+// message is what browsers receive of an interval.
 type message struct {
 	Generation int               `json:"generation"`
 	From       int               `json:"from"` // the slot that Columns begin with
@@ -220,7 +220,7 @@ type message struct {
 func (s *Server) latest() ([]byte, error) {
 	s.mu.Lock()
 	r := s.result()
-	s.glance(r.Run)
+	s.fillFigures(r.Run)
 	// The slot before the last may have been the last of the message before.
 	m := message{Generation: s.timeline.Generation(), From: max(len(s.timeline.Slots)-2, 0)}
 	m.Columns = s.timeline.Columns(m.From)

@@ -35,7 +35,7 @@ type worker struct {
 	files []*os.File
 }
 
-// step makes 4 MB of garbage beside 4 MB that live. One that leaks keeps 400 KB of it, and now and then a
+// step makes 4 MB of garbage next to 4 MB that live. One that leaks keeps 400 KB of it, and now and then a
 // file and a goroutine.
 func (w *worker) step() {
 	for i := range w.live {
