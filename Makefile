@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/release bin/situations
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/release bin/situations
 
 all: build
 
@@ -105,6 +105,9 @@ bench-ycsb: bin/bench ## brunt ycsb beside go-ycsb
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare
+
+bench-balance: ## the CPU of a request by each way of balancing
+	$(GO) test -run '^$$' -bench BenchmarkBalance -benchtime 300000x -count 5 ./internal/engine/loop
 
 bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure

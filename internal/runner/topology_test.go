@@ -179,18 +179,39 @@ load: [{constant: {rate: 100, duration: 120s}}]
 	})
 }
 
-// The members that etcd knows are found by one of them.
+// The members that etcd knows are found by one of them, and requests follow the leader when another is elected.
 func TestMembersOfEtcd(t *testing.T) {
-	server := testserver.Etcd(t)
+	members := testserver.EtcdCluster(t, 3)
+	leader := testserver.EtcdLeader(members)
+	if leader == nil {
+		t.Fatal("no member leads")
+	}
+	at := 0 // the leader among the addresses
 	run := during(t, fmt.Sprintf(`
-target: {protocol: etcd, addresses: ["%s"], topology: members}
+target: {protocol: etcd, addresses: ["%s"], topology: {source: members, from: ["%s", "%s", "%s"], every: 200ms}}
 interval: 100ms
+sessions: 4
+timeouts: {operation: 1s, connect: 1s}
 queries:
   - {name: put, route: primary, insert: t, fields: [a], params: [{type: String}, {type: String}]}
 load: [{constant: {rate: 100, duration: 120s}}]
-`, server.Addr), (&steps{}).then("it serves", func(iv *measure.Interval) bool { return served(iv) > 0 }))
-	if len(run.Targets) != 1 || run.Targets[0].Address != server.Addr {
-		t.Errorf("addresses: %+v", run.Targets)
+`, members[0].Addr, members[0].Addr, members[1].Addr, members[2].Addr),
+		(&steps{}).then("it serves", func(iv *measure.Interval) bool {
+			at = slices.IndexFunc(iv.Addresses, func(c measure.AddressAccount) bool { return c.OK() > 0 })
+			return at >= 0 && len(iv.Addresses) == len(members)
+		}).then("kill the leader", func(*measure.Interval) bool {
+			leader.Kill()
+			return true
+		}).then("another serves", func(iv *measure.Interval) bool {
+			return served(iv) > 0 && iv.Addresses[at].OK() == 0
+		}))
+	if len(run.Targets) != len(members) || run.Targets[at].Address != leader.Addr {
+		t.Errorf("the leader at %s was number %d of the addresses: %+v", leader.Addr, at, run.Targets)
+	}
+	if !slices.ContainsFunc(run.Events, func(e record.Event) bool {
+		return e.Kind == "node" && strings.HasSuffix(e.Text, " is primary now")
+	}) {
+		t.Errorf("events: %+v", run.Events)
 	}
 }
 

@@ -1,0 +1,71 @@
+package loop_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/engine"
+	"brunt/internal/engine/loop"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/echo"
+	"brunt/internal/schedule"
+	"brunt/internal/workload"
+)
+
+// BenchmarkBalance reports the CPU of the loop's thread for a request to one of three echo servers in the same process:
+// with sessions that have one server each (per=session), and with each way to choose a server for every request.
+func BenchmarkBalance(b *testing.B) {
+	b.Run("per=session", func(b *testing.B) { benchmarkBalance(b, nil) })
+	for _, mode := range balance.Modes() {
+		b.Run(mode, func(b *testing.B) {
+			benchmarkBalance(b, &balance.Options{Mode: mode, Seed: 1, Now: func() int64 { return time.Now().UnixNano() }})
+		})
+	}
+}
+
+func benchmarkBalance(b *testing.B, o *balance.Options) {
+	var targets []protocol.Target
+	for range 3 {
+		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(s.Close)
+		targets = append(targets, protocol.Target{Address: s.Address()})
+	}
+	p := single()
+	p.Operations[0].Steps[0].Params[0].Name = "id"
+	if o != nil && o.Mode == "hash" {
+		p.Target.Balance = plan.Balance{Mode: o.Mode, Per: "request", Hash: "id"}
+	}
+	work, err := workload.Compile(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := engine.FleetConfig{Workload: work, Nodes: protocol.NewNodes(targets, 0), Sessions: 48, Pipeline: 1, Loops: 1,
+		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, len(targets))}
+	if o != nil {
+		if cfg.RequestsBy, err = balance.NewBalancer(*o, cfg.Nodes); err != nil {
+			b.Fatal(err)
+		}
+	}
+	f, err := loop.NewFleet(cfg, echo.Driver{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(f.Close)
+	if err := f.Connect(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	before := threadCPU(b, f.Threads())
+	b.ResetTimer()
+	if _, err := f.Run(context.Background(), nil, schedule.Stage{Operations: uint64(b.N)}); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(threadCPU(b, f.Threads())-before)/float64(b.N), "cpu-ns/op")
+}
