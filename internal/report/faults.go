@@ -14,7 +14,7 @@ const mostFaults = 50
 // faults are what was done to servers, and what became of it.
 func (t *writer) faults() cell.Table {
 	out := cell.Table{ID: "faults", Title: t.say("FAULTS"),
-		Note: t.say("what was done to servers; times count from the load's beginning"),
+		Note: t.say("what was done to servers; times count from the run's beginning, as in charts"),
 		Columns: []cell.Column{{Head: t.say("begun")}, {Head: t.say("fault"), Left: true},
 			{Head: t.say("done to"), Left: true, Priority: 2}, {Head: t.say("lasted")},
 			{Head: t.say("healed in"), Priority: 1}, {Head: t.say("what became of it"), Left: true, Wrap: true}}}

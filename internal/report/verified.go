@@ -79,7 +79,7 @@ func (t *writer) writesByAddress() cell.Table {
 // badWrites are the writes that aren't there as they should be.
 func (t *writer) badWrites() cell.Table {
 	out := cell.Table{ID: "bad-writes", Title: t.say("WRITES THAT AREN'T AS THEY WERE"),
-		Note: t.say("times count from the load's beginning"),
+		Note: t.say("times count from the run's beginning, as in charts"),
 		Columns: []cell.Column{{Head: t.say("what became of it"), Left: true}, {Head: t.say("key"), Left: true},
 			{Head: t.say("operation"), Left: true, Priority: 3}, {Head: t.say("number"), Priority: 7},
 			{Head: t.say("written"), Left: true, Priority: 5}, {Head: t.say("found"), Left: true, Priority: 2},
