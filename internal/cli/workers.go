@@ -34,13 +34,17 @@ type workerFlags struct {
 	listen      string
 	joinTimeout time.Duration
 	mixedCores  bool
+	hosts       []string
+	sshConfig   string
 }
 
 func (f *workerFlags) bind(cmd *cobra.Command) {
 	f.workersCmd = cmd
 	fs := cmd.Flags()
 	fs.IntVar(&f.number, "workers", 0, "spread the load over so many processes, which begin at one instant")
-	fs.StringVar(&f.on, "on", engineLocal, "where workers run: local (this machine)")
+	fs.StringVar(&f.on, "on", engineLocal, "where workers run: local (this machine) or ssh (--hosts)")
+	fs.StringSliceVar(&f.hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
+	fs.StringVar(&f.sshConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
 	fs.StringVar(&f.onLost, "on-lost", scale.GoOn, "what to do when a worker is lost: go-on (without its share) or abort")
 	fs.StringVar(&f.listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
 	fs.DurationVar(&f.joinTimeout, "join-timeout", 30*time.Second, "how long to wait for workers to come and to be ready")
@@ -50,10 +54,13 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 	proposeValues(cmd, "on-lost", scale.Policies())
 }
 
-// engineLocal starts workers as processes of this machine.
-const engineLocal = "local"
+// Where workers run.
+const (
+	engineLocal = "local" // processes of this machine
+	engineSSH   = "ssh"   // hosts that the system's ssh client reaches
+)
 
-func engines() []string { return []string{engineLocal} }
+func engines() []string { return []string{engineLocal, engineSSH} }
 
 // mostWorkers bounds the workers of one load.
 const mostWorkers = mostParts
@@ -65,7 +72,8 @@ func (f *workerFlags) check(l *loadRun) error {
 	}
 	set := f.workersCmd.Flags().Changed
 	if !set("workers") {
-		for _, name := range []string{"on", "on-lost", "listen", "join-timeout", "mixed-cores"} {
+		for _, name := range []string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
+			"ssh-config"} {
 			if set(name) {
 				return fmt.Errorf("--%s is for --workers; give --workers N", name)
 			}
@@ -77,6 +85,12 @@ func (f *workerFlags) check(l *loadRun) error {
 		return fmt.Errorf("--workers %d: give a number from 1 to %d", f.number, mostWorkers)
 	case !slices.Contains(engines(), f.on):
 		return fmt.Errorf("--on %s: use %s", f.on, strings.Join(engines(), " or "))
+	case f.on == engineSSH && len(f.hosts) == 0:
+		return errors.New("--on ssh: name the hosts with --hosts")
+	case f.on == engineSSH && slices.ContainsFunc(f.hosts, func(h string) bool { return h == "" || h[0] == '-' }):
+		return fmt.Errorf("--hosts %s: write host, user@host or user@host:port", strings.Join(f.hosts, ","))
+	case f.on != engineSSH && (len(f.hosts) > 0 || f.sshConfig != ""):
+		return errors.New("--hosts and --ssh-config are for --on ssh; add that")
 	case f.onLost == "redistribute":
 		return errors.New("--on-lost redistribute: the share of a lost worker can't be given to others; use go-on or abort")
 	case l.record.none:
@@ -223,10 +237,13 @@ func (d *leading) open(o *runner.Options) error {
 
 // address is where the coordinator listens.
 func (f *workerFlags) address() string {
-	if f.listen == "" {
-		return "127.0.0.1:0"
+	switch {
+	case f.listen != "":
+		return f.listen
+	case f.on == engineSSH:
+		return ":0"
 	}
-	return f.listen
+	return "127.0.0.1:0"
 }
 
 // workers is the folder of the workers' bundles.
@@ -251,7 +268,7 @@ func (d *leading) tell(text string) {
 // gather starts the workers and waits until they are ready. It returns what their records say together, before the
 // load.
 func (d *leading) gather(ctx context.Context, out *outputs) (begun *record.Run, parts []*record.Recorded, err error) {
-	if err := d.launch(out); err != nil {
+	if err := d.launch(ctx, out); err != nil {
 		return nil, nil, err
 	}
 	if err := d.c.Gather(ctx); err != nil {
@@ -265,29 +282,64 @@ func (d *leading) gather(ctx context.Context, out *outputs) (begun *record.Run, 
 }
 
 // launch starts the workers' processes.
-func (d *leading) launch(out *outputs) error {
+func (d *leading) launch(ctx context.Context, out *outputs) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	spools, err := filepath.Abs(d.workers())
+	command, err := d.local(self)
+	if d.l.workers.on == engineSSH {
+		command, err = d.overSSH(ctx, self)
+	}
 	if err != nil {
 		return err
 	}
-	d.ticket.Addresses = []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(d.c.Port()))}
 	for k := range d.l.workers.number {
 		t := d.ticket
-		t.Worker, t.Dir = k, filepath.Join(spools, strconv.Itoa(k+1)+".spool")
-		cmd := exec.Command(self, workerCommand)
-		cmd.Args[0] = "brunt" // whatever tool this process was called as
-		err := d.processes.Start(cmd, &t, out.err, fmt.Sprintf("brunt: worker %d: ", k+1), func(how string) {
-			d.c.Exited(k, how)
+		t.Worker = k
+		cmd, alive := command(k, &t)
+		prefix := fmt.Sprintf("brunt: worker %d: ", k+1)
+		err := d.processes.Start(cmd, &t, out.err, prefix, func(state *os.ProcessState) {
+			if d.c.StartNs() == 0 || alive == nil || !alive(state) {
+				d.c.Exited(k, state.String())
+			}
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// launcher completes the ticket of a worker and says what starts it. alive, if not nil, reports whether the worker may
+// go on although that process has ended.
+type launcher func(k int, t *scale.Ticket) (cmd *exec.Cmd, alive func(*os.ProcessState) bool)
+
+// local starts workers as processes of this machine.
+func (d *leading) local(self string) (launcher, error) {
+	spools, err := filepath.Abs(d.workers())
+	port := strconv.Itoa(d.c.Port())
+	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
+		t.Addresses = []string{net.JoinHostPort("127.0.0.1", port)}
+		t.Dir = filepath.Join(spools, strconv.Itoa(k+1)+".spool")
+		cmd := exec.Command(self, workerCommand)
+		cmd.Args[0] = "brunt" // whatever tool this process was called as
+		return cmd, nil
+	}, err
+}
+
+// overSSH starts workers on the hosts, in turn.
+func (d *leading) overSSH(ctx context.Context, self string) (launcher, error) {
+	s := &scale.SSH{Hosts: d.l.workers.hosts, Config: d.l.workers.sshConfig, Binary: self}
+	if err := s.Copy(ctx); err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(d.l.workers.listen) // "" where the worker is to find it
+	address := net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
+	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
+		t.Addresses = []string{address}
+		return s.Command(s.Hosts[k%len(s.Hosts)]), s.LostConnection
+	}, nil
 }
 
 // drive starts the load and follows it until all workers have ended it.
@@ -361,6 +413,9 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *outputs
 func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
 	var arrivals, whole uint64
 	for _, h := range home {
+		if d.l.workers.on != engineLocal {
+			h.Spool = "" // on another machine
+		}
 		part, err := openPart(&h)
 		if err != nil {
 			return nil, fmt.Errorf("worker %s: %w", h.Name, err)
@@ -394,7 +449,7 @@ func openPart(h *scale.Part) (*record.Recorded, error) {
 		return record.Open(record.OS{}, h.Dir)
 	}
 	part, err := record.Open(record.OS{}, h.Spool)
-	if err != nil {
+	if err != nil || h.Spool == "" {
 		part, err = record.Open(record.OS{}, h.Dir)
 	}
 	if err != nil {

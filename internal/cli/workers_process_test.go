@@ -3,16 +3,21 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // workerPlan writes a plan of an open load without a server, until it is ended.
@@ -239,5 +244,49 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	run := wholeRun(t, whole, "")
 	if run.Parts[0].Done == 0 || run.Parts[0].Done+run.Parts[1].Done != run.Total.Done {
 		t.Errorf("%d operations, parts %+v", run.Total.Done, run.Parts)
+	}
+}
+
+// Secrets reach the workers, and neither a command line nor a record.
+func TestWorkersKeepSecrets(t *testing.T) {
+	t.Parallel()
+	testserver.SkipQuick(t)
+	var wrong atomic.Int64
+	lines := make(chan []byte, 1)
+	var once sync.Once
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() {
+			out, _ := exec.Command("ps", "axww", "-o", "args").Output()
+			lines <- out
+		})
+		if r.Header.Get("Authorization") != "Bearer topsecret" {
+			wrong.Add(1)
+		}
+	}))
+	defer server.Close()
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	text := fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
+sessions: 4
+queries:
+  - name: get
+    count: 40
+    http: {method: GET, path: /, headers: {Authorization: "***"}}
+`, strings.TrimPrefix(server.URL, "http://"))
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_SECRET_AUTHORIZATION=Bearer topsecret"}, "brunt", "run", plan, "--workers", "2",
+		"--bundle", dir)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if run.Total.Done != 40 || wrong.Load() > 0 {
+		t.Errorf("%d requests, %d without the secret", run.Total.Done, wrong.Load())
+	}
+	if args := <-lines; bytes.Contains(args, []byte("topsecret")) || !bytes.Contains(args, []byte("brunt worker")) {
+		t.Errorf("command lines:\n%s", args)
+	}
+	if found, _ := exec.Command("grep", "-rl", "-e", "topsecret", "-e", "PRIVATE KEY", dir).Output(); len(found) > 0 {
+		t.Errorf("secrets are in %s", found)
 	}
 }

@@ -109,7 +109,7 @@ func Listen(o Options) (*Coordinator, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{})}
-	c.cond = sync.NewCond(&c.mu)
+	c.prepare()
 	for k := range o.Workers {
 		c.members = append(c.members, &member{number: k})
 	}
@@ -132,6 +132,8 @@ func Listen(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
+func (c *Coordinator) prepare() { c.cond = sync.NewCond(&c.mu) }
+
 // Port is the port that workers call.
 func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
 
@@ -148,12 +150,15 @@ func (c *Coordinator) StartNs() int64 {
 // Close ends the service. Workers that are still there try again until they lose patience.
 func (c *Coordinator) Close() error {
 	close(c.quit)
-	err := c.server.Close()
+	return errors.Join(c.server.Close(), c.closeFiles())
+}
+
+func (c *Coordinator) closeFiles() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range c.members {
 		if m.file != nil {
-			_ = m.file.Close()
+			err = errors.Join(err, m.file.Close())
 			m.file = nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Processes struct {
 
 // Start starts cmd with the ticket on its standard input. What it writes to standard error goes to log, line by line,
 // each with prefix in front. exited is called when it has ended, with how.
-func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string, exited func(how string)) error {
+func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string, exited func(*os.ProcessState)) error {
 	ticket, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string
 		p.mu.Lock()
 		delete(p.running, cmd)
 		p.mu.Unlock()
-		exited(cmd.ProcessState.String())
+		exited(cmd.ProcessState)
 	})
 	return nil
 }

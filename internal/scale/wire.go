@@ -13,8 +13,10 @@ package scale
 
 // Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
 type Ticket struct {
-	Run       string   `json:"run"`       // id of the run
-	Addresses []string `json:"addresses"` // of the coordinator, host:port; the first that answers is used
+	Run string `json:"run"` // id of the run
+	// Addresses are the coordinator's, host:port; the first that answers is used. Without a host it is where the worker's
+	// ssh session came from.
+	Addresses []string `json:"addresses"`
 	Identity  Identity `json:"identity"`
 	Worker    int      `json:"worker"` // its number, from 0; below 0: it is told by the engine that starts it
 	Dir       string   `json:"dir"`    // folder for the worker's bundle; "": a new one for temporary files

@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,6 +72,12 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 		return nil, ctx, err
 	}
 	config.ServerName = coordinatorName(t.Run)
+	t.Addresses = slices.Clone(t.Addresses)
+	for i, a := range t.Addresses {
+		if port, ok := strings.CutPrefix(a, ":"); ok {
+			t.Addresses[i] = net.JoinHostPort(callerAddress(), port)
+		}
+	}
 	host, _ := os.Hostname() // without a name it is called by its number
 	w := &Worker{
 		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
@@ -317,7 +325,9 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 	for {
 		err := w.home(timed, bundle)
 		if err == nil {
-			return os.RemoveAll(bundle)
+			err = os.RemoveAll(bundle)
+			_ = os.Remove(filepath.Dir(bundle)) // a folder made for it is empty now, others aren't
+			return err
 		}
 		var refused *Error
 		if errors.As(err, &refused) || !pause(timed, time.Second) {

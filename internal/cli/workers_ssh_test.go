@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// queuePlan writes a plan of 60 operations without a server.
+func queuePlan(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	text := "target: {protocol: noop, addresses: [none]}\nsessions: 4\nqueries: [{name: one, command: [PING], count: 60}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Hosts that have nothing but an sshd get the program once and send the whole load.
+func TestWorkersOverSSH(t *testing.T) {
+	t.Parallel()
+	servers, config := testserver.SSH(t, 2)
+	hosts := servers[0].Addr + "," + servers[1].Addr
+	plan := queuePlan(t)
+	var copied []os.FileInfo
+	for round := range 2 {
+		dir := filepath.Join(t.TempDir(), "bundle")
+		out, err := exec.Command("brunt", "run", plan, "--quiet", "--workers", "3", "--on", "ssh", "--hosts", hosts,
+			"--ssh-config", config, "--bundle", dir).CombinedOutput()
+		if err != nil && !strings.Contains(err.Error(), "98") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		run := wholeRun(t, dir, "")
+		if run.Total.Done != 60 || len(run.Parts) != 3 || len(lostOnes(run)) > 0 {
+			t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lostOnes(run))
+		}
+		for i, s := range servers {
+			found, err := filepath.Glob(filepath.Join(s.Dir, "cache", "brunt", "*", "brunt"))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("host %d has the programs %q", i, found)
+			}
+			info, err := os.Stat(found[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if round == 0 {
+				copied = append(copied, info)
+			} else if !os.SameFile(copied[i], info) {
+				t.Errorf("host %d got the program again", i)
+			}
+		}
+		grep, _ := exec.Command("grep", "-rl", "PRIVATE KEY", dir).Output()
+		if len(grep) > 0 {
+			t.Errorf("a key of the run is kept in %s", grep)
+		}
+	}
+}
+
+// What ssh can't do is one line with the host's name and what to do, before anything is sent or kept.
+func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
+	t.Parallel()
+	servers, config := testserver.SSH(t, 2)
+	known := filepath.Join(filepath.Dir(config), "known_hosts")
+	keys, err := os.ReadFile(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(keys), "\n")
+	of := func(i int) string { return strings.SplitN(lines[i], " ", 2)[0] }
+	swapped := of(0) + " " + strings.SplitN(lines[1], " ", 2)[1] + "\n"
+	bad := map[string]struct{ known, host, want string }{
+		"changed key": {swapped, servers[0].Addr, "its host key is not the one that ssh knows"},
+		"unknown key": {"", servers[0].Addr, "ssh doesn't know its host key"},
+		"no sshd":     {string(keys), "127.0.0.1:1", "ssh: connect to host 127.0.0.1 port 1: Connection refused"},
+		"no account":  {string(keys), "nobody-here@" + servers[0].Addr, "none of your keys is accepted there"},
+	}
+	for name, row := range bad {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(known, []byte(row.known), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "bundle")
+			cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on", "ssh", "--hosts", row.host,
+				"--ssh-config", config, "--bundle", dir)
+			out, _ := cmd.CombinedOutput()
+			want := fmt.Sprintf("brunt: host %s: %s", row.host, row.want)
+			if !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+				t.Errorf("want one line with %q, got\n%s", want, out)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitUnreachable {
+				t.Errorf("exit %d", code)
+			}
+			if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+				t.Error("a bundle is left")
+			}
+		})
+	}
+}

@@ -1,0 +1,262 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// coordinator listens for so many workers, and returns the ticket that they get.
+func coordinator(t *testing.T, run string, workers int, patience time.Duration) (*Coordinator, Ticket) {
+	t.Helper()
+	lead, worker, err := NewIdentities(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Listen(Options{Run: run, Version: "1", Workers: workers, Dir: t.TempDir(), Listen: "127.0.0.1:0",
+		Identity: lead, Interval: time.Hour, Patience: patience, OnLost: GoOn, Job: Job{Run: run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker}
+}
+
+// refusedWith fails unless err is an *Error with a code and a text.
+func refusedWith(t *testing.T, err error, code int, text string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Text, text) {
+		t.Errorf("got %v, want code %d and %q", err, code, text)
+	}
+}
+
+// A worker of another run is refused by its certificate, and one that has got hold of a certificate by its run.
+func TestWorkersOfOtherRunsAreRefused(t *testing.T) {
+	c, ticket := coordinator(t, "one", 1, time.Minute)
+	_, other := coordinator(t, "two", 1, time.Minute)
+	foreign := other
+	foreign.Addresses = ticket.Addresses
+	_, _, err := Connect(t.Context(), foreign, "1")
+	refusedWith(t, err, codeBadPlan, "is no coordinator of this run")
+
+	thief := ticket
+	thief.Identity.Certificate, thief.Identity.Key = other.Identity.Certificate, other.Identity.Key
+	_, _, err = Connect(t.Context(), thief, "1")
+	refusedWith(t, err, codeBadPlan, "is no coordinator of this run")
+
+	w, _ := connected(t, c, ticket)
+	w.hello.Run = "two"
+	err = w.post(t.Context(), 0, "join", &w.hello, &Job{})
+	refusedWith(t, err, codeBadPlan, "the coordinator leads run one, the worker belongs to run two")
+	w.hello.Run, w.hello.Worker = "one", 7
+	err = w.post(t.Context(), 0, "join", &w.hello, &Job{})
+	refusedWith(t, err, codeBadPlan, "there is no worker 8: the run has 1")
+}
+
+// connected is the only worker of a coordinator, which has agreed to it.
+func connected(t *testing.T, c *Coordinator, ticket Ticket) (*Worker, context.Context) {
+	t.Helper()
+	c.mu.Lock()
+	c.agreed = true
+	c.mu.Unlock()
+	w, ctx, err := Connect(t.Context(), ticket, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, ctx
+}
+
+// report tells the coordinator how a worker is, with lines from a number on.
+func (w *Worker) reportAs(t *testing.T, state State, from int, lines string) (Answer, error) {
+	t.Helper()
+	var a Answer
+	return a, w.post(t.Context(), 0, "report", &Report{Run: w.ticket.Run, Worker: w.ticket.Worker,
+		Process: w.hello.Process, State: state, From: from, Lines: []byte(lines)}, &a)
+}
+
+// A process that comes after another began the same share doesn't get it.
+func TestASharesSuccessorIsRefused(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	first, _ := connected(t, c, ticket)
+	second, _ := connected(t, c, ticket) // nothing is sent yet: the later process has the share
+	if _, err := first.reportAs(t, Ready, 0, ""); err == nil {
+		t.Error("the process that was replaced is still taken for the worker")
+	}
+	if _, err := second.reportAs(t, Running, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Connect(t.Context(), ticket, "1")
+	refusedWith(t, err, 0, "has been begun already: it is not sent again")
+}
+
+// Lines that the coordinator has are not written again, whatever is sent twice after a connection broke.
+func TestLinesComeHomeOnce(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	w, _ := connected(t, c, ticket)
+	if err := os.MkdirAll(c.folder(0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.members[0].over = true // the lines are no intervals, and nobody looks at them
+	for _, sent := range []struct {
+		from  int
+		lines string
+		have  int
+	}{{0, "a\nb\n", 2}, {0, "a\nb\n", 2}, {1, "b\nc\n", 2}, {2, "c\n", 3}, {5, "f\n", 3}} {
+		var a Answer
+		err := w.post(t.Context(), 0, "report", &Report{Run: "run", Process: w.hello.Process, State: Running,
+			From: sent.from, Lines: []byte(sent.lines)}, &a)
+		if err != nil || a.Have != sent.have {
+			t.Errorf("%d lines from %d: the coordinator has %d, want %d (%v)", countLines([]byte(sent.lines)), sent.from, a.Have,
+				sent.have, err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson"))
+	if err != nil || string(text) != "a\nb\nc\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Who isn't there in time is named.
+func TestMissingWorkersAreNamed(t *testing.T) {
+	c, ticket := coordinator(t, "run", 3, 200*time.Millisecond)
+	ticket.Worker = 1
+	come := make(chan error, 1)
+	go func() {
+		_, _, err := Connect(t.Context(), ticket, "1")
+		come <- err
+	}()
+	for c.state(1) != Joined {
+		time.Sleep(time.Millisecond)
+	}
+	err := c.Gather(t.Context())
+	refusedWith(t, err, codeUnreachable, "2 of 3 workers didn't come within 200ms: 1, 3; see that they run")
+	refusedWith(t, <-come, 0, "called the run off")
+}
+
+func (c *Coordinator) state(k int) State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.members[k].state
+}
+
+// Workers that can't run one load are told in which points, all of them.
+func TestDisagreement(t *testing.T) {
+	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, members: []*member{{}, {number: 1}}}
+	same := Hello{Version: "1", Cores: 4, Offset: Offset{Ns: 5e6, UncertaintyNs: 1e6}}
+	for name, row := range map[string]struct {
+		change func(h *Hello)
+		want   string
+	}{
+		"equal":     {func(*Hello) {}, ""},
+		"version":   {func(h *Hello) { h.Version = "2" }, "worker 2 runs brunt 2, this is 1"},
+		"cores":     {func(h *Hello) { h.Cores = 8 }, "worker 2 has 8 cores, worker 1 has 4"},
+		"clock":     {func(h *Hello) { h.Offset.Ns = -11e9 }, "the clock of worker 2 is 11s off"},
+		"uncertain": {func(h *Hello) { h.Offset.UncertaintyNs = 101e6 }, "the clock of worker 2 is known to 101ms only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.members[0].hello, c.members[1].hello = same, same
+			row.change(&c.members[1].hello)
+			err := c.disagreement()
+			if row.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			refusedWith(t, err, codeBadPlan, row.want)
+		})
+	}
+	c.o.MixedCores = true
+	c.members[0].hello, c.members[1].hello = same, same
+	c.members[1].hello.Cores = 8
+	if err := c.disagreement(); err != nil {
+		t.Errorf("with --mixed-cores: %v", err)
+	}
+}
+
+// The true offset is within the uncertainty, however the delays are shared by the directions.
+func TestClockOffset(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		offset := rng.Int64N(2e9) - 1e9
+		var samples []sample
+		shortest := int64(1 << 60)
+		for range 1 + rng.IntN(9) {
+			sent, there, work, back := rng.Int64N(1e12), rng.Int64N(5e6), rng.Int64N(1e5), rng.Int64N(5e6)
+			received := sent + there + offset
+			samples = append(samples, sample{sent, received, received + work, sent + there + work + back})
+			shortest = min(shortest, there+back)
+		}
+		got := bestOffset(samples)
+		if off := got.Ns - offset; max(off, -off) > got.UncertaintyNs+1 {
+			t.Fatalf("offset %d is off by %d, uncertainty %d", offset, off, got.UncertaintyNs)
+		}
+		if got.UncertaintyNs > shortest/2+1 {
+			t.Fatalf("uncertainty %d, half of the shortest delay is %d", got.UncertaintyNs, shortest/2)
+		}
+	}
+}
+
+// Files of a bundle have names of one or two parts, and stay inside it.
+func TestBundleFiles(t *testing.T) {
+	for name, want := range map[string]bool{
+		"run.json": true, "observe/1-host.ndjson": true, "": false, ".": false, "..": false, "../run.json": false,
+		"/etc/passwd": false, "a/b/c": false, "observe/../../x": false, "observe/": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := bundleFile(name); got != want {
+				t.Errorf("%q: %v", name, got)
+			}
+		})
+	}
+}
+
+// A file that arrives damaged leaves what was there as it was.
+func TestDamagedFilesAreRefused(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "run.json")
+	const hashOfA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" // SHA-256 of "a"
+	if err := take(to, strings.NewReader("a"), hashOfA); err != nil {
+		t.Fatal(err)
+	}
+	if err := take(to, strings.NewReader("b"), hashOfA); err == nil || !strings.Contains(err.Error(), "arrived damaged") {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(to); err != nil || string(text) != "a" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(to), ".coming-*")); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+}
+
+// Whatever a report holds is answered or refused, and only what is whole is kept.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0,"lines":"YQo="}`))
+	f.Add([]byte(`{"run":"run","worker":-1}`))
+	f.Add([]byte(`{"lines":"!`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c := &Coordinator{o: Options{Run: "run", Dir: t.TempDir(), OnLost: GoOn}, clock: NewClock(),
+			members: []*member{{}}}
+		c.prepare()
+		answer := httptest.NewRecorder()
+		c.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
+		if code := answer.Code; code != 200 && code != 400 && code != 409 {
+			t.Errorf("status %d", code)
+		}
+		if err := c.closeFiles(); err != nil {
+			t.Fatal(err)
+		}
+		kept, _ := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson")) // none if there were no lines
+		if n := countLines(kept); n != c.members[0].lines {
+			t.Errorf("%d lines are kept, %d counted", n, c.members[0].lines)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// SSH starts workers on other hosts through the system's ssh client, which knows the user's keys, agent and settings.
+// It never asks for anything: what needs an answer fails.
+type SSH struct {
+	Hosts  []string // host, user@host or user@host:port, as ssh knows them
+	Config string   // file of the client's settings; "" means the user's
+	Binary string   // the program to run there
+
+	path string // of the program on the hosts, for their shells
+}
+
+// failedSSH is the exit code of ssh for errors of its own.
+const failedSSH = 255
+
+// Copy sees that all hosts have the program. What is there already, by its hash, is not copied again. An error is an
+// *Error that names the host.
+func (s *SSH) Copy(ctx context.Context) error {
+	sum, size, err := hashOf(s.Binary)
+	if err != nil {
+		return err
+	}
+	s.path = `"${XDG_CACHE_HOME:-$HOME/.cache}"/brunt/` + sum[:16] + `/brunt`
+	errs := make([]error, len(s.Hosts))
+	var wg sync.WaitGroup
+	for i, host := range s.Hosts {
+		wg.Go(func() { errs[i] = s.copyTo(ctx, host, size) })
+	}
+	wg.Wait()
+	for _, err := range errs { // the first is enough to act on
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hashOf(path string) (sum string, size int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, file)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+// copyTo copies the program to a host that lacks it. A copy that was cut off is never taken for the program.
+func (s *SSH) copyTo(ctx context.Context, host string, size int64) error {
+	const there = "there"
+	out, err := s.shell(ctx, host, fmt.Sprintf("if test -x %s; then echo %s; fi", s.path, there), nil)
+	if err != nil || strings.TrimSpace(out) == there {
+		return err
+	}
+	file, err := os.Open(s.Binary)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = s.shell(ctx, host, fmt.Sprintf(
+		`p=%s; mkdir -p "${p%%/*}" && cat > "$p.$$" && test "$(wc -c < "$p.$$")" -eq %d && chmod 700 "$p.$$" && mv "$p.$$" "$p"`,
+		s.path, size), file)
+	return err
+}
+
+// shell runs a line in a host's shell.
+func (s *SSH) shell(ctx context.Context, host, line string, input io.Reader) (string, error) {
+	cmd := exec.CommandContext(ctx, "ssh", s.arguments(host, line)...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &errs
+	apart(cmd)
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", &Error{codeUnreachable, fmt.Sprintf("host %s: %s", host, sshTrouble(err, errs.String()))}
+	}
+	return out.String(), nil
+}
+
+// sshTrouble says what to do about an error of the ssh client.
+func sshTrouble(err error, said string) string {
+	said = strings.TrimSpace(said)
+	last := said[strings.LastIndexByte(said, '\n')+1:]
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "there is no ssh client on this machine; install one (openssh-client)"
+	case strings.Contains(said, "IDENTIFICATION HAS CHANGED"):
+		return "its host key is not the one that ssh knows; find out why it changed, then remove the old one with ssh-keygen -R"
+	case strings.Contains(said, "Host key verification failed"):
+		return "ssh doesn't know its host key; log in once by hand to check it, or add it to known_hosts"
+	case strings.Contains(said, "Permission denied"):
+		return "none of your keys is accepted there; add one to ssh-agent (" + last + ")"
+	case last == "":
+		return err.Error()
+	}
+	return last
+}
+
+// Command starts a worker on a host, to be given its ticket on standard input. Copy comes before.
+func (s *SSH) Command(host string) *exec.Cmd {
+	return exec.Command("ssh", s.arguments(host, "exec "+s.path+" worker")...)
+}
+
+// LostConnection reports whether a client ended because its connection did: the worker may go on.
+func (s *SSH) LostConnection(state *os.ProcessState) bool { return state.ExitCode() == failedSSH }
+
+func (s *SSH) arguments(host, line string) []string {
+	args := []string{"-o", "BatchMode=yes", "-o", "ConnectTimeout=10"}
+	if s.Config != "" {
+		args = append(args, "-F", s.Config)
+	}
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		host, args = name, append(args, "-p", port)
+	}
+	return append(args, "--", host, line)
+}
+
+// callerAddress is where a host's ssh session came from; loopback if the process isn't in one.
+func callerAddress() string {
+	client, _, _ := strings.Cut(os.Getenv("SSH_CONNECTION"), " ")
+	if client == "" {
+		return "127.0.0.1"
+	}
+	return client
+}

@@ -1,0 +1,70 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// SSH starts so many sshd with host keys of their own, and returns them and a file of settings with which the ssh
+// client, as the user that runs the test, logs in to each without a question.
+func SSH(t TB, n int) (servers []*Server, config string) {
+	t.Helper()
+	SkipQuick(t)
+	dir, err := os.MkdirTemp("", "brunt-test-")
+	if err != nil {
+		t.Fatalf("make a folder: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	key := filepath.Join(dir, "key")
+	if err := newKey(key); err != nil {
+		t.Fatalf("%v", err)
+	}
+	var known strings.Builder
+	for range n {
+		s := launch(t, &spec{
+			name:    "sshd",
+			binary:  binary(t, "/usr/sbin/sshd", "openssh-server"),
+			prepare: func(s *Server) error { return newKey(filepath.Join(s.Dir, "host_key")) },
+			configure: func(s *Server) (file, content string) {
+				return "sshd_config", fmt.Sprintf("Port %d\nListenAddress %s\nHostKey %s/host_key\nPidFile none\nUsePAM no\n"+
+					"StrictModes no\nAuthorizedKeysFile %s.pub\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"+
+					"PermitRootLogin yes\nSetEnv XDG_CACHE_HOME=%s/cache\n", s.Port, s.Host, s.Dir, key, s.Dir)
+			},
+			arguments: func(s *Server) []string {
+				return []string{"-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config")}
+			},
+		}, &Server{})
+		public, err := os.ReadFile(filepath.Join(s.Dir, "host_key.pub"))
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		fmt.Fprintf(&known, "[%s]:%d %s", s.Host, s.Port, public)
+		servers = append(servers, s)
+	}
+	config = filepath.Join(dir, "config")
+	text := fmt.Sprintf("IdentityFile %s\nIdentitiesOnly yes\nUserKnownHostsFile %s/known_hosts\n"+
+		"GlobalKnownHostsFile none\n", key, dir)
+	for name, content := range map[string]string{"config": text, "known_hosts": known.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	return servers, config
+}
+
+// newKey makes a pair of keys, and the folder in which sshd separates privileges.
+func newKey(path string) error {
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			return err
+		}
+	}
+	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ssh-keygen: %w: %s", err, out)
+	}
+	return nil
+}
