@@ -41,14 +41,6 @@ func (c *Confirmation) Take(r Result) { c.results = append(c.results, r) }
 // Results are those of all holds in their order.
 func (c *Confirmation) Results() []Result { return c.results }
 
-// Held is the hold that was held, nil if there is none yet.
-func (c *Confirmation) Held() *Result {
-	if k := len(c.results) - 1; k >= 0 && c.results[k].Verdict == verdict.Pass {
-		return &c.results[k]
-	}
-	return nil
-}
-
 // Next is the next hold, or false if a load was held or there is none left to try.
 func (c *Confirmation) Next() (Trial, bool) {
 	k := len(c.results)
