@@ -36,6 +36,7 @@ type Plan struct {
 	Proxies    []Proxy // between servers, for Faults
 	Account    Account
 	Verify     Verification
+	Registers  *Registers // contested during the load; nil: none
 	Settings   Settings
 	Scaled     float64 // factor that the rates of Load already include; 0 means 1
 	Where      Places  // of the file's outermost keys and of "target.<key>"
@@ -375,6 +376,10 @@ func (p *Plan) Secrets() (all []string) {
 				}
 			}
 		}
+	}
+	if r := p.Registers; r != nil {
+		request(r.Write.Web)
+		request(r.Read.Web)
 	}
 	for i := range p.Faults {
 		request(&p.Faults[i].HTTP.Inject)

@@ -77,6 +77,7 @@ func (p *Plan) Validate() Problems {
 	c.faults()
 	c.account()
 	c.verification()
+	c.registers()
 	return c.problems.Sort()
 }
 

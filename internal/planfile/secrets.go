@@ -99,6 +99,10 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 			}
 		}
 	}
+	if r := p.Registers; r != nil {
+		s.web(r.Write.Web, r.At)
+		s.web(r.Read.Web, r.At)
+	}
 	for i := range p.Faults {
 		f := &p.Faults[i]
 		s.web(&f.HTTP.Inject, f.At)

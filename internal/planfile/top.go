@@ -64,6 +64,7 @@ func newFormat() *mapping {
 		field{"proxies", "Proxies", proxiesForm(), "proxies between servers, for faults", false},
 		field{"account", "Account", accountForm(), "account of outages: true, or how it is made", false},
 		field{"verify", "Verify", verificationForm(), "how acknowledged writes are read back after the load", false},
+		field{"registers", "Registers", registersForm(), "keys that are contested, and checked for linearizability", false},
 		field{"x-*", "", custom[plan.Plan]{}, "", false},
 	)
 	m := newMapping("", "the plan", fields...)

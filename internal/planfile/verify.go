@@ -75,3 +75,33 @@ func verificationForm() form {
 		field{"connections", "Connections", whole{1, plan.MaxVerifyConnections}, "to each address; 8", false},
 	)
 }
+
+// registersForm is the form of keys that are contested during the load.
+func registersForm() form {
+	request := func(what string) *mapping {
+		m := newMapping("", what, requestFields()...)
+		m.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), what) }
+		m.rules = requestRules(false)
+		return m
+	}
+	m := newMapping("", "registers",
+		field{"write", "Write", request("write"), "request that writes: $1 is the register's number, $2 the value", true},
+		field{"read", "Read", request("read"), "request that reads: $1 is the register's number; it captures the value", true},
+		field{"keys", "Keys", whole{1, plan.MaxRegisters}, "registers at a time; 2", false},
+		field{"sessions", "Sessions", whole{1, plan.MaxRegisterSessions}, "that write and read them; 8", false},
+		field{"rate", "RatePerS", decimal{bounded: true, above: true, hi: plan.MaxRegisterRate},
+			"operations a second of all sessions; 100", false},
+	)
+	return custom[*plan.Registers]{
+		func(r *reader, key string, n *yaml.Node, to **plan.Registers) {
+			*to = &plan.Registers{}
+			r.item(n, func() { m.read(r, key, n, reflect.ValueOf(*to).Elem()) })
+		},
+		func(v **plan.Registers) *yaml.Node {
+			if *v == nil {
+				return nil
+			}
+			return m.write(reflect.ValueOf(*v).Elem())
+		}, m.schema,
+	}
+}

@@ -70,6 +70,7 @@ type Run struct {
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
 	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // the account of outages; see package failover
 	Verified    *Verified      `json:"verified,omitempty" merge:"fields"`    // what reading writes back found
+	Registers   *Registers     `json:"registers,omitempty" merge:"fields"`   // keys that were contested
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
 	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // of the plan, as found or made
 	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // that began after what their columns held

@@ -179,11 +179,16 @@ func (p *partition) pass(ctx context.Context, keys []int) {
 	all.Wait()
 }
 
+// mostReadFailures is how many readings over a connection may fail, one after the other, before its other keys wait for
+// the next pass: an address that hangs would else cost a timeout for each.
+const mostReadFailures = 3
+
 // ask reads keys from an address over a connection until none is left, or the address doesn't answer.
 func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, keys []int, next *atomic.Int64) {
 	n := p.nodes[number]
 	w := &writer{work: p.work}
 	reply := protocol.Reply{}
+	failures := 0 // in a row
 	for ctx.Err() == nil {
 		i := int(next.Add(1)) - 1
 		if i >= len(keys) {
@@ -194,12 +199,17 @@ func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, ke
 		if h := p.homes[k]; h >= 0 && h != number {
 			continue
 		}
+		*at = verify.Reading{}
+		if failures == mostReadFailures {
+			continue
+		}
 		if *conn == nil && !p.dial(ctx, n, conn) {
-			*at = verify.Reading{}
+			failures = mostReadFailures
 			continue
 		}
 		*at = p.read(ctx, n, conn, w, p.asked(k), &reply)
-		if at.State != verify.Unread {
+		if failures++; at.State != verify.Unread {
+			failures = 0
 			p.keep(k, number, *at, w.buf)
 		}
 	}

@@ -237,6 +237,9 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 			return err
 		}
 	}
+	if contest := r.contest(ctx); contest != nil {
+		defer func() { r.Record.Registers = contest.end(ctx) }()
+	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append(r.takers(), r.o.Sinks...),

@@ -120,6 +120,9 @@ func (s *System) usesSQL() bool {
 	if _, ok := s.Driver.(protocol.AdminDriver); ok && len(p.Tables) > 0 {
 		return true
 	}
+	if r := p.Registers; r != nil && (r.Write.Verb == protocol.SQL || r.Read.Verb == protocol.SQL) {
+		return true
+	}
 	for i := range p.Operations {
 		for k := range p.Operations[i].Steps {
 			if p.Operations[i].Steps[k].Request.Verb == protocol.SQL {
@@ -140,7 +143,7 @@ func (s *System) Workload() (*workload.Workload, error) {
 		return w, nil
 	}
 	names := sql.NewNames(s.Plan.Tables, s.Plan.Indexes)
-	for _, all := range [][]protocol.Request{w.Program.Requests, w.Reads.Requests} {
+	for _, all := range [][]protocol.Request{w.Program.Requests, w.Reads.Requests, w.Registers.Requests} {
 		for i := range all {
 			if err := s.translate(&all[i], names); err != nil {
 				return nil, err

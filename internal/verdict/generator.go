@@ -96,7 +96,7 @@ func (j *judge) invalid() (out []message.Message) {
 	} else {
 		out = append(out, j.slowTurn()...)
 	}
-	return slices.Concat(out, j.noAccount(), j.unverified(), j.machine(), j.workers())
+	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers())
 }
 
 // missingLimit is the share of the arrivals that lost workers may have left out.

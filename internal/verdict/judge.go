@@ -159,7 +159,7 @@ func (j *judge) failed() (out []failure) {
 	case nothing && !broken:
 		out = append(out, failure{true, message.New("verdict.nothing-succeeded", message.Nested("fates", j.fates()))})
 	}
-	return append(append(append(out, j.unrecovered()...), j.wrongWrites()...), j.sessions()...)
+	return append(append(append(out, j.unrecovered()...), j.wrongWrites()...), append(j.violated(), j.sessions()...)...)
 }
 
 // defaults are the rules of a run that names none.

@@ -41,6 +41,15 @@ func (j *judge) wrongWrites() (out []failure) {
 	return out
 }
 
+// violated says if a register's history can't be explained.
+func (j *judge) violated() []failure {
+	if r := j.run.Registers; r != nil && r.Violated > 0 {
+		return []failure{{true, message.New("verdict.violated", message.Count("n", r.Violated),
+			message.Count("of", r.Registers))}}
+	}
+	return nil
+}
+
 // badWrite says which write it was.
 func badWrite(w *record.BadWrite) message.Message {
 	fault := message.Message{}
@@ -74,18 +83,32 @@ func (j *judge) unverified() (out []message.Message) {
 	return out
 }
 
+// undecided says why nothing is known of the registers although they were to be checked.
+func (j *judge) undecided() []message.Message {
+	r := j.run.Registers
+	if r == nil || j.run.Interrupted || r.Linearizable+r.Violated > 0 {
+		return nil
+	}
+	return []message.Message{message.New("verdict.no-registers", message.Nested("why", r.Reason))}
+}
+
 // The ids of warnings on writes that were read back.
 const (
 	WarnUnchecked = "writes-unchecked"
 	WarnStale     = "writes-stale"
 	WarnUnread    = "writes-unread"
+	WarnUndecided = "registers-undecided"
 )
 
 // assessVerified warns of what reading writes back can't say.
 func assessVerified(run *record.Run) (out []record.Warning) {
+	if r := run.Registers; r != nil && r.Undecided > 0 {
+		out = append(out, record.NewWarning(WarnUndecided, message.Count("n", r.Undecided),
+			message.Count("of", r.Registers)))
+	}
 	v := run.Verified
 	if v == nil {
-		return nil
+		return out
 	}
 	sum := v.Sum()
 	if n := sum.Unchecked() + v.Unrecorded; n > 0 {

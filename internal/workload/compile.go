@@ -142,6 +142,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		}
 	}
 	w.Program.Requests, w.Reads.Requests, w.Sequences = c.requests, c.reads, c.starts
+	w.Registers.Requests = registers(p)
 	w.pauses = newPauses(p)
 	w.follow(c.space)
 	return w, nil

@@ -101,3 +101,14 @@ func (c *Cursor) wrote(address int, sentNs, endNs int64, effect protocol.Effect)
 	c.work.Wrote(Written{Operation: c.Operation, Index: c.Index, Address: address, SentNs: sentNs, EndNs: endNs,
 		Effect: effect})
 }
+
+// registers are the requests of a plan's registers.
+func registers(p *plan.Plan) []protocol.Request {
+	if p.Registers == nil {
+		return nil
+	}
+	write, read := p.Registers.Write, p.Registers.Read
+	write.ID, write.Name, write.Params = 0, "write a register", []gen.Kind{gen.Int, gen.Int}
+	read.ID, read.Name, read.Params = 1, "read a register", []gen.Kind{gen.Int}
+	return []protocol.Request{write, read}
+}

@@ -40,6 +40,10 @@ type Workload struct {
 	// Reads are the requests that read writes back; see Step.Verify. Sessions of the load don't know them.
 	Reads protocol.Program
 
+	// Registers are the requests of the plan's registers: the one that writes, and the one that reads; none without
+	// them.
+	Registers protocol.Program
+
 	// Records are those of the plan's Keyspace, for this run; nil without one.
 	Records *keyspace.Space
 

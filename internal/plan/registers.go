@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"fmt"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+)
+
+// Registers are keys that a few sessions of their own write and read during the load, all at the same time, so that
+// their history can be checked for linearizability. Zero values mean the defaults named next to each.
+type Registers struct {
+	Write    protocol.Request // with two parameters: the register's number, and a value that no other write has
+	Read     protocol.Request // with one: the register's number; it captures the value
+	Keys     int              // registers at a time; 2
+	Sessions int              // over all addresses, and so the most that contest a register; 8
+	RatePerS float64          // operations a second of all sessions; 100
+	At       Position
+	Where    Places // of its keys
+}
+
+// Limits of registers. Histories of more sessions can't be checked: the time that it takes grows with their number.
+const (
+	MaxRegisters        = 64
+	MaxRegisterSessions = 8
+	MaxRegisterRate     = 10_000
+)
+
+// WithDefaults returns r with every field that is zero at its default.
+func (r Registers) WithDefaults() Registers {
+	if r.Keys == 0 {
+		r.Keys = 2
+	}
+	if r.Sessions == 0 {
+		r.Sessions = MaxRegisterSessions
+	}
+	if r.RatePerS == 0 {
+		r.RatePerS = 100
+	}
+	return r
+}
+
+// registers checks the plan's registers.
+func (c *checker) registers() {
+	r := c.plan.Registers
+	if r == nil {
+		return
+	}
+	at := func(key string) Position { return r.Where.At(key, r.At) }
+	number := func(key string, n, most int) {
+		if n < 0 || n > most {
+			c.add(at(key), fmt.Sprintf("give a number from 1 to %d", most), "registers: %s is %d", key, n)
+		}
+	}
+	number("keys", r.Keys, MaxRegisters)
+	number("sessions", r.Sessions, MaxRegisterSessions)
+	if !(r.RatePerS >= 0 && r.RatePerS <= MaxRegisterRate) {
+		c.add(at("rate"), fmt.Sprintf("give a rate up to %d", MaxRegisterRate), "registers: rate is %v", r.RatePerS)
+	}
+	if r.Write.Kind() == protocol.KindRead {
+		c.add(at("write"), "give a request that writes", "registers: write is a request that only reads")
+	}
+	if n := len(r.Read.Capture); n != 1 {
+		c.add(at("read"), "add capture: with the column of the value", "registers: read captures %d values instead of one", n)
+	}
+	param := func(key string) Param {
+		return Param{Value: &ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}, At: at(key)}, At: at(key)}
+	}
+	write := Step{Request: r.Write, At: at("write"), Params: []Param{param("write"), param("write")}}
+	read := Step{Request: r.Read, At: at("read"), Params: []Param{param("read")}}
+	c.request(&write)
+	c.request(&read)
+}
