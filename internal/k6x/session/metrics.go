@@ -178,33 +178,61 @@ func (s *Session) State(es *lib.ExecutionState) {
 }
 
 // Flush makes k6 look once more at what was recorded, after its last sample and before it judges. It does nothing
-// after Abort: what was recorded is in the record then, and nobody judges.
+// after Abort: what was recorded is in the record then, and nobody judges. k6 closes its channel of samples next: when
+// Flush returns, nothing is sent there any longer.
 func (s *Session) Flush() {
+	defer s.silence(false)
 	m := s.metrics.Load()
 	if m == nil {
 		return
 	}
-	s.sending.Lock()
-	defer s.sending.Unlock()
-	if s.aborted {
+	s.sending.RLock()
+	defer s.sending.RUnlock()
+	if s.silent {
 		return
 	}
-	to := s.samples.Load()
-	if to == nil { // no virtual user has called anything
-		if to = s.anySamples(); to == nil {
-			return
-		}
+	to := s.channel()
+	if to == nil {
+		return
 	}
 	defer func() { _ = recover() }() // k6 closes the channel, too, when it has waited half an hour for its events
 	*to <- metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Time: time.Now()}
 }
 
+// offer sends samples to k6 unless it keeps us waiting, or is about to close the channel.
+func (s *Session) offer(all metrics.Samples) {
+	// Abort waits for Flush, which waits for an output that may wait for who calls this: it mustn't wait for Abort.
+	if !s.sending.TryRLock() {
+		return
+	}
+	defer s.sending.RUnlock()
+	to := s.channel()
+	if s.silent || to == nil {
+		return
+	}
+	defer func() { _ = recover() }() // as in Flush
+	select {
+	case *to <- all:
+	default:
+	}
+}
+
 // Abort says that k6 is about to end without waiting for scripts, and to close its channel of samples. When it
 // returns, nothing is sent there any longer.
-func (s *Session) Abort() {
+func (s *Session) Abort() { s.silence(true) }
+
+func (s *Session) silence(aborted bool) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	s.aborted = true
+	s.silent, s.aborted = true, s.aborted || aborted
+}
+
+// channel is where k6 takes samples from, nil if no virtual user was ready to work.
+func (s *Session) channel() *chan<- metrics.SampleContainer {
+	if to := s.samples.Load(); to != nil {
+		return to
+	}
+	return s.anySamples() // no virtual user has called anything
 }
 
 // anySamples is where k6 takes samples from, nil if no virtual user was ready to work.

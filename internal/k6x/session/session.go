@@ -69,8 +69,9 @@ type Session struct {
 
 	metrics atomic.Pointer[Metrics]
 	samples atomic.Pointer[chan<- metrics.SampleContainer]
-	sending sync.Mutex // held while we send there
-	aborted bool       // nothing is sent there any longer; under sending
+	sending sync.RWMutex // held for reading while we send there
+	silent  bool         // nothing is sent there any longer; under sending
+	aborted bool         // so is this
 	state   atomic.Pointer[lib.ExecutionState]
 }
 
@@ -287,9 +288,9 @@ func (s *Session) close() (err error) {
 	for i := len(ends) - 1; i >= 0; i-- {
 		err = errors.Join(err, ends[i]())
 	}
-	s.sending.Lock()
+	s.sending.RLock()
 	aborted := s.aborted
-	s.sending.Unlock()
+	s.sending.RUnlock()
 	if aborted {
 		return err
 	}

@@ -132,6 +132,48 @@ func TestFlushingIntoAClosedChannel(t *testing.T) {
 	}
 }
 
+// k6 closes its channel when its events have been handled, or at once after a second interrupt, while intervals are
+// still cut: the race detector sees a send that is under way then.
+func TestNothingIsSentOnceK6MayCloseItsChannel(t *testing.T) {
+	for name, end := range map[string]func(*Session){"its end": (*Session).Flush, "an interrupt": (*Session).Abort} {
+		t.Run(name, func(t *testing.T) {
+			s := begun(t, "closed")
+			to := make(chan metrics.SampleContainer, 1000)
+			s.Samples(to)
+			r := metrics.NewRegistry()
+			m := &Metrics{Operations: r.MustNewMetric("brunt_operations", metrics.Counter), root: r.RootTagSet()}
+			s.metrics.Store(m)
+			offered, ended := make(chan bool), make(chan bool)
+			go func() {
+				defer close(offered)
+				for running := true; running; {
+					select {
+					case <-ended:
+						running = false
+					default:
+					}
+					s.offer(metrics.Samples{{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Value: 1}})
+				}
+			}()
+			if len((<-to).GetSamples()) != 1 {
+				t.Error("there is no sample")
+			}
+			go func() {
+				for range 10 {
+					<-to // Flush waits for room
+				}
+			}()
+			end(s)
+			close(to)
+			close(ended)
+			<-offered
+			if err := s.Close(Outcome{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 type closer struct{ closed *[]string }
 
 func (c closer) Close() error { *c.closed = append(*c.closed, "shared"); return nil }

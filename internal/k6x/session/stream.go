@@ -39,14 +39,9 @@ func (s *Session) Outputs(tags map[string]string) {
 // interval sends the samples of an interval to where k6 takes them from. Where k6 doesn't take them, because an output
 // keeps it waiting, they are dropped rather than waited for.
 func (st *stream) interval(s *Session, iv *measure.Interval) {
-	m, to := s.metrics.Load(), s.samples.Load()
+	m := s.metrics.Load()
 	if !st.on || m == nil {
 		return
-	}
-	if to == nil {
-		if to = s.anySamples(); to == nil {
-			return
-		}
 	}
 	var all metrics.Samples
 	s.mu.Lock()
@@ -68,13 +63,8 @@ func (st *stream) interval(s *Session, iv *measure.Interval) {
 			all = st.of[i].samples(all, m, o, time.Unix(0, iv.UnixNs), time.Duration(iv.DurationNs()), most)
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	defer func() { _ = recover() }() // only k6 knows when it closes the channel
-	select {
-	case *to <- all:
-	default:
+	if len(all) > 0 {
+		s.offer(all)
 	}
 }
 
