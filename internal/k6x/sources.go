@@ -158,13 +158,13 @@ func lenient(file afero.File, name string, change func([]byte) []byte) (afero.Fi
 // Thresholds that compare with a single "=", as k6 took it until 2022, compare with two: the article on
 // xk6-tarantool and what came after it have "rate = 1". Only what stands in options.thresholds is read so, and only
 // when the script has been evaluated: no text of it is changed. A statement after its end does it, behind all lines
-// that messages name. Those that were read so are marked by a tab, for output.Output to say it.
+// that messages name. An ECMAScript module that has no options throws when it looks for them. Those that were read so are marked by a tab, for output.Output to say it.
 const (
 	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
-	afterTheScript = "\n" + `;(o=>{try{const f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
+	afterTheScript = "\n" + `;(p=>{try{const o=p(),f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
 		`t=o.thresholds;for(const k of Object.keys(t)){const l=t[k];for(const i of Object.keys(l)){` +
 		`const r=l[i];if(r&&r.threshold)r.threshold=f(r.threshold);else l[i]=f(r)}}}catch(e){}})` +
-		`(typeof options!=="undefined"?options:typeof exports!=="undefined"?exports.options:undefined);` + "\n"
+		`(()=>typeof options!=="undefined"?options:exports.options);` + "\n"
 )
 
 // thresholdsSet is what every script has somewhere that sets thresholds.

@@ -41,6 +41,15 @@ func BuildBrunt(ctx context.Context, path string) error {
 	return build(ctx, root, path, "./cmd/brunt")
 }
 
+// BuildK6 builds k6 in the version that brunt requires.
+func BuildK6(ctx context.Context, path string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	return build(ctx, root, path, "go.k6.io/k6/v2")
+}
+
 // BuildTool builds one of the programs in the folder tools, named from there.
 func BuildTool(ctx context.Context, path, name string) error {
 	root, err := Root()

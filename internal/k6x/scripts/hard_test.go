@@ -77,6 +77,7 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 		note          bool
 	}{
 		{"none", ``, nil, 0, false},
+		{"the word alone", `// There are no thresholds.`, nil, 0, false},
 		{"two", `export const options = { iterations: 2, thresholds: { iterations: ["count == 2"] } };`, nil, 0, false},
 		{"in the script, holds", `export const options = { iterations: 2, thresholds: { iterations: ["count = 2"] } };`, nil,
 			0, true},
