@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/release bin/situations
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -42,7 +42,7 @@ run: build ## the example, on an embedded database
 quick: ## what needs no server, in a minute, for people who change code
 	@$(GO) list ./... | grep -vE '^brunt/($(WHOLE))(/|$$)' \
 		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/engine/loop ./internal/cli ./internal/k6x ./internal/program
-	@$(ALIKE) $(TOOLS) test -short -vet=off ./bench ./situations
+	@$(ALIKE) $(TOOLS) test -short -vet=off ./bench ./examples ./situations
 
 test: setup check race ## everything that must hold
 
@@ -67,14 +67,14 @@ race: ## every test, against real servers, under the race detector
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"; failed=0; \
-	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./situations & tools=$$!; \
+	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations & tools=$$!; \
 	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) || failed=1; \
 	wait $$tools || failed=1; exit $$failed
 	@echo '== the release, made twice'
 	@$(ALIKE) $(TOOLS) test -vet=off ./release
 
-bin/bench bin/pictures bin/release bin/situations:
+bin/bench bin/examples bin/pictures bin/release bin/situations:
 	@$(ALIKE) $(TOOLS) build -o ../$@ ./$(@F)
 
 release: bin/release ## binaries, packages, image, checksums: into dist/; ONLY=linux/amd64 for one system
@@ -118,6 +118,9 @@ test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG a
 failover-etcd failover-postgres: failover-%: build ## the example: a cluster whose leader is stopped, or killed, under load
 	@$(ALIKE) $(GO) build -o bin/failover ./examples/failover
 	./bin/failover $* || [ $$? = 98 ]
+
+k6-examples: bin/examples ## k6's own examples under k6 and brunt: the table in docs/k6.md; about five minutes
+	./bin/examples -write
 
 test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine; WRITE=1
 	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
