@@ -253,7 +253,7 @@ func (o *Options) side(m *result.Metric, v []float64, runs []*result.Result) sta
 		if w := runs[0].Find(m.Name, m.Operation).Within; w != nil && w.Why.IsZero() {
 			i.Low, i.High, i.Correlated = w.Low, w.High, w.Correlated
 		}
-		return i
+		return possible(i, m.Unit) // records have had others
 	}
 	interval := stats.LogInterval
 	if m.Unit == "share" {

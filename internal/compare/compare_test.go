@@ -109,6 +109,7 @@ func TestTheSameIsRarelyARegression(t *testing.T) {
 func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 	base, candidate := runs(1, 1, 1000, 10e6, 0), runs(2, 1, 800, 15e6, 0)
 	base[0].Find("rate", "").Within = &record.Bounds{Low: 990, High: 1010}
+	candidate[0].Find("response.p(99)", "").Within = &record.Bounds{Low: -5e6, High: 35e6}
 	c, err := Runs(base, candidate, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +121,9 @@ func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 	}
 	if row.Base.Low != 990 || row.Base.High != 1010 || !math.IsNaN(row.Candidate.Low) {
 		t.Errorf("the interval within the run is %+v", row.Base)
+	}
+	if times := find(t, c, "response.p(99)").Candidate; times.Low != 0 || times.High != 35e6 {
+		t.Errorf("a time lies within %+v", times)
 	}
 	if !strings.Contains(said(c.Warnings),
 		"between-run variance unknown: repeat each side at least 5 times") {

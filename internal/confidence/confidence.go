@@ -194,9 +194,10 @@ func (s *sections) rate() *record.Bounds {
 	return bounds(rates, float64(done)/(float64(ns)/1e9))
 }
 
+// bounds is the interval of a rate or a time, neither of which is ever below 0.
 func bounds(of []float64, whole float64) *record.Bounds {
 	ci := stats.BatchCI(of, whole, record.Confidence)
-	return &record.Bounds{Low: ci.Low, High: ci.High, Correlated: ci.Correlated}
+	return &record.Bounds{Low: max(ci.Low, 0), High: ci.High, Correlated: ci.Correlated}
 }
 
 // bounds are the intervals of a distribution's figures, with or without the arrivals that have no answer.

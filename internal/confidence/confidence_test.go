@@ -95,6 +95,13 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
+func TestNoTimeIsBelowNothing(t *testing.T) {
+	b := bounds([]float64{1e3, 1e3, 1e3, 1e3, 1e6}, 2e3)
+	if b.Low != 0 || b.High < 1e5 {
+		t.Errorf("a time around 2 µs lies between %g and %g ns", b.Low, b.High)
+	}
+}
+
 func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	run, all := load(r, 9, 500, steady, 0)
