@@ -158,7 +158,8 @@ func lenient(file afero.File, name string, change func([]byte) []byte) (afero.Fi
 // Thresholds that compare with a single "=", as k6 took it until 2022, compare with two: the article on
 // xk6-tarantool and what came after it have "rate = 1". Only what stands in options.thresholds is read so, and only
 // when the script has been evaluated: no text of it is changed. A statement after its end does it, behind all lines
-// that messages name. An ECMAScript module that has no options throws when it looks for them. Those that were read so are marked by a tab, for output.Output to say it.
+// that messages name; an ECMAScript module without options throws when it looks for them. Those that were read so are
+// marked by a tab, for output.Output to say it.
 const (
 	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
 	afterTheScript = "\n" + `;(p=>{try{const o=p(),f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +

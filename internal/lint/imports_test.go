@@ -139,6 +139,7 @@ topology: protocol
 tools/bench: linefile protocol/echo record testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure
+tools/examples: tools/peers
 tools/peers:
 tools/pictures: testserver
 tools/release:
