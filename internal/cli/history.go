@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ version is --version, or the commit that the current folder is at.`,
 				return err
 			}
 			if version == "" {
-				version = headCommit(".")
+				version = history.HeadCommit(".")
 			}
 			e, err := history.NewEntry(runs, series, version, time.Now(), anyway)
 			if err != nil {
@@ -56,7 +55,7 @@ version is --version, or the commit that the current folder is at.`,
 				return usage(err)
 			}
 			if commit {
-				if err := gitCommit(st.Dir, fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
+				if err := st.Commit(fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
 					return err
 				}
 			}
@@ -189,25 +188,4 @@ func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Comman
 	cmd.Flags().StringVar(&a.Series, "series", "", "only of this series")
 	cmd.Flags().StringVar(&a.Metric, "metric", "", "only of this metric, such as rate")
 	return cmd
-}
-
-// headCommit is the commit that a folder's git repository is at, "" if there is none.
-func headCommit(dir string) string {
-	out, err := exec.Command("git", "-C", dir, "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// gitCommit commits what a folder of a git repository holds.
-func gitCommit(dir, message string) error {
-	for _, args := range [][]string{{"add", "--", "."}, {"commit", "--quiet", "--message", message, "--", "."}} {
-		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-			return fmt.Errorf("the history was written to %s but not committed: %s; commit it by hand", dir, first)
-		}
-	}
-	return nil
 }
