@@ -1,0 +1,68 @@
+package planfile
+
+import (
+	"strings"
+	"testing"
+
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+)
+
+// secretPlan has secrets in all places but the password's; token is the header's value as a template.
+func secretPlan(token string) *plan.Plan {
+	return &plan.Plan{Name: "x", Target: plan.Target{Protocol: "http", Addresses: []string{"http://me:pa:ss@h:1"},
+		Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
+		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: protocol.Request{
+			Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/a?token=t0p&page=2", SecretBody: true,
+				Body: []byte("a body"), Header: [][2]string{{"Authorization", token}, {"Accept", "text/html"}}}}}}}}}
+}
+
+// A written plan gets back the secrets that SecretValues names.
+func TestSecretsComeBack(t *testing.T) {
+	for _, token := range []string{"Bearer abc", "costs $$5"} {
+		t.Run(token, func(t *testing.T) {
+			p := secretPlan(token)
+			values, err := SecretValues(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := Write(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Read("plan.yml", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Secrets(again, func(v string) (string, bool) { s, ok := values[v]; return s, ok }); err != nil {
+				t.Fatal(err)
+			}
+			want, got := p.Operations[0].Steps[0].Request.Web, again.Operations[0].Steps[0].Request.Web
+			if got.Path != want.Path || string(got.Body) != string(want.Body) || got.Header[0] != want.Header[0] {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if again.Target.Addresses[0] != p.Target.Addresses[0] {
+				t.Errorf("address %s, want %s", again.Target.Addresses[0], p.Target.Addresses[0])
+			}
+			if again.Target.Options["sslPassword"] != "hunter2" {
+				t.Errorf("options %v", again.Target.Options)
+			}
+		})
+	}
+}
+
+// Secrets that couldn't be put back are refused.
+func TestSecretsThatCantComeBack(t *testing.T) {
+	two := secretPlan("Bearer abc")
+	two.Operations = append(two.Operations, secretPlan("Bearer def").Operations...)
+	for want, p := range map[string]*plan.Plan{
+		"two different secrets of the name Authorization": two,
+		"the secret Authorization has parameters in it":   secretPlan("Bearer $1"),
+	} {
+		t.Run(want, func(t *testing.T) {
+			if _, err := SecretValues(p); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
