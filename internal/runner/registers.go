@@ -197,10 +197,14 @@ const (
 	registerLimit = 5 * time.Second
 )
 
-// end ends the contest and checks the histories.
-func (c *contest) end(ctx context.Context) *record.Registers {
+// end ends the contest.
+func (c *contest) end() {
 	c.cancel()
 	c.all.Wait()
+}
+
+// check checks the histories, after the contest has ended.
+func (c *contest) check(ctx context.Context) *record.Registers {
 	out := &record.Registers{Failure: c.failure}
 	until, reads := time.Now().Add(registerTime), 0
 	for _, r := range append(c.over, c.registers...) {

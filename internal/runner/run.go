@@ -53,7 +53,8 @@ type Runner struct {
 	faults    *fault.Conductor     // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
-	lost      []int64 // when each lost write was acknowledged
+	lost      []int64  // when each lost write was acknowledged
+	registers *contest // nil for plans without registers
 	arrivals  arrivals
 	suspect   chan struct{} // has one if a failure tells that the nodes have changed
 }
@@ -196,6 +197,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if err := r.drive(ctx, hard, next); err != nil {
 		return err
 	}
+	if r.registers != nil {
+		r.Record.Registers = r.registers.check(ctx)
+	}
 	r.verifyWrites(ctx)
 	return nil
 }
@@ -237,8 +241,8 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 			return err
 		}
 	}
-	if contest := r.contest(ctx); contest != nil {
-		defer func() { r.Record.Registers = contest.end(ctx) }()
+	if r.registers = r.contest(ctx); r.registers != nil {
+		defer r.registers.end()
 	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
