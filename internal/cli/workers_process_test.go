@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -288,5 +289,30 @@ queries:
 	}
 	if found, _ := exec.Command("grep", "-rl", "-e", "topsecret", "-e", "PRIVATE KEY", dir).Output(); len(found) > 0 {
 		t.Errorf("secrets are in %s", found)
+	}
+}
+
+// A coordinator whose port is taken says so before anything is sent or kept.
+func TestTheCoordinatorsPortIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd := exec.Command("brunt", "run", workerPlan(t, ""), "--workers", "2", "--listen", l.Addr().String(),
+		"--bundle", dir)
+	out, _ := cmd.CombinedOutput()
+	want := fmt.Sprintf("brunt: the coordinator can't listen at %s: the port is in use; name another with --listen\n",
+		l.Addr())
+	if string(out) != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitBadPlan {
+		t.Errorf("exit %d, want %d", code, exitBadPlan)
+	}
+	if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+		t.Error("workers' bundles are left")
 	}
 }
