@@ -57,6 +57,10 @@ func TestValues(t *testing.T) {
 			const [r] = db.query({ select: "k6_v" }, [18446744073709551615n]);
 			is("unsigned", r.id, 18446744073709551615n); is("any", r.x, "ж");
 			is("SQL", db.query('select "id" from "k6_v" where "x" = ?', ["ж"])[0].id, 18446744073709551615n);
+			is("several values", JSON.stringify(db.query({ eval: "return 1, {2, {x = {3.5, 'ж', box.NULL}}, true}" })),
+				'[{"1":1,"2":[2,{"x":[3.5,"ж",null]},true]}]');
+			is("within a row", db.query({ eval: "return {{id = 1, list = {9007199254740993ULL, 'x'}}}" })[0].list.join(),
+				"9007199254740993,x");
 			db.exec({ eval: "box.space.k6_v:drop()" });`},
 		"redis": {of(t, "redis", servers.Redis(t)), `
 			db.exec("SET k6:$1 $2", [1, "ж x"]);

@@ -2,6 +2,8 @@ package iproto
 
 import (
 	"context"
+	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 
@@ -185,11 +187,81 @@ func (w *rowWriter) row() {
 func (w *rowWriter) tuple(n uint64) {
 	row := make([]gen.Value, min(n, uint64(len(w.b)-w.at)))
 	for i := range row {
-		w.value(&row[i])
+		w.column(&row[i])
 	}
 	if w.readError == fine {
 		w.each(keyFirst(w.key, w.names, row))
 	}
+}
+
+// column reads a value of a row: an array or a map is JSON.
+func (w *rowWriter) column(v *gen.Value) {
+	if c := w.peek(); isArray(c) || isMap(c) {
+		v.Kind, v.B = gen.JSON, w.appendJSON(v.B[:0], deepest)
+		return
+	}
+	w.value(v)
+}
+
+const (
+	// deepest is how many arrays and maps may be within each other: what is deeper makes no sense.
+	deepest = 100
+	// exactInJSON is the greatest whole number that readers of JSON take exactly, with all below it.
+	exactInJSON = 1<<53 - 1
+)
+
+// appendJSON appends a value as JSON. What JSON has no form for is text: bytes, times, decimals, UUIDs, and whole
+// numbers beyond exactInJSON.
+func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
+	c := w.peek()
+	switch {
+	case depth == 0:
+		w.fail(bad)
+		return dst
+	case isArray(c):
+		dst = append(dst, '[')
+		for i, n := uint64(0), w.array(); i < n && w.readError == fine; i++ {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = w.appendJSON(dst, depth-1)
+		}
+		return append(dst, ']')
+	case isMap(c):
+		dst = append(dst, '{')
+		for i, n := uint64(0), w.mapping(); i < n && w.readError == fine; i++ {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			var key gen.Value
+			w.value(&key)
+			dst = append(appendText(dst, &key), ':')
+			dst = w.appendJSON(dst, depth-1)
+		}
+		return append(dst, '}')
+	}
+	var v gen.Value
+	w.value(&v)
+	switch {
+	case v.Kind == gen.Null:
+		return append(dst, "null"...)
+	case v.Kind == gen.Bool:
+		return strconv.AppendBool(dst, v.I != 0)
+	case v.Kind == gen.Int && v.I <= exactInJSON && v.I >= -exactInJSON:
+		return strconv.AppendInt(dst, v.I, 10)
+	case v.Kind == gen.Float && !math.IsNaN(v.F) && !math.IsInf(v.F, 0):
+		return strconv.AppendFloat(dst, v.F, 'g', -1, 64)
+	}
+	return appendText(dst, &v)
+}
+
+// appendText appends a value's text as a string of JSON.
+func appendText(dst []byte, v *gen.Value) []byte {
+	text, err := json.Marshal(string(template.AppendValue(nil, v)))
+	if err != nil { // no string has one
+		return append(dst, "null"...)
+	}
+	return append(dst, text...)
 }
 
 func (w *rowWriter) fields() {
@@ -199,7 +271,7 @@ func (w *rowWriter) fields() {
 	for ; n > 0 && w.readError == fine; n-- {
 		var name, v gen.Value
 		w.value(&name)
-		w.value(&v)
+		w.column(&v)
 		columns, row = append(columns, string(template.AppendValue(nil, &name))), append(row, v)
 	}
 	if w.readError == fine {

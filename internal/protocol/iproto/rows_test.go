@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -34,6 +35,56 @@ func rowsOf(c protocol.Conn, req *protocol.Request, args ...gen.Value) string {
 	return strings.Join(rows, "\n")
 }
 
+// Arrays and maps within a row are JSON, in which every value is one that it can have.
+func TestValuesWithinRows(t *testing.T) {
+	for name, c := range map[string]struct{ packed, want string }{
+		"empty": {"\x92\x90\x80", `[] {}`},
+		"all kinds": {
+			"\x91\x95\xc0\xc3\xff\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00\xa1\"", `[null,true,-1,1.5,"\""]`},
+		"a large number":       {"\x91\x91\xcf\xff\xff\xff\xff\xff\xff\xff\xff", `["18446744073709551615"]`},
+		"no number":            {"\x91\x91\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", `["NaN"]`},
+		"a map":                {"\x91\x82\x01\xa1a\xa1b\x91\x02", `{"1":"a","b":[2]}`},
+		"bytes":                {"\x91\x91\xc4\x01a", `["a"]`},
+		"as deep as it may be": {"\x91" + strings.Repeat("\x91", deepest-1) + "\x01", ""},
+		"too deep":             {"\x91" + strings.Repeat("\x91", 1000*deepest) + "\x01", "!"},
+		"cut off":              {"\x91\x92\x01", "!"},
+		"endless":              {"\x91\xdd\xff\xff\xff\xff", "!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			w := rowWriter{reader: reader{b: []byte(c.packed)}, each: func(_ []string, row []gen.Value) {
+				for i := range row {
+					if !json.Valid(row[i].B) || row[i].Kind != gen.JSON {
+						t.Errorf("no JSON: %s", row[i].B)
+					}
+					got = append(got, string(row[i].B))
+				}
+			}}
+			w.row()
+			text := strings.Join(got, " ")
+			if refused := c.want == "!"; refused != (w.readError != fine) {
+				t.Errorf("refused: %v, want %v", w.readError, refused)
+			} else if !refused && c.want != "" && text != c.want {
+				t.Errorf("got %s, want %s", text, c.want)
+			}
+		})
+	}
+}
+
+func FuzzRow(f *testing.F) {
+	f.Add([]byte("\x92\x91\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01\x81\xc4\x01\xff\x90"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w := rowWriter{reader: reader{b: b}, each: func(_ []string, row []gen.Value) {
+			for i := range row {
+				if v := &row[i]; v.Kind == gen.JSON && !json.Valid(v.B) {
+					t.Errorf("%x: no JSON: %s", b, v.B)
+				}
+			}
+		}}
+		w.row()
+	})
+}
+
 // Requests that come up as a script runs have rows: of spaces, of SQL and of what functions and programs return.
 func TestRowsOfAddedRequests(t *testing.T) {
 	s := testserver.Tarantool(t,
@@ -51,14 +102,14 @@ func TestRowsOfAddedRequests(t *testing.T) {
 			want    string
 		}{
 			{protocol.Request{Verb: protocol.Select, Text: "kv"},
-				"id,name,n 2:1 6:\"one\" 4:1.5\nid,name,n 2:2 null 7:\"\\x91\\x01\""},
+				"id,name,n 2:1 6:\"one\" 4:1.5\nid,name,n 2:2 null 10:\"[1]\""},
 			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" ORDER BY 1 LIMIT 1`},
 				`id,name 2:1 6:"one"`},
 			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id" FROM "kv" WHERE "id" = 2`, Simple: true}, `id 2:2`},
 			{protocol.Request{Verb: protocol.Call, Text: "many", Params: kinds(0)}, "server"},
 			{protocol.Request{Verb: protocol.Eval, Text: "return many(2)"}, "1,2 2:1 6:\"name1\"\n1,2 2:2 6:\"name2\""},
 			{protocol.Request{Verb: protocol.Call, Text: "tuples"},
-				"1,2,3 2:1 6:\"one\" 4:1.5\n1,2,3 2:2 null 7:\"\\x91\\x01\""},
+				"1,2,3 2:1 6:\"one\" 4:1.5\n1,2,3 2:2 null 10:\"[1]\""},
 			{protocol.Request{Verb: protocol.Call, Text: "one"}, `1,2,3 2:1 6:"one" 4:1.5`},
 			{protocol.Request{Verb: protocol.Call, Text: "field"}, `answer 2:42`},
 			{protocol.Request{Verb: protocol.Call, Text: "push"}, `1 2:7`},
