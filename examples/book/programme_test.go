@@ -38,7 +38,7 @@ var rehearsal = strings.NewReplacer(
 	"confirm: {ramp: 30s, hold: 4m}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
 	"analyse: {at: maximum, duration: 90s}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
-	"{ramp: 30s, hold: 8m}", "{ramp: 1s, hold: 1s}",
+	"{ramp: 30s, hold: 5m}", "{ramp: 1s, hold: 1s}",
 	"connections: {duration: 1m}", "connections: {warm_up: 100ms, duration: 2s}",
 	"at: maximum\n      warm_up: 2s\n      duration: 12s\n      repetitions: 3",
 	"at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
