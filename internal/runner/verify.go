@@ -175,10 +175,9 @@ type readBack struct {
 	name     func(address string) string // that of the server behind an address
 	faults   []record.Fault
 
-	v       *record.Verified
-	began   time.Time
-	reached bool // something was read
-	lost    []int64
+	v     *record.Verified
+	began time.Time
+	lost  []int64
 }
 
 // mostLost is how many lost writes are attributed to incidents.
