@@ -160,7 +160,7 @@ type Phase struct {
 	StartNs    int64   `json:"start_ns" merge:"sums"`
 	DurationNs int64   `json:"duration_ns" merge:"sums"`
 	OwnNs      int64   `json:"own_ns,omitempty" merge:"sums"`      // of DurationNs, if others were within it; 0: all of it
-	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // how long arrivals were to fall due; 0: not known
+	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // how long it was to send; 0: not known
 	RateFrom   float64 `json:"rate_from_per_s,omitempty" merge:"first"`
 	RateTo     float64 `json:"rate_to_per_s,omitempty" merge:"first"`
 	Arrivals   string  `json:"arrivals,omitempty" merge:"first"`

@@ -115,6 +115,27 @@ func (t *writer) setupLine(s *record.Setup) string {
 	return text
 }
 
+// lasted says how long the load was. The last answers of sessions that send again and again come when its time is
+// over: operations a second count that time, too.
+func (t *writer) lasted() string {
+	sent := int64(0)
+	for i := range t.run.Phases {
+		p := &t.run.Phases[i]
+		switch {
+		case p.Kind == measure.KindPause || p.WarmUp:
+		case p.Kind != measure.KindClosed || p.ScheduleNs == 0 || p.OwnNs > 0:
+			return t.say("in %s", t.span(t.run.DurationNs))
+		default:
+			sent += p.ScheduleNs
+		}
+	}
+	const visible = 100 // of the time
+	if after := t.run.DurationNs - sent; sent > 0 && after > sent/visible {
+		return t.say("in %s, and %s until the last answers", t.span(sent), t.span(after))
+	}
+	return t.say("in %s", t.span(t.run.DurationNs))
+}
+
 // totals are the run's figures over all operations.
 func (t *writer) totals() cell.Table {
 	run, all := t.run, &t.run.Total
@@ -129,7 +150,7 @@ func (t *writer) totals() cell.Table {
 	}
 	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)
 	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")),
-		t.say("in %s", t.span(run.DurationNs)))
+		t.lasted())
 	if all.Offered > 0 && run.LoadModel == "open" {
 		out.add(t.say("due"), cell.Text(plural(t, all.Offered, "arrival", "arrivals")), t.fates())
 	}

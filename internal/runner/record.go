@@ -96,7 +96,7 @@ func (r *Runner) phase(ph *plan.Phase) record.Phase {
 	if a := ph.Adaptive; a != nil {
 		out.Adaptive = &record.Adaptive{Method: a.Method, Goal: goalText(a), MinPerS: a.MinPerS, MaxPerS: a.MaxPerS}
 	}
-	if ph.Kind == plan.Open {
+	if ph.Kind == plan.Open || ph.Kind == plan.Closed {
 		out.ScheduleNs = int64(ph.Duration)
 	}
 	return out
