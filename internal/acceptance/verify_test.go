@@ -62,7 +62,7 @@ tables_schema:
 const ordersPlan = `
 config_name: orders
 sessions: 1
-verify: {patience: 300ms}
+verify: {patience: 2s}
 mix: turn
 turns: [1, 1, 1, 1, 2, 1, 1, 1, 1, 3]
 load: [{closed: {operations: 200}}]
@@ -127,6 +127,7 @@ func TestWritesAreReadBack(t *testing.T) {
 	}
 	for proto, queries := range ordersOver {
 		t.Run(proto, func(t *testing.T) {
+			t.Parallel()
 			s := stands[proto](t)
 			for _, tier := range []string{"codec", "library"} {
 				t.Run(tier, func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestWritesThatAreThere(t *testing.T) {
 	s := postgres(t)
 	plan := file(t, "plan.yml", `
 sessions: 4
-verify: {patience: 300ms}
+verify: {patience: 2s}
 load: [{closed: {operations: 2000}}]
 `+ordersTable+`
 queries:
@@ -261,7 +262,7 @@ func TestNodesThatDiffer(t *testing.T) {
 	plan := file(t, "plan.yml", `
 target: {protocol: redis, addresses: ["`+one.Addr+`", "`+other.Addr+`"]}
 sessions: 2
-verify: {patience: 300ms}
+verify: {patience: 2s}
 load: [{closed: {sessions: 1, operations: 50}}]
 queries:
   - name: put
@@ -295,7 +296,7 @@ func TestAKilledLoadIsReadBack(t *testing.T) {
 	plan := file(t, "plan.yml", `
 interval: 50ms
 sessions: 4
-verify: {patience: 300ms}
+verify: {patience: 2s}
 load: [{constant: {rate: 400, duration: 1h}}]
 queries:
   - name: put
