@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Account is what happened in a stretch of time: an interval, a phase, a run, or the runs of several
-// machines. Accounts add up without loss. Histograms may be nil where nothing happened.
+// Account records what happened in a span of time: an interval, a phase, a run, or the runs of several machines.
+// Accounts can be added up without loss. A histogram is nil if it has no values.
 type Account struct {
 	StartNs   int64 // since the run's start, monotonic
 	EndNs     int64 //
 	Intervals int   // how many intervals were added up
-	LengthNs  int64 // of its intervals, without what lies between them
-	LoadNs    int64 // time under load, pauses left out
-	OpenNs    int64 // of it, while the schedule of an open phase ran
+	LengthNs  int64 // sum of the lengths of its intervals, without gaps between them
+	LoadNs    int64 // time under load, without pauses
+	OpenNs    int64 // the part of LoadNs in which the schedule of an open phase ran
 
 	Operations []OperationAccount // indexed as the plan's operations
 	Addresses  []AddressAccount   // indexed as the plan's addresses
 	Offered    uint64             // arrivals that fell due (open loads)
 	Overdue    uint64             // of these, still waiting to be sent when their schedule ended
 
-	// OwnLag is the part of the lag that was the generator's own, ns, of all arrivals sent in open
-	// loads: from the intended start, or from when the session that took it became free if that was
-	// later, to the send. What an arrival waited for a session is not in it.
+	// OwnLag is the part of the lag that the generator caused, ns, of all arrivals sent in open loads. It runs to the
+	// send, from the intended start, or from the time at which the session became free if that was later. Time spent
+	// waiting for a session is not included.
 	OwnLag *Histogram
-	// Turnaround is, in closed loads, the time from an answer to its session's next send, think time
-	// left out, ns.
+	// Turnaround is the time from an answer to the next send of the same session, without think time, ns. It is
+	// recorded in closed loads.
 	Turnaround *Histogram
 
-	// Standstills are those that ended in it, wherever they began, in order, and at most 4096.
-	// StandstillLengths, ns, has all of them where several intervals were added up.
+	// Standstills are those that ended in the account's time, in order, at most 4096. They may have begun before.
+	// StandstillLengths, ns, contains the lengths of all of them if several intervals were added up.
 	Standstills       []Standstill
 	StandstillLengths *Histogram
 	Events            []Event // in order, at most MaxEvents
@@ -52,8 +52,8 @@ type OperationAccount struct {
 	Lag              *Histogram // actual send − intended start, ns; all operations sent
 	FailedResponse   *Histogram // end − intended start of failed operations, ns
 
-	// Standstills and StandstillLengths are those of the account, of this operation: others may have succeeded
-	// meanwhile. They are empty where there is one operation only, and Add leaves them alone.
+	// Standstills and StandstillLengths are those of this operation alone. Other operations may have succeeded during
+	// them. They are empty if there is only one operation, and Add does not change them.
 	Standstills       []Standstill
 	StandstillLengths *Histogram
 }
@@ -66,14 +66,14 @@ type AddressAccount struct {
 	Reconnects uint64
 }
 
-// Pace says what set the pace of the load: sums over the intervals; see Interval.Settle.
+// Pace describes what limited the rate of the load, as sums over the intervals. See Interval.Settle.
 type Pace struct {
 	InFlightNs    float64 // how long requests were in flight, summed over the operations that ended
 	SessionsNs    float64 // how long sessions were connected, summed over them
 	SaturatedNs   int64   // time in which arrivals waited for sessions that waited for the server
 	IdleBacklogNs int64   // time in which arrivals waited for the generator
 	BacklogMax    uint64
-	// Of the intervals with arrivals waiting: what the generator's own lag adds up to, and the rest of the sessions' time.
+	// The sessions' time in intervals with waiting arrivals: the sum of the generator's own lag, and the rest.
 	WaitingOwnNs     float64
 	WaitingServiceNs float64
 }
@@ -88,13 +88,13 @@ func (p *Pace) add(o *Pace) {
 	p.WaitingServiceNs += o.WaitingServiceNs
 }
 
-// mostStandstills bounds the standstills that an account names one by one.
+// mostStandstills limits how many standstills an account lists.
 const mostStandstills = 4096
 
-// Add adds o, which followed a. The gauges become o's.
+// Add adds o, which must follow a in time. The gauges are taken from o.
 func (a *Account) Add(o *Account) { a.add(o, math.MinInt64) }
 
-// add is Add with standstills counted from fromNs on.
+// add is like Add, but counts standstills only from fromNs on.
 func (a *Account) add(o *Account, fromNs int64) {
 	if a.Intervals == 0 {
 		a.StartNs = o.StartNs
@@ -118,10 +118,10 @@ func (a *Account) add(o *Account, fromNs int64) {
 	a.Pace.add(&o.Pace)
 }
 
-// AddParallel adds o, of another machine that carried another part of the same load at the same time;
-// operations and addresses say which of a's each of o's is; nil operations are the same. What one machine saw in time
-// the other did too, so
-// times are the longer ones, not sums, and of the standstills the larger part's count.
+// AddParallel adds o, which another machine measured at the same time for another part of the same load. operations and
+// addresses map the indices of o to those of a; if they are nil, the indices are the same. Times are the longer ones
+// and not sums, because both machines measured the same time. Standstills are those of the part whose standstills add
+// up to more.
 func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	if a.Intervals == 0 {
 		a.StartNs = o.StartNs
@@ -144,14 +144,14 @@ func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	}
 	a.Sessions, a.Busy, a.Backlog = a.Sessions+o.Sessions, a.Busy+o.Busy, a.Backlog+o.Backlog
 	p, q := &a.Pace, &o.Pace
-	// Who ended earlier lacks no sessions: the means add up, not the times.
+	// Add means, not times: a part that ended earlier has no fewer sessions.
 	sessionsNs := stretched(p.SessionsNs, ownNs, a.LoadNs) + stretched(q.SessionsNs, o.LoadNs, a.LoadNs)
 	saturated, idle := max(p.SaturatedNs, q.SaturatedNs), max(p.IdleBacklogNs, q.IdleBacklogNs)
 	p.add(q)
 	p.SaturatedNs, p.IdleBacklogNs, p.SessionsNs = saturated, idle, sessionsNs
 }
 
-// stretched is what adds up over so much time as it would be over another.
+// stretched scales a sum over one length of time to another length.
 func stretched(sum float64, fromNs, toNs int64) float64 {
 	if fromNs <= 0 {
 		return sum
@@ -159,7 +159,7 @@ func stretched(sum float64, fromNs, toNs int64) float64 {
 	return sum * float64(toNs) / float64(fromNs)
 }
 
-// sum adds what adds up in any case.
+// sum adds the figures that are sums in every case.
 func (a *Account) sum(o *Account, operations []int) {
 	a.Offered += o.Offered
 	a.Overdue += o.Overdue
@@ -175,7 +175,7 @@ func (a *Account) sum(o *Account, operations []int) {
 	}
 }
 
-// numberIn is the number of another account's operation i; nil operations are the same.
+// numberIn maps operation i of another account to this account's index. If operations is nil, it is i.
 func numberIn(operations []int, i int) int {
 	if operations == nil {
 		return i
@@ -183,8 +183,8 @@ func numberIn(operations []int, i int) int {
 	return operations[i]
 }
 
-// addStandstills appends those of from to to, and adds their lengths, which are those of the list if they are nil.
-// Those before fromNs don't count.
+// addStandstills appends the standstills of from to to, and adds their lengths. If the lengths are nil, they are
+// computed from the list. Standstills before fromNs are ignored.
 func addStandstills(to *[]Standstill, lengths **Histogram, from []Standstill, fromLengths *Histogram, fromNs int64) {
 	for _, s := range from {
 		if s.StartNs = max(s.StartNs, fromNs); s.EndNs-s.StartNs < StandstillNs {
@@ -203,7 +203,7 @@ func addStandstills(to *[]Standstill, lengths **Histogram, from []Standstill, fr
 	merge(lengths, fromLengths)
 }
 
-// longerStandstills makes to those of another machine if they add up to more.
+// longerStandstills replaces to by the standstills of another machine if those add up to more.
 func longerStandstills(to *[]Standstill, lengths **Histogram, other []Standstill, otherLengths *Histogram) {
 	if otherLengths.Sum() > (*lengths).Sum() {
 		*to, *lengths = slices.Clone(other), nil
@@ -211,7 +211,7 @@ func longerStandstills(to *[]Standstill, lengths **Histogram, other []Standstill
 	}
 }
 
-// AddStandstills adds those of from that followed, from fromNs on.
+// AddStandstills adds the standstills of from, which must follow to in time, from fromNs on.
 func (to *OperationAccount) AddStandstills(from *OperationAccount, fromNs int64) {
 	addStandstills(&to.Standstills, &to.StandstillLengths, from.Standstills, from.StandstillLengths, fromNs)
 }
@@ -232,7 +232,7 @@ func (to *AddressAccount) add(from *AddressAccount) {
 	to.Reconnects += from.Reconnects
 }
 
-// All is the sum of all operations. It shares no memory with them.
+// All returns the sum of all operations. It shares no memory with them.
 func (a *Account) All() (all OperationAccount) {
 	for i := range a.Operations {
 		all.Add(&a.Operations[i])
@@ -240,7 +240,7 @@ func (a *Account) All() (all OperationAccount) {
 	return all
 }
 
-// Totals is the sum of the counts of all operations.
+// Totals returns the sum of the counts of all operations.
 func (a *Account) Totals() (c Counts) {
 	for i := range a.Operations {
 		c.Add(&a.Operations[i].Counts)
@@ -257,24 +257,23 @@ func (a *Account) Response() *Histogram {
 	return h
 }
 
-// DurationNs is the time from its first interval's start to its last one's end.
+// DurationNs returns the time from the start of the first interval to the end of the last one.
 func (a *Account) DurationNs() int64 { return a.EndNs - a.StartNs }
 
 // Infinite is the response time of an arrival without a good answer.
 const Infinite = math.MaxInt64
 
-// Answers are the times of arrivals of which some had no good answer: those lie beyond every
-// finite value.
+// Answers are the response times of arrivals. An arrival without a good answer has an infinite response time.
 type Answers struct {
-	Times    *Histogram // of those answered well, ns; may be nil
+	Times    *Histogram // of arrivals with a good answer, ns; may be nil
 	NoAnswer uint64
 }
 
-// Answers are the response times of all arrivals.
+// Answers returns the response times of all arrivals.
 func (o *OperationAccount) Answers() Answers { return Answers{o.Response, o.NoAnswer()} }
 
-// Quantile is that of Histogram.Quantile, or Infinite where it falls among those without an answer.
-// It is 0 if there are no arrivals.
+// Quantile is like Histogram.Quantile, but returns Infinite if the quantile falls among the arrivals without a good
+// answer, and 0 if there are no arrivals.
 func (a Answers) Quantile(q float64) int64 {
 	finite := a.Times.Count()
 	if a.NoAnswer == 0 && finite == 0 {
@@ -294,7 +293,7 @@ func lengthen[T any](s []T, n int) []T {
 	return s
 }
 
-// merge adds from to *to, making *to if there is something to add.
+// merge adds from to *to. It allocates *to if from has values.
 func merge(to **Histogram, from *Histogram) {
 	if from.Count() == 0 {
 		return
@@ -305,11 +304,10 @@ func merge(to **Histogram, from *Histogram) {
 	(*to).Merge(from)
 }
 
-// MaxEvents is how many events an account names; later ones are left out.
+// MaxEvents limits the events of an account. Later ones are dropped.
 const MaxEvents = 1024
 
-// Event is something that was done or decided while the load ran: a restart of a server, a fault, a
-// change of the load, a remark.
+// Event is an action or a decision during the load: a restart of a server, a fault, a change of the load, a note.
 type Event struct {
 	AtNs int64  `json:"at_ns"` // on the run's clock
 	Kind string `json:"kind"`  // one word, such as "note", "restart", "fault", "healed" or "decision"
@@ -324,7 +322,7 @@ type PhaseAccount struct {
 	Account
 }
 
-// Tally sums up a run: by phase, and all but warm-up. Memory is fixed by the number of operations,
+// Tally adds up a run, by phase and in total without warm-up. Its memory depends only on the number of operations,
 // addresses and phases.
 type Tally struct {
 	total    Account
@@ -354,13 +352,13 @@ func (t *Tally) Interval(iv *Interval) error {
 	return nil
 }
 
-// Total is the sum so far, warm-up excluded, shared with the tally.
+// Total returns the sum so far, without warm-up. It is shared with the tally.
 func (t *Tally) Total() *Account { return &t.total }
 
-// Phases are the sums by phase, in the order in which they began, shared with the tally.
+// Phases returns the sums by phase, in the order of their beginning. They are shared with the tally.
 func (t *Tally) Phases() []PhaseAccount { return t.phases }
 
-// Phase is the sum of one phase, nil if it hasn't begun.
+// Phase returns the sum of one phase, or nil if it has not begun.
 func (t *Tally) Phase(name string) *PhaseAccount {
 	for i := range t.phases {
 		if t.phases[i].Name == name {
@@ -370,10 +368,11 @@ func (t *Tally) Phase(name string) *PhaseAccount {
 	return nil
 }
 
-// LastNs is where the last interval ended, on the run's clock; LastUnixNs the same on the wall clock.
+// LastNs returns the end of the last interval on the run's clock.
 func (t *Tally) LastNs() int64 { return t.lastNs }
 
-// LastUnixNs is where the last interval ended on the wall clock, ns since the epoch; 0 before the first.
+// LastUnixNs returns the end of the last interval on the wall clock, in ns since the epoch, or 0 before the first
+// interval.
 func (t *Tally) LastUnixNs() int64 { return t.lastUnix }
 
 // AddParallel adds the tally of another machine; see Account.AddParallel.

@@ -4,9 +4,9 @@ package measure
 // next one's, and they take two percent of the memory of a histogram with four pages.
 const batchValues = 32
 
-// batch is a Histogram that counts its values many at a time: between two answers the kernel's work drives the
-// histogram's pages out of the nearest cache, so that counting each by itself waits for memory each time. flush must
-// come before the Histogram is read.
+// batch is a Histogram that counts its values in batches. Between two answers the kernel's work evicts the histogram's
+// pages from the nearest cache, so counting each value by itself would wait for memory each time. flush must be called
+// before the Histogram is read.
 type batch struct {
 	Histogram
 	kept   int // of values
@@ -29,8 +29,8 @@ func (b *batch) flush() {
 	}
 }
 
-// recordAll adds values. Their sum must be below 2^64 ns, as that of 200 000 values always is. Requests that are
-// pipelined have equal times, which are counted together.
+// recordAll adds values. Their sum must be below 2^64 ns, which holds for 200 000 values. Pipelined requests have equal
+// times, so equal neighbours are counted together.
 func (h *Histogram) recordAll(values []int64) {
 	var sum uint64
 	least, greatest := int64(highestNs), int64(0)

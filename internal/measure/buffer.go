@@ -6,20 +6,20 @@ import (
 	"brunt/internal/protocol"
 )
 
-// buffer is what one owner has recorded since its last hand-over. Samples are kept by operation
-// and address together, so that each is counted once; what the interval shows are sums over
-// either.
+// buffer contains what one owner has recorded since its last hand-over. Samples are kept by operation and address
+// together, so that each sample is counted once. The sums by operation and by address in an interval are computed from
+// these cells.
 type buffer struct {
 	cells      []*cell // [operation · columns + address]; nil until first used
-	columns    int     // addresses, and one for samples without
+	columns    int     // number of addresses, plus one for samples without an address
 	gaps       gapFinder
 	gapsOf     []gapFinder // by operation; nil if there is one operation only
-	fates      []Counts    // by operation: of arrivals that leave no sample
-	pool       *pagePool   // of the cells' arrivals; nil where no account of outages is asked for
+	fates      []Counts    // by operation, of arrivals without a sample
+	pool       *pagePool   // of the cells' arrivals; nil without an account of outages
 	reconnects []uint64    // by address
 	offered    uint64
 	stalls     uint64
-	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
+	ownLag     Histogram // the generator's part of the cells' otherLag, and own lag without a sample
 	turnaround batch
 	gauges     gauges
 }
@@ -29,20 +29,20 @@ type cell struct {
 	_ [cacheLine]byte
 	Counts
 	response batch     // of operations with a lag
-	service  Histogram // of those whose lag wasn't all the generator's own
-	waited   Histogram // of the same, response times without the generator's own part
-	free     batch     // service times of those whose lag was all the generator's own: the session had been free
+	service  Histogram // of operations whose lag was not entirely the generator's
+	waited   Histogram // response times of the same operations without the generator's part
+	free     batch     // service times of operations whose lag was entirely the generator's: the session was free
 	prompt   batch     // service times of operations with no lag
-	ownLag   batch     // lag that was all the generator's own
+	ownLag   batch     // lag that was entirely the generator's
 	otherLag Histogram // any other lag
 	failed   Histogram
 	onTime   uint64 // arrivals with no lag, not in ownLag
-	closed   uint64 // operations that were no arrivals, with no lag, not in otherLag
-	arrivals *pages // by intended start; nil where no account of outages is asked for
+	closed   uint64 // operations of closed loads with no lag, not in otherLag
+	arrivals *pages // by intended start; nil without an account of outages
 	_        [cacheLine]byte
 }
 
-// gauges are the owner's present state.
+// gauges describe the current state of the owner.
 type gauges struct {
 	up       []int
 	busy     int
@@ -51,7 +51,7 @@ type gauges struct {
 	calls    int
 }
 
-// follow makes g a continuation of o: its state, and no share of time yet.
+// follow makes g continue from o: it copies the state and resets the shares of time.
 func (g *gauges) follow(o *gauges) {
 	copy(g.up, o.up)
 	g.busy, g.backlog, g.loopBusy, g.calls = o.busy, o.backlog, 0, 0
@@ -75,7 +75,7 @@ func newBuffer(operations, addresses int, deadlineNs int64) *buffer {
 	return b
 }
 
-// cell finds or makes the cell of a sample.
+// cell returns the cell of a sample and creates it if needed.
 func (b *buffer) cell(operation, address int) *cell {
 	column := min(uint(address), uint(b.columns-1))
 	c := &b.cells[operation*b.columns+int(column)]
@@ -131,10 +131,10 @@ func (b *buffer) record(s *Sample) {
 	c.waited.Record(s.End - s.Intended - s.generatorDelay())
 }
 
-// scheduled reports whether it is an arrival of which it is known when its session became free.
+// scheduled reports whether the sample is an arrival whose session's free time is known.
 func (s *Sample) scheduled() bool { return s.Open && s.Ready != 0 }
 
-// own is the part of the lag of an arrival, ns, that was the generator's own.
+// own returns the part of an arrival's lag that the generator caused, ns.
 func (s *Sample) own() int64 {
 	if !s.scheduled() {
 		return 0
@@ -142,9 +142,9 @@ func (s *Sample) own() int64 {
 	return max(s.Sent-max(s.Intended, s.Ready), 0)
 }
 
-// generatorDelay is by how much an arrival, ns, would have been sent earlier by a generator that is never
-// late: its own lag, and that of the arrivals before it for which its session wasn't ready in time. So
-// what piles up while the generator stands still is the generator's, to the last of it.
+// generatorDelay returns how much earlier an arrival would have been sent by a generator that is never late, ns. It
+// includes the arrival's own lag, and that of earlier arrivals on the session if the session was not ready in time
+// because of it. So backlog that builds up during a generator stall is attributed to the generator in full.
 func (s *Sample) generatorDelay() int64 {
 	if !s.scheduled() {
 		return 0
@@ -152,9 +152,9 @@ func (s *Sample) generatorDelay() int64 {
 	return max(s.Sent-max(s.Intended, s.Ready-s.GeneratorDelay), 0)
 }
 
-// Carry is what Behind is of the next sample of the same session. A session that has more to do than it
-// can, even if nothing were ever late, keeps its distance: that the generator takes a moment between
-// two operations doesn't add up, because the server has others to work on.
+// Carry returns the GeneratorDelay of the next sample of the same session. It does not grow for a session that has more
+// work than it can do even with a perfect generator: short delays between two operations then do not add up, because
+// the server has other requests to work on.
 func (s *Sample) Carry() int64 {
 	if s.Ready-s.GeneratorDelay > s.Intended {
 		return s.GeneratorDelay
@@ -162,8 +162,7 @@ func (s *Sample) Carry() int64 {
 	return s.generatorDelay()
 }
 
-// recordLag adds a lag above 0, so that the usual arrival, whose session had been free, takes one
-// histogram only.
+// recordLag adds a lag above 0. The common case, an arrival whose session was free, updates only one histogram.
 func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
 	if lag > LateNs {
 		c.Late++
@@ -178,7 +177,7 @@ func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
 	}
 }
 
-// count adds a sample to the plain numbers, lateness and first attempts excepted.
+// count adds a sample to the counts, except for lateness and first attempts.
 func (c *Counts) count(s *Sample) {
 	c.Done++
 	if s.BytesIn > 0 {
@@ -213,7 +212,7 @@ func (c *Counts) count(s *Sample) {
 	}
 }
 
-// flush counts what batches keep.
+// flush counts the values in the batches.
 func (b *buffer) flush() {
 	for _, c := range b.cells {
 		if c == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Collector cuts the run into intervals over all recorders and keeps totals. NewRecorder and
-// NewShared may be called at any time by anybody; Cut, Total and Tally by one goroutine.
+// Collector divides the run into intervals over all recorders and keeps totals. NewRecorder and NewShared are safe for
+// concurrent use. Cut, Total and Tally must be called by one goroutine.
 type Collector struct {
 	operations, addresses int
 
@@ -19,7 +19,7 @@ type Collector struct {
 	events  []Event // not yet in an interval
 
 	interval Interval
-	all      []AddressAccount // the interval's, those that aren't shown included
+	all      []AddressAccount // of the interval, including those that aren't shown
 	shown    atomic.Int64
 	tally    Tally
 	still    standstills
@@ -27,16 +27,16 @@ type Collector struct {
 	tolds    []*told       // of all owners; see findStandstills
 	cuts     int
 
-	arrivals *arrivalSums // nil where no account of outages is asked for
+	arrivals *arrivalSums // nil without an account of outages
 }
 
-// member is a recorder, with its mutex if it has one.
+// member is a recorder and its mutex, which may be nil.
 type member struct {
 	recorder *Recorder
 	shared   *Shared
 }
 
-// NewCollector returns a collector for so many operations and addresses.
+// NewCollector returns a collector for the given numbers of operations and addresses.
 func NewCollector(operations, addresses int) *Collector {
 	c := &Collector{
 		operations: operations,
@@ -52,13 +52,12 @@ func NewCollector(operations, addresses int) *Collector {
 	return c
 }
 
-// Show says how many of the collector's addresses intervals have: those that nodes which may join are to have come
-// last, and are left out before. It must be called before anything is recorded at such an address, and is safe for
-// concurrent use.
+// Show sets how many addresses an interval includes. Addresses of nodes that may join later must be last, and are left
+// out until then. Show must be called before anything is recorded for a new address. It is safe for concurrent use.
 func (c *Collector) Show(addresses int) { c.shown.Store(int64(min(addresses, c.addresses))) }
 
-// Begin makes the first interval begin at ns instead of 0: what came before was no load. It must be
-// called before the first Cut.
+// Begin makes the first interval begin at ns instead of 0, because the load begins then. It must be called before the
+// first Cut.
 func (c *Collector) Begin(ns int64) {
 	c.interval.EndNs, c.still.from = ns, ns
 	for i := range c.stillOf {
@@ -71,9 +70,9 @@ func waitTwoSeconds(attempt int) bool {
 	return attempt < 2000
 }
 
-// SetWait replaces how Cut waits for owners: it calls wait with 0, 1, 2 … for as long as some
-// haven't polled, until wait returns false. The default sleeps 1 ms at a time for 2 s. It must
-// be set before the first Cut.
+// SetWait replaces the way in which Cut waits for owners. Cut calls wait with 0, 1, 2 … while some owners have not
+// polled, until wait returns false. By default it sleeps for 1 ms at a time, for 2 s. SetWait must be called before the
+// first Cut.
 func (c *Collector) SetWait(wait func(attempt int) bool) { c.wait = wait }
 
 // NewRecorder returns a recorder whose owner polls.
@@ -103,8 +102,8 @@ func (c *Collector) recorder() *Recorder {
 	return r
 }
 
-// KeepArrivals has intervals list their arrivals by intended start, of which those are good that succeed within
-// deadlineNs of it. It must be called before the first recorder is made.
+// KeepArrivals makes intervals list their arrivals by intended start. An arrival is good if it succeeds within
+// deadlineNs of its intended start. KeepArrivals must be called before the first recorder is created.
 func (c *Collector) KeepArrivals(deadlineNs int64) {
 	c.arrivals = &arrivalSums{
 		pool:  pagePool{deadlineNs: deadlineNs},
@@ -125,14 +124,12 @@ func (c *Collector) add(m member) {
 	c.mu.Unlock()
 }
 
-// Cut ends the interval under way at endNs, merges what all recorders have, adds it to the
-// totals, and returns it. Samples recorded later belong to the next interval; none is lost or
-// counted twice. The Interval is valid until the next Cut. LoopBusy and SendStalls of meta's
-// Health are raised by what the recorders say.
+// Cut ends the current interval at endNs, merges the contents of all recorders, adds the interval to the totals, and
+// returns it. Samples recorded later belong to the next interval. No sample is lost or counted twice. The Interval is
+// valid until the next Cut. LoopBusy and SendStalls in meta's Health are raised to the recorders' values.
 //
-// Cut asks all owners and waits for their Poll. An owner that doesn't poll within 2 s (see
-// SetWait) keeps what it has, and the next Cut takes it; its gauges stand as last told, and
-// standstills come to light with that next Cut.
+// Cut asks all owners and waits for their Poll. If an owner doesn't poll within 2 s (see SetWait), the next Cut
+// collects its samples. Until then its gauges keep their last values, and its standstills are not reported.
 func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.begin(endNs, meta)
 	c.mu.Lock()
@@ -142,7 +139,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 
 	var gone []*Recorder
 	for _, m := range waiting {
-		// What was handed over after the last Cut had given up comes first.
+		// Begin with buffers that were handed over after the last Cut had stopped waiting.
 		m.recorder.collect(c.take)
 		m.recorder.request()
 	}
@@ -170,7 +167,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	return &c.interval
 }
 
-// findStandstills puts the standstills that have ended into the interval, unless some owners haven't told.
+// findStandstills adds the standstills that have ended to the interval, unless some owners have not reported.
 func (c *Collector) findStandstills(all []member, complete, idle bool) {
 	iv := &c.interval
 	c.still.slept(iv)
@@ -195,7 +192,7 @@ func (c *Collector) findStandstills(all []member, complete, idle bool) {
 			so = total.Operations[i]
 		}
 		o.Standstills = c.stillOf[i].find(owners, iv.EndNs, idle, o.Standstills)
-		// Where an operation is rare every distance between two of its successes is long.
+		// If an operation is rare, every gap between two of its successes is long.
 		o.Standstills = slices.DeleteFunc(o.Standstills, func(s Standstill) bool {
 			length := s.EndNs - s.StartNs
 			lostNs := int64(so.StandstillLengths.Sum()) + length
@@ -205,8 +202,8 @@ func (c *Collector) findStandstills(all []member, complete, idle bool) {
 	c.tolds = owners
 }
 
-// Note adds an event to the interval under way. It is safe for concurrent use. Beyond MaxEvents in
-// an interval they are left out.
+// Note adds an event to the current interval. It is safe for concurrent use. Events beyond MaxEvents per interval are
+// dropped.
 func (c *Collector) Note(e Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +212,7 @@ func (c *Collector) Note(e Event) {
 	}
 }
 
-// gather collects from those who have answered and returns the others.
+// gather collects from the members that have answered and returns the others.
 func (c *Collector) gather(from []member, gone []*Recorder) (waiting []member, alsoGone []*Recorder) {
 	waiting = from[:0:0]
 	for _, m := range from {
@@ -252,13 +249,13 @@ func (c *Collector) forget(gone []*Recorder) {
 	c.members = kept
 }
 
-// Total is the sum of all intervals so far, warm-up excluded, valid until the next Cut.
+// Total returns the sum of all intervals so far, without warm-up. It is valid until the next Cut.
 func (c *Collector) Total() *Account { return &c.tally.total }
 
-// Tally is the sums of all intervals so far, valid until the next Cut.
+// Tally returns the sums of all intervals so far. They are valid until the next Cut.
 func (c *Collector) Tally() *Tally { return &c.tally }
 
-// newInterval returns an interval with a place for everything.
+// newInterval returns an interval with memory for all operations and addresses.
 func newInterval(operations, addresses int) Interval {
 	iv := Interval{Account: Account{
 		Operations: make([]OperationAccount, operations),
@@ -272,7 +269,7 @@ func newInterval(operations, addresses int) Interval {
 	return iv
 }
 
-// begin empties the interval for what happened up to endNs.
+// begin resets the interval for the time up to endNs.
 func (c *Collector) begin(endNs int64, meta Meta) {
 	iv := &c.interval
 	iv.Addresses = c.all
@@ -304,7 +301,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	c.cuts++
 }
 
-// take adds what an owner handed over to the interval.
+// take adds the buffer that an owner handed over to the interval.
 func (c *Collector) take(b *buffer) {
 	iv := &c.interval
 	if c.arrivals != nil {

@@ -15,11 +15,11 @@ import (
 // Unsent says why an arrival was given up without being sent.
 type Unsent uint8
 
-// Why arrivals were given up unsent.
+// The reasons for which arrivals are given up unsent.
 const (
 	UnsentNoSession    Unsent = iota // every session was waiting for an answer
 	UnsentNoConnection               // no session was connected
-	UnsentLoadOver                   // the load ended first: by its end, by hand, or by a rule
+	UnsentLoadOver                   // the load ended first: at its end, by the user, or by a rule
 	UnsentGenerator                  // a session was free, but the generator didn't get to it in time
 	NumUnsent
 )
@@ -29,8 +29,8 @@ func (u Unsent) String() string {
 	return [...]string{"no-session", "no-connection", "load-over", "generator", "?"}[min(u, NumUnsent)]
 }
 
-// Counts are the plain numbers of an operation or address. Every arrival that fell due is counted
-// in just one of OK, Errors, Unsent and Unfinished: its fate.
+// Counts are the counters of an operation or address. Every arrival that fell due is counted in exactly one of OK,
+// Errors, Unsent and Unfinished: its fate.
 type Counts struct {
 	Done       uint64   `json:"done"`                // operations finished, whatever the outcome
 	Errors     ByClass  `json:"errors,omitzero"`     // of these, failed
@@ -48,13 +48,13 @@ type Counts struct {
 	Status         ByStatus `json:"status,omitzero"`          // HTTP
 }
 
-// Numbers that are distinguished. In JSON they are an object by name, without those that are 0.
+// Counters by kind. In JSON they are an object by name, without those that are 0.
 type (
-	// ByClass are numbers by class of failure; index 0 is unused.
+	// ByClass counts by class of failure. Index 0 is unused.
 	ByClass [protocol.NumClasses]uint64
-	// ByReason are numbers by why something wasn't sent.
+	// ByReason counts by the reason for not sending.
 	ByReason [NumUnsent]uint64
-	// ByStatus are numbers by class of HTTP's status, 1xx … 5xx at 1 … 5.
+	// ByStatus counts by class of HTTP status, 1xx to 5xx at index 1 to 5.
 	ByStatus [6]uint64
 )
 
@@ -105,7 +105,7 @@ func unmarshalNamed(data []byte, numbers []uint64, name func(int) string) error 
 	return nil
 }
 
-// Sorted are the classes of failures that were met, the most frequent first.
+// Sorted returns the classes of failures that occurred, the most frequent first.
 func (b *ByClass) Sorted() (met []protocol.Class) {
 	for i, n := range b {
 		if n > 0 {
@@ -118,14 +118,14 @@ func (b *ByClass) Sorted() (met []protocol.Class) {
 	return met
 }
 
-// OK is how many operations succeeded.
+// OK returns how many operations succeeded.
 func (c *Counts) OK() uint64 { return c.Done - c.Failed() }
 
-// Failed is how many operations failed.
+// Failed returns how many operations failed.
 func (c *Counts) Failed() uint64 { return sum(c.Errors[:]) }
 
-// OnlyServers are the counts as if nothing had gone wrong but what only the server can have been the cause of:
-// errors with which it answered, and missing connections where it refused some.
+// OnlyServers returns the counts with only those failures that the server alone can cause: errors in its answers and,
+// if it refused connections, missing connections.
 func (c *Counts) OnlyServers(refused bool) Counts {
 	out := *c
 	clear(out.Errors[:])
@@ -137,7 +137,8 @@ func (c *Counts) OnlyServers(refused bool) Counts {
 	return out
 }
 
-// Number is the count with a name: that of the record, "ok", "failed", "dropped" or "arrivals"; 0 if there is none.
+// Number returns the counter of a name: its name in the record, "ok", "failed", "dropped" or "arrivals". It returns 0
+// for other names.
 func (c *Counts) Number(name string) uint64 {
 	switch name {
 	case "ok":
@@ -159,13 +160,13 @@ func (c *Counts) Number(name string) uint64 {
 	return 0
 }
 
-// Dropped is how many arrivals were given up without being sent.
+// Dropped returns how many arrivals were given up without being sent.
 func (c *Counts) Dropped() uint64 { return sum(c.Unsent[:]) }
 
-// Arrivals is how many arrivals have met their fate: OK, failed, unsent and unfinished ones.
+// Arrivals returns how many arrivals have a fate: OK, failed, unsent and unfinished ones.
 func (c *Counts) Arrivals() uint64 { return c.Done + c.Dropped() + c.Unfinished }
 
-// NoAnswer is how many arrivals had no good answer. Their response time is infinite.
+// NoAnswer returns how many arrivals had no good answer. Their response time is infinite.
 func (c *Counts) NoAnswer() uint64 { return c.Failed() + c.Dropped() + c.Unfinished }
 
 func sum(all []uint64) (n uint64) {

@@ -31,7 +31,7 @@ type HDREncoder struct {
 	long, short packer
 }
 
-// packer compresses, and knows what it compressed last: of a closed load, response times, service times and those of
+// packer compresses, and caches its last input and output: in a closed load, response times, service times and those of
 // the only address are the same.
 type packer struct {
 	raw    []byte
@@ -47,7 +47,7 @@ func (e *HDREncoder) Append(dst []byte, h *Histogram) []byte {
 // AppendBytes is like Append without base64.
 func (e *HDREncoder) AppendBytes(dst []byte, h *Histogram) []byte { return append(dst, e.pack(h)...) }
 
-// shortRaw is up to how many bytes a search for repetitions costs a hundred times what it saves.
+// shortRaw is the length in bytes up to which a search for repetitions costs a hundred times what it saves.
 const shortRaw = 96
 
 // pack returns h compressed, until the next call.
@@ -80,8 +80,8 @@ func (p *packer) compress(level int) {
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
 }
 
-// EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It holds the counts only:
-// the exact least and greatest value and mean are the reader's to keep next to it, see Restore.
+// EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It contains the counts only. The caller must
+// keep the exact least and greatest value and the mean separately: see Restore.
 func (h *Histogram) EncodeHDR() string {
 	var e HDREncoder
 	return string(e.Append(nil, h))
@@ -108,7 +108,7 @@ func appendRaw(b []byte, h *Histogram) []byte {
 	return b
 }
 
-// AppendCompact appends all that h holds, exactly, in two or three bytes for each of its different values. It is for
+// AppendCompact appends the exact contents of h, in two or three bytes for each distinct value. The format is for
 // memory, not for files.
 func (h *Histogram) AppendCompact(b []byte) []byte {
 	if h.Count() == 0 {
@@ -126,7 +126,7 @@ func (h *Histogram) AppendCompact(b []byte) []byte {
 	return b
 }
 
-// MergeCompact adds what AppendCompact has written.
+// MergeCompact adds a histogram written by AppendCompact.
 func (h *Histogram) MergeCompact(b []byte) {
 	if len(b) == 0 {
 		return
@@ -186,10 +186,10 @@ type HDRDecoder struct {
 	raw bytes.Buffer
 }
 
-// Decode is the inverse of EncodeHDR; it accepts any V2 encoding whose layout is this one's: lowest
-// discernible value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and
-// Mean of the result are those of the buckets (lowest, highest and middle values) until Restore is
-// called. Whatever s holds, no more than about 1 MiB is used.
+// Decode is the inverse of EncodeHDR. It accepts any V2 encoding with the layout of this package: lowest discernible
+// value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and Mean of the result are those of
+// the buckets (lowest, highest and middle values) until Restore is called. Decode uses at most about 1 MiB, whatever s
+// contains.
 func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
 	if len(s) > maxEncoded {
 		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s),
@@ -231,7 +231,7 @@ func (d *HDRDecoder) decode(b []byte) (*Histogram, error) {
 	return readCounts(counts)
 }
 
-// unzip fills raw with what a stream holds, as far as a histogram can need it.
+// unzip decompresses a stream into raw, up to the largest size of a histogram.
 func (d *HDRDecoder) unzip(stream []byte) (err error) {
 	if d.zip == nil {
 		d.zip, err = zlib.NewReader(bytes.NewReader(stream))
@@ -308,9 +308,8 @@ func (h *Histogram) addDecoded(b uint32, n uint64) {
 	h.addSum(sumHi, sumLo)
 }
 
-// Restore sets what an encoding doesn't hold, from figures kept with it: the exact least and
-// greatest value, clamped into the buckets that they must lie in, and the mean. A negative or
-// non-finite mean is ignored. It does nothing on an empty histogram.
+// Restore sets the values that an encoding doesn't contain: the exact least and greatest value, clamped to their
+// buckets, and the mean. It ignores a negative or non-finite mean, and does nothing on an empty histogram.
 func (h *Histogram) Restore(minNs, maxNs int64, meanNs float64) {
 	if h.count == 0 {
 		return

@@ -1,46 +1,46 @@
 package measure
 
-// Health says how the generator itself was over a stretch of time.
+// Health describes the state of the generator itself over a span of time.
 type Health struct {
-	// share of wall time that the busiest loop wasn't asleep, 0–1: of an interval; the mean of several
+	// share of wall time for which the busiest loop was not asleep, 0–1; the mean over several intervals
 	LoopBusy          float64 `json:"loop_busy"`
 	ProcessCPU        float64 `json:"process_cpu"`                   // cores used by this process, the mean
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns,omitempty"` // how long the cgroup was throttled
-	// how long our threads waited for a core (all threads)
+	// how long the process's threads waited for a core, summed over them
 	RunQueueNs   int64  `json:"run_queue_ns,omitempty"`
 	GCPauseNsMax int64  `json:"gc_pause_ns_max,omitempty"` // the longest stop-the-world pause
 	GCCycles     uint32 `json:"gc_cycles,omitempty"`
 	SendStalls   uint64 `json:"send_stalls,omitempty"` // writes that found the socket's buffer full
 	RSSBytes     uint64 `json:"rss_bytes,omitempty"`   // the most
-	// the whole process stood still (suspend, SIGSTOP) for so long
+	// how long the whole process stood still (suspended, SIGSTOP)
 	PausedNs int64 `json:"paused_ns,omitempty"`
-	// it was stopped for so long in all, in stretches too short for PausedNs
+	// how long the process was stopped in total, in stops too short for PausedNs
 	HeldNs int64 `json:"held_ns,omitempty"`
 	// how long the watchdog, a thread that wakes 100 times a second, waited for a core
 	WakeWaitNs int64 `json:"wake_wait_ns,omitempty"`
-	// processor time of the garbage collector, of collections that ended
+	// CPU time of garbage collections that ended
 	GCCPUNs        int64 `json:"gc_cpu_ns,omitempty"`
 	LoopRunQueueNs int64 `json:"loop_run_queue_ns,omitempty"` // of RunQueueNs, the event loops' threads
-	// how long the hypervisor kept the cores that we may use, summed over them
+	// how long the hypervisor took the cores that the process may use, summed over them
 	StealNs int64 `json:"steal_ns,omitempty"`
-	// how long other processes had the cores that we may use, summed over them
+	// how long other processes used the cores that the process may use, summed over them
 	OthersNs int64 `json:"others_ns,omitempty"`
-	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
-	// waited for something, and how often one was taken from them.
+	// VoluntarySwitches and InvoluntarySwitches count how often the process's threads gave up a core to wait, and how
+	// often the kernel took one from them.
 	VoluntarySwitches   uint64 `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches uint64 `json:"involuntary_switches,omitempty"`
 
-	// What follows is derived from intervals; see Interval.Settle.
-	ObservedNs    int64   `json:"-"` // the time that the other figures are of
+	// The following fields are derived from intervals: see Interval.Settle.
+	ObservedNs    int64   `json:"-"` // the time that the other figures cover
 	LoopBusyMax   float64 `json:"-"` // of the intervals
 	LoopFullNs    int64   `json:"-"` // time with the busiest loop above 95 %
 	ProcessCPUMax float64 `json:"-"` // of the intervals
 }
 
-// loopFull is the share of wall time above which an event loop is as good as full.
+// loopFull is the share of wall time above which an event loop counts as fully busy.
 const loopFull = 0.95
 
-// settle derives the sums of one interval of ns.
+// settle computes the derived fields of one interval of ns.
 func (h *Health) settle(ns int64) {
 	h.ObservedNs, h.LoopBusyMax, h.ProcessCPUMax, h.LoopFullNs = ns, h.LoopBusy, h.ProcessCPU, 0
 	if h.LoopBusy > loopFull {
@@ -48,7 +48,7 @@ func (h *Health) settle(ns int64) {
 	}
 }
 
-// Add adds o, of another stretch of time.
+// Add adds o, which covers another span of time.
 func (h *Health) Add(o *Health) {
 	if all := float64(h.ObservedNs + o.ObservedNs); all > 0 {
 		mean := func(a, b float64) float64 {
@@ -77,9 +77,9 @@ func (h *Health) Add(o *Health) {
 	h.ProcessCPUMax = max(h.ProcessCPUMax, o.ProcessCPUMax)
 }
 
-// HealthProbe watches this process and its machine.
+// HealthProbe measures this process and its machine.
 type HealthProbe interface {
-	// Sample says how they were since the last call, or since the probe was made. LoopBusy and
-	// SendStalls, which only recorders know, are 0.
+	// Sample returns the state since the last call, or since the probe was created. LoopBusy and SendStalls, which only
+	// recorders know, are 0.
 	Sample() Health
 }

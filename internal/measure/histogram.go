@@ -28,12 +28,12 @@ type page [octaveSize]uint32
 // below 1 counts as 0 in the lowest bucket, what is above 24 h as 24 h. It is not safe for
 // concurrent use.
 //
-// Its first few different values stand in a short list. Beyond them each octave takes 4 KiB from its
-// first value on and keeps it over Reset, so that recording allocates nothing once the load's range has
-// been seen; 38 octaves (152 KiB) are the most.
+// The first few distinct values are kept in a short list. After that, each octave allocates 4 KiB with its first value
+// and keeps them over Reset, so recording allocates nothing once the load's range has been seen. There are at most 38
+// octaves (152 KiB).
 type Histogram struct {
-	pages  *[octaves]*page // nil until there are more than a few different values
-	few    []bucketCount   // the values so far until then, by bucket
+	pages  *[octaves]*page // nil until there are more than a few distinct values
+	few    []bucketCount   // the values until then, by bucket
 	count  uint64
 	sumLo  uint64 // 128-bit sum
 	sumHi  uint64
@@ -45,13 +45,13 @@ type Histogram struct {
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return new(Histogram) }
 
-// bucketOf is the index of the bucket of a value in [0, highestNs].
+// bucketOf returns the index of the bucket of a value in [0, highestNs].
 func bucketOf(ns int64) uint32 {
 	octave := uint32(bits.Len64(uint64(ns)|(2*octaveSize-1))) - (octaveBits + 1)
 	return octave<<octaveBits + uint32(uint64(ns)>>octave)
 }
 
-// bucketRange is the lowest and the highest value of a bucket.
+// bucketRange returns the lowest and the highest value of a bucket.
 func bucketRange(b uint32) (lo, hi int64) {
 	if b < 2*octaveSize {
 		return int64(b), int64(b)
@@ -61,7 +61,7 @@ func bucketRange(b uint32) (lo, hi int64) {
 	return sub << octave, (sub+1)<<octave - 1
 }
 
-// clamp brings a value into the range of the histogram.
+// clamp limits a value to the range of the histogram.
 func clamp(ns int64) int64 { return min(max(ns, 0), highestNs) }
 
 // Record adds one value.
@@ -123,16 +123,16 @@ func (h *Histogram) carry(b uint32, n uint64) {
 	h.excess[b] += n
 }
 
-// bucketCount is how many values a bucket holds.
+// bucketCount is the number of values in a bucket.
 type bucketCount struct {
 	bucket uint32
 	n      uint64
 }
 
-// fewBuckets is how many buckets are listed before there are pages.
+// fewBuckets is the length of the list of buckets that is used before pages.
 const fewBuckets = 8
 
-// list adds to the list of few buckets, or makes pages of it and reports false.
+// list adds to the list of buckets. If the list is full, it converts the list to pages and returns false.
 func (h *Histogram) list(b uint32, n uint64) bool {
 	for i := range h.few {
 		if h.few[i].bucket == b {
@@ -150,7 +150,7 @@ func (h *Histogram) list(b uint32, n uint64) bool {
 	return false
 }
 
-// paginate makes pages of the list.
+// paginate converts the list to pages.
 func (h *Histogram) paginate() {
 	few := h.few
 	h.few, h.pages = nil, new([octaves]*page)
@@ -174,7 +174,7 @@ func (h *Histogram) addBucket(b uint32, n uint64) {
 	}
 }
 
-// addRange widens the range of values seen. It comes before count grows.
+// addRange extends the range of values seen. It must be called before count grows.
 func (h *Histogram) addRange(least, greatest int64) {
 	if least < h.min || h.count == 0 {
 		h.min = least
@@ -256,8 +256,8 @@ func (h *Histogram) Reset() {
 	h.count, h.sumLo, h.sumHi, h.min, h.max = 0, 0, 0, 0, 0
 }
 
-// Count is the number of values. It, Min, Max, Mean, Quantile, CountAbove, Each and Sum may be called
-// on nil, which holds none.
+// Count returns the number of values. It, Min, Max, Mean, Quantile, CountAbove, Each and Sum may be called on nil,
+// which has no values.
 func (h *Histogram) Count() uint64 {
 	if h == nil {
 		return 0
@@ -265,10 +265,10 @@ func (h *Histogram) Count() uint64 {
 	return h.count
 }
 
-// Sum is the sum of all values, ns.
+// Sum returns the sum of all values, ns.
 func (h *Histogram) Sum() float64 { return h.Mean() * float64(h.Count()) }
 
-// Min is the least value exactly, 0 if empty.
+// Min returns the exact least value, or 0 if h is empty.
 func (h *Histogram) Min() int64 {
 	if h == nil {
 		return 0
@@ -276,7 +276,7 @@ func (h *Histogram) Min() int64 {
 	return h.min
 }
 
-// Max is the greatest value exactly, 0 if empty.
+// Max returns the exact greatest value, or 0 if h is empty.
 func (h *Histogram) Max() int64 {
 	if h == nil {
 		return 0
@@ -284,7 +284,7 @@ func (h *Histogram) Max() int64 {
 	return h.max
 }
 
-// Mean is the exact arithmetic mean (a sum is kept), 0 if empty.
+// Mean returns the exact arithmetic mean (a sum is kept), or 0 if h is empty.
 func (h *Histogram) Mean() float64 {
 	if h.Count() == 0 {
 		return 0
@@ -303,7 +303,7 @@ func (h *Histogram) Quantile(q float64) int64 {
 	return h.atRank(rankOf(q, h.count))
 }
 
-// rankOf is which of n values in ascending order, from 1, the quantile q is.
+// rankOf returns the rank of quantile q among n values in ascending order, from 1.
 func rankOf(q float64, n uint64) uint64 {
 	switch {
 	case q >= 1:
@@ -314,7 +314,7 @@ func rankOf(q float64, n uint64) uint64 {
 	return max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(n))))
 }
 
-// atRank is the highest value equivalent to the rank-th smallest, never above Max.
+// atRank returns the highest value equivalent to the rank-th smallest, never above Max.
 func (h *Histogram) atRank(rank uint64) int64 {
 	if rank >= h.count {
 		return h.max
@@ -335,7 +335,7 @@ func (h *Histogram) atRank(rank uint64) int64 {
 	return min(value, h.max)
 }
 
-// atRankOfPages is atRank where no bucket has more than 32 bits: pages before the one that is looked for are only
+// atRankOfPages is atRank for histograms in which no bucket has more than 32 bits. Pages before the rank are only
 // summed.
 func (h *Histogram) atRankOfPages(rank uint64) int64 {
 	var seen uint64
@@ -361,7 +361,7 @@ func (h *Histogram) atRankOfPages(rank uint64) int64 {
 	return h.max
 }
 
-// CountAbove is how many values are in buckets above the one that holds ns.
+// CountAbove returns how many values are in buckets above the bucket of ns.
 func (h *Histogram) CountAbove(ns int64) uint64 {
 	limit, _ := bucketRange(bucketOf(clamp(ns)))
 	below := uint64(0)
@@ -375,8 +375,8 @@ func (h *Histogram) CountAbove(ns int64) uint64 {
 	return h.Count() - below
 }
 
-// Each calls f for every bucket that isn't empty, in ascending order, with its lowest and
-// highest value and its count, until f returns false.
+// Each calls f for every non-empty bucket in ascending order, with its lowest and highest value and its count, until f
+// returns false.
 func (h *Histogram) Each(f func(lo, hi int64, n uint64) bool) {
 	h.each(func(b uint32, n uint64) bool {
 		lo, hi := bucketRange(b)

@@ -1,9 +1,9 @@
-// Package measure keeps what happened in fixed memory: the account of operations, addresses, fates
-// and times, and the health of the generator itself. It does no I/O.
+// Package measure records what happens under load in fixed memory: counts, times and fates of operations and addresses,
+// and the health of the generator itself. It does no I/O.
 package measure
 
-// Interval is one slice of the run. Histograms and slices in it are valid only while a Sink handles
-// it: they are reused for the next interval.
+// Interval is one slice of the run. Its histograms and slices are valid only while a Sink handles it, because they are
+// reused for the next interval.
 type Interval struct {
 	Account
 	Index  int    // from 0
@@ -11,21 +11,22 @@ type Interval struct {
 	Phase  string // the phase that it belongs to; intervals are cut where phases meet
 	Kind   string // the phase's: "open", "closed" or "pause"
 	WarmUp bool   // kept out of totals
-	Drain  bool   // the schedule is over; what fell due in it is being answered
-	// Control is the decision that the load followed in it; nil if nothing controls it.
+	Drain  bool   // the schedule has ended, and its arrivals are still being answered
+	// Control is the decision that was in force; nil if the load is not adaptive.
 	Control *Control
 
-	// Arrivals are those that met their fate in it, by intended start, where an account of outages is asked for; see
-	// Collector.KeepArrivals. Tallies don't add them up. ArrivalsLost is how many found no room.
+	// Arrivals are those whose fate was decided in the interval, by intended start. They are listed only for an account
+	// of outages: see Collector.KeepArrivals. Tallies don't add them up. ArrivalsLost counts those for which there was
+	// no room.
 	Arrivals     []ArrivalSlots
 	ArrivalsLost uint64
 }
 
-// Control is a decision of what controls a load.
+// Control is a decision of an adaptive load's controller.
 type Control struct {
 	RatePerS float64 `json:"rate_per_s"` // operations a second from now on
 	Reason   string  `json:"reason"`     // why, see control.Reason
-	// Value is the figure that it rests on, in the figure's unit; absent if it wasn't known or isn't finite.
+	// Value is the figure on which the decision is based, in its unit; absent if unknown or not finite.
 	Value *float64 `json:"value,omitempty"`
 }
 
@@ -36,7 +37,7 @@ const (
 	KindPause  = "pause"
 )
 
-// Meta is what only the caller of Cut knows of an interval.
+// Meta is the part of an interval that the caller of Cut provides.
 type Meta struct {
 	Phase       string
 	Kind        string // of the phase
@@ -49,13 +50,13 @@ type Meta struct {
 	Health      Health
 }
 
-// Sink receives each interval as it ends. It must not keep anything of it and must return
-// soon; the load goes on in the meantime.
+// Sink receives each interval when it ends. It must not keep references into the interval, and must return quickly. The
+// load continues during the call.
 type Sink interface {
 	Interval(iv *Interval) error
 }
 
-// Settle derives LengthNs, LoadNs, OpenNs, Pace and the sums of Health from what else is known of the interval.
+// Settle computes LengthNs, LoadNs, OpenNs, Pace and the sums of Health from the other fields of the interval.
 func (iv *Interval) Settle() {
 	ns := iv.EndNs - iv.StartNs
 	iv.Intervals = max(iv.Intervals, 1)
@@ -80,7 +81,8 @@ func (iv *Interval) Settle() {
 		return
 	}
 	own := iv.OwnLag.Sum()
-	// While arrivals wait, what of the sessions' time isn't the generator's is the server's, answered or not.
+	// While arrivals wait, the sessions' time that the generator didn't use is the server's, whether it answered or
+	// not.
 	p.WaitingOwnNs, p.WaitingServiceNs = own, max(p.InFlightNs, p.SessionsNs-own)
 	if iv.waitedForSessions(lag, own) {
 		p.SaturatedNs = ns
@@ -89,8 +91,7 @@ func (iv *Interval) Settle() {
 	}
 }
 
-// backlogMatters reports whether the arrivals that were due and not sent at iv's end are more
-// than those of 10 ms.
+// backlogMatters reports whether the backlog at the end of iv is larger than the arrivals of 10 ms.
 func (iv *Interval) backlogMatters(ns int64) bool {
 	if iv.Backlog < 2 {
 		return false
@@ -100,9 +101,9 @@ func (iv *Interval) backlogMatters(ns int64) bool {
 	return float64(iv.Backlog) > perNs*10e6
 }
 
-// waitedForSessions reports whether arrivals waited for sessions rather than for the generator:
-// whether less than half of the lag was the generator's own. Where nothing was sent it is so if
-// requests were in flight, or if nothing was connected.
+// waitedForSessions reports whether arrivals waited for sessions rather than for the generator, that is, whether the
+// generator caused less than half of the lag. If nothing was sent, it reports whether requests were in flight or
+// nothing was connected.
 func (iv *Interval) waitedForSessions(lag, own float64) bool {
 	if lag == 0 {
 		return iv.Busy > 0 || iv.Sessions == 0
@@ -110,8 +111,8 @@ func (iv *Interval) waitedForSessions(lag, own float64) bool {
 	return own < lag/2
 }
 
-// Extend adds o, the next interval, to iv, which must own its histograms, and reports whether it did:
-// intervals of different phases stay apart. The zero Interval takes any.
+// Extend adds o, the next interval, to iv, which must own its histograms. It returns false if their phases differ. The
+// zero Interval accepts any interval.
 func (iv *Interval) Extend(o *Interval) bool {
 	if iv.Intervals == 0 {
 		account := iv.Account
@@ -122,7 +123,7 @@ func (iv *Interval) Extend(o *Interval) bool {
 	}
 	iv.Add(&o.Account)
 	iv.ArrivalsLost += o.ArrivalsLost
-	for i := range o.Arrivals { // for as long as this goes on, which may be long
+	for i := range o.Arrivals { // listed as long as intervals are added, which may be long
 		for k := range o.Arrivals[i].Slots {
 			s := &o.Arrivals[i].Slots[k]
 			iv.ArrivalsLost += uint64(s.Good) + uint64(s.Bad)

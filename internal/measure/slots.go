@@ -7,22 +7,22 @@ import (
 	"brunt/internal/protocol"
 )
 
-// SlotNs is the length of the slots of time in which arrivals are kept by their intended start, where an account of
-// outages is asked for: 2.1 ms. Slot k begins at k·SlotNs on the run's clock.
+// SlotNs is the length of a time slot, 2.1 ms. For an account of outages, arrivals are counted by the slot of their
+// intended start. Slot k begins at k·SlotNs on the run's clock.
 const SlotNs = 1 << slotShift
 
 const (
 	slotShift = 21
 	pageSlots = 512
-	// mostPages bounds what a recorder keeps between two hand-overs: those of 18 minutes of intended starts.
+	// mostPages limits a recorder's memory between two hand-overs, to 18 minutes of intended starts.
 	mostPages = 1024
-	// NoAddress is the address of arrivals that were given up before they had one.
+	// NoAddress is the address of arrivals that were given up before an address was chosen.
 	NoAddress = -1
 )
 
-// Slot is what became of the arrivals that were meant to start in one slot of time. A good arrival succeeded within the
-// deadline after its intended start; all others are bad: those that failed, that succeeded later, that were never sent,
-// and that were in flight when the load was cut off.
+// Slot counts the fates of the arrivals whose intended start is in one time slot. A good arrival succeeded within the
+// deadline after its intended start. All others are bad: those that failed, succeeded later, were never sent, or were
+// in flight when the load was cut off.
 type Slot struct {
 	Index   int64
 	Good    uint32
@@ -30,12 +30,12 @@ type Slot struct {
 	Failed  uint32 // of the bad ones
 	Unknown uint32 // of the failed ones, those that may have been applied
 	Waited  uint32 // of the bad ones, those that succeeded too late
-	Retried uint32 // that took further attempts, whatever came of them
+	Retried uint32 // that took further attempts, with any outcome
 	WaitNs  int64  // from intended start to end, summed over the bad ones
 	SeenNs  int64  // when the first of the bad ones ended, on the run's clock; 0 if there is none
 }
 
-// Add adds o, which is of the same slot of time.
+// Add adds o, which must cover the same time slot.
 func (s *Slot) Add(o *Slot) {
 	s.Good += o.Good
 	s.Bad += o.Bad
@@ -49,7 +49,7 @@ func (s *Slot) Add(o *Slot) {
 	}
 }
 
-// empty reports whether nothing was meant to start in it.
+// empty reports whether the slot has no arrivals.
 func (s *Slot) empty() bool { return s.Good == 0 && s.Bad == 0 }
 
 // bad adds a bad arrival that ended at endNs.
@@ -57,15 +57,15 @@ func (s *Slot) bad(intendedNs, endNs int64) {
 	s.Add(&Slot{Bad: 1, WaitNs: max(endNs-intendedNs, 0), SeenNs: endNs})
 }
 
-// ArrivalSlots are the arrivals of one operation at one address, by intended start. Index is ascending.
+// ArrivalSlots are the arrivals of one operation at one address, by intended start. The indices are ascending.
 type ArrivalSlots struct {
 	Operation int
-	Address   int // NoAddress for those that were given up before they had one
+	Address   int // NoAddress for arrivals that were given up before an address was chosen
 	Slots     []Slot
 }
 
-// AddArrivals adds those of another machine, or of an interval that followed; operations and addresses say which of
-// iv's each of o's is, nil that they are the same.
+// AddArrivals adds the arrivals of another machine or of a later interval. operations and addresses map the indices of
+// o to those of iv; if they are nil, the indices are the same.
 func (iv *Interval) AddArrivals(o *Interval, operations, addresses []int) {
 	iv.ArrivalsLost += o.ArrivalsLost
 	mapped := func(places []int, i int) int {
@@ -88,7 +88,7 @@ func (iv *Interval) AddArrivals(o *Interval, operations, addresses []int) {
 	}
 }
 
-// Shift moves arrivals to the slots of another clock, which reads byNs more.
+// Shift moves arrivals to the slots of a clock that is byNs ahead.
 func Shift(all []ArrivalSlots, byNs int64) {
 	by := int64(math.Round(float64(byNs) / SlotNs))
 	for i := range all {
@@ -120,27 +120,27 @@ func sumSlots(a, b []Slot) []Slot {
 	return append(append(out, a...), b...)
 }
 
-// slotPage is about a second of slots.
+// slotPage contains the slots of about a second.
 type slotPage struct {
 	from  int64 // its first slot's index
 	slots [pageSlots]Slot
 }
 
-// pages are the slots of one operation at one address in which something was meant to start.
+// pages are the slots of one operation at one address that have arrivals.
 type pages struct {
 	last *slotPage   // the one used last; nil at first
 	all  []*slotPage // in the order of their first use
 }
 
-// pagePool keeps the pages that are free, for one owner.
+// pagePool contains the free pages of one owner.
 type pagePool struct {
-	deadlineNs int64 // what a good arrival takes at most
+	deadlineNs int64 // the longest response time of a good arrival
 	free       []*slotPage
 	used       int
-	lost       uint64 // arrivals for which there was no page left
+	lost       uint64 // arrivals without a page
 }
 
-// at returns the slot of an intended start; nil if there is no page left.
+// at returns the slot of an intended start, or nil if there is no free page.
 func (p *pages) at(intendedNs int64, pool *pagePool) *Slot {
 	index := intendedNs >> slotShift
 	if p.last != nil {
@@ -175,7 +175,7 @@ func (pool *pagePool) take() *slotPage {
 	return new(slotPage)
 }
 
-// reset gives the pages back.
+// reset returns the pages to the pool.
 func (p *pages) reset(pool *pagePool) {
 	for _, used := range p.all {
 		clear(used.slots[:])
@@ -210,8 +210,7 @@ func (p *pages) note(s *Sample, pool *pagePool) {
 	slot.bad(s.Intended, s.End)
 }
 
-// noteLost adds an arrival that leaves no sample. Operations of closed loads that weren't sent were never meant to
-// start.
+// noteLost adds an arrival without a sample. Operations of closed loads that were not sent have no intended start.
 func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64) {
 	if b.pool == nil || intendedNs == never {
 		return
@@ -221,14 +220,14 @@ func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64) {
 	}
 }
 
-// arrivalSums are the slots of an interval being gathered.
+// arrivalSums collects the slots of the current interval.
 type arrivalSums struct {
 	pool  pagePool
 	cells []pages // as buffer.cells
 	out   []ArrivalSlots
 }
 
-// take adds what an owner has handed over.
+// take adds the slots that an owner has handed over.
 func (a *arrivalSums) take(b *buffer) {
 	if b.pool == nil {
 		return
@@ -252,7 +251,7 @@ func (a *arrivalSums) take(b *buffer) {
 	}
 }
 
-// list returns what was gathered, in memory that the next call uses again, and forgets it.
+// list returns the collected slots and resets them. The next call reuses the memory.
 func (a *arrivalSums) list(columns int) (all []ArrivalSlots, lost uint64) {
 	n := 0
 	for i := range a.cells {

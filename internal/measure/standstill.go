@@ -10,18 +10,16 @@ import (
 // StandstillNs is the least length of a standstill, in ns.
 const StandstillNs = 100_000_000
 
-// Standstill is a time in which no operation succeeded although some should have: from the moment
-// at which the first of them was sent, or at which the last success before ended if that came later,
-// to the end of the next success. An operation that fails should have succeeded from its sending on.
-// One that waited to be sent although the generator was there, because nothing was connected, should
-// have from its intended start on. What the generator itself stood still is no part of it.
+// Standstill is a time in which no operation succeeded although at least one should have. It begins when the first of
+// them was sent, or with the end of the last success before if that is later, and ends with the end of the next
+// success. An operation that fails should have succeeded from its sending on. An arrival that waited because nothing
+// was connected should have succeeded from its intended start on. Stalls of the generator itself are subtracted.
 type Standstill struct {
 	StartNs int64 `json:"start_ns"` // on the run's clock
 	EndNs   int64 `json:"end_ns"`
 }
 
-// mostGaps bounds what a recorder notes between two cuts: more than 6 minutes of gaps without a
-// break.
+// mostGaps limits the gaps that a recorder keeps between two cuts, to more than 6 minutes of uninterrupted gaps.
 const mostGaps = 4096
 
 // never is later than anything.
@@ -30,11 +28,11 @@ const never = math.MaxInt64
 // gap is a time between two successes of one owner, or of all.
 type gap struct {
 	from, to int64
-	pending  int64 // when the success that ended it was sent, or another that was outstanding in it; never if unknown
+	pending  int64 // when the success that ended it, or another request outstanding in it, was sent; never if unknown
 	failed   failures
 }
 
-// failures are those between two successes of one owner.
+// failures describes the failures between two successes of one owner.
 type failures struct {
 	sent int64 // when the first of them was sent; never if there is none
 	end  int64 // when the last of them ended
@@ -44,17 +42,17 @@ func noFailures() failures { return failures{sent: never} }
 
 func (f *failures) add(o failures) { f.sent, f.end = min(f.sent, o.sent), max(f.end, o.end) }
 
-// gapFinder finds the gaps of one owner, of one operation or of all. It must be made by newGapFinder.
+// gapFinder finds the gaps of one owner, for one operation or for all. It must be created by newGapFinder.
 type gapFinder struct {
 	lastOK      int64    // the latest end of a success, 0 before the first
 	failedAfter int64    // lastOK when the first of failed was counted
-	failed      failures // the latest ones, those that were sent before lastOK included
+	failed      failures // the latest ones, including those sent before lastOK
 	gaps        []gap
 }
 
 func newGapFinder() gapFinder { return gapFinder{failed: noFailures()} }
 
-// succeeded takes a success. Usually that is a subtraction and two comparisons.
+// succeeded adds a success. In the common case this is a subtraction and two comparisons.
 func (g *gapFinder) succeeded(s *Sample) {
 	if s.End-min(g.lastOK, s.Sent) >= StandstillNs {
 		g.late(s)
@@ -63,7 +61,7 @@ func (g *gapFinder) succeeded(s *Sample) {
 	g.lastOK = max(g.lastOK, s.End)
 }
 
-// late takes a success that ends a gap, or that may have been outstanding during the last one.
+// late adds a success that ends a gap, or that may have been outstanding during the last one.
 func (g *gapFinder) late(s *Sample) {
 	if s.End-g.lastOK < StandstillNs {
 		g.outstanding(s)
@@ -72,7 +70,7 @@ func (g *gapFinder) late(s *Sample) {
 	}
 	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: noFailures()}
 	if s.Ready > l.from && s.Intended < s.Ready {
-		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure in the meantime
+		l.pending = min(l.pending, s.Intended) // meanwhile its session was connected, or freed by a failure
 	}
 	if g.failedAfter == g.lastOK {
 		l.failed = g.failed
@@ -83,7 +81,7 @@ func (g *gapFinder) late(s *Sample) {
 	g.lastOK = s.End
 }
 
-// outstanding takes an operation that ended after the last gap, if it had been sent in it.
+// outstanding adds an operation that ended after the last gap, if it was sent during the gap.
 func (g *gapFinder) outstanding(s *Sample) {
 	n := len(g.gaps)
 	if n == 0 {
@@ -92,12 +90,12 @@ func (g *gapFinder) outstanding(s *Sample) {
 	if l := &g.gaps[n-1]; s.Sent < l.to && s.End > l.from {
 		l.pending = min(l.pending, s.Sent)
 		if s.Class == protocol.OK {
-			l.to = min(l.to, s.End) // answers are not always looked at in the order in which they came
+			l.to = min(l.to, s.End) // answers are not always read in the order of their arrival
 		}
 	}
 }
 
-// didntSucceed takes a failure.
+// didntSucceed adds a failure.
 func (g *gapFinder) didntSucceed(s *Sample) {
 	if g.failedAfter != g.lastOK {
 		g.failed, g.failedAfter = noFailures(), g.lastOK
@@ -108,19 +106,19 @@ func (g *gapFinder) didntSucceed(s *Sample) {
 	}
 }
 
-// reset forgets what was reported, so that it isn't reported twice.
+// reset clears the gaps that were reported, so that none is reported twice.
 func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = noFailures(), 0, g.gaps[:0] }
 
-// told is what a collector knows of an owner's gaps. It must be made by newTold.
+// told contains what the collector knows about the gaps of an owner. It must be created by newTold.
 type told struct {
 	lastOK int64
 	failed failures // since lastOK
-	gaps   []gap    // not yet compared with others'
+	gaps   []gap    // not yet compared with those of other owners
 }
 
 func newTold() told { return told{failed: noFailures()} }
 
-// take adds what an owner has handed over.
+// take adds the gaps that an owner has handed over.
 func (t *told) take(g *gapFinder) {
 	for i, l := range g.gaps {
 		if i == 0 && l.from == t.lastOK {
@@ -138,11 +136,11 @@ func (t *told) take(g *gapFinder) {
 	}
 }
 
-// present is the gap that hasn't ended.
+// present returns the gap that has not ended.
 func (t *told) present() gap { return gap{from: t.lastOK, to: never, pending: never, failed: t.failed} }
 
-// shared are the parts that the gaps of all have in common with those of t, the present one
-// included; both are in order. They are appended to into.
+// shared appends to into the intersections of all with the gaps of t, including the current one. Both lists must be in
+// order.
 func (t *told) shared(all, into []gap) []gap {
 	own := append(t.gaps, t.present())
 	for i, k := 0, 0; i < len(all) && k < len(own); {
@@ -161,7 +159,8 @@ func (t *told) shared(all, into []gap) []gap {
 	return into
 }
 
-// pendingIn is since when the owner had something outstanding in a part of one of its gaps, never if it hadn't.
+// pendingIn returns since when the owner had a request outstanding in a part of one of its gaps, or never if it had
+// none.
 func (t *told) pendingIn(part *gap) int64 {
 	own := t.present()
 	for i := range t.gaps {
@@ -176,20 +175,21 @@ func (t *told) pendingIn(part *gap) int64 {
 	return own.pending
 }
 
-// freeze is a time in which the generator itself stood still somewhere.
+// freeze is a time span that contains a stall of the generator.
 type freeze struct{ from, to, leftNs int64 }
 
-// mostFreezes is how many freezes are remembered: a standstill that ends now may have begun long ago.
+// mostFreezes is how many freezes are kept. Older ones are needed because a standstill that ends now may have begun
+// long ago.
 const mostFreezes = 64
 
-// standstills turns owners' gaps into the run's standstills.
+// standstills computes the run's standstills from the owners' gaps.
 type standstills struct {
-	from      int64 // nothing was outstanding before
+	from      int64 // nothing was outstanding before this time
 	freezes   []freeze
 	all, next []gap
 }
 
-// slept notes that the generator stood still for ns within an interval.
+// slept records that the generator stood still within an interval.
 func (st *standstills) slept(iv *Interval) {
 	if iv.Health.PausedNs <= 0 {
 		return
@@ -200,8 +200,8 @@ func (st *standstills) slept(iv *Interval) {
 	st.freezes = append(st.freezes, freeze{iv.StartNs, iv.EndNs + iv.Health.PausedNs, iv.Health.PausedNs})
 }
 
-// find appends the standstills that have ended by endNs to out. owners are what all owners have told. idle says that
-// nothing is outstanding, which ends one too.
+// find appends to out the standstills that have ended by endNs. owners contains the gaps of all owners. idle means that
+// nothing is outstanding, which also ends a standstill.
 func (st *standstills) find(owners []*told, endNs int64, idle bool, out []Standstill) []Standstill {
 	st.all = append(st.all[:0], gap{to: never})
 	for _, t := range owners {
@@ -236,9 +236,9 @@ func (st *standstills) find(owners []*told, endNs int64, idle bool, out []Stands
 	return out
 }
 
-// LeastStandstillNs is the least length of a standstill that counts, ns: StandstillNs, or 20 times the mean time
-// between two successes where that is longer. A load of loadNs had so many successes, and lost lostNs of its time to
-// standstills, in which there were none.
+// LeastStandstillNs returns the least length of a standstill that counts, ns: StandstillNs, or 20 times the mean time
+// between two successes if that is longer. loadNs is the length of the load, successes their number, and lostNs the
+// time lost to standstills, in which there are no successes.
 func LeastStandstillNs(loadNs, lostNs int64, successes uint64) int64 {
 	if successes == 0 {
 		return StandstillNs
@@ -246,11 +246,11 @@ func LeastStandstillNs(loadNs, lostNs int64, successes uint64) int64 {
 	return max(StandstillNs, rareSpacings*(max(loadNs-lostNs, 0)/int64(successes)))
 }
 
-// rareSpacings is how many times the mean time between two successes a standstill must last. With
-// successes at random a gap of 20 times their mean distance comes once in 500 million.
+// rareSpacings is the least length of a standstill in mean times between two successes. With successes at random times,
+// a gap of 20 times their mean distance occurs once in 500 million.
 const rareSpacings = 20
 
-// awake takes what the generator slept off a standstill, and reports whether one is left.
+// awake subtracts the generator's stalls from a standstill, and reports whether a standstill remains.
 func (st *standstills) awake(s Standstill) (Standstill, bool) {
 	least := int64(StandstillNs)
 	for i := range st.freezes {

@@ -1,6 +1,6 @@
 package measure
 
-// Steps are how many values of a histogram fell into the buckets of a coarser scale: those that aren't empty, in
+// Steps are the counts of a histogram's values in the buckets of a coarser scale. Only non-empty buckets are listed, in
 // ascending order.
 type Steps []Step
 
@@ -10,8 +10,8 @@ type Step struct {
 	N     uint64
 }
 
-// Steps counts h, which may be nil, into a coarser scale. index is the scale's bucket of the values from lo to hi, and
-// must not fall while they rise.
+// Steps counts the values of h, which may be nil, in a coarser scale. index returns the bucket of the values from lo to
+// hi, and must not decrease when they increase.
 func (h *Histogram) Steps(index func(lo, hi int64) int) (s Steps) {
 	h.Each(func(lo, hi int64, n uint64) bool {
 		s = s.Put(index(lo, hi), n)
@@ -20,7 +20,7 @@ func (h *Histogram) Steps(index func(lo, hi int64) int) (s Steps) {
 	return s
 }
 
-// Put adds n values to a bucket that is the last one or behind it.
+// Put adds n values to a bucket, which must be the last one or a later one.
 func (s Steps) Put(index int, n uint64) Steps {
 	if k := len(s) - 1; k >= 0 && s[k].Index == index {
 		s[k].N += n
@@ -29,7 +29,7 @@ func (s Steps) Put(index int, n uint64) Steps {
 	return append(s, Step{index, n})
 }
 
-// Add returns the sum of both, in memory of its own.
+// Add returns the sum of both in new memory.
 func (s Steps) Add(o Steps) Steps {
 	out := make(Steps, 0, max(len(s), len(o)))
 	for len(s)+len(o) > 0 {
