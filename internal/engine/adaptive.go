@@ -8,7 +8,7 @@ import (
 	"brunt/internal/schedule"
 )
 
-// adaptive lets the schedule of a phase grow by its controller's decisions. The methods of nil do nothing.
+// adaptive extends the schedule of a phase by its controller's decisions. The methods do nothing on nil.
 type adaptive struct {
 	controller Controller
 	shape      *schedule.Growing
@@ -17,11 +17,11 @@ type adaptive struct {
 	decision   measure.Control // in force
 }
 
-// lead is how long before it is needed the schedule is known, so that decisions taken at the end of an interval, a
-// little after it, are in time. It is a tenth of an interval, at most this.
+// lead is how far ahead the schedule is known, so that decisions taken shortly after the end of an interval are in
+// time. It is a tenth of an interval, and at most this.
 const lead = 100 * time.Millisecond
 
-// newAdaptive gives a stage a schedule that grows, and its beginning.
+// newAdaptive sets a stage's schedule to one that grows, with its first part.
 func newAdaptive(p *plan.Phase, stage *schedule.Stage, control func(*plan.Phase) Controller, intervalNs int64,
 ) (*adaptive, error) {
 	a := &adaptive{
@@ -35,7 +35,7 @@ func newAdaptive(p *plan.Phase, stage *schedule.Stage, control func(*plan.Phase)
 
 func (a *adaptive) leadNs() int64 { return min(int64(lead), a.intervalNs/10) }
 
-// inForce is the decision that the load follows.
+// inForce returns the decision that the load follows.
 func (a *adaptive) inForce() *measure.Control {
 	if a == nil {
 		return nil
@@ -44,12 +44,12 @@ func (a *adaptive) inForce() *measure.Control {
 	return &c
 }
 
-// next has the controller decide after an interval, and the schedule grow by the next one.
+// next asks the controller for a decision after an interval, and extends the schedule by the next interval.
 func (a *adaptive) next(iv *measure.Interval) {
 	if a == nil || iv.Drain || a.shape.ReachesNs() >= a.shape.Shape().DurationNs() {
 		return
 	}
 	a.decision = a.controller.Next(iv)
-	// The controller's rates are within the limits of the plan, so that none can be refused.
+	// The controller's rates are within the limits of the plan, so none is refused.
 	_ = a.shape.Extend(iv.EndNs-a.startNs+a.leadNs()+a.intervalNs, a.decision.RatePerS)
 }

@@ -1,6 +1,6 @@
-// Package engine carries out the load of a plan: stage after stage, interval after interval, on a Fleet of
-// sessions. There are two kinds of fleet. Package loop drives codecs by event loops; package pool drives
-// client libraries, or anything that blocks, by a goroutine a session. Both leave the same samples.
+// Package engine executes the load of a plan, stage by stage and interval by interval, on a Fleet of sessions. There
+// are two kinds of fleets. Package loop drives codecs by event loops. Package pool drives client libraries, or any
+// other blocking connection, by one goroutine per session. Both produce the same samples.
 package engine
 
 import (
@@ -15,43 +15,43 @@ import (
 	"brunt/internal/workload"
 )
 
-// Config is what a run needs from outside.
+// Config contains the parts of a run that the caller provides.
 type Config struct {
 	Workload  *workload.Workload
 	Fleet     Fleet // connected
 	Collector *measure.Collector
 	Clock     Clock
 	Sinks     []measure.Sink        // receives each interval, in order
-	SinkError func(error)           // receives what a sink returned; the load goes on
+	SinkError func(error)           // receives errors of sinks; the load continues
 	Health    func() measure.Health // the generator's state since the last call; may be nil
-	// Check is asked after each interval, outcome so far and run's clock given, whether the load must stop:
-	// it returns why, or "". It may be nil.
+	// Check is called after each interval, with the outcome so far and the run's clock. It returns why the load must
+	// stop, or "". It may be nil.
 	Check func(total *measure.Account, nowNs int64) message.Message
 	Part  schedule.Part // this machine's operations
-	// Control returns what controls an adaptive phase. It is needed if there is one.
+	// Control returns the controller of an adaptive phase. It is required if there is such a phase.
 	Control func(p *plan.Phase) Controller
 }
 
 // Controller decides the rate of an adaptive phase while it runs. It is used by one goroutine.
 type Controller interface {
-	// First is the decision before anything is sent.
+	// First returns the decision before anything is sent.
 	First() measure.Control
-	// Next is the decision after an interval, which is valid during the call.
+	// Next returns the decision after an interval. The interval is valid during the call.
 	Next(iv *measure.Interval) measure.Control
 }
 
-// Outcome is how a run ended; what happened is the Collector's to say.
+// Outcome says how a run ended. The Collector has what was measured.
 type Outcome struct {
-	Interrupted bool            // ctx ended before the plan did
-	Aborted     message.Message // why Check ended it, if it did
+	Interrupted bool            // ctx ended before the plan
+	Aborted     message.Message // why Check ended the run; zero if it did not
 }
 
-// Next says which phases come next, none if the load is over. sofar is what happened until now, by
-// phase and in all, valid during the call. Open phases that are named together and adjoin share
-// their backlog.
+// Next returns the phases that come next, or none if the load is over. sofar contains what was measured until now, by
+// phase and in total, and is valid during the call. Adjoining open phases that are returned together share their
+// backlog.
 type Next func(sofar *measure.Tally) []plan.Phase
 
-// Walk is the Next of a load that is fixed from the start.
+// Walk returns the Next of a load whose phases are known from the start.
 func Walk(phases []plan.Phase) Next {
 	return func(*measure.Tally) (all []plan.Phase) {
 		all, phases = phases, nil
@@ -59,9 +59,9 @@ func Walk(phases []plan.Phase) Next {
 	}
 }
 
-// Drive carries out the phases that next names, one after the other. It returns when they are over,
-// ctx is done (nothing new is then sent; what is in flight is waited for until hard is closed), or a
-// rule that aborts has failed. The outcome is complete in each case.
+// Drive executes the phases that next returns, one after another. It returns when they are over, when ctx is done, or
+// when a rule that aborts has failed. When ctx is done, nothing new is sent, and Drive waits for operations in flight
+// until hard is closed. The outcome is complete in each case.
 func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*Outcome, error) {
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -71,7 +71,7 @@ func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*O
 		interval = time.Second
 	}
 	r.intervalNs = int64(interval)
-	// The clock also ran while sessions connected, which is no part of the load.
+	// The clock also ran while sessions connected, which is not part of the load.
 	r.startNs = cfg.Clock.Now()
 	cfg.Collector.Begin(r.startNs)
 
@@ -80,15 +80,15 @@ func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*O
 	return r.out, err
 }
 
-// run is a run under way.
+// run is the state of a run.
 type run struct {
 	cfg        Config
 	cancel     context.CancelFunc
 	out        *Outcome
 	intervalNs int64
-	startNs    int64           // of the interval under way
-	adaptive   *adaptive       // what controls the stage under way; nil if nothing does
-	health     *measure.Health // in it; nil until it is looked at
+	startNs    int64           // of the current interval
+	adaptive   *adaptive       // controls the current stage; nil if the stage is not adaptive
+	health     *measure.Health // in the current interval; nil until it is sampled
 }
 
 // drive runs stages until there are no more, or ctx ends.
@@ -112,7 +112,7 @@ func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error 
 	return nil
 }
 
-// stage runs the stage of some phases while cutting intervals, and returns the next operation's number.
+// stage runs one stage and ends its intervals. It returns the number of the next operation.
 func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Phase, first uint64) (uint64, error) {
 	start := r.cfg.Clock.Now()
 	work, err := scheduled(phases, first, start, r.cfg)
@@ -141,7 +141,7 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 		}
 		next, err := r.cfg.Fleet.Run(ctx, hard, work)
 		if scheduleEnd > 0 {
-			// A schedule lasts as long as it says, though its last arrival was answered before.
+			// A schedule lasts for its full length, even if its last arrival was answered before its end.
 			protocol.Sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
 		}
 		done <- ended{next, err}
@@ -161,8 +161,8 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	}
 }
 
-// lookAtHealth samples the generator's state for the interval under way, once, and reports whether
-// the generator stood still in it.
+// lookAtHealth samples the generator's state once per interval, and reports whether the generator stood still in the
+// current one.
 func (r *run) lookAtHealth() (stoodStill bool) {
 	if r.health == nil {
 		r.health = &measure.Health{}
@@ -173,8 +173,8 @@ func (r *run) lookAtHealth() (stoodStill bool) {
 	return r.health.PausedNs > 0
 }
 
-// cutInterval ends the interval under way, which belongs to p, tells the sinks and checks whether the
-// load must stop.
+// cutInterval ends the current interval, which belongs to p, passes it to the sinks, and checks whether the load must
+// stop.
 func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 	meta.Phase, meta.Kind, meta.WarmUp = p.Name, string(p.Kind), p.WarmUp
 	meta.UnixNs = r.cfg.Clock.Unix(r.startNs)

@@ -8,8 +8,8 @@ import (
 	"brunt/internal/schedule"
 )
 
-// stagesOf groups phases by the stages that they make: adjoining open phases form one, so that a backlog lives on from
-// phase to phase as it would for users.
+// stagesOf groups phases into stages. Adjoining open phases form one stage, so that a backlog continues from one phase
+// to the next, as it would for users.
 func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 	for _, p := range phases {
 		if n := len(out); n > 0 && goesOn(&out[n-1][0], &p) {
@@ -21,7 +21,7 @@ func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 	return out
 }
 
-// goesOn reports whether a phase belongs to the stage that begins with first.
+// goesOn reports whether a phase continues the stage that begins with first.
 func goesOn(first, p *plan.Phase) bool {
 	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 &&
 		p.Operations == 0 && first.Adaptive == nil && p.Adaptive == nil
@@ -34,7 +34,7 @@ func processOf(p *plan.Phase) schedule.Process {
 	return schedule.Uniform
 }
 
-// scheduled makes the stage of its phases.
+// scheduled returns the stage of some phases.
 func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (schedule.Stage, error) {
 	p := &phases[0]
 	left, limited := p.Operations, p.Operations > 0
@@ -61,20 +61,19 @@ func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (sche
 	return s, err
 }
 
-// cutter knows when the intervals of a stage end: whole intervals after the beginning of their
+// cutter computes when the intervals of a stage end: at multiples of the interval's length after the beginning of their
 // phase, where phases meet, and where the schedule ends.
 type cutter struct {
 	run         *run
 	phases      []plan.Phase // of the stage
-	phase       int          // index of the phase under way
+	phase       int          // index of the current phase
 	begin       int64        // when it began
-	end         int64        // when its schedule ends; 0 if only the fleet knows
-	scheduleEnd int64        // when the stage's does; 0 if it has none
-	drain       bool         // it has ended
+	end         int64        // when the phase's schedule ends; 0 if only the fleet knows
+	scheduleEnd int64        // when the stage's schedule ends; 0 if it has none
+	drain       bool         // the schedule has ended
 }
 
-// newCutter returns the cutter of a stage that begins at start and whose schedule, if it has one,
-// ends at scheduleEnd.
+// newCutter returns the cutter of a stage that begins at start. Its schedule, if it has one, ends at scheduleEnd.
 func newCutter(r *run, phases []plan.Phase, start, scheduleEnd int64) *cutter {
 	c := &cutter{run: r, phases: phases, phase: -1, end: start, scheduleEnd: scheduleEnd}
 	c.enter()
@@ -91,7 +90,7 @@ func (c *cutter) enter() {
 	}
 }
 
-// boundary is when the interval under way ends, and whether the phase's schedule does with it.
+// boundary returns when the current interval ends, and whether the phase's schedule ends with it.
 func (c *cutter) boundary() (at int64, schedule bool) {
 	n := c.run.intervalNs
 	next := c.begin + (max(c.run.startNs-c.begin, 0)/n+1)*n
@@ -101,14 +100,14 @@ func (c *cutter) boundary() (at int64, schedule bool) {
 	return next, false
 }
 
-// more reports whether the phase ends by the clock with another one after it.
+// more reports whether the phase ends by the clock and another phase follows.
 func (c *cutter) more() bool { return c.end > 0 && c.phase+1 < len(c.phases) }
 
-// grace is how much later than the end of the last schedule its interval is cut, so that a load that
-// is answered at once ends with it.
+// grace is how long after the end of the last schedule its interval ends, so that operations that are answered at once
+// are still part of the interval.
 const grace = 5 * time.Millisecond
 
-// wait is how long until the boundary.
+// wait returns the time until the boundary.
 func (c *cutter) wait() time.Duration {
 	at, schedule := c.boundary()
 	if schedule && !c.more() {
@@ -117,11 +116,11 @@ func (c *cutter) wait() time.Duration {
 	return time.Duration(max(at-c.run.cfg.Clock.Now(), 0))
 }
 
-// settling is how long an interval in which the generator stood still goes on, so that what fell due
-// in the meantime and is now sent late, or given up, ends in it and not in the next.
+// settling is how long an interval is extended if the generator stood still in it, so that arrivals that fell due
+// during the stall, and are now sent late or given up, belong to this interval and not to the next one.
 const settling = 100 * time.Millisecond
 
-// cut ends the interval at its boundary, now being at or after it.
+// cut ends the interval at its boundary. now must not be before the boundary.
 func (c *cutter) cut(now int64) {
 	at, schedule := c.boundary()
 	if now < at {

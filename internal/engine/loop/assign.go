@@ -8,17 +8,17 @@ import (
 	"brunt/internal/engine"
 )
 
-// A loop sends to a loopback echo about 100 000 times a second before it is busy all the time.
-// Half of that leaves room for dearer protocols and keeps the lag's tail short. A second loop
-// costs 16–20 % more CPU a request, so another is added only when one would not do.
+// A loop sends about 100 000 requests a second to an echo server on loopback before it is busy all the time. Half of
+// that leaves room for more expensive protocols and keeps the tail of the lag short. A second loop costs 16–20 % more
+// CPU per request, so another loop is added only if one is not enough.
 const (
 	arrivalsPerLoop = 50_000
 	sessionsPerLoop = 1_000
 )
 
-// loopCount is how many loops a fleet gets: as many as asked for, or the fewest that carry the
-// highest rate and the number of sessions. Never more than sessions; and if chosen here,
-// never more than all cores but one, which the rest of the program needs.
+// loopCount returns how many loops a fleet gets: the configured number, or the fewest that carry the highest rate and
+// the number of sessions. There are never more loops than sessions. Unless the number is configured, there is at least
+// one core without a loop, for the rest of the program.
 func loopCount(cfg *engine.FleetConfig, cores int) int {
 	if cfg.Loops > 0 {
 		return min(cfg.Loops, cfg.Sessions)
@@ -28,10 +28,9 @@ func loopCount(cfg *engine.FleetConfig, cores int) int {
 	return max(1, min(n, cores-1, cfg.Sessions))
 }
 
-// spread says which loop each session belongs to: the loop with the fewest sessions, among those
-// the one with the fewest of the session's address, and among those the next in turn for the
-// address, so that each loop gets sessions of every address where there are enough. With a router
-// every session belongs to all addresses.
+// spread assigns sessions to loops. A session goes to the loop with the fewest sessions, among those to the one with
+// the fewest sessions of its address, and among those to the next in turn for the address. So each loop gets sessions
+// of every address if there are enough. With a router every session belongs to all addresses.
 func spread(cfg *engine.FleetConfig, route *balance.Route, loops int) (owner []int) {
 	count := make([]int, loops)
 	ofAddress := make([][]int, cfg.Nodes.Cap()) // by loop
@@ -61,9 +60,8 @@ func spread(cfg *engine.FleetConfig, route *balance.Route, loops int) (owner []i
 	return owner
 }
 
-// reserveProcs makes sure that as many goroutines can run next to the loops as the machine has
-// use for. A loop that sleeps keeps its place among GOMAXPROCS, so that it needn't ask for it
-// when it wakes.
+// reserveProcs raises GOMAXPROCS so that as many goroutines can run next to the loops as the machine has cores for. A
+// sleeping loop keeps its place among GOMAXPROCS, so that it need not acquire it when it wakes.
 func reserveProcs(loops int) {
 	if want := loops + 4; runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)

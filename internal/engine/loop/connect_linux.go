@@ -11,15 +11,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
-// overrun the servers' accept queues.
+// dialsAtOnce limits how many sessions connect at the same time, so that a large fleet doesn't overflow the servers'
+// accept queues.
 const dialsAtOnce = 32
 
-// shortLivedNs is how long a connection on which nothing was sent must have lasted to count as one:
-// proxies without a server behind them accept connections only to close them.
+// shortLivedNs is how long a connection without any send must last to count as a connection. Proxies without a server
+// behind them accept connections and close them at once.
 const shortLivedNs = int64(time.Second)
 
-// connected makes a new socket the session's own.
+// connected assigns a new socket to the session.
 func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	s.generation++
 	s.dialing = false
@@ -64,16 +64,16 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	l.offer(s.worker)
 }
 
-// closeSocket closes a codec's socket, with the last message that its server expects if the socket takes that at
-// once.
+// closeSocket closes a codec's socket. It first sends the last message that the server expects, if the socket accepts
+// it at once.
 func closeSocket(fd int, codec protocol.Codec) {
 	if p, ok := codec.(protocol.Parting); ok {
-		_, _ = unix.Write(fd, p.Part(nil)) // a courtesy: the connection is closed whether it arrives or not
+		_, _ = unix.Write(fd, p.Part(nil)) // best effort: the connection is closed in any case
 	}
 	unix.Close(fd)
 }
 
-// hangUp closes a session's socket. A request of which only a part has been written stays that.
+// hangUp closes a session's socket. A request that was written in part stays incomplete.
 func (l *loop) hangUp(s *session) {
 	if !s.up {
 		return
@@ -98,9 +98,9 @@ func (l *loop) hangUp(s *session) {
 	}
 }
 
-// lose closes a session, fails its operations and has it connected again. culprit is the
-// operation that failed in the way given, or nil: the others fail because they were sent and
-// will get no answer, or because they can't be sent any more.
+// lose closes a session, fails its operations and starts reconnecting it. culprit is the operation that failed in the
+// given way, or nil. The other operations fail because they were sent and will get no answer, or because they can no
+// longer be sent.
 func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 	if !s.up {
 		if culprit != nil {
@@ -123,7 +123,7 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 		l.setAside(s.worker, crowded)
 		return
 	}
-	if s.leaving || s.dialing { // it has left, or goes where it is to be
+	if s.leaving || s.dialing { // it has left its address, or is connecting to its new one
 		l.leave(s)
 		return
 	}
@@ -136,7 +136,7 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 	}
 }
 
-// fate is how an operation fails whose session is lost, unless it had failed before.
+// fate returns how an operation fails when its session is lost, unless it had failed before.
 func (f *request) fate(culprit *request, failure protocol.Failure) protocol.Failure {
 	switch culprit {
 	case f:
@@ -152,7 +152,7 @@ func (f *request) fate(culprit *request, failure protocol.Failure) protocol.Fail
 	return failure
 }
 
-// breakOff ends what a request was doing whose session is lost.
+// breakOff ends the current step of a request whose session is lost.
 func (l *loop) breakOff(f *request, failure protocol.Failure) {
 	l.timers.remove(f)
 	f.idleAt = l.now()
@@ -181,10 +181,10 @@ func (l *loop) abandon() {
 	}
 }
 
-// cancelWithin bounds how long a server is asked to stop what it does for a session given up.
+// cancelWithin limits the time for cancelling a request on the server when its session is given up.
 const cancelWithin = 2 * time.Second
 
-// cancel has the server stop what it does for a session that is about to be given up.
+// cancel asks the server to cancel the request of a session that is about to be given up.
 func (l *loop) cancel(s *session) {
 	if s.cancel == nil || !s.up || s.outstanding == 0 {
 		return
@@ -202,8 +202,7 @@ func (l *loop) cancel(s *session) {
 	})
 }
 
-// dial has a session connected by a goroutine, which tries until it succeeds or the fleet is
-// closed.
+// dial starts a goroutine that connects a session. It tries until it succeeds or the fleet is closed.
 func (l *loop) dial(s *session) {
 	s.dialing = true
 	l.refusing[s.address] = s.failures > 0
@@ -211,13 +210,13 @@ func (l *loop) dial(s *session) {
 	l.fleet.dialers.Go(func() { l.fleet.dialUntil(l, id, slot, address, failures, nil) })
 }
 
-// refused reports whether nothing is connected and every address refused the last attempt.
+// refused reports whether nothing is connected and every address refused the last attempt to connect.
 func (l *loop) refused() bool {
 	return l.upAll == 0 && !slices.Contains(l.refusing, false)
 }
 
-// dialUntil connects a session and hands it to its loop. first, if not nil, is told how the first
-// attempt went.
+// dialUntil connects a session and hands it to its loop. first, if not nil, is called with the result of the first
+// attempt.
 func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*protocol.Error)) {
 	b := engine.NewBackoff(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
 	for ; ; failures++ {
@@ -253,7 +252,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 	}
 }
 
-// connect makes one attempt and takes the socket out of the connection.
+// connect makes one attempt to connect and detaches the socket from the connection.
 func (f *Fleet) connect(address int) (fd int, c protocol.CodecConn, failure *protocol.Error) {
 	select {
 	case f.dialing <- struct{}{}:

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detach takes the socket out of a connection of package net: it returns a descriptor of its own
-// for it, non-blocking and closed on exec, and closes c, which ends the runtime's interest in the
-// socket but not the connection. c must be plain TCP or a Unix socket.
+// detach detaches the socket from a connection of package net. It returns a new descriptor for the socket, non-blocking
+// and closed on exec, and closes c. This unregisters the socket from the runtime's poller, but does not close the
+// connection. c must be plain TCP or a Unix socket.
 func detach(c net.Conn) (fd int, err error) {
 	raw, ok := c.(syscall.Conn)
 	if !ok {

@@ -8,34 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How the loop sleeps. A wait in RawSyscall spares the bookkeeping with which the runtime lets
-// others use this thread's place (34 instead of 65 µs of CPU a request at 1 000 requests a
-// second). The runtime can't take the place away in the meantime, but it isn't held up either: to stop
-// the world it sends the thread a signal, which ends the wait with EINTR, and the loop yields at
-// its next function call.
+// How the loop sleeps. A wait in RawSyscall avoids the bookkeeping with which the runtime lets other goroutines use
+// this thread's P (34 instead of 65 µs of CPU per request at 1 000 requests a second). The runtime can't take the P
+// away during the wait, but it isn't blocked either: to stop the world it sends the thread a signal, which ends the
+// wait with EINTR, and the loop yields at its next function call.
 //
-// Only a loop for which nothing has happened for idleNs sleeps in an ordinary system call. A
-// thread that is in one again and again is what the runtime's monitor looks for: it wakes up to
-// 50 000 times a second to take the place away, at a tenth of the loop's own CPU.
+// Only a loop without an event for idleNs sleeps in an ordinary system call. The runtime's monitor looks for threads
+// that are in system calls frequently: it wakes up to 50 000 times a second to take their P away, which costs a tenth
+// of the loop's own CPU.
 //
-// A wait of idleNs, which an event usually ends, has no timeout of its own: the kernel would start a timer
-// and stop it again for every one. On a virtual machine that can mean leaving it twice, which costs a tenth
-// of a closed load's CPU. A timerfd that is set once every idleNs ends these waits.
+// A wait of idleNs, which an event usually ends, has no timeout of its own. Otherwise the kernel would start and stop a
+// timer for every wait. On a virtual machine each of these can mean an exit to the hypervisor, which costs a tenth of a
+// closed load's CPU. A timerfd that is set once every idleNs ends these waits.
 const idleNs = 2_000_000
 
-// Tokens that stand for the loop's own descriptors in place of a session's slot.
+// Tokens of the loop's own descriptors. Others are slots of sessions.
 const (
 	wakeupToken = -1
 	timerToken  = -2
 )
 
-// eventsAtOnce is how many sessions one wait can report.
+// eventsAtOnce is the largest number of sessions that one wait reports.
 const eventsAtOnce = 256
 
-// poller is the loop's view of epoll: its sockets and its wakeup.
+// poller wraps epoll for a loop: its sockets and its wakeup.
 type poller struct {
 	set       int
-	wakeup    int   // an eventfd that others write to
+	wakeup    int   // an eventfd that other threads write to
 	timer     int   // a timerfd
 	expiresNs int64 // when the timer ends a wait of idleNs, on the loop's clock
 	timerOnly bool  // the kernel lacks epoll_pwait2 (before 5.11): the timer ends every wait
@@ -55,7 +54,7 @@ func newPoller() (*poller, error) {
 	if err == nil {
 		p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	}
-	if err == nil { // edge-triggered, so that nobody needs to read it
+	if err == nil { // edge-triggered, so it need not be read
 		err = p.addOwn(p.timer, timerToken, unix.EPOLLIN|unix.EPOLLET&0xffffffff)
 	}
 	if err == nil {
@@ -74,8 +73,8 @@ func (p *poller) addOwn(fd int, token int32, events uint32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// add watches a session's socket, for good: edge-triggered, so that no further call is needed
-// whatever the session waits for.
+// add registers a session's socket once, edge-triggered, so that no further call is needed for whatever the session
+// waits for.
 func (p *poller) add(fd, slot int, generation int32) error {
 	e := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,
@@ -84,14 +83,14 @@ func (p *poller) add(fd, slot int, generation int32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// sleep sleeps for ns, whatever happens: neither answers nor the wakeup end it. It may end early.
+// sleep sleeps for ns. Neither answers nor the wakeup end it. It may end early.
 func (p *poller) sleep(ns int64) {
 	p.timeout = unix.NsecToTimespec(ns)
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 }
 
-// wait waits for events from now on for at most ns, and returns how many there are. long says that the thread's
-// place may be given to others in the meantime. A wait of idleNs that isn't long may end early.
+// wait waits for events for at most ns, and returns their number. long means that the runtime may give the thread's P
+// to others during the wait. A wait of idleNs that isn't long may end early.
 func (p *poller) wait(now, ns int64, long bool) (int, syscall.Errno) {
 	ns = max(ns, 0)
 	if p.timerOnly {
@@ -118,7 +117,7 @@ func (p *poller) wait(now, ns int64, long bool) (int, syscall.Errno) {
 	return p.waited(n, errno)
 }
 
-// waitTimer is wait by epoll_pwait, whose timeout is in milliseconds: the timer ends it.
+// waitTimer is wait for kernels with only epoll_pwait, whose timeout is in milliseconds. The timer ends it.
 func (p *poller) waitTimer(ns int64) (int, syscall.Errno) {
 	ms := 0
 	if ns > 0 {
@@ -136,7 +135,7 @@ func (p *poller) setTimer(ns int64) {
 	unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(p.timer), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 }
 
-// waited is what a wait came to. The timer alone is no event.
+// waited returns the result of a wait. The timer alone is not an event.
 func (p *poller) waited(n uintptr, errno syscall.Errno) (int, syscall.Errno) {
 	switch {
 	case errno == unix.EINTR, n == 1 && p.events[0].Fd == timerToken:
@@ -147,13 +146,13 @@ func (p *poller) waited(n uintptr, errno syscall.Errno) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// ring makes the loop's wait end. It may be called from anywhere until close.
+// ring ends the loop's wait. It is safe for concurrent use until close.
 func (p *poller) ring() {
 	one := [8]byte{1}
 	unix.Write(p.wakeup, one[:])
 }
 
-// hush makes the wakeup quiet again.
+// hush resets the wakeup.
 func (p *poller) hush() {
 	var b [8]byte
 	unix.Read(p.wakeup, b[:])

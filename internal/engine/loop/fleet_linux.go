@@ -18,18 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fleet is the codec tier's tier.Fleet: event loops over the sockets of a protocol's sessions.
+// Fleet is the codec tier's engine.Fleet: event loops over the sockets of a protocol's sessions.
 type Fleet struct {
 	cfg      engine.FleetConfig
 	protocol protocol.CodecDriver
 	route    balance.Route
-	stale    chan struct{} // holds a token if the router should look again; nil without one
+	stale    chan struct{} // holds a token if the router should refresh; nil without a router
 	loops    []*loop
 	recorder func() recorder
 
 	ctx     context.Context // ends when the fleet is closed
 	cancel  context.CancelFunc
-	dialing chan struct{} // a slot for each connection that may be being made
+	dialing chan struct{} // a slot for each concurrent attempt to connect
 	dialers sync.WaitGroup
 	running sync.WaitGroup
 	growth  engine.Growth
@@ -46,8 +46,8 @@ var (
 // Supported reports whether event loops run on this system.
 const Supported = true
 
-// NewFleet returns a fleet that isn't connected yet. It fails if the configuration makes no
-// sense, or if the system refuses what an event loop needs.
+// NewFleet returns a fleet that isn't connected yet. It fails if the configuration is invalid, or if the system refuses
+// a resource that an event loop needs.
 //
 // Requests are pipelined only if every operation of the workload is a single request, because a
 // session can't do anything else during a transaction.
@@ -120,7 +120,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 	return l, nil
 }
 
-// distribute gives each loop its workers and their sessions.
+// distribute assigns workers and their sessions to the loops.
 func (f *Fleet) distribute() {
 	perLane := 1
 	if f.route.Router() != nil {
@@ -159,7 +159,7 @@ func (f *Fleet) distribute() {
 	}
 }
 
-// Connect starts the loops and opens all sessions; see tier.Fleet. It may be called once.
+// Connect starts the loops and opens all sessions; see engine.Fleet. It may be called once.
 func (f *Fleet) Connect(ctx context.Context) error {
 	if f.started {
 		return errors.New("connect a fleet: it was connected before")
@@ -193,7 +193,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	return f.firstDials(ctx, dials, outcomes)
 }
 
-// firstDials waits until every session has been tried once. It fails if none succeeded.
+// firstDials waits until every session has tried to connect once. It fails if none succeeded.
 func (f *Fleet) firstDials(ctx context.Context, dials int, outcomes <-chan *protocol.Error) error {
 	var first *protocol.Error
 	connected := 0
@@ -218,8 +218,7 @@ func (f *Fleet) firstDials(ctx context.Context, dials int, outcomes <-chan *prot
 	return first
 }
 
-// Run carries out one stage; see tier.Fleet. It fails only if a loop can't go on, or if the fleet
-// isn't connected.
+// Run executes one stage; see engine.Fleet. It fails only if a loop can't continue, or if the fleet isn't connected.
 func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
 	if !f.started {
 		return stage.First, errors.New("run a stage: the fleet isn't connected")
@@ -252,15 +251,15 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 			hard = nil
 		}
 	}
-	// The first operation that a following stage may use is the same on every machine if the stage was carried
-	// out as a whole.
+	// The first operation that a following stage may use is the same on every machine if the stage was executed
+	// completely.
 	if whole {
 		return stage.First + max(passed, stage.Operations), f.broken()
 	}
 	return stage.First + stage.Part.Round(reached), f.broken()
 }
 
-// members is the loops that have workers for a stage.
+// members returns the loops that have workers for a stage.
 func (f *Fleet) members(stage *schedule.Stage) []*loop {
 	if stage.Open() || stage.Sessions <= 0 {
 		return f.loops
@@ -282,7 +281,7 @@ func (f *Fleet) tell(members []*loop, kind messageKind) {
 	}
 }
 
-// broken returns why a loop had to end, if one had.
+// broken returns the error of a loop that had to end, or nil.
 func (f *Fleet) broken() error {
 	for _, l := range f.loops {
 		if err := l.failure.Load(); err != nil {
@@ -310,7 +309,7 @@ func (f *Fleet) Close() {
 	})
 }
 
-// Timing says for people how the fleet keeps time.
+// Timing describes for people how the fleet keeps time.
 func (f *Fleet) Timing() message.Message {
 	how := []message.Message{message.Literal("epoll_pwait2")}
 	if f.loops[0].poller.timerOnly {

@@ -17,7 +17,7 @@ const Supported = false
 
 var errLinux = errors.New("event loops need Linux: use the library tier (tier: library)")
 
-// Fleet can't be made on this system.
+// Fleet can't be created on this system.
 type Fleet struct{}
 
 var _ engine.Fleet = (*Fleet)(nil)

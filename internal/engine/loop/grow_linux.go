@@ -6,15 +6,16 @@ import (
 	"brunt/internal/protocol"
 )
 
-// outageNs is how long after the loss of a session at work the loss of another says nothing of how many sessions the
-// server takes: it may be restarting.
+// outageNs is a time after the loss of a working session. The loss of another session within it does not count as a
+// limit on the number of sessions, because the server may be restarting.
 const outageNs = int64(1_000_000_000)
 
-// growPauseNs is the pause after a further session that the server didn't take.
+// growPauseNs is the pause after a further session that the server didn't accept.
 const growPauseNs = int64(50_000_000)
 
-// grow connects a further session for arrivals that wait, if there is one and the server takes it. Half as many as are
-// connected may be under way at a time, so that a slow server's sessions are there within a few round trips.
+// grow connects a further session for waiting arrivals, if there is one left and the server accepts it. At most half as
+// many sessions as are connected may be connecting at a time, so that the sessions of a slow server are connected
+// within a few round trips.
 func (l *loop) grow(now int64) {
 	if !l.cfg.Grows() || l.upAll == 0 || l.fleet.growth.Full() || l.growing > 0 && 2*l.growing >= l.upAll ||
 		now < l.growAt {
@@ -33,8 +34,8 @@ func (l *loop) grow(now int64) {
 	}
 }
 
-// drained reports whether the server makes room for further sessions by closing others: it has closed some since they
-// came, and most are still there, as they wouldn't be if it were restarting.
+// drained reports whether the server makes room for further sessions by closing others. It does if it has closed some
+// since the further ones connected while most are still connected, which would not be the case during a restart.
 func (l *loop) drained(now int64) bool {
 	closed := l.closed
 	l.closed = 0
@@ -65,7 +66,7 @@ func (l *loop) awake(a *worker) {
 	}
 }
 
-// dialOnce tries to connect a further session and tells its loop how that went.
+// dialOnce tries to connect a further session and sends the result to its loop.
 func (f *Fleet) dialOnce(l *loop, slot, address int) {
 	m := loopMessage{kind: connected, slot: slot}
 	var err *protocol.Error
@@ -78,20 +79,20 @@ func (f *Fleet) dialOnce(l *loop, slot, address int) {
 	l.poller.ring()
 }
 
-// crowdedOut notes that a further session couldn't be connected.
+// crowdedOut records that a further session couldn't be connected.
 func (l *loop) crowdedOut(s *session) {
 	s.dialing, s.growing = false, false
 	l.growing--
 	l.unpark(s)
-	if s.worker.up > 0 { // other addresses took their part of it
+	if s.worker.up > 0 { // other addresses accepted their sessions
 		l.dial(s)
 		return
 	}
 	l.setAside(s.worker, true)
 }
 
-// surplus reports whether a session that is being lost needn't connect again: the server closed it while it had nothing
-// to do, or closed it to make room for others, or crowded, it is a further one that never brought an answer.
+// surplus reports whether a session that is being lost need not reconnect: the server closed it while it was idle, or
+// closed it to make room for others, or, if crowded, it is a further session that never returned an answer.
 func (l *loop) surplus(s *session, byServer bool) (surplus, crowded bool) {
 	if !l.cfg.Grows() || l.router != nil || s.outstanding == 0 && s.reply.Fatal {
 		return false, false
@@ -112,8 +113,8 @@ func (l *loop) surplus(s *session, byServer bool) (surplus, crowded bool) {
 	return crowded, crowded
 }
 
-// setAside takes a worker out of use until arrivals wait for one again. If the server didn't take it, it takes no more
-// than there are, unless it seems to be restarting.
+// setAside takes a worker out of use until arrivals wait again. If the server didn't accept the worker's session, the
+// current number of sessions is the limit, unless the server seems to be restarting.
 func (l *loop) setAside(a *worker, crowded bool) {
 	if a.spare {
 		return

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// recorder is what a loop needs of measure.Recorder.
+// recorder is the part of measure.Recorder that a loop uses.
 type recorder interface {
 	Record(s *measure.Sample)
 	OwnLag(ns int64)
@@ -33,20 +33,20 @@ type recorder interface {
 }
 
 const (
-	// pollEveryNs bounds every sleep, because recorders must be polled every 100 ms.
+	// pollEveryNs limits every sleep, because recorders must be polled every 100 ms.
 	pollEveryNs = 40_000_000
-	// blindNs is the longest sleep in an open load that nothing ends. Up to it, looking at
-	// answers only when there is something to send saves a wake-up an operation; beyond it,
-	// retries and lost connections would be noticed late for no gain worth having.
+	// blindNs is the longest sleep in an open load that no event can end. Up to this length, reading answers only when
+	// there is something to send saves a wake-up per operation. Beyond it, retries and lost connections would be
+	// noticed late for little gain.
 	blindNs = 2_000_000
 	// readBytes is the size of the buffer that a loop reads into.
 	readBytes = 256 << 10
-	// beginsAtOnce bounds how many operations are begun before answers are looked at again.
+	// beginsAtOnce limits how many operations begin before answers are read again.
 	beginsAtOnce = 256
 )
 
-// loop is one locked OS thread, its sessions, its share of the schedule and its recorder.
-// Nobody else touches any of it but the mailbox and the poller's wakeup.
+// loop is one locked OS thread, its sessions, its share of the schedule and its recorder. Other threads only use the
+// mailbox and the poller's wakeup.
 type loop struct {
 	fleet    *Fleet
 	cfg      *engine.FleetConfig
@@ -57,13 +57,13 @@ type loop struct {
 	receiver receiver
 	kernel   kernelTime
 
-	router    protocol.Router   // nil: a worker has one session, for all its requests
+	router    protocol.Router   // nil: a worker uses one session for all its requests
 	balancer  *balance.Balancer // chooses among a worker's sessions; nil: any is taken
 	lanes     []worker
 	sessions  []session
 	available available
 	more      []*session // sessions with more to read than was read at once
-	dirty     []*session // with a router or a pipeline: sessions that something was encoded for
+	dirty     []*session // with a router or a pipeline: sessions with encoded requests
 	deadlines deadlines
 	timers    timers
 	part      *share // nil between stages
@@ -71,7 +71,7 @@ type loop struct {
 	backoff   engine.Backoff
 
 	tolerance, spin, dropAfter int64
-	overtime                   int64 // see tier.Config.Overtime
+	overtime                   int64 // see engine.FleetConfig.Overtime
 
 	inFlight  int // operations under way, pauses after them excluded
 	waiting   int // sessions that wait for an answer
@@ -82,10 +82,10 @@ type loop struct {
 	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
 	downSince int64  // since when no session is connected
 	growing   int    // sessions being connected because arrivals wait
-	growAt    int64  // no further session is connected before
+	growAt    int64  // no further session is connected before this time
 	grewAt    int64  // when the last one was
 	closed    int    // connections that the server has closed since arrivals last waited
-	lostAt    int64  // when a session was lost that had brought answers and had more to bring
+	lostAt    int64  // when a working session with outstanding requests was lost
 	stamped   bool   // kernel timestamps are on
 
 	sample   measure.Sample
@@ -95,11 +95,11 @@ type loop struct {
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
-	cutting  bool                  // operations end because the load is cut off
+	cutting  bool                  // operations end because the load is being cut off
 	failure  atomic.Pointer[error] // why the loop had to end
 }
 
-// run is the loop's life.
+// run is the body of the loop's goroutine.
 func (l *loop) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	l.tid.Store(int32(unix.Gettid()))
@@ -116,8 +116,8 @@ func (l *loop) run() {
 
 func (l *loop) now() int64 { return l.cfg.Clock.Now() }
 
-// turn sleeps until there is something to do and does it: first what is due to be sent, because
-// only that is hurt by waiting, then what has arrived.
+// turn sleeps until there is something to do. It then sends what is due, because only sends are harmed by a delay, and
+// after that reads what has arrived.
 func (l *loop) turn() {
 	n, blind, now := l.sleep()
 	if l.part != nil && l.part.stage.Open() {
@@ -143,8 +143,8 @@ func (l *loop) turn() {
 	l.rec.Poll()
 }
 
-// afterReading is the time after all that has arrived was read. In a closed stage the last read has just asked the
-// clock, or there was none.
+// afterReading returns the time after reading all that has arrived. In a closed stage the last read has just read the
+// clock, or there was no read.
 func (l *loop) afterReading(woke int64) int64 {
 	if l.part == nil || l.part.stage.Open() {
 		return l.now()
@@ -152,8 +152,8 @@ func (l *loop) afterReading(woke int64) int64 {
 	return max(woke, l.readNs)
 }
 
-// sleep waits until something is to be done. blind means that answers didn't end the sleep and
-// haven't been looked at. woke is when the sleep ended.
+// sleep waits until there is something to do. blind means that answers didn't end the sleep and have not been checked.
+// woke is when the sleep ended.
 func (l *loop) sleep() (events int, blind bool, woke int64) {
 	now := l.now()
 	l.kernel.refresh(now)
@@ -181,7 +181,7 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 	return events, blind, woke
 }
 
-// wait is how long to sleep of a time ns, and in which way: see idleNs.
+// wait returns how long to sleep of a time of ns, and in which way: see idleNs.
 func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
 	if ns <= idleNs || l.idle {
 		return ns, ns > idleNs
@@ -189,7 +189,7 @@ func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
 	return idleNs, false
 }
 
-// collect waits for events from now on for at most ns.
+// collect waits for events for at most ns.
 func (l *loop) collect(now, ns int64, long bool) int {
 	n, errno := l.poller.wait(now, ns, long)
 	if errno != 0 {
@@ -198,14 +198,14 @@ func (l *loop) collect(now, ns int64, long bool) int {
 	return n
 }
 
-// breakDown ends the loop for a reason that only a broken system has.
+// breakDown ends the loop after an error that only a broken system causes.
 func (l *loop) breakDown(errno syscall.Errno) {
 	err := fmt.Errorf("wait for sockets: %w", errno)
 	l.failure.Store(&err)
 	l.quitting = true
 }
 
-// handle deals with one event.
+// handle handles one event.
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd < 0 {
 		if e.Fd == wakeupToken {
@@ -227,7 +227,7 @@ func (l *loop) handle(e *unix.EpollEvent) {
 	}
 }
 
-// readMore goes on with sessions that sent more than was read at once.
+// readMore continues with sessions that sent more than was read at once.
 func (l *loop) readMore() {
 	for i := len(l.more); i > 0; i-- {
 		s := l.more[0]
@@ -239,7 +239,7 @@ func (l *loop) readMore() {
 	}
 }
 
-// gauge tells the recorder how things stand.
+// gauge passes the current state to the recorder.
 func (l *loop) gauge() {
 	now := l.now()
 	var backlog uint64
@@ -255,7 +255,7 @@ func (l *loop) gauge() {
 	l.asleepNs, l.gaugesAt = 0, now
 }
 
-// readMail does what others ask for.
+// readMail handles the messages in the mailbox.
 func (l *loop) readMail() {
 	for _, m := range l.mailbox.takeAll() {
 		switch m.kind {

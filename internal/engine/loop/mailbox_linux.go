@@ -6,7 +6,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// loopMessage is what others tell a loop. Letters are rare: a session connected, a stage begins.
+// loopMessage is a message from another thread to a loop. Messages are rare: a session is connected, a stage begins.
 type loopMessage struct {
 	kind  messageKind
 	slot  int                // connected, refused, crowded: the session
@@ -19,12 +19,12 @@ type messageKind uint8
 
 const (
 	connected messageKind = iota
-	refused               // a connection couldn't be made; another attempt follows
+	refused               // an attempt to connect failed; another one follows
 	crowded               // a further session couldn't be connected
-	unwanted              // a connection that was being made isn't wanted at its address any more
-	served                // other addresses may serve requests now
+	unwanted              // a connection that was being made is no longer needed at its address
+	served                // the addresses that serve requests may have changed
 	moved                 // nodes have joined or left
-	start                 // carry out a part of a stage
+	start                 // execute a part of a stage
 	stop                  // begin nothing new
 	abort                 // give up what is in flight
 	quit                  // close everything and end
@@ -37,7 +37,7 @@ type mailbox struct {
 	closed   bool
 }
 
-// put adds a message; false means that nobody will read it.
+// put adds a message. It returns false if the mailbox is closed.
 func (m *mailbox) put(l loopMessage) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *mailbox) put(l loopMessage) bool {
 	return true
 }
 
-// takeAll empties the box.
+// takeAll returns all messages and empties the mailbox.
 func (m *mailbox) takeAll() []loopMessage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *mailbox) takeAll() []loopMessage {
 	return l
 }
 
-// close empties the box for good.
+// close empties the mailbox and refuses further messages.
 func (m *mailbox) close() []loopMessage {
 	m.mu.Lock()
 	m.closed = true

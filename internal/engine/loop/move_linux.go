@@ -2,7 +2,7 @@ package loop
 
 import "brunt/internal/protocol"
 
-// change gives sessions other addresses after changes of the nodes, and tells the loops.
+// change assigns sessions to other addresses after the nodes have changed, and informs the loops.
 func (f *Fleet) change(changes []protocol.Change) {
 	if f.route.Router() == nil {
 		f.route.Move(changes)
@@ -10,7 +10,7 @@ func (f *Fleet) change(changes []protocol.Change) {
 	f.tell(f.loops, moved)
 }
 
-// wants reports whether a worker's session is to be at an address.
+// wants reports whether a worker should have a session at an address.
 func (f *Fleet) wants(worker, address int) bool {
 	if f.route.Router() != nil {
 		return f.cfg.Nodes.Active(address)
@@ -18,7 +18,8 @@ func (f *Fleet) wants(worker, address int) bool {
 	return f.route.Home(worker) == address
 }
 
-// move has sessions leave addresses where they are no longer to be, and connects those that are to be somewhere else.
+// move makes sessions leave addresses at which they should no longer be, and connects those that should be at another
+// address.
 func (l *loop) move() {
 	for i := range l.sessions {
 		s := &l.sessions[i]
@@ -43,7 +44,7 @@ func (l *loop) move() {
 	}
 }
 
-// dialMissing connects sessions that are to be at an address, and are neither connected nor about to be.
+// dialMissing connects sessions that should be at an address and are neither connected nor connecting.
 func (l *loop) dialMissing() {
 	for i := range l.sessions {
 		if s := &l.sessions[i]; !s.up && !s.dialing && !s.leaving && !s.worker.spare && l.fleet.serves(s.address) {
@@ -52,7 +53,7 @@ func (l *loop) dialMissing() {
 	}
 }
 
-// leave takes a session that is leaving its address from it, once nothing is under way there.
+// leave disconnects a session that is leaving its address, once it has no operation in progress.
 func (l *loop) leave(s *session) {
 	if !s.leaving || s.dialing || s.busy() {
 		return
@@ -68,7 +69,7 @@ func (l *loop) leave(s *session) {
 	}
 }
 
-// busy reports whether an operation is under way that has the session, or waits for it.
+// busy reports whether an operation in progress uses the session or waits for it.
 func (s *session) busy() bool {
 	if s.outstanding > 0 {
 		return true
@@ -82,7 +83,7 @@ func (s *session) busy() bool {
 	return false
 }
 
-// reaches notes whether the balancer may choose a session for further operations.
+// reaches records whether the balancer may choose a session for further operations.
 func (l *loop) reaches(s *session) {
 	a := s.worker
 	if a.reach == nil {

@@ -2,15 +2,15 @@ package loop
 
 import "brunt/internal/measure"
 
-// sendDue sends the arrivals that are due as long as there are workers to take them. While there
-// are none the first waits, and with it all that follow it: they are drawn from the schedule
-// only when their turn comes, so that a backlog of any length takes no memory.
+// sendDue sends the arrivals that are due while there are free workers. If there are none, the first arrival waits, and
+// with it all that follow. Arrivals are drawn from the schedule only when it is their turn, so a backlog of any length
+// needs no memory.
 func (l *loop) sendDue(now int64) {
 	l.takeDue(now)
 	l.flushDirty()
 }
 
-// takeDue gives the arrivals that are due to workers.
+// takeDue assigns due arrivals to workers.
 func (l *loop) takeDue(now int64) {
 	p := l.part
 	if p.ended {
@@ -26,7 +26,7 @@ func (l *loop) takeDue(now int64) {
 		}
 		lag := now - p.ahead.IntendedNs
 		if lag < 0 {
-			l.flushDirty() // what is encoded doesn't wait for what isn't due
+			l.flushDirty() // encoded requests don't wait for arrivals that are not due
 		}
 		a := l.available.peek()
 		if a != nil && lag < 0 && -lag <= l.spin {
@@ -54,9 +54,9 @@ func (l *loop) takeDue(now int64) {
 	}
 }
 
-// unreachable reports whether an arrival that is due fails because nothing is connected: every
-// address refuses, or there has been nothing for the operation timeout, all of which the arrival has
-// waited. The policy for late ones comes between.
+// unreachable reports whether a due arrival fails because nothing is connected: either every address refuses, or
+// nothing has been connected, and the arrival has waited, for the operation timeout. The policy for late arrivals is
+// applied in between.
 func (l *loop) unreachable(lag, now int64) bool {
 	switch {
 	case l.upAll > 0:
@@ -69,8 +69,8 @@ func (l *loop) unreachable(lag, now int64) bool {
 	return min(lag, now-l.downSince) > l.deadlines.timeout
 }
 
-// blame says what kept the first arrival from being sent in time: the generator if a, the first free
-// worker, was free before it was too late.
+// blame returns why the first arrival was not sent in time: because of the generator, if a, the first free worker, was
+// free before it was too late.
 func (l *loop) blame(a *worker, now int64) measure.Unsent {
 	p := l.part
 	last := p.end() + l.overtime
@@ -87,8 +87,8 @@ func (l *loop) blame(a *worker, now int64) measure.Unsent {
 	return measure.UnsentNoSession
 }
 
-// late reports whether an arrival is to be given up: by the policy, or because the stage has
-// been over for the operation timeout.
+// late reports whether an arrival must be given up, because of the policy for late arrivals or because the stage ended
+// more than the operation timeout ago.
 func (l *loop) late(free bool, lag, now int64) bool {
 	if now-l.part.end() > l.overtime {
 		return true
@@ -102,14 +102,14 @@ func (l *loop) late(free bool, lag, now int64) bool {
 	return lag >= l.dropAfter
 }
 
-// sendHead gives the first arrival to a worker.
+// sendHead assigns the first arrival to a worker.
 func (l *loop) sendHead(a *worker, now int64) {
 	p := l.part
 	p.took(p.ahead.Number)
 	p.done++
 	l.start(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 	if l.cfg.Pipeline > 1 {
-		l.markDirty(a.sessions[0]) // what falls due together goes in one write
+		l.markDirty(a.sessions[0]) // arrivals that fall due together are sent in one write
 	} else {
 		l.flushAll(a.sessions[0])
 	}
@@ -126,14 +126,14 @@ func (l *loop) dropHead(why measure.Unsent) {
 	p.ahead.Advance()
 }
 
-// countDue tells the recorder of arrivals that have fallen due up to now.
+// countDue reports the arrivals that have fallen due by now to the recorder.
 func (l *loop) countDue(p *share, now int64) {
 	if n := p.fallDue(now); n > 0 {
 		l.rec.Offer(n)
 	}
 }
 
-// spinUntil keeps the core busy until at.
+// spinUntil busy-waits until at.
 func (l *loop) spinUntil(at int64) int64 {
 	for {
 		if now := l.now(); now >= at {
@@ -142,12 +142,12 @@ func (l *loop) spinUntil(at int64) int64 {
 	}
 }
 
-// lookAgainNs is when to look again for an arrival that should be known and isn't.
+// lookAgainNs is the pause before checking again for an arrival that should be known and isn't.
 const lookAgainNs = 1_000_000
 
-// nextArrival is when the loop must wake for the next arrival, and whether it may sleep through
-// answers until then: their time of arrival comes from the kernel, and while there are sessions
-// without work nothing depends on seeing them sooner, unless an operation has further steps.
+// nextArrival returns when the loop must wake for the next arrival, and whether it may sleep through answers until
+// then. The kernel records when answers arrive, and while there are sessions without work nothing depends on reading
+// answers sooner, unless an operation has further steps.
 func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 	p := l.part
 	head := p.ahead.IntendedNs

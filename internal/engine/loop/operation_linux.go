@@ -7,14 +7,14 @@ import (
 	"brunt/internal/workload"
 )
 
-// start begins an operation in a worker that can take one.
+// start begins an operation on a worker that is free.
 func (l *loop) start(a *worker, index uint64, intended, now int64) {
 	f := l.starts(a, intended, now)
 	l.carryOn(f, f.cursor.Begin(index), now)
 }
 
-// starts takes a request of a worker for an operation that begins. intended is never in closed loads:
-// the operation is then meant to start when it is sent.
+// starts takes a vacant request of a worker for a new operation. intended is never in closed loads: the intended start
+// is then the time of the send.
 func (l *loop) starts(a *worker, intended, now int64) *request {
 	f := a.take()
 	freeAt := a.freeAt
@@ -28,7 +28,7 @@ func (l *loop) starts(a *worker, intended, now int64) *request {
 	return f
 }
 
-// carryOn does what an operation's cursor wants next, at being when the last thing happened to it.
+// carryOn executes the next step of an operation's cursor. at is the time of the operation's last event.
 func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 	if failure := f.cursor.TakeFailure(); failure != nil {
 		l.report(f, failure)
@@ -48,7 +48,7 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 	}
 }
 
-// send encodes the request that is next.
+// send encodes the next request.
 func (l *loop) send(f *request) {
 	f.phase = requested
 	if f.cursor.RollingBack() {
@@ -63,7 +63,7 @@ func (l *loop) send(f *request) {
 	l.encoded(f, out, err)
 }
 
-// encoded goes on after the codec: it puts the request among those outstanding.
+// encoded adds an encoded request to those outstanding.
 func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 	s := f.session
 	f.wrote = false
@@ -126,8 +126,8 @@ func (l *loop) retire(s *session) *request {
 	return f
 }
 
-// answered goes on with an operation whose outstanding request has been answered in s.reply; end
-// is when the last byte of the answer arrived.
+// answered continues an operation whose outstanding request was answered in s.reply. end is when the last byte of the
+// answer arrived.
 func (l *loop) answered(s *session, end int64) {
 	f := l.retire(s)
 	f.idleAt = end
@@ -139,7 +139,7 @@ func (l *loop) answered(s *session, end int64) {
 	l.carryOn(f, f.cursor.Answered(r, f.stepSent, end), end)
 }
 
-// sentAgain sends a request again that the server would take now. It returns false if it can't be sent.
+// sentAgain repeats a request that the server would accept now. It returns false if it can't be sent.
 func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 	if r.Fatal || !f.session.up || f.redirects >= protocol.AgainAtMost {
 		return false
@@ -151,7 +151,7 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 	return true
 }
 
-// record hands a finished operation to the recorder.
+// record passes a finished operation to the recorder.
 func (l *loop) record(f *request) {
 	l.inFlight--
 	l.deadlines.remove(f)
@@ -169,7 +169,7 @@ func (l *loop) record(f *request) {
 	f.cursor.Tell(f.session.address, f.intended, f.sent)
 }
 
-// cutOff notes an operation that ends because the load is cut off.
+// cutOff records an operation that ends because the load is cut off.
 func (l *loop) cutOff(f *request) {
 	now := l.now()
 	switch {
@@ -183,11 +183,11 @@ func (l *loop) cutOff(f *request) {
 	f.cursor.TellUnfinished(f.session.address, f.sent, now)
 }
 
-// rest makes a request vacant again, in closed loads after the operation's think time.
+// rest makes a request vacant, in closed loads after the operation's think time.
 func (l *loop) rest(f *request) {
 	end := f.cursor.EndNs
 	if f.session.leaving {
-		f.phase = vacant // no longer in the way of its session's leaving
+		f.phase = vacant // its session may leave
 		l.leave(f.session)
 	}
 	if !l.part.stage.Open() && !l.part.ended {
@@ -201,9 +201,9 @@ func (l *loop) rest(f *request) {
 	l.offer(f.worker)
 }
 
-// restNs is how long a request stays idle after its operation in a closed load: the think time, and
-// at least the pause of a session that connects again if it found its address unconnected while
-// others were there, so that a dead address isn't asked for as fast as that can be noted.
+// restNs returns how long a request stays idle after its operation in a closed load: the think time, and at least the
+// pause before reconnecting if its address was not connected while others were. Otherwise operations for a dead address
+// would fail as fast as they can be recorded.
 func (l *loop) restNs(f *request) (ns int64) {
 	ns = int64(f.cursor.Rest())
 	if l.router != nil && f.cursor.Failure.Class == protocol.Connect && f.worker.up > 0 {
@@ -212,7 +212,7 @@ func (l *loop) restNs(f *request) (ns int64) {
 	return ns
 }
 
-// expire goes on with operations whose pause is over, and ends those whose time is up.
+// expire continues operations whose pause is over, and ends those whose timeout has expired.
 func (l *loop) expire(now int64) {
 	for f := l.timers.pop(now); f != nil; f = l.timers.pop(now) {
 		l.wake(f)
@@ -234,7 +234,7 @@ func (l *loop) expire(now int64) {
 	}
 }
 
-// wake goes on with a request whose pause is over.
+// wake continues a request whose pause is over.
 func (l *loop) wake(f *request) {
 	if f.phase == resting {
 		f.worker.release(f, f.wakeAt)
@@ -245,7 +245,7 @@ func (l *loop) wake(f *request) {
 	l.flushAll(f.session)
 }
 
-// report tells of a failed attempt.
+// report reports a failed attempt.
 func (l *loop) report(f *request, failure *protocol.Failure) {
 	if l.cfg.OnError != nil && !l.cutting {
 		l.cfg.OnError(engine.ErrorEvent{

@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// share is one loop's share of a stage. With n loops at work, a loop takes every n-th of the
-// operations that this machine takes.
+// share is one loop's share of a stage. With n loops, a loop takes every n-th of this machine's operations.
 type share struct {
 	stage   schedule.Stage
 	n       uint64 // loops at work
-	total   uint64 // plan.ByCount: operations from this number on don't exist; 0 means no end
-	reached uint64 // one more than the last operation that the loop has taken, counted from Stage.First
+	total   uint64 // plan.ByCount: the number of operations; 0 means no limit
+	reached uint64 // one more than the last operation taken by the loop, counted from Stage.First
 
-	stopping bool  // nothing new is begun
+	stopping bool  // no new operation begins
 	stopNs   int64 // since when; never if not stopping
-	ended    bool  // there is nothing left to begin
+	ended    bool  // there are no operations left to begin
 
-	next     uint64          // closed: of this machine's operations the loop's next
+	next     uint64          // closed: the loop's next among this machine's operations
 	ahead    schedule.Stripe // open: the arrivals to send
 	due      schedule.Stripe // open: the same, to count what fell due
 	done     uint64          // open: arrivals that have been sent, dropped or failed
@@ -38,13 +37,13 @@ func newShare(stage schedule.Stage, i, n int, total uint64, finished chan<- *sha
 	return p
 }
 
-// number is the number of the operation that is k-th in the stage.
+// number returns the number of the k-th operation of the stage.
 func (p *share) number(k uint64) uint64 { return p.stage.First + k }
 
 // exists reports whether there is a k-th operation.
 func (p *share) exists(k uint64) bool { return p.total == 0 || p.number(k) < p.total }
 
-// took notes that the k-th operation of the stage is used up.
+// took records that the k-th operation of the stage is taken.
 func (p *share) took(k uint64) { p.reached = k + 1 }
 
 // takeClosed returns the next operation of a closed stage.
@@ -61,7 +60,7 @@ func (p *share) takeClosed(now int64) (index uint64, ok bool) {
 	return p.number(k), true
 }
 
-// whole reports whether the loop's part has been carried out to its last operation.
+// whole reports whether the loop's part has been executed to its last operation.
 func (p *share) whole() bool {
 	if p.stopping {
 		return false
@@ -72,7 +71,7 @@ func (p *share) whole() bool {
 	return p.stage.Operations > 0 && p.stage.Part.At(p.next) >= p.stage.Operations
 }
 
-// end is when a stage stops by the clock, or never.
+// end returns when a stage stops by the clock, or never.
 func (p *share) end() int64 {
 	s := &p.stage
 	switch {
@@ -84,8 +83,8 @@ func (p *share) end() int64 {
 	return never
 }
 
-// fallDue counts the arrivals that have fallen due up to now and weren't counted before.
-// After a stop none fall due.
+// fallDue counts the arrivals that have fallen due by now and were not counted before. After a stop no arrivals fall
+// due.
 func (p *share) fallDue(now int64) (n uint64) {
 	now = min(now, p.stopNs)
 	for p.due.Known() && !p.due.Over && p.due.IntendedNs <= now {

@@ -7,13 +7,13 @@ import (
 	"brunt/internal/protocol"
 )
 
-// refreshEvery bounds how often servers are asked who serves what. An outage ends so much later for a load than it does
-// for the cluster.
+// refreshEvery limits how often servers are asked which node serves what. A load notices the end of an outage later
+// than the cluster by up to this time.
 const refreshEvery = 20 * time.Millisecond
 
-// route turns f to the session of the address that its request belongs to. It returns false if that
-// isn't connected: the request waits for an attempt that hasn't failed yet, else the operation fails,
-// so that a dead address costs its own requests only.
+// route assigns f to the session of the address of its request. It returns false if that session isn't connected. The
+// request then waits for an attempt to connect that has not failed yet. If there is none, the operation fails, so a
+// dead address affects only its own requests.
 func (l *loop) route(f *request) bool {
 	c := &f.cursor
 	address, ok := l.router.Route(c.Request(), c.Args())
@@ -52,8 +52,9 @@ func (l *loop) unroutable(f *request) {
 	l.unsendable(f, protocol.Failure{Class: protocol.Connect, Text: text, Fatal: true})
 }
 
-// pick returns the session of the node that the balancer chooses for an operation; if no node that may serve it is
-// connected, one that is being connected, or else one that isn't. It returns nil if no node may serve the operation.
+// pick returns the session of the node that the balancer chooses for an operation. If no node that may serve it is
+// connected, it returns a session that is connecting, or else one that isn't. It returns nil if no node may serve the
+// operation.
 func (l *loop) pick(f *request) *session {
 	role, key := f.cursor.Role(), uint64(0)
 	if l.balancer.Hashes() {
@@ -74,7 +75,7 @@ func (l *loop) pick(f *request) *session {
 	return found
 }
 
-// unpark goes on with the requests that wait for a session.
+// unpark continues the requests that wait for a session.
 func (l *loop) unpark(s *session) {
 	if l.router == nil {
 		return
@@ -91,7 +92,8 @@ func (l *loop) unpark(s *session) {
 	}
 }
 
-// anySession returns a connected session, the one of an address if it is; if none is, that one.
+// anySession returns a connected session: that of the address if it is connected, otherwise another one. If no session
+// is connected, it returns that of the address.
 func (a *worker) anySession(address int) *session {
 	for i := range a.sessions {
 		if s := a.sessions[(address+i)%len(a.sessions)]; s.up {
@@ -101,8 +103,8 @@ func (a *worker) anySession(address int) *session {
 	return a.sessions[address]
 }
 
-// redirected sends a request again that a server has refused because another one has what it is
-// about. It returns false if it can't be sent on.
+// redirected repeats a request at another server, because the first one answered that the other serves it. It returns
+// false if the request can't be sent.
 func (l *loop) redirected(f *request, r *protocol.Reply) bool {
 	address, ask, ok := l.router.Redirect(&r.Failure, f.redirects)
 	if !ask {
@@ -127,7 +129,7 @@ func (l *loop) redirected(f *request, r *protocol.Reply) bool {
 	return true
 }
 
-// markDirty notes that something was encoded for a session.
+// markDirty records that a session has encoded requests.
 func (l *loop) markDirty(s *session) {
 	if !s.dirty {
 		s.dirty = true
@@ -135,8 +137,8 @@ func (l *loop) markDirty(s *session) {
 	}
 }
 
-// flushAll hands what has been encoded to the kernel: for the worker's only session, or for all
-// sessions that requests were routed to.
+// flushAll passes encoded requests to the kernel: those of the worker's only session, or of all sessions to which
+// requests were routed.
 func (l *loop) flushAll(only *session) {
 	switch {
 	case l.router != nil:
@@ -157,7 +159,7 @@ func (l *loop) flushDirty() {
 	}
 }
 
-// dialServed connects sessions of addresses that serve requests by now.
+// dialServed connects sessions of addresses that now serve requests.
 func (l *loop) dialServed() {
 	for i := range l.sessions {
 		if s := &l.sessions[i]; !s.up && !s.dialing && !s.worker.spare && l.fleet.serves(s.address) {
@@ -166,7 +168,7 @@ func (l *loop) dialServed() {
 	}
 }
 
-// moved has the router look again, soon. It may be called from anywhere.
+// moved requests a refresh of the router. It is safe for concurrent use.
 func (f *Fleet) moved() {
 	select {
 	case f.stale <- struct{}{}:
@@ -174,7 +176,7 @@ func (f *Fleet) moved() {
 	}
 }
 
-// refresh looks again whenever something seems to have moved, until the fleet is closed.
+// refresh refreshes the router whenever keys seem to have moved, until the fleet is closed.
 func (f *Fleet) refresh() {
 	for {
 		select {

@@ -1,8 +1,8 @@
-// Package loop is the event loop that drives many sessions from one locked OS thread, for the protocols that provide a
-// codec. It knows sockets, deadlines and sessions, and no protocol.
+// Package loop implements event loops. A loop drives many sessions from one locked OS thread, for protocols with a
+// codec. The package knows sockets, deadlines and sessions, but no protocol.
 //
-// Each loop owns its sessions, its share of the schedule, its argument buffers and its recorder; loops share nothing
-// per request, and no request allocates.
+// Each loop owns its sessions, its share of the schedule, its argument buffers and its recorder. Loops share nothing
+// per request, and a request allocates nothing.
 package loop
 
 import (
@@ -22,39 +22,39 @@ type session struct {
 
 	up         bool
 	dialing    bool // a connection is being made
-	growing    bool // because arrivals wait
-	leaving    bool // it is not to be at its address any more
+	growing    bool // it is connecting because arrivals wait
+	leaving    bool // it should no longer be at its address
 	returning  bool // was connected before
 	fd         int
-	generation int32 // tells events of an earlier socket from those of this one
-	failures   int   // attempts to connect that have failed in a row, or led to nothing
-	used       bool  // something was sent over the present connection
-	served     bool  // it has brought an answer
-	upSince    int64 // when it was made
+	generation int32 // distinguishes events of an earlier socket
+	failures   int   // attempts to connect that failed in a row, or were useless
+	used       bool  // something was sent over the current connection
+	served     bool  // the current connection has returned an answer
+	upSince    int64 // when the current connection was made
 	codec      protocol.Codec
 	eof        protocol.EOFScanner // nil if the codec isn't one
 	asker      protocol.Asker      // nil if the codec isn't one
 	tagged     protocol.Tagged     // nil if the codec isn't one
 	cancel     func(context.Context)
 
-	out     []byte // encoded; from outPos on not yet taken by the kernel
+	out     []byte // encoded; from outPos on not yet accepted by the kernel
 	outPos  int
-	in      []byte // read, but not yet understood
+	in      []byte // read, but not yet scanned
 	need    int    // bytes that in must hold before scanning again makes sense
 	reply   protocol.Reply
-	scanned bool // reply belongs to the head's answer, of which a part has been read
+	scanned bool // reply belongs to the head's answer, which has been read in part
 	stalled bool // the socket's buffer is full
-	ending  bool // the server has closed its side: there is an end to be read
-	again   bool // it is in the list of sessions with more to read
-	dirty   bool // it is in the list of sessions with something to send
+	ending  bool // the server has closed its side, so EOF will be read
+	again   bool // it is in the list more
+	dirty   bool // it is in the list dirty
 
 	head, tail  *request // outstanding requests in the order sent
 	outstanding int
-	unsent      int      // of these, encoded but not yet handed to the kernel
+	unsent      int      // of these, encoded but not yet accepted by the kernel
 	fresh       *request // the oldest of those
 }
 
-// open makes a socket the session's own.
+// open assigns a socket to the session.
 func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.up, s.fd, s.codec = true, fd, c.Codec
 	s.eof, _ = c.Codec.(protocol.EOFScanner)
@@ -90,7 +90,7 @@ func (s *session) pop() *request {
 	return f
 }
 
-// promote makes the request of a tag the oldest of those outstanding, if it has been sent.
+// promote makes the request with a tag the oldest of those outstanding, if it has been sent.
 func (s *session) promote(tag uint64) {
 	for before := s.head; before != nil && before.next != nil && !before.next.fresh; before = before.next {
 		f := before.next
@@ -106,17 +106,16 @@ func (s *session) promote(tag uint64) {
 	}
 }
 
-// worker carries out operations, one at a time or as many as may be pipelined. It is what a user calls
-// a session. It has one connection or, if a Router says where requests belong, one to every address
-// that serves any: operations are then taken by whichever worker is free, whatever address they turn
-// out to belong to, so that none waits for an address while workers are free.
+// worker executes operations, one at a time or as many as may be pipelined. Users call it a session. It has one
+// connection or, with a Router, one to every address that serves requests. Any free worker takes the next operation,
+// whatever its address, so that no operation waits for an address while workers are free.
 type worker struct {
 	id       int // over all loops
 	active   bool
-	spare    bool        // it isn't needed yet, or not any more: see loop.grow
+	spare    bool        // it isn't needed now: see loop.grow
 	sessions []*session  // one, or by address
 	up       int         // of these, connected
-	reach    balance.Set // the addresses among which a balancer chooses; nil without one
+	reach    balance.Set // the addresses among which a balancer chooses; nil without a balancer
 
 	free     *request // vacant requests
 	requests []request
@@ -146,7 +145,7 @@ func (a *worker) take() *request {
 	return f
 }
 
-// release makes f vacant at a time.
+// release makes f vacant.
 func (a *worker) release(f *request, at int64) {
 	if a.free == nil {
 		a.freeAt = at
@@ -160,8 +159,8 @@ func (a *worker) ready() bool {
 	return a.up > 0 && a.free != nil && (len(a.sessions) > 1 || !a.sessions[0].leaving)
 }
 
-// available is the queue of workers that can take an operation, first come, first served. Lanes that
-// no longer can are dropped from it when they come up.
+// available is the queue of workers that can take an operation, in the order in which they became free. Workers that no
+// longer can are removed when they reach the head.
 type available struct{ first, last *worker }
 
 func (q *available) push(a *worker) {
@@ -204,7 +203,7 @@ func (q *available) clear() {
 	}
 }
 
-// phase is what a request is waiting for.
+// phase says what a request is waiting for.
 type phase uint8
 
 const (
@@ -215,38 +214,37 @@ const (
 	resting                // the end of the pause after an operation that has been recorded
 )
 
-// request is one operation under way. Every session has a fixed number of them; nothing of it is
-// allocated once it has been used.
+// request is one operation in progress. Every session has a fixed number of them, and reuses their memory.
 type request struct {
 	worker         *worker
-	session        *session // that its request goes to, or the last one did
+	session        *session // to which its request goes, or the last one went
 	next           *request // in the session's queue of outstanding requests, or in the worker's list of vacant requests
 	earlier, later *request // in the list of deadlines
 
-	freeAt   int64 // when its worker had become free to take it; in closed loads, when it had itself
+	freeAt   int64 // when its worker became free to take it; in closed loads, when the request itself did
 	behind   int64 // see measure.Sample
-	vacantAt int64 // when the operation before it, and the think time after that, were over
+	vacantAt int64 // when the previous operation and the think time after it were over
 	intended int64
 	sent     int64 // of the first attempt; 0 before
 	stepSent int64 // of the last request
-	idleAt   int64 // when nothing was outstanding any more
+	idleAt   int64 // since when nothing is outstanding
 	began    int64 // the operation's timeout counts from here
 
 	phase phase
-	wrote bool // something of the request under way may have reached the server
+	wrote bool // a part of the current request may have reached the server
 	eager bool // its answer leads to a further request
-	fresh bool // encoded, but not yet handed to the kernel
+	fresh bool // encoded, but not yet accepted by the kernel
 	timed bool // it is in the list of deadlines
 
-	redirects int // how often a server said that another one must be asked
+	redirects int // how often a server named another one for the request
 	cursor    workload.Cursor
 
-	tag     uint64 // of the request under way, if its codec is Tagged
+	tag     uint64 // of the current request, if its codec is Tagged
 	wakeAt  int64
 	heapPos int // in the heap of timers, from 1; 0 when not in it
 }
 
-// begin resets f for an operation, which it has been free to take since freeAt.
+// begin resets f for an operation. It has been free since freeAt.
 func (f *request) begin(freeAt, intended, now int64) {
 	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
 	f.intended, f.sent, f.began = intended, 0, now
@@ -254,7 +252,7 @@ func (f *request) begin(freeAt, intended, now int64) {
 	f.phase = requested
 }
 
-// leaves notes when its request is handed to the kernel, or would have been.
+// leaves records when its request is passed to the kernel, or would have been.
 func (f *request) leaves(now int64) {
 	f.stepSent = now
 	if f.sent != 0 {
@@ -266,11 +264,11 @@ func (f *request) leaves(now int64) {
 	}
 }
 
-// late is how an operation fails whose time is over.
+// late returns how an operation fails when its timeout expires.
 func (f *request) late() protocol.Failure {
 	r := f.cursor.Request()
 	if f.phase != requested || !f.wrote {
-		r = nil // nothing that could have been applied is under way
+		r = nil // no request that the server could have applied is outstanding
 	}
 	e := protocol.Late(r)
 	return protocol.Failure{Class: e.Class, Text: e.Text, Fatal: e.Fatal}

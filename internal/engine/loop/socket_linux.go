@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// readsAtOnce bounds how often one session is read before the others get their turn.
+	// readsAtOnce limits how often one session is read before the others are.
 	readsAtOnce = 8
-	// keepBytes is the largest buffer that a session keeps while it is empty.
+	// keepBytes is the size of the largest buffer that a session keeps while the buffer is empty.
 	keepBytes = 64 << 10
-	// uselessBytes is the most that a server may send unasked.
+	// uselessBytes limits what a server may send without a request.
 	uselessBytes = 1 << 20
 )
 
-// flush hands what has been encoded to the kernel.
+// flush passes encoded requests to the kernel.
 func (l *loop) flush(s *session) {
 	if s.outPos == len(s.out) {
 		return
@@ -36,7 +36,7 @@ func (l *loop) flush(s *session) {
 	l.wrote(s, n)
 }
 
-// wrote notes that the kernel took n bytes.
+// wrote records that the kernel accepted n bytes.
 func (l *loop) wrote(s *session, n int) {
 	if n > 0 {
 		s.handedOver()
@@ -60,7 +60,7 @@ func (l *loop) wrote(s *session, n int) {
 	}
 }
 
-// handedOver notes that the kernel may have sent something of each request encoded.
+// handedOver records that the kernel may have sent a part of each encoded request.
 func (s *session) handedOver() {
 	if s.unsent == 0 {
 		return
@@ -71,7 +71,7 @@ func (s *session) handedOver() {
 	s.unsent, s.fresh = 0, nil
 }
 
-// stampSent notes when the requests that are about to be written are sent.
+// stampSent records the send time of the requests that are about to be written.
 func (l *loop) stampSent(s *session) {
 	now := l.now()
 	for f := s.fresh; f != nil; f = f.next {
@@ -79,7 +79,7 @@ func (l *loop) stampSent(s *session) {
 	}
 }
 
-// read reads what has arrived for a session and goes on with its operations.
+// read reads what has arrived for a session and continues its operations.
 func (l *loop) read(s *session) {
 	for range readsAtOnce {
 		into, held := l.space(s)
@@ -119,8 +119,9 @@ func (l *loop) read(s *session) {
 	}
 }
 
-// settle sends what the answers led to. In closed loads further operations begin when all that has
-// arrived is read: answers would else wait for the sends to others, and seem to have come later.
+// settle sends the requests that follow from the answers. In closed loads, new operations begin only after everything
+// that has arrived is read. Otherwise answers would wait while the loop sends to others, and would seem to have arrived
+// later.
 func (l *loop) settle(s *session) {
 	if !s.up {
 		return
@@ -134,8 +135,8 @@ func (l *loop) settle(s *session) {
 	l.flushAll(s)
 }
 
-// space returns a buffer to read into that begins with what the session holds already: the
-// loop's own, or the session's if that holds a good part of a large answer.
+// space returns a buffer to read into, which begins with the unscanned bytes of the session. It is the loop's own
+// buffer, or the session's if that contains a large part of a large answer.
 func (l *loop) space(s *session) (into []byte, held int) {
 	held = len(s.in)
 	if held <= len(l.buffer)/4 && s.need <= len(l.buffer)/2 {
@@ -150,7 +151,7 @@ func (l *loop) space(s *session) (into []byte, held int) {
 	return s.in[:cap(s.in)], held
 }
 
-// scan gives what has been read to the codec, answer by answer, and keeps the rest.
+// scan passes what has been read to the codec, answer by answer, and keeps the rest.
 func (l *loop) scan(s *session, buf []byte, end int64) {
 	for s.head != nil && len(buf) > 0 && len(buf) >= s.need {
 		if s.tagged != nil {
@@ -191,7 +192,7 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 	l.keep(s, buf)
 }
 
-// complete goes on after a whole answer and reports whether the session is still there.
+// complete handles a complete answer, and reports whether the session still exists.
 func (l *loop) complete(s *session, end int64) bool {
 	s.scanned = false
 	l.answered(s, end)
@@ -203,7 +204,7 @@ func (l *loop) complete(s *session, end int64) bool {
 	return true
 }
 
-// keep holds what the codec couldn't use yet.
+// keep stores the bytes that the codec couldn't use yet.
 func (l *loop) keep(s *session, rest []byte) {
 	if len(rest) > protocol.MostPending || s.head == nil && len(rest) > uselessBytes {
 		l.lose(s, s.head, protocol.Failure{
@@ -219,10 +220,10 @@ func (l *loop) keep(s *session, rest []byte) {
 		}
 		return
 	}
-	s.in = append(s.in[:0], rest...) // which may move a part of its own array
+	s.in = append(s.in[:0], rest...) // rest may be a part of the same array
 }
 
-// endOfStream deals with a server that closed the connection.
+// endOfStream handles a connection that the server has closed.
 func (l *loop) endOfStream(s *session) {
 	if f := s.head; f != nil && s.eof != nil {
 		if !s.scanned {

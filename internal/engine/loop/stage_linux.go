@@ -18,8 +18,8 @@ func (l *loop) begins(p *share) {
 	}
 }
 
-// stamp turns kernel timestamps on or off. A closed load looks at answers as they come, so that
-// its own clock will do, and saves their cost.
+// stamp turns kernel timestamps on or off. A closed load reads answers as they arrive, so the loop's own clock is
+// sufficient, and saves the cost of timestamps.
 func (l *loop) stamp(on bool) {
 	if l.stamped == on || l.cfg.ClosedOnly {
 		return
@@ -32,14 +32,14 @@ func (l *loop) stamp(on bool) {
 	}
 }
 
-// offer queues a worker for operations if it can take one.
+// offer adds a worker to the queue if it can take an operation.
 func (l *loop) offer(a *worker) {
 	if l.part != nil && a.active {
 		l.available.push(a)
 	}
 }
 
-// begin begins the operations for which there are workers.
+// begin begins operations on free workers.
 func (l *loop) begin(now int64) {
 	if l.part.stage.Open() {
 		l.sendDue(now)
@@ -72,8 +72,8 @@ func (l *loop) refill(a *worker, now int64) bool {
 	return more
 }
 
-// startMany begins operations for refill and sends nothing. It draws the arguments of all before it encodes any, so
-// that the processor works on several at a time.
+// startMany begins operations for refill without sending. It draws the arguments of all operations before it encodes
+// any, so that the processor works on several at a time.
 func (l *loop) startMany(a *worker, now int64) (more bool) {
 	var first, last *request
 	more = true
@@ -104,8 +104,8 @@ func (l *loop) startMany(a *worker, now int64) (more bool) {
 	return more
 }
 
-// unconnected notes that a connection couldn't be made. If none is there, it costs a closed stage an
-// operation.
+// unconnected records that an attempt to connect failed. If nothing is connected, it fails one operation of a closed
+// stage.
 func (l *loop) unconnected(s *session) {
 	s.failures++
 	l.refusing[s.address] = true
@@ -120,7 +120,7 @@ func (l *loop) unconnected(s *session) {
 	}
 }
 
-// stop begins nothing new. Arrivals that are due count as dropped.
+// stop prevents new operations. Arrivals that are due count as dropped.
 func (l *loop) stop() {
 	p := l.part
 	if p == nil || p.stopping {
@@ -135,7 +135,7 @@ func (l *loop) stop() {
 	p.ended = true
 }
 
-// finish hands the stage back when everything begun has ended.
+// finish ends the loop's part of the stage when all operations that were begun have ended.
 func (l *loop) finish() {
 	p := l.part
 	if !p.ended || l.inFlight > 0 {
@@ -156,8 +156,7 @@ func (l *loop) finish() {
 	p.finished <- p
 }
 
-// nextSend is when the loop must wake for the sake of its stage, and whether answers need not
-// wake it before that.
+// nextSend returns when the loop must wake for its stage, and whether it may sleep through answers until then.
 func (l *loop) nextSend(now int64) (at int64, blind bool) {
 	p := l.part
 	switch {

@@ -4,13 +4,13 @@ import "math"
 
 const never = int64(math.MaxInt64)
 
-// timers is a binary heap of requests by the time at which they want to go on. It never grows
-// past the number of requests, for which it has room from the start.
+// timers is a binary heap of requests by the time at which they continue. It never grows beyond the number of requests,
+// for which it has room from the start.
 type timers struct{ heap []*request }
 
 func newTimers(flights int) timers { return timers{make([]*request, 0, flights)} }
 
-// next is when the first is due, or never.
+// next returns when the first is due, or never.
 func (t *timers) next() int64 {
 	if len(t.heap) == 0 {
 		return never
@@ -25,7 +25,7 @@ func (t *timers) add(f *request, at int64) {
 	t.up(len(t.heap) - 1)
 }
 
-// pop removes the first if it is due at now.
+// pop removes and returns the first request if it is due at now.
 func (t *timers) pop(now int64) *request {
 	if len(t.heap) == 0 || t.heap[0].wakeAt > now {
 		return nil
@@ -88,14 +88,14 @@ func (t *timers) down(i int) {
 	}
 }
 
-// deadlines is the list of operations under way in the order in which they began. All have the
-// same timeout, so this is also the order in which they expire.
+// deadlines is the list of operations in progress in the order of their beginning. All have the same timeout, so they
+// also expire in this order.
 type deadlines struct {
 	first, last *request
 	timeout     int64
 }
 
-// next is when the first expires, or never.
+// next returns when the first expires, or never.
 func (d *deadlines) next() int64 {
 	if d.first == nil {
 		return never

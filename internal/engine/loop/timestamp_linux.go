@@ -18,9 +18,9 @@ type kernelTime struct {
 	at     int64 // when that was measured
 }
 
-// keepStamping returns a socket that makes the kernel put timestamps on packets for as long as it
-// is open, −1 if that can't be had. Without it the first answers after sockets ask for timestamps
-// have none, because the kernel begins only some milliseconds later.
+// keepStamping returns a socket that makes the kernel put timestamps on packets while it is open, or −1 on failure.
+// Without it the first answers after sockets ask for timestamps have none, because the kernel begins some milliseconds
+// later.
 func keepStamping() (fd int) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -32,8 +32,8 @@ func keepStamping() (fd int) {
 
 const stampEveryNs = 20_000_000
 
-// calibrate measures the difference of the clocks: of several tries the one during which the
-// least time passed, half of which bounds the error.
+// calibrate measures the difference of the clocks. It makes several attempts and uses the one that took the least time.
+// Half of this time is the largest error.
 func (k *kernelTime) calibrate() {
 	best := never
 	for range 4 {
@@ -52,15 +52,14 @@ func (k *kernelTime) calibrate() {
 	}
 }
 
-// refresh calibrates if that is due.
+// refresh calibrates if it is due.
 func (k *kernelTime) refresh(now int64) {
 	if now-k.at > stampEveryNs {
 		k.calibrate()
 	}
 }
 
-// run returns the time on the run's clock of a timestamp that must lie between sent and now; now
-// if it can't be told.
+// run converts a timestamp, which must lie between sent and now, to the run's clock. It returns now if it can't.
 func (k *kernelTime) run(stamp, sent, now int64) int64 {
 	if stamp == 0 {
 		return now
@@ -73,7 +72,7 @@ func (k *kernelTime) run(stamp, sent, now int64) int64 {
 	return min(max(t, sent), now)
 }
 
-// receiver reads sockets, with or without the time at which the kernel received what is read.
+// receiver reads sockets, with or without kernel timestamps.
 type receiver struct {
 	header  unix.Msghdr
 	vector  unix.Iovec
@@ -116,7 +115,7 @@ func (r *receiver) stamp() int64 {
 	return (*unix.Timespec)(unsafe.Pointer(&r.control[unix.SizeofCmsghdr/8])).Nano()
 }
 
-// write writes b, without a signal if the other side is gone.
+// write writes b, without a signal if the other side has closed.
 func write(fd int, b []byte) (int, syscall.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
 		unix.MSG_NOSIGNAL, 0, 0)
@@ -126,7 +125,7 @@ func write(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// stampSocket asks the kernel to tell when it received what is read, or to stop telling.
+// stampSocket turns receive timestamps of a socket on or off.
 func stampSocket(fd int, on bool) {
 	v := 0
 	if on {

@@ -18,24 +18,24 @@ type arrival struct {
 	intended int64
 }
 
-// arrivalSource follows a schedule whatever the server does. One thread sleeps until each
-// intended start and hands the arrival to a free session; while none is free only the head of the
-// queue is held, because the rest can be computed again: memory doesn't grow with the backlog.
+// arrivalSource follows a schedule, whatever the server does. One thread sleeps until each intended start and hands the
+// arrival to a free session. While no session is free, only the head of the queue is kept, because the rest can be
+// computed again: memory doesn't grow with the backlog.
 type arrivalSource struct {
 	pool   *Pool
 	stage  schedule.Stage
 	out    chan arrival
 	closed chan struct{}
 	idle   atomic.Int64   // sessions that wait for an arrival
-	handed int64          // when the last arrival was done with; feed's own
+	handed int64          // when the last arrival was handled; used by feed only
 	grewAt int64          // when a further session was last connected
-	work   func(*session) // has a further session take part; nil if the pool doesn't grow
+	work   func(*session) // adds a further session to the stage; nil if the pool doesn't grow
 
 	// Guarded by the pool's account.
-	ahead schedule.Stripe // the first arrival that didn't count as due
-	fell  uint64          // arrivals that did
+	ahead schedule.Stripe // the first arrival that has not been counted as due
+	fell  uint64          // arrivals counted as due
 	taken uint64          // of these, handed out or given up
-	end   int64           // nothing falls due later
+	end   int64           // no arrival falls due later
 }
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
@@ -44,7 +44,7 @@ func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 	return a
 }
 
-// stripe is this machine's arrivals.
+// stripe returns this machine's arrivals.
 func (a *arrivalSource) stripe() schedule.Stripe {
 	return a.stage.Stripe(0, 1, math.MaxUint64)
 }
@@ -62,8 +62,8 @@ func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
 	}
 }
 
-// feed hands out the arrivals in order. It owns an OS thread so that it wakes when it asked to. Those
-// that are due and not handed out when ctx ends are given up.
+// feed hands out the arrivals in order. It owns an OS thread, so that it wakes exactly when it asked to. Arrivals that
+// are due and not handed out when ctx ends are given up.
 func (a *arrivalSource) feed(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -85,7 +85,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	}
 }
 
-// known waits until the next arrival is known; false if ctx ended before.
+// known waits until the next arrival is known. It returns false if ctx ends first.
 func (a *arrivalSource) known(ctx context.Context, next *schedule.Stripe) bool {
 	clock := a.pool.cfg.Clock
 	for !next.Known() {
@@ -96,7 +96,7 @@ func (a *arrivalSource) known(ctx context.Context, next *schedule.Stripe) bool {
 	return true
 }
 
-// hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
+// hand passes x to a session, or counts it otherwise. It returns false if ctx ended.
 func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 	cfg := &a.pool.cfg
 	now, last := cfg.Clock.Now(), a.lastSend(x)
@@ -142,7 +142,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 	}
 }
 
-// lastSend is until when an arrival may be sent.
+// lastSend returns until when an arrival may be sent.
 func (a *arrivalSource) lastSend(x arrival) int64 {
 	cfg := &a.pool.cfg
 	last := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.Overtime())
@@ -152,8 +152,8 @@ func (a *arrivalSource) lastSend(x arrival) int64 {
 	return last
 }
 
-// giveUpLate gives up an arrival that wasn't sent in time, and says by whom: the generator if a session
-// is free and it wasn't a session that the arrival before had waited for.
+// giveUpLate gives up an arrival that wasn't sent in time. The generator is the cause if a session is free, and the
+// previous arrival was handled before this one was too late.
 func (a *arrivalSource) giveUpLate(x arrival, now, last int64, free bool) {
 	why := measure.UnsentNoSession
 	switch {

@@ -6,15 +6,16 @@ import (
 	"brunt/internal/protocol"
 )
 
-// outageNs is how long after the loss of a session at work the loss of another says nothing of how many sessions the
-// server takes: it may be restarting.
+// outageNs is a time after the loss of a working session. The loss of another session within it does not count as a
+// limit on the number of sessions, because the server may be restarting.
 const outageNs = int64(1_000_000_000)
 
-// growPauseNs is the pause after a further session that the server didn't take.
+// growPauseNs is the pause after a further session that the server didn't accept.
 const growPauseNs = int64(50_000_000)
 
-// grow has a further session connect for an arrival that waits, if there is one and the server takes it. Half as many
-// as are connected may be under way at a time, so that a slow server's sessions are there within a few round trips.
+// grow connects a further session for a waiting arrival, if there is one left and the server accepts it. At most half
+// as many sessions as are connected may be connecting at a time, so that the sessions of a slow server are connected
+// within a few round trips.
 func (a *arrivalSource) grow(now int64) {
 	p := a.pool
 	growing, connected := p.growing.Load(), p.connected.Load()
@@ -29,7 +30,7 @@ func (a *arrivalSource) grow(now int64) {
 	for _, s := range p.sessions {
 		if s.spare.Load() {
 			a.grewAt = now
-			s.further = true // its goroutine has ended, or not begun
+			s.further = true // its goroutine has ended or not begun
 			s.spare.Store(false)
 			p.growing.Add(1)
 			p.growth.Wake(1)
@@ -39,15 +40,15 @@ func (a *arrivalSource) grow(now int64) {
 	}
 }
 
-// drained reports whether the server makes room for further sessions by closing others: it has closed some since they
-// came, and most are still there, as they wouldn't be if it were restarting.
+// drained reports whether the server makes room for further sessions by closing others. It does if it has closed some
+// since the further ones connected while most are still connected, which would not be the case during a restart.
 func (a *arrivalSource) drained(now int64) bool {
 	p := a.pool
 	closed := p.closed.Swap(0)
 	return closed > 0 && a.grewAt > 0 && now-a.grewAt <= outageNs && 4*p.connected.Load() >= 3*int64(p.growth.Awake())
 }
 
-// grown notes that a session is connected.
+// grown records that a session is connected.
 func (s *session) grown() {
 	if s.further {
 		s.further = false
@@ -55,8 +56,8 @@ func (s *session) grown() {
 	}
 }
 
-// crowdedOut reports whether the session is a further one that couldn't be connected, or never brought an answer, and
-// takes it out of use: the server takes no more than there are, unless it seems to be restarting.
+// crowdedOut reports whether the session is a further one that couldn't be connected or never returned an answer, and
+// takes it out of use. The current number of sessions is then the limit, unless the server seems to be restarting.
 func (s *session) crowdedOut(ctx context.Context) bool {
 	if !s.further && !s.crowded {
 		return false
@@ -74,7 +75,7 @@ func (s *session) crowdedOut(ctx context.Context) bool {
 	return true
 }
 
-// lost notes the loss of the connection with a request under way; late means that its time was over.
+// lost records the loss of the connection during a request. late means that the request had timed out.
 func (s *session) lost(late bool) {
 	p := s.pool
 	switch {

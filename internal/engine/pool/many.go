@@ -13,15 +13,15 @@ import (
 	"brunt/internal/workload"
 )
 
-// many is a session's connections, one to each node, of which every operation takes the one that the pool's balancer
-// chooses. The loss of one costs what is under way at its node; it is made again by a goroutine.
+// many contains a session's connections, one to each node. Every operation uses the one that the pool's balancer
+// chooses. If a connection is lost, only the operation at its node fails, and a goroutine reconnects it.
 type many struct {
 	session *session
 	links   []link      // by node
 	reach   balance.Set // nodes that are connected
 	up      int         // how many
-	seen    uint64      // changes of the nodes
-	address int         // of the operation under way
+	seen    uint64      // changes of the nodes that were handled
+	address int         // of the current operation
 	none    bool        // no node may serve it
 
 	ctx     context.Context // ends with Close
@@ -33,12 +33,12 @@ type many struct {
 
 // link is the connection to a node.
 type link struct {
-	conn    protocol.Conn // nil while there is none
+	conn    protocol.Conn // nil while it is not connected
 	dialing bool
-	before  bool // it was connected before
+	before  bool // it has been connected before
 }
 
-// arrived is how an attempt to connect went: one that failed is followed by others, unless the node has left.
+// arrived is the result of an attempt to connect. After a failed attempt others follow, unless the node has left.
 type arrived struct {
 	address int
 	conn    protocol.Conn
@@ -48,7 +48,7 @@ type arrived struct {
 
 var _ protocol.Conn = (*many)(nil)
 
-// dialMany connects the session to all nodes, and succeeds if one can be reached.
+// dialMany connects the session to all nodes. It succeeds if at least one can be reached.
 func (s *session) dialMany(ctx context.Context) error {
 	p := s.pool
 	c := &many{session: s, links: make([]link, p.cfg.Nodes.Cap()), reach: balance.NewSet(p.cfg.Nodes.Cap()),
@@ -81,7 +81,7 @@ func (s *session) dialMany(ctx context.Context) error {
 	return nil
 }
 
-// dialMissing begins to connect to the members that aren't connected and returns how many they are.
+// dialMissing starts connecting to the members that aren't connected, and returns their number.
 func (c *many) dialMissing() (n int) {
 	p := c.session.pool
 	for i := range p.cfg.Nodes.Len() {
@@ -98,7 +98,7 @@ func (c *many) dialMissing() (n int) {
 	return n
 }
 
-// dial connects to a node, again and again until it succeeds, the node leaves, or the session ends.
+// dial tries to connect to a node until it succeeds, the node leaves, or the session ends.
 func (c *many) dial(address int, backoff engine.Backoff) {
 	p := c.session.pool
 	for failures := 0; protocol.Sleep(c.ctx, backoff.Reconnect(failures)); failures++ {
@@ -127,7 +127,7 @@ func (c *many) dial(address int, backoff engine.Backoff) {
 	}
 }
 
-// take takes over what an attempt to connect came to.
+// take handles the result of an attempt to connect.
 func (c *many) take(a arrived) {
 	s, l := c.session, &c.links[a.address]
 	p := s.pool
@@ -152,7 +152,7 @@ func (c *many) take(a arrived) {
 	l.before = true
 }
 
-// look takes over what has happened since the last operation.
+// look handles the results of attempts and the changes of nodes since the last operation.
 func (c *many) look() {
 	p := c.session.pool
 	for {
@@ -176,7 +176,7 @@ func (c *many) look() {
 	}
 }
 
-// ready reports whether there is a connection. It waits for one while none is being refused.
+// ready reports whether there is a connection. If there is none, it waits for one for the back-off's time.
 func (c *many) ready(ctx context.Context) bool {
 	c.look()
 	if c.up > 0 {
@@ -197,7 +197,7 @@ func (c *many) ready(ctx context.Context) bool {
 	return c.up > 0
 }
 
-// choose returns the node for a cursor's request, which is that of the operation's first.
+// choose returns the node for a cursor's request, which is the node of the operation's first request.
 func (c *many) choose(cursor *workload.Cursor) int {
 	if !cursor.First() && c.links[c.address].conn != nil {
 		return c.address
@@ -209,7 +209,7 @@ func (c *many) choose(cursor *workload.Cursor) int {
 		key, _ = cursor.Key()
 	}
 	address, ok := b.Pick(role, key, c.reach)
-	for i := 0; !ok && i < len(c.links); i++ { // for the figures: a node that would have served it
+	for i := 0; !ok && i < len(c.links); i++ { // count the failure for a node that would have served it
 		if b.Serves(i, role) {
 			address = i
 			break
@@ -219,7 +219,7 @@ func (c *many) choose(cursor *workload.Cursor) int {
 	return address
 }
 
-// Do sends a request to the node chosen.
+// Do sends a request to the chosen node.
 func (c *many) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	l := &c.links[c.address]
 	if c.none || l.conn == nil {
@@ -232,7 +232,7 @@ func (c *many) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	b.End(c.address)
 }
 
-// lose gives up the connection to a node, which is made again.
+// lose closes the connection to a node and reconnects it.
 func (c *many) lose(address int) {
 	c.close(address)
 	c.dialMissing()

@@ -1,5 +1,5 @@
-// Package pool drives sessions by goroutines, one a session: over client libraries, and over anything else that
-// blocks. It is the fleet for protocols without a codec, and for systems without event loops.
+// Package pool drives sessions by goroutines, one per session, over client libraries or any other blocking connection.
+// It provides the fleet for protocols without a codec, and for systems without event loops.
 package pool
 
 import (
@@ -15,20 +15,20 @@ import (
 	"brunt/internal/schedule"
 )
 
-// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
-// overrun the server's accept queue.
+// dialsAtOnce limits how many sessions connect at the same time, so that a large fleet doesn't overflow the server's
+// accept queue.
 const dialsAtOnce = 32
 
-// Pool is the library tier's fleet: a goroutine a session.
+// Pool is the library tier's fleet, with one goroutine per session.
 type Pool struct {
 	cfg      engine.FleetConfig
 	sessions []*session
 	route    balance.Route
 
-	// account is one recorder for all sessions, so that what they have in flight, what fell due and what
-	// was recorded are of the same moment whenever an interval ends. Its mutex guards what follows.
+	// account is one recorder for all sessions, so that operations in flight, arrivals that fell due and samples are of
+	// the same moment at the end of an interval. Its mutex guards the following fields.
 	account  *measure.Shared
-	source   source // of the stage under way; nil between stages
+	source   source // of the current stage; nil between stages
 	inFlight int    // operations
 
 	up        []atomic.Int64 // connected sessions by address
@@ -36,13 +36,13 @@ type Pool struct {
 	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
 
-	changes atomic.Uint64 // of the nodes, with a balancer
+	changes atomic.Uint64 // of the nodes; used with a balancer
 
 	growth  engine.Growth
 	growing atomic.Int64 // sessions being connected because arrivals wait
 	closed  atomic.Int64 // connections that the server has closed since arrivals last waited
-	growAt  atomic.Int64 // no further session is connected before, on the run's clock
-	lostAt  atomic.Int64 // when a session was lost at work, on the run's clock
+	growAt  atomic.Int64 // no further session is connected before this time, on the run's clock
+	lostAt  atomic.Int64 // when a working session was lost, on the run's clock
 }
 
 var (
@@ -82,7 +82,7 @@ func NewPool(cfg engine.FleetConfig) *Pool {
 	return p
 }
 
-// Connect opens all sessions; see tier.Fleet.
+// Connect opens all sessions; see engine.Fleet.
 func (p *Pool) Connect(ctx context.Context) error {
 	var (
 		wg    sync.WaitGroup
@@ -111,8 +111,8 @@ func (p *Pool) Connect(ctx context.Context) error {
 	return nil
 }
 
-// change gives sessions other addresses after changes of the nodes. They find out before their next operation, or at
-// once where those that leave are dropped.
+// change assigns sessions to other addresses after the nodes have changed. Sessions notice before their next operation,
+// or at once if sessions of leaving nodes are dropped.
 func (p *Pool) change(changes []protocol.Change) {
 	if p.spread() {
 		p.changes.Add(1)
@@ -127,7 +127,7 @@ func (p *Pool) change(changes []protocol.Change) {
 	}
 }
 
-// spread reports whether each session has a connection to every node, among which a balancer chooses.
+// spread reports whether each session has connections to all nodes, among which a balancer chooses.
 func (p *Pool) spread() bool { return p.route.Balancer() != nil && !p.route.Driven() }
 
 // Close closes all sessions.
@@ -137,7 +137,7 @@ func (p *Pool) Close() {
 	}
 }
 
-// Run carries out one stage; see tier.Fleet.
+// Run executes one stage; see engine.Fleet.
 func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
 	hardCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -169,7 +169,7 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	return src.next(), nil
 }
 
-// working is the sessions that take part in a stage.
+// working returns the sessions that take part in a stage.
 func (p *Pool) working(stage schedule.Stage) []*session {
 	if !stage.Open() && stage.Sessions > 0 && stage.Sessions < len(p.sessions) {
 		return p.sessions[:stage.Sessions]
@@ -177,7 +177,7 @@ func (p *Pool) working(stage schedule.Stage) []*session {
 	return p.sessions
 }
 
-// tell tells the recorder the pool's present state.
+// tell passes the pool's current state to the recorder.
 func (p *Pool) tell(r *measure.Recorder) {
 	var backlog uint64
 	if p.source != nil {
@@ -193,8 +193,8 @@ func (p *Pool) tell(r *measure.Recorder) {
 	r.SetGauges(up, p.inFlight, backlog, 0)
 }
 
-// lost reports whether no session is connected, nor to be waited for: every address refused the last
-// attempt, or there has been nothing for the operation timeout.
+// lost reports whether no session is connected and none should be waited for, because every address refused the last
+// attempt, or because nothing has been connected for the operation timeout.
 func (p *Pool) lost() bool {
 	if p.connected.Load() > 0 {
 		return false
@@ -202,8 +202,8 @@ func (p *Pool) lost() bool {
 	return p.refused() || p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
 }
 
-// refused reports whether nothing is connected and every address refused the last attempt, if that is
-// a reason not to wait.
+// refused reports whether nothing is connected and every address refused the last attempt, unless the plan says to
+// wait.
 func (p *Pool) refused() bool {
 	if p.cfg.OutageWait || p.connected.Load() > 0 {
 		return false

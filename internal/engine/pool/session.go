@@ -18,19 +18,19 @@ type session struct {
 	address int
 
 	conn     protocol.Conn // nil while there is none
-	many     *many         // conn, if it is a connection to each node
+	many     *many         // conn, if it consists of connections to all nodes
 	cut      atomic.Pointer[underway]
-	spare    atomic.Bool // it isn't needed yet, or not any more: see Pool.grow
+	spare    atomic.Bool // it isn't needed now: see Pool.grow
 	number   int         // in the pool
 	further  bool        // it is being connected because arrivals wait
-	crowded  bool        // its connection was lost before it brought an answer, and others weren't
-	served   bool        // the present connection has brought an answer
+	crowded  bool        // its connection was lost before it returned an answer, and others were not
+	served   bool        // the current connection has returned an answer
 	failures int         // attempts to connect that have failed in a row
 	backoff  engine.Backoff
 	before   bool  // it has been connected before
 	behind   int64 // see measure.Sample
-	unsent   int   // how often the time of the operation was over before it was sent; begun once something was
-	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
+	unsent   int   // how often the operation timed out before it was sent; begun once something was sent
+	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 if unknown
 	cursor   workload.Cursor
 	reply    protocol.Reply
 	sample   measure.Sample
@@ -44,7 +44,7 @@ func (s *session) dial(ctx context.Context) error {
 	}
 	conn, err := p.dial(ctx, s.address)
 	if err != nil && s.further {
-		return err // nobody asked for it
+		return err // the load can do without a further session
 	}
 	if err != nil {
 		s.failures++
@@ -98,8 +98,8 @@ func (s *session) hangUp() {
 	}
 }
 
-// ready makes sure that there is a connection: at most one attempt to get one, after a pause if
-// the last attempt failed.
+// ready connects the session if it isn't connected. It makes at most one attempt, after a pause if the last attempt
+// failed.
 func (s *session) ready(ctx context.Context) bool {
 	if s.many != nil {
 		return s.many.ready(ctx)
@@ -116,7 +116,7 @@ func (s *session) backOff(ctx context.Context) bool {
 	return s.failures == 0 || protocol.Sleep(ctx, s.backoff.Reconnect(s.failures))
 }
 
-// work takes operations from src and carries them out until there are none.
+// work executes operations from src until there are none.
 func (s *session) work(ctx, hard context.Context, src source) {
 	s.freeAt, s.behind = 0, 0
 	for ctx.Err() == nil {
@@ -144,7 +144,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			return
 		}
 		if s.many == nil && s.goHome() {
-			s.dial(ctx) // the operation fails if that does
+			s.dial(ctx) // if dial fails, the operation fails
 		}
 		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
@@ -159,8 +159,8 @@ func (s *session) work(ctx, hard context.Context, src source) {
 	}
 }
 
-// unconnected pauses, as before connecting again, after a request that couldn't be sent although the
-// session goes on, so that a closed load doesn't overrun an address that is down.
+// unconnected pauses, as before reconnecting, after a request that couldn't be sent while the session itself stays
+// usable, so that a closed load doesn't overrun an address that is down.
 func (s *session) unconnected(ctx context.Context) {
 	switch {
 	case s.conn == nil:
@@ -173,14 +173,13 @@ func (s *session) unconnected(ctx context.Context) {
 	}
 }
 
-// mostUnsent is how often an operation of which nothing was sent in its time gets as much time once more.
+// mostUnsent is how often an operation that timed out before anything was sent gets its timeout again.
 const mostUnsent = 3
 
-// begun is what session.unsent is once something was sent, or given up.
+// begun is the value of session.unsent after something was sent or given up.
 const begun = -1
 
-// execute carries out operation number i, retries included, and records it. intended < 0 means
-// that it is a closed load.
+// execute executes operation number i, including retries, and records it. intended < 0 means a closed load.
 func (s *session) execute(hard context.Context, src source, i uint64, intended int64) {
 	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
 	s.pool.account.Do(func(*measure.Recorder) {
@@ -203,7 +202,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 	for next != workload.Over {
 		before := s.unsent
 		if next = s.carryOn(ctx, hard, next); s.unsent > before {
-			// This process was held up until the time was over: the server has had none of it.
+			// This process was stopped until the timeout expired, and nothing was sent.
 			cancel()
 			ctx, cancel = s.within(hard)
 			m.Sent = cfg.Clock.Now()
@@ -235,7 +234,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 	c.Tell(m.Address, m.Intended, m.Sent)
 }
 
-// within is the time that an operation may take, from now on.
+// within returns a context with the operation timeout, from now on.
 func (s *session) within(hard context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(hard, s.pool.cfg.OperationTimeout)
 	if s.pool.cfg.DropLeaving {
@@ -244,7 +243,7 @@ func (s *session) within(hard context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// carryOn does what the operation's cursor wants next.
+// carryOn executes the next step of the operation's cursor.
 func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workload.Move {
 	cfg, c := &s.pool.cfg, &s.cursor
 	paused := false
@@ -314,7 +313,7 @@ func (s *session) do(ctx context.Context, r *protocol.Request, args []gen.Value,
 	s.conn.Do(ctx, r, args, reply)
 }
 
-// goHome gives up the connection if the session has another address now, and reports whether it did.
+// goHome closes the connection if the session now has another address, and reports whether it did.
 func (s *session) goHome() bool {
 	home := s.pool.route.Home(s.number)
 	if s.pool.route.Driven() || home == s.address {
@@ -327,13 +326,13 @@ func (s *session) goHome() bool {
 	return true
 }
 
-// underway is an operation that can be cut off.
+// underway is an operation in progress that can be cancelled.
 type underway struct {
 	cancel  context.CancelFunc
 	address atomic.Int64 // where it is sent, from 1
 }
 
-// drop cuts off the operation under way if its node has left. It may be called from anywhere.
+// drop cancels the current operation if its node has left. It is safe for concurrent use.
 func (s *session) drop() {
 	if u := s.cut.Load(); u != nil {
 		if at := int(u.address.Load()) - 1; at >= 0 && !s.pool.cfg.Nodes.Active(at) {

@@ -9,20 +9,20 @@ import (
 
 // source hands out the operations of one stage to the sessions of a pool.
 type source interface {
-	// take returns the next operation and its intended start, −1 in closed loads. It waits until
-	// there is one; ok is false when the stage is over.
+	// take waits for the next operation and returns it with its intended start, which is −1 in closed loads. ok is
+	// false when the stage is over.
 	take(ctx context.Context) (i uint64, intended int64, ok bool)
 	// feed makes operations available until the stage is over or ctx is done.
 	feed(ctx context.Context)
-	// yieldLost fails operations that can't be sent because no session is connected. It returns
-	// false when the stage is over.
+	// yieldLost fails operations that can't be sent because no session is connected. It returns false if the stage is
+	// over.
 	yieldLost(s *session) bool
 	// open reports whether there may be further operations.
 	open() bool
 	// arrivals reports whether the load is open.
 	arrivals() bool
-	// took notes that an operation is being carried out, has failed or was given up. Like due, it is
-	// called under the mutex of the pool's account.
+	// took records that an operation is in progress, has failed or was given up. Like due, it is called with the mutex
+	// of the pool's account held.
 	took()
 	// due returns how many arrivals fell due since the last call and how many are due and not taken.
 	due(now int64) (fell, backlog uint64)

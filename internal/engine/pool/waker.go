@@ -13,9 +13,8 @@ import (
 // wakeExactly does nothing here.
 func wakeExactly() {}
 
-// until sleeps until a moment on the run's clock. It returns true at the moment at, or false when ctx has ended. The
-// last spin nanoseconds are
-// waited for without sleeping.
+// until sleeps until the time at on the run's clock. It returns true then, or false if ctx has ended. It busy-waits for
+// the last spin nanoseconds.
 func until(ctx context.Context, clock engine.Clock, at, spin int64) bool {
 	for ctx.Err() == nil {
 		left := at - clock.Now()
