@@ -6,7 +6,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// How a search ended.
+// The ways in which a search ends.
 const (
 	Found          = "found"
 	AtHighest      = "passes at the highest load allowed"
@@ -16,23 +16,23 @@ const (
 	Stopped        = "stopped"
 )
 
-// Bracket is what a search found: the target sustains the load of Lower and doesn't sustain that of
-// Upper. Either may be 0: see End.
+// Bracket is the result of a search: the target sustains the load of Lower and doesn't sustain that of Upper. Either
+// may be 0: see End.
 type Bracket struct {
 	End         string  `json:"end"`
 	Lower       float64 `json:"lower_n"`
 	Upper       float64 `json:"upper_n"`
-	LowerPerS   float64 `json:"lower_per_s"`  // achieved in the trials at Lower, the least of them
-	UpperPerS   float64 `json:"upper_per_s"`  // asked for at Upper
+	LowerPerS   float64 `json:"lower_per_s"`  // the least rate achieved in the trials at Lower
+	UpperPerS   float64 `json:"upper_per_s"`  // rate requested at Upper
 	Confirmed   int     `json:"confirmed"`    // trials that Lower passed
 	Refuted     int     `json:"refuted"`      // trials that Upper failed
 	PassedOver  int     `json:"passed_over"`  // trials that were passed between Lower and Upper
 	FailedShort int     `json:"failed_short"` // trials that were failed between them
-	Unsettled   bool    `json:"unsettled"`    // the ends have not passed or failed all the trials that they must
+	Unsettled   bool    `json:"unsettled"`    // the ends have not passed or failed the required number of trials
 	TrialsDone  int     `json:"trials"`
 }
 
-// Width is the bracket's width as a share of its lower end, 0 if it has no two ends.
+// Width returns the bracket's width as a share of its lower end, or 0 if an end is missing.
 func (b *Bracket) Width() float64 {
 	if b.Lower == 0 || b.Upper == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (b *Bracket) Width() float64 {
 	return b.Upper/b.Lower - 1
 }
 
-// Bracket is what the results say so far.
+// Bracket returns the bracket of the results so far.
 func (s *Search) Bracket() Bracket {
 	_, _, over := s.decide()
 	z := zoneOf(s.points())
@@ -69,7 +69,7 @@ func (s *Search) Bracket() Bracket {
 	return b
 }
 
-// point is a load and how its trials went.
+// point is a load and the results of its trials.
 type point struct {
 	n             float64
 	passes, fails int
@@ -79,7 +79,7 @@ type point struct {
 func (p *point) pass() bool { return p.passes > 0 && p.fails == 0 && !p.generator }
 func (p *point) fail() bool { return (p.fails > 0 || p.generator) && p.passes == 0 }
 
-// points are the loads tried, in ascending order. Trials that say nothing of the target don't count.
+// points returns the loads tried, in ascending order. Trials that say nothing about the target are ignored.
 func (s *Search) points() (out []point) {
 	for i := range s.results {
 		r := &s.results[i]
@@ -107,28 +107,29 @@ func (s *Search) points() (out []point) {
 	return out
 }
 
-// zone is where the capacity must lie: between the highest load below it that only passed, and the lowest
-// above it that only failed. Either is nil if there is none. What lies between, if anything, did both,
-// or passed above what failed: from greyLow to greyHigh, 0 if there is nothing. A target that bears a load
-// bears less, so trials passed in between speak for the lower end, and failed ones against the upper.
+// zone is the range in which the capacity must lie: between the highest load below it that only passed, and the lowest
+// load above it that only failed. Either is nil if there is none. The loads from greyLow to greyHigh in between both
+// passed and failed, or passed above a load that failed; both are 0 if there are none. A target that sustains a load
+// also sustains less, so trials that passed in between support the lower end, and trials that failed speak against the
+// upper end.
 type zone struct {
 	low, high               *point
 	passesAbove, failsBelow int // trials between them
 	greyLow, greyHigh       float64
 }
 
-// confirmed reports whether the lower end has passed all the trials that it must.
+// confirmed reports whether the lower end has passed the required number of trials.
 func (z *zone) confirmed() bool {
 	return z.low.passes+min(z.passesAbove, sharedPasses) >= confirmations
 }
 
-// refuted reports whether the upper end has failed all the trials that it must, or can't be offered.
+// refuted reports whether the upper end has failed the required number of trials, or the generator can't offer it.
 func (z *zone) refuted() bool {
 	return z.high.generator || z.high.fails+z.failsBelow >= refutations
 }
 
-// hopeless reports whether the loads that went both ways alone are wider apart than the bracket may be,
-// and its ends are close to them.
+// hopeless reports whether the loads that both passed and failed span more than the allowed width, and the bracket's
+// ends are close to them.
 func (z *zone) hopeless(width float64) bool {
 	if z.greyLow == 0 || z.greyHigh/z.greyLow*(1+width/8) < 1+width {
 		return false
@@ -137,9 +138,9 @@ func (z *zone) hopeless(width float64) bool {
 	return z.greyLow/z.low.n <= near && z.high.n/z.greyHigh <= near
 }
 
-// zoneOf finds the zone: of all places to draw a line between points, those that put the fewest trials
-// on the wrong side, passes above it and fails below. A single trial that failed far below others that
-// passed is on the wrong side of every such line, and doesn't matter.
+// zoneOf finds the zone: the boundary between points that puts the fewest trials on the wrong side, which are passes
+// above it and failures below it. A single trial that failed far below others that passed is on the wrong side of every
+// such boundary, so it has no influence.
 func zoneOf(points []point) (z zone) {
 	first, last := -1, -1
 	least := 0

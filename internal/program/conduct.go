@@ -1,6 +1,6 @@
-// Package program runs one load after another and decides the next from the last: repetitions, A against
-// B, the search for the highest load that a target sustains, and settings against each other. What
-// decides is pure; how a single run goes is its caller's to say.
+// Package program runs loads one after another, and decides the next one from the results of the last: repetitions, A
+// against B, the search for the highest load that a target sustains, and comparisons of settings. The decisions are
+// pure functions. The caller provides the function that executes a single run.
 package program
 
 import (
@@ -18,34 +18,34 @@ import (
 
 // Order is one run of a series.
 type Order struct {
-	Name     string      // of its bundle, in the series' folder
+	Name     string      // name of its bundle in the series' folder
 	Plan     *plan.Plan  // not changed
-	Next     engine.Next // names the phases; nil: the plan's
-	PeakPerS float64     // the highest rate that Next names, operations a second
+	Next     engine.Next // returns the phases; nil: the plan's
+	PeakPerS float64     // the highest rate of Next's phases, operations a second
 }
 
-// Outcome is what came of a run, all of it read from its bundle.
+// Outcome is the result of a run, read from its bundle.
 type Outcome struct {
 	Dir string      // the bundle
 	Run *record.Run // judged
-	// AnsweredInTime is how many of the arrivals offered were answered well while the schedule of the load ran.
-	// What the warm-up left on its way stands for what is on its way at the end, and for no more: it is never
-	// more than was offered, less what failed and what was given up.
+	// AnsweredInTime is how many of the offered arrivals got a good answer while the schedule of the load ran. Answers
+	// to arrivals of the warm-up make up for arrivals still in flight at the end, and no more: the number never exceeds
+	// the offered arrivals, less those that failed or were given up.
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
 	// were due and not answered.
 	Outstanding  []float64
-	P95Ns        []float64 // of response time in each of these intervals that had answers
-	AnsweredPerS []float64 // answered well in each of these intervals, a second
+	P95Ns        []float64 // of response time, for each of these intervals with answers
+	AnsweredPerS []float64 // rate of good answers in each of these intervals, a second
 }
 
-// RunFunc carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
-// there is no result, and ends the series. One that was ended by hand has an outcome that says so.
+// RunFunc executes a run: it connects, sends the load, stores the bundle and reads it back. An error means that there
+// is no result, and ends the series. The outcome of a run that the user interrupted says so.
 type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
 
-// Onward is conduct, each of whose runs sends other requests than those before it: its random choices go on where
-// theirs ended. The same ones would find in caches what was read before, and gone what was deleted. A plan that is a
-// queue of counts has no other requests.
+// Onward wraps conduct so that each run sends other requests than the runs before it: its random choices continue where
+// theirs ended. The same requests would find cached what was read before, and find missing what was deleted. A plan
+// that is a queue of counts has no other requests.
 func Onward(conduct RunFunc) RunFunc {
 	sent := uint64(0)
 	return func(ctx context.Context, o Order) (*Outcome, error) {
@@ -58,7 +58,7 @@ func Onward(conduct RunFunc) RunFunc {
 	}
 }
 
-// From is p, whose random choices go on where those of n requests more ended.
+// From returns p with its random choices continued after n more requests.
 func From(p *plan.Plan, n uint64) *plan.Plan {
 	if n == 0 || p.Mix == plan.ByCount {
 		return p
@@ -68,7 +68,7 @@ func From(p *plan.Plan, n uint64) *plan.Plan {
 	return &out
 }
 
-// Requests is how many requests the run was, those of its warm-up too.
+// Requests returns how many requests the run sent, including its warm-up.
 func (o *Outcome) Requests() (n uint64) {
 	for i := range o.Run.Phases {
 		n += o.Run.Phases[i].Offered
@@ -76,7 +76,7 @@ func (o *Outcome) Requests() (n uint64) {
 	return n
 }
 
-// Read reads the outcome of a run from its bundle. It fails if the run isn't complete.
+// Read reads the outcome of a run from its bundle. It fails if the run is incomplete.
 func Read(fsys record.FS, dir string) (*Outcome, error) {
 	b, err := record.Open(fsys, dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func Read(fsys record.FS, dir string) (*Outcome, error) {
 	return o, err
 }
 
-// window sums up the intervals of a load without warm-up and drain.
+// window adds up the intervals of a load without warm-up and drain.
 type window struct {
 	o                   *Outcome
 	offered, well, lost uint64
@@ -115,10 +115,10 @@ func (w *window) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// answered is Outcome.AnsweredInTime.
+// answered returns Outcome.AnsweredInTime.
 func (w *window) answered() uint64 { return min(w.well, w.offered-min(w.lost, w.offered)) }
 
-// AchievedPerS is how much of Run.Total.OfferedPerS was answered well in time, a second.
+// AchievedPerS returns the part of Run.Total.OfferedPerS that got a good answer in time, operations a second.
 func (o *Outcome) AchievedPerS() float64 {
 	total := &o.Run.Total
 	if total.Offered == 0 {
@@ -127,8 +127,8 @@ func (o *Outcome) AchievedPerS() float64 {
 	return total.OfferedPerS * float64(o.AnsweredInTime) / float64(total.Offered)
 }
 
-// AskedPerS is the rate that the run's load was set to, operations a second: the highest of its open phases
-// without warm-up. Random arrivals make what is offered more or less than that.
+// AskedPerS returns the rate to which the run's load was set, operations a second: the highest of its open phases
+// without warm-up. With random arrivals, the offered rate is higher or lower.
 func (o *Outcome) AskedPerS() (rate float64) {
 	for i := range o.Run.Phases {
 		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
@@ -138,8 +138,8 @@ func (o *Outcome) AskedPerS() (rate float64) {
 	return rate
 }
 
-// AcceptInvalid gives a run that the generator spoiled the verdict that its thresholds have, and says so in its
-// reasons: for rehearsals on machines that others use too.
+// AcceptInvalid replaces the verdict invalid by that of the thresholds, and says so in the reasons. It is for
+// rehearsals on machines that others use too.
 func (o *Outcome) AcceptInvalid() {
 	v := &o.Run.Verdict
 	if v.Result != verdict.Invalid {

@@ -11,22 +11,22 @@ import (
 	"brunt/internal/verdict"
 )
 
-// ConfirmOptions bound a confirmation. N is what the profile's rates are multiplied by.
+// ConfirmOptions limit a confirmation. N is the factor on the profile's rates.
 type ConfirmOptions struct {
 	N        float64 // the first load
 	Min      float64 // the lowest load that is tried
 	Width    float64 // the first step down, as a share
 	Sessions int
 	Purpose  string
-	Fixed    bool // the load is held as it is asked for, and no lower one is tried
+	Fixed    bool // only the given load is held, and no lower one is tried
 }
 
-// invalidHolds is how many holds of the same load the generator may spoil before a lower one is tried.
+// invalidHolds is how many holds of the same load may be invalid before a lower one is tried.
 const invalidHolds = 2
 
-// Confirmation holds a load for its time and, if the target doesn't hold it, lower ones until one is held. It names the
-// next hold from the results so far, and does nothing else. Each step down is twice as wide as the one before, up to a
-// quarter, or goes to what the target can do where holds have shown that.
+// Confirmation decides which loads to hold: the given one and, if the target doesn't hold it, lower ones until one is
+// held. It returns the next hold from the results so far, and does nothing else. Each step down is twice as wide as the
+// one before, up to a quarter, or goes to the load that the target achieved in earlier holds.
 type Confirmation struct {
 	o       ConfirmOptions
 	results []Result
@@ -35,13 +35,13 @@ type Confirmation struct {
 // NewConfirmation begins a confirmation.
 func NewConfirmation(o ConfirmOptions) *Confirmation { return &Confirmation{o: o} }
 
-// Take takes the result of the hold that Next named.
+// Take adds the result of the hold that Next returned.
 func (c *Confirmation) Take(r Result) { c.results = append(c.results, r) }
 
-// Results are those of all holds in their order.
+// Results returns the results of all holds in order.
 func (c *Confirmation) Results() []Result { return c.results }
 
-// Next is the next hold, or false if a load was held or there is none left to try.
+// Next returns the next hold, or false if a load was held or no load is left to try.
 func (c *Confirmation) Next() (Trial, bool) {
 	k := len(c.results)
 	t := Trial{Number: k + 1, N: c.o.N, Sessions: c.o.Sessions, Purpose: c.o.Purpose}
@@ -63,14 +63,14 @@ func (c *Confirmation) Next() (Trial, bool) {
 	return t, true
 }
 
-// down is the next load below that of the last hold.
+// down returns the next load below that of the last hold.
 func (c *Confirmation) down() (n float64) {
 	const widest = 1.25
 	steps := 0.0
 	for i := range c.results {
 		r := &c.results[i]
 		if i > 0 && r.N == c.results[i-1].N {
-			continue // the hold before was spoiled
+			continue // the hold before was invalid
 		}
 		n = r.N / min(math.Pow(1+c.o.Width, math.Pow(2, steps)), widest)
 		steps++
@@ -81,8 +81,8 @@ func (c *Confirmation) down() (n float64) {
 	return n
 }
 
-// can is the load that hold i shows that the target can do, 0 if it shows none: what it achieved where that was the
-// same all the time, or as much as in the hold before, at another load.
+// can returns the load that the target can sustain according to hold i, or 0 if unknown. It is the achieved load if
+// that was constant over the hold, or the same as in the hold before at another load.
 func (c *Confirmation) can(i int) float64 {
 	const alike = 1.1
 	r := &c.results[i]
@@ -96,7 +96,7 @@ func (c *Confirmation) can(i int) float64 {
 	return r.N * r.AchievedPerS / r.OfferedPerS
 }
 
-// invalid is how many holds of a load the generator spoiled.
+// invalid returns how many holds of a load were invalid.
 func (c *Confirmation) invalid(n float64) (times int) {
 	for i := range c.results {
 		if r := &c.results[i]; r.N == n && r.Verdict == verdict.Invalid {
@@ -109,14 +109,14 @@ func (c *Confirmation) invalid(n float64) (times int) {
 // TargetConfirmation is a confirmation on a real target.
 type TargetConfirmation struct {
 	Options ConfirmOptions
-	// Load is the plan of a hold at N times the profile.
+	// Load returns the plan of a hold at n times the profile.
 	Load    func(n float64) (*plan.Plan, error)
-	Base    *Result // that holds are judged against where there are no thresholds; nil: they are
-	Low     *Result // whose load the target is sent until it has recovered from a hold that failed; nil: nothing is
+	Base    *Result // base line for holds without thresholds; nil if there are thresholds
+	Low     *Result // its load is sent after a failed hold until the target has recovered; nil: none
 	Length  time.Duration
 	Steady  bool // a hold over which response times grow fails
 	Conduct RunFunc
-	Told    func(Result) // told after each hold
+	Told    func(Result) // called after each hold
 }
 
 // Run holds loads until one is held. When ctx ends, what is known so far is returned with its error.

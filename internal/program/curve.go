@@ -10,27 +10,27 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Curve is how a target behaves under load, from the trials that say something of it.
+// Curve describes how a target behaves under load, from the trials that say something about it.
 type Curve struct {
 	Points []Result `json:"-"` // by rate
-	// Knee is the load at which the target gives the most operations for the time that each takes:
-	// throughput ÷ median response time is greatest (Kleinrock 1979: power). 0 unless loads below and above it were tried.
+	// Knee is the load with the greatest power, which is throughput ÷ median response time (Kleinrock 1979). It is 0
+	// unless loads below and above it were tried.
 	KneeN    float64 `json:"knee_n,omitempty"`
 	KneePerS float64 `json:"knee_per_s,omitempty"`
-	// Law is the Universal Scalability Law of throughput by operations in flight, nil where it can't be
-	// fitted or explains less than nine tenths of the throughputs' variance, with the reason.
+	// Law is the Universal Scalability Law of throughput by operations in flight. It is nil, with the reason, if it
+	// can't be fitted or explains less than nine tenths of the throughputs' variance.
 	Law    *stats.USL      `json:"usl,omitempty"`
 	LawWhy message.Message `json:"usl_why,omitzero"`
-	// LawPeak is the concurrency at which the law has its greatest throughput, LawPeakPerS; 0 where that
-	// lies beyond the concurrency measured, of which the trials say nothing.
+	// LawPeak is the concurrency with the law's greatest throughput, LawPeakPerS. Both are 0 if it lies beyond the
+	// measured concurrency, about which the trials say nothing.
 	LawPeak     float64 `json:"usl_peak,omitempty"`
 	LawPeakPerS float64 `json:"usl_peak_per_s,omitempty"`
 }
 
-// leastR2 is the share of the throughputs' variance from which on the scalability law is taken to hold.
+// leastR2 is the share of the throughputs' variance that the scalability law must explain.
 const leastR2 = 0.9
 
-// Curve makes the load curve of the trials so far.
+// Curve returns the load curve of the trials so far.
 func (s *Search) Curve() Curve {
 	c := Curve{}
 	for i := range s.results {
@@ -52,7 +52,7 @@ func (s *Search) Curve() Curve {
 			most = max(most, p.InFlight)
 		}
 	}
-	// A greatest power at the lowest or highest load that was tried may lie beyond it.
+	// If the greatest power is at the lowest or highest load tried, the true knee may lie beyond it.
 	if k := len(c.Points) - 1; k >= 0 && (c.KneeN == c.Points[0].N || c.KneeN == c.Points[k].N) {
 		c.KneeN, c.KneePerS = 0, 0
 	}

@@ -13,23 +13,23 @@ import (
 	"brunt/internal/record"
 )
 
-// File is what a series' folder holds next to its bundles: what was decided and why.
+// File is the name of the file in a series' folder with its decisions and their reasons.
 const File = "series.json"
 
 // SchemaVersion is the version of File that this package writes.
 const SchemaVersion = 1
 
-// Report is File: what kind of series it was, and what came of it.
+// Report is the content of File: the kind of the series and its results.
 type Report struct {
 	Schema  int             `json:"schema"`
 	Kind    string          `json:"kind"` // "search", "repeat" or "matrix"
 	Name    string          `json:"name"` // of the plan
 	Started time.Time       `json:"started"`
-	Note    message.Message `json:"note,omitzero"` // what makes it less than it seems, such as a time scale
+	Note    message.Message `json:"note,omitzero"` // restrictions, such as a time scale
 	Search  *SearchLog      `json:"search,omitempty"`
 	Matrix  *MatrixLog      `json:"matrix,omitempty"`
 	Runs    []RunLog        `json:"runs,omitempty"`
-	// Messages are what the texts above are made of, by their text in English.
+	// Messages contains the messages of the texts above, by their English text.
 	Messages message.Table `json:"messages,omitempty"`
 }
 
@@ -42,8 +42,7 @@ type SearchLog struct {
 	Curve   Curve             `json:"curve"`
 }
 
-// NewFolder makes the folder root/<name>-<UTC time> of a series, or dir if that is given, which must be
-// empty or new.
+// NewFolder creates the folder root/<name>-<UTC time> of a series, or dir if it is given. dir must be empty or new.
 func NewFolder(root, dir, name string, now time.Time) (string, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -72,7 +71,7 @@ func NewFolder(root, dir, name string, now time.Time) (string, error) {
 	return "", fmt.Errorf("%s and 998 more exist; choose another name or folder", base)
 }
 
-// Write writes the report into the series' folder, whole or not at all.
+// Write writes the report to the series' folder atomically.
 func (r *Report) Write(dir string) error {
 	r.Schema = SchemaVersion
 	r.Messages = message.TableOf(r)

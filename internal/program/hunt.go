@@ -20,18 +20,18 @@ type TargetSearch struct {
 	Plan    *plan.Plan
 	Options SearchOptions
 	Trial   time.Duration // of measured load
-	// what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
+	// length up to which a trial is extended if Trial has too few operations to judge it; 0 means never
 	Longest time.Duration
-	WarmUp  time.Duration // before it, at the same rate
+	WarmUp  time.Duration // before the measured load, at the same rate
 	Pause   time.Duration // between trials
 	Conduct RunFunc
 	Rest    Rest
-	Planned func(Trial)  // told before each trial
-	Told    func(Result) // and after
+	Planned func(Trial)  // called before each trial
+	Told    func(Result) // called after each trial
 }
 
-// NewTargetSearch is a search of p within o, of which rates, sessions and whether there are thresholds follow from
-// p.
+// NewTargetSearch returns a search of p within o. The rates, the sessions and whether there are thresholds are taken
+// from p.
 func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 	rate, err := ProfileRate(p)
 	if err != nil {
@@ -46,8 +46,7 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 		Rest: Sleep}, nil
 }
 
-// Run searches until the maximum is bracketed. When ctx ends, what is known so far is returned with its
-// error.
+// Run searches until the maximum is bracketed. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 	s := NewSearch(h.Options)
 	conduct := Onward(h.Conduct)
@@ -80,14 +79,14 @@ func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 }
 
 const (
-	// unreachedTries is how many trials in turn may find nothing to connect to before the search ends, and
-	// untilConnected what is waited after each.
+	// unreachedTries is how many trials in a row may fail to connect before the search ends, and untilConnected is the
+	// pause after each.
 	unreachedTries = 4
 	untilConnected = 5 * time.Second
 )
 
-// unreached is what came of a trial that couldn't connect, or its error if it has another cause, if no trial ever
-// connected, or if it lasts.
+// unreached returns the result of a trial that couldn't connect. It returns the trial's error if that has another
+// cause, if no trial has ever connected, or if too many trials in a row failed.
 func (s *Search) unreached(t Trial, err error) (*Result, error) {
 	var u interface{ Unreachable() bool }
 	if !errors.As(err, &u) || !slices.ContainsFunc(s.results, func(r Result) bool { return !r.Unreached }) {
@@ -101,18 +100,19 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 		Why: []message.Message{message.New("trial.no-connection")}}, nil
 }
 
-// try carries out one trial.
+// try executes one trial.
 func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunFunc) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
 	if t.Purpose == BaseLine {
-		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // what all others are judged by
+		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // all other trials are judged by this one
 	}
 	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
 	if err != nil {
 		return nil, err
 	}
 	p.Settings.Sessions = t.Sessions
-	// What a target that is overloaded leaves unsent isn't sent late, for as long as operations may take.
+	// Arrivals that an overloaded target leaves unsent are not sent late, which could take as long as the operation
+	// timeout.
 	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
@@ -131,7 +131,7 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunF
 	return &r, nil
 }
 
-// intervalOf is the slice of a trial's record: short enough for the growth of the backlog to be seen.
+// intervalOf returns the interval of a trial's record, which is short enough to show the growth of the backlog.
 func intervalOf(trial, usual time.Duration) time.Duration {
 	const slices, shortest = 2 * 12, 10 * time.Millisecond
 	if usual <= 0 {
@@ -140,10 +140,10 @@ func intervalOf(trial, usual time.Duration) time.Duration {
 	return max(min(usual, trial/slices), shortest)
 }
 
-// surely is how many times as many arrivals as are needed must be asked for, so that chance leaves enough of them.
+// surely is the factor by which more arrivals than needed are requested, so that random arrivals are enough.
 const surely = 1.3
 
-// base is the trial that others are judged against; nil if there are thresholds, or it is to come.
+// base returns the trial against which others are judged, or nil if there are thresholds or it has not run yet.
 func (s *Search) base() *Result {
 	if !s.o.Relative {
 		return nil
@@ -151,7 +151,7 @@ func (s *Search) base() *Result {
 	return baseLine(s.results)
 }
 
-// baseLine is the base line among trials, nil if none of them passed as one.
+// baseLine returns the base line among trials, or nil if none passed as base line.
 func baseLine(all []Result) *Result {
 	k := slices.IndexFunc(all, func(r Result) bool { return r.Purpose == BaseLine && r.Verdict == verdict.Pass })
 	if k < 0 {
@@ -160,7 +160,7 @@ func baseLine(all []Result) *Result {
 	return &all[k]
 }
 
-// BaseLine is the trial that others were judged against; nil if they were judged by thresholds.
+// BaseLine returns the trial against which others were judged, or nil if they were judged by thresholds.
 func (s *SearchLog) BaseLine() *Result {
 	if !s.Options.Relative {
 		return nil
@@ -168,10 +168,10 @@ func (s *SearchLog) BaseLine() *Result {
 	return baseLine(s.Trials)
 }
 
-// lowest is the trial at the lowest load that passed, nil if none did.
+// lowest returns the trial at the lowest load that passed, or nil if none did.
 func (s *Search) lowest() *Result { return lowest(s.results) }
 
-// Lowest is the trial at the lowest load that passed, nil if none did.
+// Lowest returns the trial at the lowest load that passed, or nil if none did.
 func (s *SearchLog) Lowest() *Result { return lowest(s.Trials) }
 
 func lowest(all []Result) (low *Result) {
@@ -184,16 +184,17 @@ func lowest(all []Result) (low *Result) {
 }
 
 const (
-	// recoveries is how many stretches of the lowest load the target gets to recover, and
-	// recovered how many times as long as then its median may take for it to count as come.
+	// recoveries is how many phases at the lowest passing load the target has to recover. recovered is the largest
+	// ratio of its median to that of the passing trial at which it counts as recovered.
 	recoveries  = 10
 	recovered   = 2
 	recoveredNs = 1e6
 	shortest    = 200 * time.Millisecond
 )
 
-// recovering names phases of a length at the load of low, ratePerS times its N, until response times are what they were
-// then, and after them load. The phases are warm-up: recorded, and no part of the trial.
+// recovering returns phases of the given length at the load of low, ratePerS times its N, until response times are what
+// they were in that trial, and then those of load. The phases are warm-up: they are recorded, but not part of the
+// trial.
 func recovering(load []plan.Phase, low *Result, ratePerS float64, length time.Duration) engine.Next {
 	n := 0
 	return func(sofar *measure.Tally) []plan.Phase {

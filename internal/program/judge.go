@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// leastAchieved is the share of the arrivals that must be answered well while their schedule lasts.
+	// leastAchieved is the share of the arrivals that must get a good answer while their schedule lasts.
 	leastAchieved = 0.99
-	// fewestMissing is how many may always be on their way when it ends.
+	// fewestMissing is how many arrivals may always be in flight when the schedule ends.
 	fewestMissing = 3
-	// backlogShare of all arrivals is how much the number of those due and not answered may grow over a trial.
+	// backlogShare is the share of all arrivals by which the number of due but unanswered arrivals may grow over a
+	// trial.
 	backlogShare = 0.005
 	backlogP     = 0.01
-	// degraded is how many times as long as at the base line the 95th percentile may take where no
-	// threshold says anything, and degradedNs the least growth that counts.
+	// degraded is the largest ratio of the 95th percentile to that of the base line if there are no thresholds.
+	// degradedNs is the least growth that counts.
 	degraded   = 5
 	degradedNs = 5e6
-	// failedShare is the share of failed operations from which on they, not a lack of capacity, are the matter.
+	// failedShare is the share of failed operations from which on failures, and not a lack of capacity, are the reason.
 	failedShare = 0.01
 )
 
-// Judge says what came of a trial. base is the result of the base line where there are no thresholds,
-// otherwise nil.
+// Judge returns the result of a trial. base is the result of the base line if there are no thresholds, otherwise nil.
 func Judge(t Trial, o *Outcome, base *Result) Result {
 	run := o.Run
 	total := &run.Total
@@ -66,7 +66,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	if len(o.AnsweredPerS) > 0 {
 		r.PeakPerS = slices.Max(o.AnsweredPerS)
 	}
-	// What holds although response times have the generator's own lag in them would hold without it.
+	// A threshold that holds with the generator's own lag would also hold without it.
 	late := run.Verdict.LateAlone && (len(run.Thresholds) > 0 || base != nil)
 	if late {
 		r.Verdict, r.Why = verdict.Pass, nil
@@ -82,7 +82,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	return r
 }
 
-// lastsNs is how long the run's load was to last, without warm-up.
+// lastsNs returns the planned length of the run's load, without warm-up.
 func (o *Outcome) lastsNs() (ns int64) {
 	for i := range o.Run.Phases {
 		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp && p.Offered > 0 {
@@ -92,9 +92,9 @@ func (o *Outcome) lastsNs() (ns int64) {
 	return ns
 }
 
-// enoughDue reports whether as many arrivals fell due as were asked for, but for what chance takes: five standard
-// deviations of Poisson's distribution. Nothing is never enough. Phases in which nothing fell due were planned, and
-// others took their place.
+// enoughDue reports whether as many arrivals fell due as were requested, within five standard deviations of a Poisson
+// distribution. No arrivals are never enough. Planned phases in which nothing fell due are ignored, because others took
+// their place.
 func enoughDue(o *Outcome) bool {
 	asked, open := 0.0, false
 	for i := range o.Run.Phases {
@@ -108,8 +108,8 @@ func enoughDue(o *Outcome) bool {
 	return !open || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
 }
 
-// cores is what the watched processes and groups used; this machine as a whole, and the load itself, are
-// watched in every run and aren't meant. Of several figures of one source the greatest is the whole.
+// cores returns the CPU use of the watched processes and groups. This machine as a whole and the load itself are
+// watched in every run, and are not included. Of several figures of one source the greatest counts.
 func cores(run *record.Run) (sum float64) {
 	for i := range run.Watched {
 		w := &run.Watched[i]
@@ -134,8 +134,8 @@ func figure(ns record.Ns) record.Figure {
 	return record.Figure(ns)
 }
 
-// settle fails a trial that broke a rule which no threshold says: enough is answered in time, what waits
-// doesn't grow, and response times aren't far beyond the base line's.
+// settle fails a trial that broke one of the rules without a threshold: enough arrivals are answered in time, the
+// backlog doesn't grow, and response times aren't far above those of the base line.
 func (r *Result) settle(offered, answered uint64, outstanding []float64, base *Result) {
 	if r.Verdict == verdict.Invalid {
 		return
@@ -168,8 +168,8 @@ func (r *Result) settle(offered, answered uint64, outstanding []float64, base *R
 }
 
 const (
-	// steadyFewest is how many intervals a load must have for its change over time to be judged, and slowed
-	// how much its 95th percentile may grow over them, as a share.
+	// steadyFewest is how many intervals a load must have before its change over time is judged. slowed is how much its
+	// 95th percentile may grow over them, as a share.
 	steadyFewest = 2 * stats.GrowthBatches
 	slowed       = 0.1
 )
@@ -186,7 +186,7 @@ func (r *Result) Steady(o *Outcome) {
 	}
 }
 
-// Line says in one line what came of a trial.
+// Line returns the result of a trial in one line.
 func (r *Result) Line() string {
 	text := fmt.Sprintf("%s, %s/s of %s/s, p50 %s, p99 %s", r.Verdict, units.Rate(r.AchievedPerS),
 		units.Rate(r.OfferedPerS),

@@ -26,19 +26,19 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// shown is the setting as it may be printed and kept.
+// shown returns the setting without secrets, to be printed and stored.
 func (s Setting) shown() Setting { return Setting{s.Name, secret.Value(s.Name, s.Value)} }
 
-// MarshalJSON leaves the value of a setting that is named as a secret out.
+// MarshalJSON omits the value of a setting whose name marks it as a secret.
 func (s Setting) MarshalJSON() ([]byte, error) {
 	type plain Setting
 	return json.Marshal(plain(s.shown()))
 }
 
-// Cell is settings that are tried together.
+// Cell is a combination of settings.
 type Cell []Setting
 
-// String is the cell as NAME=value, by commas, without secrets.
+// String returns the cell as NAME=value, separated by commas, without secrets.
 func (c Cell) String() string {
 	var all []string
 	for _, s := range c {
@@ -47,7 +47,7 @@ func (c Cell) String() string {
 	return strings.Join(all, ", ")
 }
 
-// Grid is all combinations of settings' values, the last name's changing fastest.
+// Grid returns all combinations of the settings' values. The last setting changes fastest.
 func Grid(names []string, values [][]string) []Cell {
 	cells := []Cell{nil}
 	for i, name := range names {
@@ -62,35 +62,35 @@ func Grid(names []string, values [][]string) []Cell {
 	return cells
 }
 
-// MatrixOptions are the rules of a comparison of settings.
+// MatrixOptions are the options of a comparison of settings.
 type MatrixOptions struct {
 	Cells       []Cell  `json:"cells"`
 	Repetitions int     `json:"repetitions"`
 	Seed        uint64  `json:"seed"`      // of the order
-	By          string  `json:"by"`        // the figure that decides: see ParseFigure
-	Tolerance   float64 `json:"tolerance"` // how much worse than the best is as good, as a share
+	By          string  `json:"by"`        // the figure to compare by: see ParseFigure
+	Tolerance   float64 `json:"tolerance"` // how much worse than the best still counts as equal, as a share
 	N           float64 `json:"n"`         // of the profile
 }
 
-// Matrix measures a service with different settings at one load: each repetition tries all cells, in an order
-// of its own, so that what changes over the series meets all alike.
+// Matrix measures a service with different settings at the same load. Each repetition runs all cells in a different
+// order, so that changes over time affect all cells alike.
 type Matrix struct {
 	MatrixOptions
 	Plan        *plan.Plan // the load, with its warm-up
 	Reconfigure func(context.Context, Cell) error
 	Conduct     RunFunc
 	Planned     func(turn, of int, c Cell)
-	Told        func(c Cell, o *Outcome) // told after each run, those that are repeated too
+	Told        func(c Cell, o *Outcome) // called after each run, including repeated ones
 }
 
-// CellLog is what came of a cell.
+// CellLog is the result of a cell.
 type CellLog struct {
 	Settings Cell     `json:"settings"`
-	Values   []Value  `json:"values"` // of the deciding figure, one a repetition
+	Values   []Value  `json:"values"` // of the figure, one for each repetition
 	Mean     Value    `json:"mean"`   // geometric
-	Low      Value    `json:"low"`    // of its 95 % interval; both 0 if there is none
+	Low      Value    `json:"low"`    // ends of its 95 % interval; both 0 if there is none
 	High     Value    `json:"high"`
-	RatePerS float64  `json:"rate_per_s"` // achieved; means of the repetitions
+	RatePerS float64  `json:"rate_per_s"` // achieved rate; mean of the repetitions
 	P50Ns    Value    `json:"p50_ns"`
 	P99Ns    Value    `json:"p99_ns"`
 	Errors   float64  `json:"errors"`
@@ -106,22 +106,22 @@ type Value = record.Figure
 // MatrixLog is a comparison of settings in a Report.
 type MatrixLog struct {
 	Options MatrixOptions `json:"options"`
-	// AskedPerS is the rate that the load was set to, operations a second; 0 in records of earlier versions.
+	// AskedPerS is the rate to which the load was set, operations a second; 0 in records of earlier versions.
 	AskedPerS float64   `json:"asked_per_s,omitempty"`
 	Cells     []CellLog `json:"results"` // in the options' order
 	Best      int       `json:"best"`    // index of the cell with the best mean; −1 if none has one
-	Advised   int       `json:"advised"` // index of the cell that is advised; −1 if none: see advise
-	// Alike says that no cell can be told from the best.
+	Advised   int       `json:"advised"` // index of the recommended cell; −1 if none: see advise
+	// Alike means that no cell differs significantly from the best.
 	Alike bool `json:"alike,omitempty"`
 }
 
 // byRate is the name of the rate among figures.
 const byRate = "rate"
 
-// confidence is that of intervals and tests.
+// confidence is the confidence level of intervals and tests.
 const confidence = 0.95
 
-// Run measures all cells. When ctx ends, what is there is returned with its error.
+// Run measures all cells. If ctx ends, it returns the results so far with ctx's error.
 func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	figure, lower, err := ParseFigure(m.By)
 	if err != nil {
@@ -161,8 +161,8 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	return log, nil
 }
 
-// one measures cell i for the k-th time, and again where the generator spoiled the run, as often as a search would.
-// The last run counts, and its verdict is kept.
+// one measures cell i for the k-th time. It repeats an invalid run as often as a search would. The last run counts,
+// with its verdict.
 func (m *Matrix) one(ctx context.Context, conduct RunFunc, k, i int) (*Outcome, error) {
 	c := m.Cells[i]
 	if err := m.Reconfigure(ctx, c); err != nil {
@@ -197,7 +197,7 @@ func (c *CellLog) add(o *Outcome, v float64) {
 	c.Dirs = append(c.Dirs, filepath.Base(o.Dir))
 }
 
-// sumUp fills in what the cell's runs come to.
+// sumUp computes the figures of a cell from its runs.
 func (c *CellLog) sumUp(runs []*Outcome) {
 	n := float64(len(runs))
 	for _, o := range runs {
@@ -224,7 +224,7 @@ func (c *CellLog) sumUp(runs []*Outcome) {
 	}
 }
 
-// floats are the values if all are finite and above 0.
+// floats returns the values if all are finite and above 0.
 func floats(values []Value) (out []float64, finite bool) {
 	for _, v := range values {
 		if !(v > 0) || math.IsInf(float64(v), 0) {
@@ -272,8 +272,8 @@ func (m *MatrixLog) judge(lower bool) {
 	m.advise(better)
 }
 
-// advise finds the smallest of the cells that pass and are as good as the best of these: within the tolerance, or all
-// if none can be told from the best. Where none passes, none is advised.
+// advise finds the smallest of the cells that pass and are as good as the best of them: those within the tolerance, or
+// all if none differs significantly from the best. If no cell passes, it recommends none.
 func (m *MatrixLog) advise(better func(a, b Value) bool) {
 	var passing []int
 	best := Value(math.NaN())
@@ -303,7 +303,8 @@ func (c *CellLog) passes() bool {
 	return finite && c.ended(verdict.Fail) == 0
 }
 
-// smaller reports whether a cell takes less than another: by the product of its numbers, then by their order.
+// smaller reports whether a cell uses fewer resources than another: it compares the products of their numbers, then
+// their order.
 func smaller(a, b Cell) bool {
 	x, y := size(a), size(b)
 	if x != y {
@@ -325,7 +326,7 @@ func size(c Cell) float64 {
 	return product
 }
 
-// number is a setting's value, 1 for a word.
+// number returns a setting's value, or 1 for a word.
 func number(s string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v > 0) {

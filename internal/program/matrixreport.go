@@ -18,7 +18,7 @@ func FigureCell(by string, v float64) cell.Cell {
 	return cell.Time(v)
 }
 
-// tables are the cells with their intervals, the best and the advised marked.
+// tables returns the cells with their intervals. The best and the recommended cell are marked.
 func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order",
@@ -80,7 +80,7 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	return []cell.Table{t}
 }
 
-// ended is how many runs of the cell have a verdict.
+// ended returns how many runs of the cell have a verdict.
 func (c *CellLog) ended(result string) (runs int) {
 	for _, v := range c.Verdicts {
 		if v == result {
@@ -90,7 +90,7 @@ func (c *CellLog) ended(result string) (runs int) {
 	return runs
 }
 
-// Grid is the cells' means as rows and columns, if they are all combinations of two settings' values.
+// Grid returns the cells' means as rows and columns, if the cells are all combinations of two settings' values.
 func (m *MatrixLog) Grid() (rows, columns []string, values [][]float64, ok bool) {
 	index := func(list *[]string, v string) int {
 		for i, have := range *list {

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/units"
 )
 
-// Print writes a report as text, json, md or csv, but for json with more tables after its own. dir is the
-// series' folder.
+// Print writes a report as text, json, md or csv. Except for json, further tables follow its own. dir is the series'
+// folder.
 func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, more ...cell.Table) error {
 	tables := append(r.Tables(look.Language), more...)
 	switch format {
@@ -36,7 +36,7 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, m
 	return fmt.Errorf("unknown output format %q; use text, json, md or csv", format)
 }
 
-// Tables are the report's tables in a language, those that say something.
+// Tables returns the report's non-empty tables in a language.
 func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if r.Search != nil {
 		out = append(out, r.Search.tables(l)...)

@@ -14,7 +14,7 @@ const (
 	SideB = "B" // the candidate
 )
 
-// Repetition is a series of equal runs, of one plan or of two in turn.
+// Repetition is a series of equal runs of one plan, or of two plans in turn.
 type Repetition struct {
 	Plan     *plan.Plan // B if there is a base
 	Base     *plan.Plan // A; nil: the plan alone is repeated, as A
@@ -22,8 +22,8 @@ type Repetition struct {
 	CoolDown time.Duration
 	Conduct  RunFunc
 	Rest     Rest
-	Planned  func(Turn)           // told before each run
-	Told     func(Turn, *Outcome) // and after
+	Planned  func(Turn)           // called before each run
+	Told     func(Turn, *Outcome) // called after each run
 }
 
 // Turn is a run of a repetition.
@@ -33,11 +33,11 @@ type Turn struct {
 	Side   string // SideA or SideB
 }
 
-// Name is the turn's bundle in the series' folder.
+// Name returns the name of the turn's bundle in the series' folder.
 func (t Turn) Name() string { return fmt.Sprintf("run-%02d-%s", t.Number, t.Side) }
 
-// ABBA is the order of two sides so many times each: A B, B A, A B, … so that what changes steadily
-// over the series (a filling disk, a warming room) meets both alike.
+// ABBA returns the order of runs for two sides, with the given number of runs each: A B, B A, A B, … In this order,
+// steady changes over the series (a filling disk, a warming room) affect both sides alike.
 func ABBA(times int) (sides []string) {
 	for k := range times {
 		if k%2 == 0 {
@@ -49,10 +49,10 @@ func ABBA(times int) (sides []string) {
 	return sides
 }
 
-// Repeated is what came of a repetition: the runs of each side in their order.
+// Repeated is the result of a repetition: the runs of each side in order.
 type Repeated struct{ A, B []*Outcome }
 
-// Run carries out the runs. When ctx ends, what is there is returned with its error.
+// Run executes the runs. If ctx ends, it returns the results so far with ctx's error.
 func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 	sides := ABBA(p.Times)
 	if p.Base == nil {

@@ -24,7 +24,7 @@ type RunLog struct {
 	Done     uint64         `json:"done"`
 }
 
-// RepeatReport is the report of a repetition of p that began then.
+// RepeatReport returns the report of a repetition of p that began at the given time.
 func RepeatReport(p *plan.Plan, done *Repeated, began time.Time) *Report {
 	r := &Report{Kind: "repeat", Name: p.Name, Started: began}
 	add := func(side string, runs []*Outcome) {

@@ -19,9 +19,8 @@ const (
 	lockFile  = "series.lock"
 )
 
-// Claim takes a series' folder for this process, until what it returns is closed. order is all that decides
-// what the series does, as text: it is noted in a folder that is begun, and must be the same in one that is
-// resumed.
+// Claim locks a series' folder for this process until the returned value is closed. order is a text with everything
+// that determines the series. It is stored in a new folder, and must be the same when the folder is resumed.
 func Claim(dir, order string, resume bool) (io.Closer, error) {
 	sum := sha256.Sum256([]byte(order))
 	want, path := hex.EncodeToString(sum[:]), filepath.Join(dir, orderFile)
@@ -50,8 +49,8 @@ func Claim(dir, order string, resume bool) (io.Closer, error) {
 	return lock, nil
 }
 
-// Kept is the outcome of the run whose bundle is dir, nil if there is none that is whole. What was killed
-// or interrupted is moved aside, and kept.
+// Kept returns the outcome of the run with the bundle dir, or nil if there is no complete run. An incomplete run is
+// renamed and kept.
 func Kept(dir string) (*Outcome, error) {
 	if o, err := Read(record.OS{}, dir); err == nil && !o.Run.Interrupted {
 		return o, nil
@@ -59,7 +58,7 @@ func Kept(dir string) (*Outcome, error) {
 	return nil, SetAside(dir, "killed")
 }
 
-// SetAside renames a run's folder if it is there, so that the run is made again: why is a part of the new name.
+// SetAside renames a run's folder if it exists, so that the run is repeated. why is a part of the new name.
 func SetAside(dir, why string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// SearchOptions bound a search. N is what the profile's rates are multiplied by.
+// SearchOptions limit a search. N is the factor on the profile's rates.
 type SearchOptions struct {
 	RatePerS    float64 `json:"profile_per_s"` // at N = 1
 	Start       float64 `json:"start"`         // the first N
@@ -19,16 +19,16 @@ type SearchOptions struct {
 	Trials      int     `json:"trials"` // at most
 	Sessions    int     `json:"sessions"`
 	MaxSessions int     `json:"max_sessions"`
-	// Relative says that there are no thresholds: the first trial is at Min, and others are judged against it.
+	// Relative means that there are no thresholds: the first trial is at Min, and others are judged against it.
 	Relative bool `json:"relative,omitempty"`
 }
 
-// DefaultSearch are the options of a search for which nothing else is said.
+// DefaultSearch returns the default options of a search.
 func DefaultSearch() SearchOptions {
 	return SearchOptions{Start: 1, Min: 0.1, Max: 1000, Width: 0.03, Trials: 14, Sessions: 8, MaxSessions: 256}
 }
 
-// Check says what makes options useless, nil if nothing does.
+// Check returns an error for invalid options.
 func (o *SearchOptions) Check() error {
 	switch {
 	case !(o.Min > 0) || !(o.Max > o.Min):
@@ -48,18 +48,18 @@ func (o *SearchOptions) Check() error {
 }
 
 const (
-	confirmations = 3 // trials that the lower end must pass, all of them
-	refutations   = 2 // trials that the upper end must fail, all of them
+	confirmations = 3 // trials that the lower end must pass
+	refutations   = 2 // trials that the upper end must fail
 	sharedPasses  = 1 // of the confirmations that may be at loads above the lower end, which is harder
-	invalidTries  = 3 // trials in which the generator may spoil the same load before it is given up
+	invalidTries  = 3 // invalid trials of the same load before it is given up
 )
 
-// Search finds the highest N that a target sustains: it names the next trial from the results so far, and
-// does nothing else. The load rises geometrically until a trial fails; what lies between is cut where the
-// trials point to and next to that, or halved in the logarithm of the rate; then the lower end must pass
-// three trials and the upper end fail two, where a pass above the lower end and failures below the upper
-// count as theirs. Loads that passed once and failed once stay inside of the bracket (they are no
-// end of it), so that noise widens it instead of moving it.
+// Search finds the highest N that a target sustains. It returns the next trial from the results so far, and does
+// nothing else. The load rises geometrically until a trial fails. The interval in between is then split where the
+// trials point to, next to that point, or in the middle of the logarithm of the rate. Finally the lower end must pass
+// three trials and the upper end fail two; a pass above the lower end and failures below the upper end count as well.
+// Loads that both passed and failed stay inside the bracket and can't be its ends, so noise widens the bracket instead
+// of moving it.
 type Search struct {
 	o       SearchOptions
 	results []Result
@@ -68,7 +68,7 @@ type Search struct {
 // NewSearch begins a search.
 func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
 
-// Take takes the result of the trial that Next named.
+// Take adds the result of the trial that Next returned.
 func (s *Search) Take(r Result) {
 	if s.elsewhere(&r) {
 		r.Verdict, r.Unreached = verdict.Invalid, true
@@ -79,8 +79,8 @@ func (s *Search) Take(r Result) {
 	s.results = append(s.results, r)
 }
 
-// elsewhere reports whether a trial failed, for the first time, where the target turned sessions away that it had
-// let connect before, or all but a few: another load may have its connections for a while.
+// elsewhere reports whether a trial failed for the first time because the target refused sessions that it had accepted
+// before, or all but a few. Another load may use its connections for a time.
 func (s *Search) elsewhere(r *Result) bool {
 	if r.Verdict != verdict.Fail || r.Connected == 0 || r.Connected >= r.Sessions || s.crowded(r) &&
 		r.Connected >= s.o.Sessions {
@@ -90,14 +90,15 @@ func (s *Search) elsewhere(r *Result) bool {
 	return k == 0 || !s.results[k-1].Unreached
 }
 
-// crowded reports whether a trial failed where the target turned sessions away of which it had more than in any
-// trial before: that isn't what it was to show.
+// crowded reports whether a trial failed because the target refused sessions, with more sessions than in any trial
+// before. Such a trial says nothing about the load.
 func (s *Search) crowded(r *Result) bool {
 	return r.Verdict == verdict.Fail && r.Connected > 0 && r.Connected < r.Sessions &&
 		!slices.ContainsFunc(s.results, func(b Result) bool { return b.Sessions >= r.Sessions && !b.Unreached })
 }
 
-// mostSessions is how many sessions a trial may have, by the options and by what the target has let connect.
+// mostSessions returns how many sessions a trial may have, limited by the options and by how many the target has
+// accepted.
 func (s *Search) mostSessions() int {
 	most := s.o.MaxSessions
 	for i := range s.results {
@@ -108,13 +109,13 @@ func (s *Search) mostSessions() int {
 	return most
 }
 
-// Results are those of all trials in their order.
+// Results returns the results of all trials in order.
 func (s *Search) Results() []Result { return s.results }
 
-// Options are those that the search has.
+// Options returns the options of the search.
 func (s *Search) Options() SearchOptions { return s.o }
 
-// Next is the next trial, or false if the search is over: see Bracket.
+// Next returns the next trial, or false if the search is over: see Bracket.
 func (s *Search) Next() (Trial, bool) {
 	n, purpose, over := s.decide()
 	if over != "" || len(s.results) >= s.o.Trials {
@@ -127,7 +128,7 @@ func (s *Search) Next() (Trial, bool) {
 	return t, true
 }
 
-// decide is the next N and why, or how the search ended.
+// decide returns the next N and its purpose, or how the search ended.
 func (s *Search) decide() (n float64, purpose, over string) {
 	if r := s.again(); r != nil {
 		return r.N, r.Purpose, ""
@@ -158,7 +159,7 @@ func (s *Search) decide() (n float64, purpose, over string) {
 	return 0, "", Found
 }
 
-// rise is the next load above those that passed, none of which failed yet.
+// rise returns the next load above those that passed, while none has failed.
 func (s *Search) rise(z *zone) (n float64, purpose, over string) {
 	switch {
 	case z.greyHigh > 0:
@@ -169,14 +170,14 @@ func (s *Search) rise(z *zone) (n float64, purpose, over string) {
 	return min(max(z.low.n*s.o.factor(), s.o.Start), s.o.Max), Rise, ""
 }
 
-// factor is how many times the load of a trial that rises is that of the one before: at least 2, and so
-// much that halving what lies between ends at the width.
+// factor returns the ratio of a rising trial's load to the one before. It is at least 2, and such that repeated halving
+// of the interval ends at the width.
 func (o *SearchOptions) factor() float64 {
 	halvings := math.Ceil(math.Log2(math.Log(2) / math.Log1p(o.Width)))
 	return math.Pow(1+o.Width, math.Pow(2, halvings))
 }
 
-// fall is the next load below those that failed, none of which passed yet.
+// fall returns the next load below those that failed, while none has passed.
 func (s *Search) fall(z *zone) (n float64, purpose, over string) {
 	switch {
 	case z.greyLow > 0:
@@ -196,7 +197,7 @@ func (s *Search) fall(z *zone) (n float64, purpose, over string) {
 	return max(n, s.o.Min), Fall, ""
 }
 
-// again is the last trial if it must be repeated: the generator spoiled it, or it had too few sessions.
+// again returns the last trial if it must be repeated, because it was invalid or had too few sessions.
 func (s *Search) again() *Result {
 	if len(s.results) == 0 {
 		return nil
@@ -211,7 +212,7 @@ func (s *Search) again() *Result {
 	return nil
 }
 
-// invalid is how often the generator spoiled a load.
+// invalid returns how many trials of a load were invalid.
 func (s *Search) invalid(n float64) (times int) {
 	for i := range s.results {
 		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Invalid && !r.Unreached {
@@ -221,8 +222,7 @@ func (s *Search) invalid(n float64) (times int) {
 	return times
 }
 
-// service is the mean time that an operation took in the trial that passed at the highest N below n, ns;
-// 0 if there was none.
+// service returns the mean service time in the passing trial at the highest N below n, ns, or 0 if there is none.
 func (s *Search) service(n float64) (ns float64) {
 	best := 0.0
 	for i := range s.results {
@@ -233,8 +233,8 @@ func (s *Search) service(n float64) (ns float64) {
 	return ns
 }
 
-// sessions is how many sessions a trial at n gets: four times what Little's law asks for by the trial
-// before, so that a target may take four times as long before they are what limits the load.
+// sessions returns the number of sessions for a trial at n: four times the number by Little's law according to the
+// trial before, so that the target may become four times slower before sessions limit the load.
 func (s *Search) sessions(n float64) int {
 	const room, spare = 4, 4
 	need := float64(s.o.Sessions)
@@ -249,7 +249,7 @@ func (s *Search) sessions(n float64) int {
 	return int(min(math.Ceil(need), float64(s.mostSessions())))
 }
 
-// lastFailed is the last trial at n that failed.
+// lastFailed returns the last trial at n that failed.
 func (s *Search) lastFailed(n float64) *Result {
 	for i := len(s.results) - 1; i >= 0; i-- {
 		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Fail {
@@ -259,10 +259,10 @@ func (s *Search) lastFailed(n float64) *Result {
 	return nil
 }
 
-// split is a load between the ends of a zone that is too wide.
+// split returns a load between the ends of a zone that is too wide.
 func (s *Search) split(z *zone) (n float64, purpose string) {
 	if z.greyLow > 0 {
-		// Just outside of what passed once and failed once, so that both ends are within the width.
+		// Just outside the loads that both passed and failed, so that both ends are within the width.
 		margin := max(math.Sqrt((1+s.o.Width)/(z.greyHigh/z.greyLow)), 1+s.o.Width/8)
 		if z.greyLow/z.low.n > margin*(1+1e-9) {
 			return z.greyLow / margin, Margin
@@ -280,8 +280,8 @@ func (s *Search) split(z *zone) (n float64, purpose string) {
 	return math.Sqrt(low * high), Bisect
 }
 
-// pointed is the load at which an estimate is tried: half a width below it, so that a width further up
-// fails; 0 if there is none, or the last one has yet to be tried from its other side.
+// pointed returns the load at which an estimate is tried: half a width below it, so that one width above fails. It
+// returns 0 if there is no estimate, or if the last one has yet to be tried from its other side.
 func (s *Search) pointed(low, high float64, steps int) float64 {
 	last := &s.results[len(s.results)-1]
 	if steps == 1 && last.Verdict == verdict.Pass || steps > 0 && !s.cutWell(low, high) {
@@ -299,15 +299,15 @@ func (s *Search) pointed(low, high float64, steps int) float64 {
 	return 0
 }
 
-// beside is a load near an estimate that turned out too low or too high: one width from it, then two, four,
-// …; 0 if halving goes as far.
+// beside returns a load near an estimate that was too low or too high: one width from it, then two, four, and so on. It
+// returns 0 if halving goes as far.
 func (s *Search) beside(low, high float64, steps int) float64 {
 	if steps == 0 {
 		return 0
 	}
 	width, half := 1+s.o.Width, math.Sqrt(low*high)
 	if bad := s.lastFailed(high); steps > 1 && bad != nil && bad.collapsed() {
-		return 0 // what it did before it collapsed is seen from afar only
+		return 0 // the rate before its collapse is only a rough estimate
 	}
 	step := math.Pow(width, math.Pow(2, float64(steps-1)))
 	if s.results[len(s.results)-1].Verdict == verdict.Fail {
@@ -325,8 +325,8 @@ func (s *Search) beside(low, high float64, steps int) float64 {
 	return 0
 }
 
-// stepped is how many trials ago the last estimate was tried, 1 for the last trial, if all since then were
-// next to it and went the same way; otherwise 0.
+// stepped returns how many trials ago the last estimate was tried (1 for the last trial), if all trials since then were
+// next to it and had the same result; otherwise 0.
 func (s *Search) stepped() int {
 	k := len(s.results) - 1
 	for i := k; i >= 0 && s.results[i].Verdict == s.results[k].Verdict; i-- {
@@ -341,10 +341,10 @@ func (s *Search) stepped() int {
 	return 0
 }
 
-// estimate is where the trials point to between low, which passed, and high, which failed; 0 if nowhere.
-// What a saturated target achieved is what it can do, to the share that makes a trial pass; what one that
-// collapsed achieved before is about that; response times of queues grow as 1/(capacity − rate), so that
-// their inverse, relative to the limit, falls as a line, which is 1 at the capacity.
+// estimate returns the capacity that the trials suggest between low, which passed, and high, which failed, or 0 if
+// there is no estimate. A saturated target achieved what it can sustain, except for the share that a passing trial
+// needs. A target that collapsed achieved about that before. Response times of queues grow as 1/(capacity − rate), so
+// their inverse, relative to the limit, falls linearly, and is 1 at the capacity.
 func (s *Search) estimate(low, high float64) float64 {
 	bad, good := s.lastFailed(high), s.lastPassed(low)
 	if bad == nil || good == nil {
@@ -354,13 +354,13 @@ func (s *Search) estimate(low, high float64) float64 {
 	switch {
 	case bad.saturated() && bad.collapsed():
 		if bad.PeakPerS < bad.OfferedPerS/2 {
-			return 0 // so far beyond its capacity that it collapsed before anything could be seen
+			return 0 // so far above its capacity that it collapsed at once
 		}
 		e = bad.N * bad.PeakPerS / bad.OfferedPerS
 	case bad.saturated():
 		e = bad.N * bad.AchievedPerS / (leastAchieved * bad.OfferedPerS)
 	case bad.Strain > 1 && bad.Strain < 10 && good.Strain > 0 && good.Strain <= 1:
-		const most = 4 // far from the capacity times don't follow the rule
+		const most = 4 // far from the capacity, times don't follow this rule
 		a, b := min(1/float64(good.Strain), most), 1/float64(bad.Strain)
 		e = low + (high-low)*(a-1)/(a-b)
 	}
@@ -370,7 +370,7 @@ func (s *Search) estimate(low, high float64) float64 {
 	return e
 }
 
-// cutWell reports whether the last trial left at most 60 % of the interval that it cut.
+// cutWell reports whether the last trial left at most 60 % of the interval that it split.
 func (s *Search) cutWell(low, high float64) bool {
 	before := zoneOf((&Search{o: s.o, results: s.results[:len(s.results)-1]}).points())
 	if before.low == nil || before.high == nil {

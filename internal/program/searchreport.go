@@ -16,14 +16,14 @@ import (
 	"brunt/internal/verdict"
 )
 
-// SearchReport is the report of a search of p that began then.
+// SearchReport returns the report of a search of p that began at the given time.
 func SearchReport(p *plan.Plan, s *Search, began time.Time) *Report {
 	return &Report{Kind: "search", Name: p.Name, Started: began, Search: &SearchLog{
 		Options: s.Options(), Rules: rules(p, s), Trials: s.Results(), Bracket: s.Bracket(), Curve: s.Curve(),
 	}}
 }
 
-// rules are what a trial must meet.
+// rules returns the conditions that a trial must meet.
 func rules(p *plan.Plan, s *Search) (out []message.Message) {
 	for _, t := range p.Thresholds {
 		out = append(out, message.Literal(t.Text))
@@ -44,10 +44,10 @@ func (s *SearchLog) tables(l units.Language) []cell.Table {
 	return []cell.Table{s.maximum(l), s.trials(l), s.curve(l)}
 }
 
-// Scale writes N with four digits: brackets are narrower than three can tell.
+// Scale formats N with four digits, because brackets are narrower than three digits can show.
 func Scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
 
-// maximum is the headline.
+// maximum returns the headline.
 func (s *SearchLog) maximum(l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	n := func(x float64) string { return l.Figure(Scale(x)) }
@@ -96,7 +96,7 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 	return t
 }
 
-// passed says what speaks for the lower end.
+// passed describes the trials that support the lower end.
 func (b *Bracket) passed(l units.Language) string {
 	text := texts.In(l, "N %s, passed %d of %d trials", l.Figure(Scale(b.Lower)), b.Confirmed, b.Confirmed)
 	if b.PassedOver > 0 {
@@ -105,7 +105,7 @@ func (b *Bracket) passed(l units.Language) string {
 	return text
 }
 
-// failed says what speaks against the upper end.
+// failed describes the trials that speak against the upper end.
 func (b *Bracket) failed(l units.Language) string {
 	text := texts.In(l, "N %s, failed %d of %d trials", l.Figure(Scale(b.Upper)), b.Refuted, b.Refuted)
 	if b.FailedShort > 0 {
@@ -114,7 +114,7 @@ func (b *Bracket) failed(l units.Language) string {
 	return text
 }
 
-// trials is every trial, in order.
+// trials returns the table of all trials, in order.
 func (s *SearchLog) trials(l units.Language) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
 	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
@@ -156,7 +156,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 	return t
 }
 
-// counted is a count, none in records of earlier versions.
+// counted returns a count, or none for records of earlier versions.
 func counted(n uint64) cell.Cell {
 	if n == 0 {
 		return cell.None()
@@ -164,13 +164,13 @@ func counted(n uint64) cell.Cell {
 	return cell.Count(n)
 }
 
-// Brief is a reason without what it adds: causes and advice.
+// Brief returns a reason without causes and advice.
 func Brief(why string) string {
 	text, _, _ := strings.Cut(why, "; ")
 	return text
 }
 
-// random reports whether chance made a trial's load clearly another one than it was asked for.
+// random reports whether random arrivals made a trial's load clearly different from the requested one.
 func (s *SearchLog) random() bool {
 	const clearly = 0.02
 	for i := range s.Trials {
@@ -181,7 +181,7 @@ func (s *SearchLog) random() bool {
 	return false
 }
 
-// curve is how the target behaves by load.
+// curve returns the tables of the load curve.
 func (s *SearchLog) curve(l units.Language) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
 	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"),
@@ -209,10 +209,10 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	return t
 }
 
-// PerS is the load at N, operations a second: what a trial is asked to send.
+// PerS returns the load at N, operations a second, which a trial is asked to send.
 func (s *SearchLog) PerS(n float64) float64 { return n * s.Options.RatePerS }
 
-// Points are the trials of the curve: as Search.Curve has them, also of a report read from its file.
+// Points returns the trials of the curve, as in Search.Curve, also for a report that was read from its file.
 func (s *SearchLog) Points() []Result {
 	return (&Search{o: s.Options, results: s.Trials}).Curve().Points
 }

@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// The fields of /proc/PID/stat behind the name: see proc(5).
+// The fields of /proc/PID/stat after the name: see proc(5).
 const (
 	statState = 0
 	statGroup = 2
 	statStart = 19
 )
 
-// statOf are the fields of a /proc/PID/stat behind the name, nil if there is no such process, or it has ended and
-// waits to be reaped.
+// statOf returns the fields of a /proc/PID/stat after the name, or nil if there is no such process or it is a zombie.
 func statOf(path string) []string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	// The name, in brackets, may hold anything.
+	// The name, in parentheses, may contain any character.
 	text := string(data)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) <= statStart || fields[statState] == "Z" {
@@ -31,8 +30,8 @@ func statOf(path string) []string {
 	return fields
 }
 
-// beganAt is when a process began, in ticks since the machine's start, with the machine's start; "" if there
-// is none of that number, or it has ended and waits to be reaped.
+// beganAt returns when a process began, in ticks since boot, together with the boot ID. It returns "" if there is no
+// such process, or it is a zombie.
 func beganAt(pid int) string {
 	fields := statOf(fmt.Sprintf("/proc/%d/stat", pid))
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -42,7 +41,7 @@ func beganAt(pid int) string {
 	return fields[statStart] + "@" + strings.TrimSpace(string(boot))
 }
 
-// groupThere reports whether a process of a group is there, which need not be the one that leads it.
+// groupThere reports whether any process of a group exists, not only its leader.
 func groupThere(group int) bool {
 	found, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range found {

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/units"
 )
 
-// goals is the first chapter: what was to be found out, and the load at 100 %.
+// goals is the first chapter: the goals of the campaign, and the load at 100 %.
 func (d *document) goals() {
 	p := part{id: "goals", title: d.say("Goals and load profile")}
 	goals := d.program.Goals
@@ -35,7 +35,7 @@ func (d *document) goals() {
 	d.add(p)
 }
 
-// profile is the plan of the search, or of the first step that sends a load.
+// profile returns the plan of the search, or of the first step that sends a load.
 func (d *document) profile() (load *plan.Plan) {
 	for i := range d.program.Steps {
 		s := &d.program.Steps[i]
@@ -52,7 +52,7 @@ func (d *document) profile() (load *plan.Plan) {
 	return load
 }
 
-// profileTable is a profile times n, by operation.
+// profileTable returns the table of a profile times n, by operation.
 func (d *document) profileTable(load *plan.Plan, n float64, id, title string) cell.Table {
 	rate, err := program.ProfileRate(load)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *document) outcome() {
 	}
 }
 
-// ofKind are the results of steps of a kind.
+// ofKind returns the results of the steps of a kind.
 func (d *document) ofKind(kind string) (all []*Result) {
 	for i := range d.results {
 		if r := &d.results[i]; r.Kind == kind {
@@ -120,7 +120,7 @@ func (d *document) ofKind(kind string) (all []*Result) {
 	return all
 }
 
-// round is a title with the round that a result is of, if there are several.
+// round adds the round of a result to a title, if there are several rounds.
 func (d *document) round(title string, r *Result, rounds int) string {
 	title = d.say(title)
 	switch {
@@ -132,7 +132,7 @@ func (d *document) round(title string, r *Result, rounds int) string {
 	return d.say("%s, after the fixes", title)
 }
 
-// inspected is the record of a result's run if a database was looked at, nil otherwise.
+// inspected returns the record of a result's run if its database was inspected, otherwise nil.
 func (d *document) inspected(r *Result) *record.Run {
 	if r.Trial == nil {
 		return nil
@@ -171,7 +171,7 @@ func (d *document) statements() {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(units.Clean(s)), " ") }
 
-// tools is the chapter of what was used, with versions.
+// tools is the chapter about the tools and their versions.
 func (d *document) tools() {
 	t := cell.Table{ID: "tools-list", Title: d.say("TOOLS"), Columns: []cell.Column{{Head: d.say("tool"), Left: true},
 		{Head: d.say("version"), Left: true}, {Head: d.say("for"), Left: true, Wrap: true}}}
@@ -196,7 +196,7 @@ func (d *document) tools() {
 	d.add(part{id: "tools", title: d.say("Tools"), tables: []cell.Table{t}})
 }
 
-// runs are the records of the steps of one run, and of the first trial of each search.
+// runs returns the records of the steps with one run, and of the first trial of each search.
 func (d *document) runs() (all []*record.Run) {
 	for i := range d.results {
 		r := &d.results[i]
@@ -225,7 +225,7 @@ func (d *document) open(r *Result, dir string) *record.Recorded {
 	return b
 }
 
-// stand is the chapter of where it was tested.
+// stand is the chapter about the test environment.
 func (d *document) stand() {
 	runs := d.runs()
 	if len(runs) == 0 {
@@ -271,7 +271,7 @@ func (d *document) stand() {
 	d.add(p)
 }
 
-// serverSettings are those of the database that differ from its defaults.
+// serverSettings returns the settings of the database that differ from its defaults.
 func (d *document) serverSettings(runs []*record.Run) []cell.Table {
 	for _, run := range runs {
 		for i := range run.Inspections {

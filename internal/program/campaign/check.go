@@ -13,12 +13,12 @@ import (
 	"brunt/internal/program"
 )
 
-// Check checks what steps will need that the file itself doesn't say: how the database and the targets are reached,
-// what is watched, and files of SQL, unless commands may still make them. Texts that wait for a variable of the
-// environment are left out. valid checks a plan's protocol and addresses; nil leaves them. An error is the user's.
+// Check checks what the steps need besides the file itself: how the database and the targets are reached, what is
+// watched, and files of SQL, unless commands may still create them. It ignores texts that contain unset variables of
+// the environment. valid checks a plan's protocol and addresses, unless it is nil. An error is the user's.
 func (p *Program) Check(valid func(*plan.Plan) error) error { return p.check(false, valid) }
 
-// check is Check, by which all variables must be set if the campaign is about to run.
+// check is Check. If the campaign is about to run, all variables must be set.
 func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 	parts := []struct {
 		key   string
@@ -52,7 +52,7 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 	return p.checkFiles()
 }
 
-// expanded is a text with its variables filled in, and one of those that aren't set.
+// expanded returns a text with its variables expanded, and the name of an unset variable, if any.
 func (p *Program) expanded(text string) (out, unset string) {
 	out = os.Expand(text, func(name string) string {
 		value := p.variable(name, nil)
@@ -81,7 +81,7 @@ func (p *Program) checkTargets(runs bool, valid func(*plan.Plan) error) error {
 	return nil
 }
 
-// checkFiles checks that files of SQL are there.
+// checkFiles checks that the files of SQL exist.
 func (p *Program) checkFiles() error {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -100,7 +100,7 @@ func (p *Program) checkFiles() error {
 	return nil
 }
 
-// checkMatrix checks what a comparison of settings asks for.
+// checkMatrix checks the keys of a comparison of settings.
 func (s *Step) checkMatrix() error {
 	if _, _, err := program.ParseFigure(s.By); err != nil {
 		return fmt.Errorf("by: %w", err)
@@ -128,7 +128,7 @@ func (s *Step) checkMatrix() error {
 	return nil
 }
 
-// made reports whether commands of the campaign may make what its first load needs: the service, or its database.
+// made reports whether commands of the campaign may create what its first load needs: the service or its database.
 func (p *Program) made() bool {
 	if p.Service.Run.Given() || p.Service.Reconfigure.Given() {
 		return true
@@ -145,8 +145,8 @@ func (p *Program) made() bool {
 	return false
 }
 
-// lookAhead checks that the database and the targets that the steps left will need are there, and that the database's
-// user has the rights for it: a campaign that fails for want of these fails before its first load.
+// lookAhead checks that the database and the targets that the remaining steps need can be reached, and that the
+// database's user has the required rights, so that a campaign without them fails before its first load.
 func (c *Campaign) lookAhead(ctx context.Context) error {
 	asks, advises := false, false
 	for i := range c.Steps {
@@ -159,7 +159,7 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 	}
 	if c.Inspect != "" && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
-		// The advisor knows the statements of a load that sends them itself.
+		// If the load itself sends statements, the advisor knows them without the server's statistics.
 		blind := slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Advisor && s.Load.Target.Protocol == "http" })
 		switch {
 		case err != nil:

@@ -17,20 +17,20 @@ import (
 	"brunt/internal/units"
 )
 
-// commandTimeout bounds a command that should return.
+// commandTimeout limits a command that should return.
 const commandTimeout = 30 * time.Minute
 
-// commandRunner is where commands run: a folder, an environment, and a file that keeps what they print.
+// commandRunner runs commands in a folder and an environment, and keeps their output in a file.
 type commandRunner struct {
 	program  *Program
 	brunt    string             // the program that runs, as ${BRUNT}
-	settings []planfile.Setting // in place of the program's
+	settings []planfile.Setting // in place of the campaign's
 	sql      func(ctx context.Context, text string) error
-	started  func(pid int) error // told of each process that is started, before it does anything
+	started  func(pid int) error // called for each process that is started, before it does anything
 }
 
-// command makes a process of a command, not yet started. It has a process group of its own, so that what
-// it starts ends with it.
+// command returns the process of a command, not yet started. It has a process group of its own, so that the processes
+// that it starts end with it.
 func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
 	var cmd *exec.Cmd
 	if c.Shell != "" {
@@ -53,7 +53,7 @@ func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.
 	return cmd
 }
 
-// secrets are the values of settings that are named as secrets.
+// secrets returns the values of settings whose names mark them as secrets.
 func (s *commandRunner) secrets() (all []string) {
 	for _, list := range [][]planfile.Setting{s.program.Settings, s.settings} {
 		for _, v := range list {
@@ -72,8 +72,8 @@ func (s *commandRunner) variable(name string) string {
 	return s.program.variable(name, s.settings)
 }
 
-// run runs a command to its end and appends what it prints to the file log. An error is one line: the
-// command, where it stands, and the last that it printed.
+// run runs a command to its end and appends its output to the file log. An error is one line: the command, its position
+// in the campaign's file, and its last line of output.
 func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string) error {
 	out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -109,16 +109,16 @@ func (s *commandRunner) finish(cmd *exec.Cmd, out io.Writer) error {
 	return cmd.Wait()
 }
 
-// maskedLog writes lines to a file, without the secrets that are in them. The last line needs a flush.
+// maskedLog writes lines to a file and removes the secrets in them. The last line needs a flush.
 type maskedLog struct {
 	to      io.Writer
-	secrets []string // that are known, such as values of settings
-	rest    []byte   // of a line that isn't whole
+	secrets []string // known ones, such as values of settings
+	rest    []byte   // of an incomplete line
 }
 
 func (l *maskedLog) masked(text string) string { return secret.Log(secret.Redact(text, l.secrets)) }
 
-// longestLine is where a line without an end is cut, in bytes.
+// longestLine is the length at which an unterminated line is cut, in bytes.
 const longestLine = 64 << 10
 
 func (l *maskedLog) Write(p []byte) (int, error) {
@@ -137,7 +137,7 @@ func (l *maskedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what is left of a last line that has no end.
+// flush writes the rest of an unterminated last line.
 func (l *maskedLog) flush() {
 	if len(l.rest) > 0 {
 		_, _ = io.WriteString(l.to, l.masked(string(l.rest))+"\n")
@@ -145,7 +145,7 @@ func (l *maskedLog) flush() {
 	}
 }
 
-// tail remembers the end of what was written.
+// tail keeps the end of the output.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -157,7 +157,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// line is the last line that says something.
+// line returns the last line that is not empty.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
 	last := units.Clean(secret.Log(lines[len(lines)-1]))
@@ -178,8 +178,9 @@ func short(s string) string {
 // betweenProbes is how long to wait before asking again.
 const betweenProbes = 100 * time.Millisecond
 
-// silent checks, before a service is started, that no URL of its probes answers: the load would measure another process
-// that is there. Commands and SQL may ask for what was there before.
+// silent checks, before a service is started, that no URL of its probes answers. Otherwise the load would measure
+// another process that is already running. Commands and SQL are not checked, because they may probe something that
+// existed before.
 func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) error {
 	for i := range probes {
 		if p := &probes[i]; p.URL != "" && s.probe(ctx, p) == nil {
@@ -190,7 +191,7 @@ func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) err
 	return ctx.Err()
 }
 
-// await waits until all probes succeed. An error says what the last one said.
+// await waits until all probes succeed. Its error contains that of the last probe.
 func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, within time.Duration,
 	gone func() error) error {
 	until := time.Now().Add(within)
@@ -222,7 +223,7 @@ func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, with
 	return nil
 }
 
-// probe asks once.
+// probe runs a probe once.
 func (s *commandRunner) probe(ctx context.Context, p *planfile.Probe) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)

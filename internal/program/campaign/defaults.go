@@ -8,7 +8,7 @@ import (
 	"brunt/internal/program"
 )
 
-// withDefaults fills in what a step doesn't say.
+// withDefaults sets the defaults of a step.
 func withDefaults(s *planfile.Step) {
 	switch s.Kind {
 	case planfile.StepSearch:

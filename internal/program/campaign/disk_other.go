@@ -2,5 +2,5 @@
 
 package campaign
 
-// FreeBytes is how much of the disk that holds a folder is free for this user; false where the system doesn't say.
+// FreeBytes returns how much of the disk of a folder is free for this user, or false if the system doesn't say.
 func FreeBytes(string) (uint64, bool) { return 0, false }

@@ -4,7 +4,7 @@ package campaign
 
 import "golang.org/x/sys/unix"
 
-// FreeBytes is how much of the disk that holds a folder is free for this user; false where the system doesn't say.
+// FreeBytes returns how much of the disk of a folder is free for this user, or false if the system doesn't say.
 func FreeBytes(dir string) (uint64, bool) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {

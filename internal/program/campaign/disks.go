@@ -10,7 +10,7 @@ import (
 	"brunt/internal/units"
 )
 
-// disks tells of this machine's disks, as far as the system says what they are.
+// disks describes this machine's disks, as far as the system says what they are.
 func disks(f func(name, size string)) {
 	found, err := filepath.Glob("/sys/block/*/size")
 	if err != nil {
@@ -31,7 +31,7 @@ func disks(f func(name, size string)) {
 	}
 }
 
-// loopback reports whether an address is of this machine.
+// loopback reports whether an address belongs to this machine.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -26,7 +26,7 @@ type part struct {
 	tables          []cell.Table
 }
 
-// document is what is known of a campaign, for people: the same parts become HTML and Markdown.
+// document contains the parts of a campaign's document, which are written as HTML and as Markdown.
 type document struct {
 	l        units.Language
 	program  *Program
@@ -35,12 +35,12 @@ type document struct {
 	failures map[string]string // of steps, by their IDs
 	dir      string
 	parts    []part
-	err      error // the first that came of reading bundles
+	err      error // the first error in reading bundles
 }
 
 func (d *document) say(text string, args ...any) string { return texts.In(d.l, text, args...) }
 
-// document is the step that writes the document in all languages asked for.
+// document executes the step that writes the document in the requested languages.
 func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
 	for _, code := range s.Languages {
 		l, err := units.ParseLanguage(code)
@@ -57,8 +57,8 @@ func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
 	return nil
 }
 
-// Report writes the document of the campaign in a folder, also of one that isn't over, and returns the names
-// of the files. html and md are their names; "" means report-<language> in the folder.
+// Report writes the document of the campaign in a folder, which may not have ended, and returns the names of the files.
+// html and md are their names; "" means report-<language> in the folder.
 func Report(dir string, read ReadPlan, l units.Language, html, md string) ([]string, error) {
 	h, p, err := Kept(dir, read)
 	if err != nil {
@@ -94,7 +94,7 @@ func write(d *document, html, md string) ([]string, error) {
 		toFile(md, func(w io.Writer) error { return d.markdown(w, filepath.Dir(md), filepath.Base(md)) })
 }
 
-// toFile writes a file again.
+// toFile replaces a file.
 func toFile(path string, f func(io.Writer) error) error {
 	out, err := os.Create(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func toFile(path string, f func(io.Writer) error) error {
 	return nil
 }
 
-// title is the document's.
+// title returns the title of the document.
 func (d *document) title() string {
 	return d.say("Load test of %s", d.program.Name)
 }
@@ -122,7 +122,7 @@ func (d *document) when() string {
 	return d.results[0].Started.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// note is what makes the results less than they seem.
+// note returns the restrictions of the results, such as a rehearsal.
 func (d *document) note() string {
 	note := d.program.Note().In(d.l)
 	if note == "" {
@@ -156,7 +156,7 @@ func (d *document) html(w io.Writer) error {
 	return page.Write(w, p)
 }
 
-// markdown writes the document as Markdown, its charts as files next to it.
+// markdown writes the document as Markdown, with its charts as files next to it.
 func (d *document) markdown(w io.Writer, dir, name string) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s\n\n%s\n\n", cell.MarkdownText(d.title()), d.when())
@@ -199,7 +199,7 @@ func (d *document) markdown(w io.Writer, dir, name string) error {
 	return out.Flush()
 }
 
-// make makes the parts, in the order of the document that this one descends from.
+// make creates the parts in the order of the document.
 func (d *document) make() {
 	d.goals()
 	d.outcome()
@@ -211,7 +211,7 @@ func (d *document) make() {
 
 func (d *document) add(p part) { d.parts = append(d.parts, p) }
 
-// contents lists the parts that follow.
+// contents lists the following parts.
 func (d *document) contents() part {
 	t := cell.Table{ID: "contents-list", Kind: cell.List}
 	for i := range d.parts {
@@ -225,7 +225,7 @@ func (d *document) contents() part {
 	return part{id: "contents", title: d.say("Contents"), tables: []cell.Table{t}}
 }
 
-// link is a cell that leads to a bundle, from the document's folder.
+// link returns a cell with a link to a bundle, relative to the document's folder.
 func (d *document) link(r *Result, dir string) cell.Cell {
 	path := r.ID
 	if dir != "" {
@@ -236,7 +236,7 @@ func (d *document) link(r *Result, dir string) cell.Cell {
 	return c
 }
 
-// took is how long a step took.
+// took returns the duration of a step.
 func (d *document) took(r *Result) string {
 	return d.l.Figure(units.Span(r.Ended.Sub(r.Started)))
 }

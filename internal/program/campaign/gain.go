@@ -13,10 +13,10 @@ import (
 	"brunt/internal/verdict"
 )
 
-// mostStatements bounds how many statements a table has.
+// mostStatements limits the statements in a table.
 const mostStatements = 20
 
-// measured is a run of a campaign: which step's, and in which bundle.
+// measured is a run of a campaign: its step and its bundle.
 type measured struct {
 	of  *Result
 	dir string
@@ -24,8 +24,8 @@ type measured struct {
 	run *record.Run
 }
 
-// gain is the chapter of what the fixes brought: the maxima, and two runs at equal load, one of before and one of
-// after. It reports whether there is anything to compare.
+// gain is the chapter about the effect of the fixes: the maxima, and two runs at equal load, one before and one after.
+// It reports whether there is anything to compare.
 func (d *document) gain(searches []*Result) bool {
 	p := part{id: "gain", section: true, title: d.say("What the fixes brought")}
 	if text := d.rise(); text != "" {
@@ -59,7 +59,7 @@ func (d *document) gain(searches []*Result) bool {
 	return inspected
 }
 
-// maxima are the maximum before the fixes and after them, as N; 0 if there is none.
+// maxima returns the maximum before the fixes and after them, as N. It is 0 if there is none.
 func (d *document) maxima() (before, after float64) {
 	for i := range d.results {
 		if r := &d.results[i]; r.Search != nil && r.Round > 0 {
@@ -70,7 +70,7 @@ func (d *document) maxima() (before, after float64) {
 	return before, maximum(d.results)
 }
 
-// rise says how the maximum changed by the fixes; "" if it was found once only.
+// rise says how the fixes changed the maximum, or "" if it was measured only once.
 func (d *document) rise() string {
 	searches := d.ofKind(planfile.StepSearch)
 	m, n := d.maxima()
@@ -89,7 +89,7 @@ func (d *document) rise() string {
 	return d.say("The maximum is the same within what is known of it: %s/s before, %s/s after.", rates...)
 }
 
-// times is how many times as much a is as b.
+// times formats the ratio of a to b.
 func (d *document) times(a, b float64) cell.Cell {
 	if !(a > 0) || !(b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return cell.None()
@@ -97,7 +97,7 @@ func (d *document) times(a, b float64) cell.Cell {
 	return cell.Text(d.l.Figure(units.Digits3(a/b)) + "×")
 }
 
-// profileRate is the rate of the profile at N 1, operations a second; 0 if there is none.
+// profileRate returns the rate of the profile at N 1, operations a second, or 0 if there is none.
 func (d *document) profileRate() float64 {
 	if load := d.profile(); load != nil {
 		if rate, err := program.ProfileRate(load); err == nil {
@@ -107,13 +107,14 @@ func (d *document) profileRate() float64 {
 	return 0
 }
 
-// looked reports whether a run's database was looked at.
+// looked reports whether a run's database was inspected.
 func looked(run *record.Run) bool {
 	return len(run.Inspections) > 0 && len(run.Inspections[0].Windows) > 0
 }
 
-// equal is a run before the fixes and one after them at the same N: two analyses, or else two trials of the first
-// search and the last, of which the later begins where the earlier ended; nil if there is no such pair.
+// equal returns a run before the fixes and one after them at the same N, or nil if there is no such pair. They are two
+// analyses, or else two trials of the first and the last search, because the later search begins where the earlier one
+// ended.
 func (d *document) equal(searches []*Result) (before, after *measured) {
 	analyses := d.ofKind(planfile.StepAnalyse)
 	for k := len(analyses) - 1; k > 0; k-- {
@@ -187,7 +188,7 @@ func (d *document) responses(before, after *measured) cell.Table {
 	return t
 }
 
-// took is a figure of an operation's response times, none if it had no answers.
+// took returns a figure of an operation's response times, or none if it had no answers.
 func took(o *record.Operation, of func(*record.Operation) record.Ns) cell.Cell {
 	if o.Response.Count == 0 {
 		return cell.None()
@@ -201,7 +202,7 @@ type seen struct {
 	before, after *record.Statement
 }
 
-// compared is what statements took in two analyses.
+// compared returns the times of statements in two analyses.
 func (d *document) compared(before, after *measured) cell.Table {
 	var all []seen
 	first, last := before.run.Inspections[0].Windows[0].Statements, after.run.Inspections[0].Windows[0].Statements
@@ -237,7 +238,7 @@ func (d *document) compared(before, after *measured) cell.Table {
 	return t
 }
 
-// calls are how often a statement was called and how long it took.
+// calls formats how often a statement was called and how long it took.
 func calls(s *record.Statement) []cell.Cell {
 	if s == nil {
 		return []cell.Cell{cell.None(), cell.None()}

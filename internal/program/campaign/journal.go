@@ -13,10 +13,10 @@ import (
 	"brunt/internal/linefile"
 )
 
-// The files of a campaign's folder next to those of its steps.
+// The files in a campaign's folder, besides the folders of its steps.
 const (
 	FileName    = "campaign.yml"   // the file that was run
-	JournalName = "journal.ndjson" // what was begun and done
+	JournalName = "journal.ndjson" // what was begun and what is done
 	lockName    = "campaign.lock"
 	ResultName  = "step.json" // in a step's folder
 )
@@ -35,38 +35,38 @@ type entry struct {
 	Step    string    `json:"step,omitempty"`
 	State   string    `json:"state,omitempty"`
 	Error   string    `json:"error,omitempty"`
-	Process *process  `json:"process,omitempty"` // that was started and must not outlive the campaign
+	Process *process  `json:"process,omitempty"` // a started process that must not outlive the campaign
 	Action  *action   `json:"action,omitempty"`  // of the step
 }
 
-// action is a command or a statement that a step carries out.
+// action is a command or a statement that a step executes.
 type action struct {
-	What string `json:"what"` // the list that it is of: commands before a step, or a file of SQL
-	N    int    `json:"n"`    // in the list, from 0
-	Done bool   `json:"done"` // false: it was begun
+	What string `json:"what"` // its list: commands before a step, or a file of SQL
+	N    int    `json:"n"`    // index in the list, from 0
+	Done bool   `json:"done"` // false: it has begun
 }
 
-// Header says what the campaign in a folder is.
+// Header identifies the campaign in a folder.
 type Header struct {
 	Name string `json:"name"`
 	Path string `json:"path"`   // of the campaign's file
 	Hash string `json:"sha256"` // of its text
-	// Files are the hashes of the plans and of the files of SQL that it names, by their paths.
+	// Files contains the hashes of the plans and of the files of SQL that the campaign names, by path.
 	Files  map[string]string `json:"files,omitempty"`
 	Scale  float64           `json:"time_scale"`
 	Anyway bool              `json:"anyway,omitempty"` // see Program.Anyway
 	Brunt  string            `json:"brunt"`
 }
 
-// journal is what a campaign remembers: a line for each thing that was begun or done, safe on disk before
-// the next thing is begun.
+// journal is the persistent state of a campaign: one line for each action that was begun or is done. Each line is on
+// disk before the next action begins.
 type journal struct {
 	file    *linefile.File
 	lock    io.Closer
 	entries []entry
 }
 
-// openJournal opens or begins the journal in a folder, for this process alone.
+// openJournal opens or creates the journal in a folder, and locks it for this process.
 func openJournal(dir string) (*journal, error) {
 	lock, held, err := filelock.Hold(filepath.Join(dir, lockName))
 	if err != nil {
@@ -99,7 +99,7 @@ func (j *journal) add(e entry) error {
 	return nil
 }
 
-// Header is the journal's first line, nil if it is new.
+// Header returns the journal's first line, or nil if the journal is new.
 func (j *journal) header() *Header {
 	if len(j.entries) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (j *journal) header() *Header {
 	return j.entries[0].Header
 }
 
-// state is the last that is known of a step, "" if it hasn't begun.
+// state returns the last state of a step, or "" if it has not begun.
 func (j *journal) state(step string) (state string) {
 	for i := range j.entries {
 		if j.entries[i].Step == step && j.entries[i].State != "" {
@@ -117,7 +117,7 @@ func (j *journal) state(step string) (state string) {
 	return state
 }
 
-// progress is how far a step came in a list of actions, and whether the next one was begun.
+// progress returns how many actions of a step's list are done, and whether the next one was begun.
 func (j *journal) progress(step, what string) (done int, begun bool) {
 	for i := range j.entries {
 		if a := j.entries[i].Action; a != nil && j.entries[i].Step == step && a.What == what {
@@ -130,7 +130,7 @@ func (j *journal) progress(step, what string) (done int, begun bool) {
 	return done, begun
 }
 
-// failures are the errors of steps that failed last, by their IDs.
+// failures returns the errors of the steps whose last attempt failed, by ID.
 func (j *journal) failures() map[string]string { return failuresOf(j.entries) }
 
 func failuresOf(entries []entry) map[string]string {
@@ -146,7 +146,7 @@ func failuresOf(entries []entry) map[string]string {
 	return all
 }
 
-// failuresIn reads the failures of a campaign that another process may be carrying out.
+// failuresIn reads the failures of a campaign that another process may be executing.
 func failuresIn(dir string) (map[string]string, error) {
 	f, err := os.Open(filepath.Join(dir, JournalName))
 	if err != nil {
@@ -156,14 +156,14 @@ func failuresIn(dir string) (map[string]string, error) {
 	var entries []entry
 	for d := json.NewDecoder(f); ; {
 		var e entry
-		if d.Decode(&e) != nil { // the end, or a line that isn't whole yet
+		if d.Decode(&e) != nil { // the end, or an incomplete line
 			return failuresOf(entries), nil
 		}
 		entries = append(entries, e)
 	}
 }
 
-// processes are those that were started, in their order.
+// processes returns the processes that were started, in order.
 func (j *journal) processes() (all []process) {
 	for i := range j.entries {
 		if p := j.entries[i].Process; p != nil {

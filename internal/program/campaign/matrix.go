@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Matrix is a comparison of settings as the command line gives it.
+// Matrix is a comparison of settings, as given on the command line.
 type Matrix struct {
-	Set         []string // settings that are all tried with all: NAME=VALUE,VALUE…
-	Cells       []string // or those tried together: NAME=VALUE,NAME=VALUE…
+	Set         []string // settings, of which all combinations are tried: NAME=VALUE,VALUE…
+	Cells       []string // or the combinations: NAME=VALUE,NAME=VALUE…
 	Addresses   []string // instead of the plan's
-	Run         string   // command that is kept running, and started again for other settings
+	Run         string   // command that runs permanently, and is restarted for other settings
 	Reconfigure string   // or: command that applies them and returns
 	Ready       string   // URL that answers when the service is ready
 	Within      time.Duration
 	WarmUp      time.Duration
 	Duration    time.Duration
 	At          float64 // what the plan's rates are multiplied by
-	Tolerance   float64 // how much worse than the best is as good, as a share
+	Tolerance   float64 // how much worse than the best still counts as equal, as a share
 	Repetitions int
-	By          string // the figure that decides
+	By          string // the figure to compare by
 }
 
-// Text is the file of a campaign of one step for a plan: a matrix is done, kept and resumed as one. Errors are about
-// the flags.
+// Text returns the file of a campaign with one step for a plan: a matrix is executed, stored and resumed as a campaign.
+// Errors are about the flags.
 func (m *Matrix) Text(plan string) ([]byte, error) {
 	q := strconv.Quote
 	if (m.Run == "") == (m.Reconfigure == "") {

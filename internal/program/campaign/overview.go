@@ -42,7 +42,7 @@ func (d *document) overview() part {
 	return p
 }
 
-// lastOf is the last result of a kind, nil if there is none.
+// lastOf returns the last result of a kind, or nil if there is none.
 func (d *document) lastOf(kind string) *Result {
 	if all := d.ofKind(kind); len(all) > 0 {
 		return all[len(all)-1]
@@ -50,7 +50,7 @@ func (d *document) lastOf(kind string) *Result {
 	return nil
 }
 
-// heldMaximum is the sentence of what was held for how long, or else of what the search found.
+// heldMaximum says which load was held and for how long, or otherwise what the search found.
 func (d *document) heldMaximum() string {
 	search, confirm := d.lastOf(planfile.StepSearch), d.lastOf(planfile.StepConfirm)
 	switch {
@@ -62,7 +62,7 @@ func (d *document) heldMaximum() string {
 	return ""
 }
 
-// limits are what keeps the target from more: why loads above the maximum failed, and what the database is slow by.
+// limits lists what limits the target: why loads above the maximum failed, and the main causes of time in the database.
 func (d *document) limits() (out []string) {
 	if confirm := d.lastOf(planfile.StepConfirm); confirm != nil && confirm.Confirms && len(confirm.Holds) > 0 &&
 		confirm.Trial.Verdict != verdict.Pass {
@@ -81,7 +81,7 @@ func (d *document) limits() (out []string) {
 	return out
 }
 
-// findings are the gravest of the last analysis.
+// findings returns the most severe findings of the last analysis.
 func (d *document) findings(most int) []record.Finding {
 	analysis := d.lastOf(planfile.StepAnalyse)
 	if analysis == nil {
@@ -95,7 +95,7 @@ func (d *document) findings(most int) []record.Finding {
 	return all[:min(len(all), most)]
 }
 
-// changes are what steps changed, and what that brought.
+// changes lists what steps changed, and the effect.
 func (d *document) changes() (out []string) {
 	for _, r := range d.ofKind(planfile.StepFix) {
 		proofs := r.Fix.proofs()
@@ -116,7 +116,7 @@ func (d *document) changes() (out []string) {
 	return out
 }
 
-// advice is what is to be done next, by what was found.
+// advice lists what to do next, according to the findings.
 func (d *document) advice() (out []string) {
 	for _, f := range d.findings(3) {
 		if !f.Advice.IsZero() {
@@ -132,7 +132,7 @@ func (d *document) advice() (out []string) {
 	return out
 }
 
-// unfinished are steps that failed and those that weren't carried out.
+// unfinished lists the steps that failed and those that were not executed.
 func (d *document) unfinished() (out []string) {
 	var missing []string
 	for i := range d.program.Steps {

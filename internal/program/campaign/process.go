@@ -12,32 +12,33 @@ import (
 	"brunt/internal/planfile"
 )
 
-// process is a process that a campaign started: its number, and when it began, so that another that was
-// given the number since isn't taken for it.
+// process is a process that a campaign started: its PID, and when it began, to distinguish it from a later process with
+// the same PID.
 type process struct {
 	PID   int    `json:"pid"`
-	Began string `json:"began,omitempty"` // "" where the system doesn't say
+	Began string `json:"began,omitempty"` // "" if the system doesn't say
 }
 
-// The time that what runs has to end after being asked, before it is killed.
+// The time between asking a process to end and killing it.
 const stopPatience = 10 * time.Second
 
-// lastWords is how long the last lines of a service that ended are waited for.
+// lastWords is how long to wait for the last lines of a service that has ended.
 const lastWords = time.Second
 
-// service is what is tested, as far as the campaign starts and stops it.
+// service is the tested service, as far as the campaign starts and stops it.
 type service struct {
 	*commandRunner
 	log   string        // file of what it prints
-	cmd   *exec.Cmd     // what runs; nil if nothing does
+	cmd   *exec.Cmd     // the running command; nil if none runs
 	ended chan struct{} // closed when it has ended
-	err   error         // how, once ended is closed
+	err   error         // how it ended; valid once ended is closed
 
 	up bool // configured and ready
 	of *planfile.Service
 }
 
-// configure makes the service ready with settings in place of the campaign's own.
+// configure starts or reconfigures the service with settings that replace the campaign's own, and waits until it is
+// ready.
 func (v *service) configure(ctx context.Context, settings []planfile.Setting) error {
 	v.settings, v.up = settings, false
 	switch {
@@ -57,7 +58,7 @@ func (v *service) configure(ctx context.Context, settings []planfile.Setting) er
 	if err := v.await(ctx, v.of.Ready, v.of.Within, v.gone); err != nil {
 		return err
 	}
-	// Another process may have answered the probes.
+	// If the service has ended, another process answered the probes.
 	if err := v.gone(); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (v *service) configure(ctx context.Context, settings []planfile.Setting) er
 	return nil
 }
 
-// start starts what is kept running.
+// start starts the command that runs permanently.
 func (v *service) start() error {
 	file, err := os.OpenFile(v.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -96,14 +97,14 @@ func (v *service) start() error {
 		v.err = cmd.Wait()
 		select {
 		case <-logged:
-		case <-time.After(lastWords): // a process that it started goes on
+		case <-time.After(lastWords): // a process that it started still runs
 		}
 		close(ended)
 	}()
 	return nil
 }
 
-// gone says that the service has ended by itself, nil while it runs.
+// gone returns an error if the service has ended by itself, and nil while it runs.
 func (v *service) gone() error {
 	if v.cmd == nil {
 		return nil
@@ -120,7 +121,7 @@ func (v *service) gone() error {
 	}
 }
 
-// stop ends what runs, and waits for it.
+// stop ends the running command and waits for it.
 func (v *service) stop() {
 	v.up = false
 	if v.cmd == nil {
@@ -132,7 +133,7 @@ func (v *service) stop() {
 	v.cmd = nil
 }
 
-// close ends the service and runs its command for that.
+// close ends the service and runs its stop command.
 func (v *service) close() error {
 	v.stop()
 	if !v.of.Stop.Given() {
@@ -143,7 +144,7 @@ func (v *service) close() error {
 	return v.run(ctx, &v.of.Stop, v.log)
 }
 
-// startAtOnce starts a command and tells known of its process, without which it doesn't go on.
+// startAtOnce starts a command and calls known with its PID. If known fails, it kills the command.
 func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -156,7 +157,7 @@ func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
 	return err
 }
 
-// endLeft ends processes that a campaign which was killed left behind.
+// endLeft ends the processes that a killed campaign left behind.
 func endLeft(left []process) {
 	for _, p := range left {
 		if p.Began != "" && beganAt(p.PID) == p.Began {
@@ -165,7 +166,7 @@ func endLeft(left []process) {
 	}
 }
 
-// endGroup asks a process group to end, and kills it if it is there still after a while.
+// endGroup asks a process group to end, and kills it if it still exists after a time.
 func endGroup(pid int, there func() bool) {
 	for _, kill := range []bool{false, true} {
 		end(pid, kill)
@@ -178,7 +179,7 @@ func endGroup(pid int, there func() bool) {
 	}
 }
 
-// lastLine is the last line of a file, for an error; "" if there is none.
+// lastLine returns the last line of a file, for an error, or "" if there is none.
 func lastLine(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

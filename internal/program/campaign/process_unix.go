@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a command a process group, so that what it starts ends with it.
+// ownGroup gives a command its own process group, so that the processes that it starts end with it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -23,11 +23,11 @@ func end(pid int, kill bool) {
 	_ = syscall.Kill(-pid, signal)
 }
 
-// shell holds commands back.
+// shell is the script that delays a command until it is released.
 const shell = "/bin/sh"
 
-// startHeld starts a command as a process that waits until known, which is told of it, has returned nil; only then
-// it becomes the command. If this program is killed before, that process ends without having done anything.
+// startHeld starts a process that becomes the command only after known has been called with its PID and has returned
+// nil. If this program is killed before, the process ends without having done anything.
 func startHeld(cmd *exec.Cmd, known func(pid int) error) error {
 	if _, err := os.Stat(shell); cmd.Err != nil || err != nil {
 		return startAtOnce(cmd, known)
@@ -44,6 +44,6 @@ func startHeld(cmd *exec.Cmd, known func(pid int) error) error {
 	if err := startAtOnce(cmd, known); err != nil {
 		return err
 	}
-	_, _ = opener.WriteString("go\n") // unless it has been ended in the meantime, which Wait tells
+	_, _ = opener.WriteString("go\n") // fails if the process has ended meanwhile, which Wait reports
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package campaign is a test programme: steps that find the maximum of a service, confirm it, explain it,
-// fix what limits it, prove the fix, and write it all down. Each step leaves its bundles and its result in
-// the campaign's folder, so that a campaign that was killed goes on with the step that it was at.
+// Package campaign executes a test programme: steps that find the maximum load of a service, confirm it, explain it,
+// fix what limits it, prove the fix, and write a document. Each step stores its bundles and its result in the
+// campaign's folder, so that a campaign that was killed can continue with the interrupted step.
 package campaign
 
 import (
@@ -18,31 +18,31 @@ import (
 	"brunt/internal/program"
 )
 
-// Program is a campaign's file with its plans, ready to run.
+// Program is a parsed campaign file with its plans.
 type Program struct {
 	*planfile.Campaign
 	Path   string // of the file
-	Folder string // of the file, in which commands run
+	Folder string // of the file; commands run in it
 	Text   []byte // of the file
 	Steps  []Step // repetitions written out
 	Scale  float64
-	Anyway bool          // runs that the generator spoiled are judged all the same
-	least  time.Duration // that Scale leaves of a load
+	Anyway bool          // judge runs even if the generator spoiled them
+	least  time.Duration // least length of a load after scaling
 }
 
 // Step is a step of a program.
 type Step struct {
 	planfile.Step
 	Number int        // from 1
-	Round  int        // 0, and one more with every repeat
-	Again  int        // the number of the step that it repeats; 0 if none
+	Round  int        // 0 at first, incremented by every repeat
+	Again  int        // number of the step that it repeats; 0 if none
 	Load   *plan.Plan // nil if the step sends none
 }
 
-// ID is the name of the step's folder.
+// ID returns the name of the step's folder.
 func (s *Step) ID() string { return fmt.Sprintf("%02d-%s", s.Number, s.Kind) }
 
-// ReadPlan reads the plan of a path.
+// ReadPlan reads the plan at a path.
 type ReadPlan func(path string) (*plan.Plan, error)
 
 // ReadFile reads a campaign's file.
@@ -59,9 +59,8 @@ func ReadFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse makes a program of a campaign's text and the plans that it names. path is where the text stands,
-// in whose folder plans are looked for and commands run. scale shortens all durations; 1 leaves them. An
-// error is the user's.
+// Parse parses a campaign's text and reads the plans that it names. path is the path of the text. Plans are relative to
+// its folder, and commands run there. scale shortens all durations; 1 leaves them unchanged. An error is the user's.
 func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, error) {
 	if !(scale > 0) || scale > 1 {
 		return nil, fmt.Errorf("time scale %g: use a number above 0, and 1 at most", scale)
@@ -87,7 +86,7 @@ func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, er
 	return p, nil
 }
 
-// writeOut makes the list of steps, those that are repeated again.
+// writeOut builds the list of steps, with repeated steps expanded.
 func (p *Program) writeOut() {
 	round := 0
 	add := func(s planfile.Step, again int) {
@@ -148,7 +147,7 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	return err
 }
 
-// pathOf is a file that the campaign names, from its own folder.
+// pathOf returns the path of a file that the campaign names, relative to the campaign's folder.
 func (p *Program) pathOf(name string) string {
 	if path := p.expand(name); filepath.IsAbs(path) {
 		return path
@@ -168,14 +167,14 @@ func (s *Step) sends() bool {
 	return false
 }
 
-// scaled is a duration shortened by the time scale, but not below least, or d itself if that is shorter.
+// scaled returns a duration shortened by the time scale, but not below least, or d itself if d is shorter.
 func (p *Program) scaled(d, least time.Duration) time.Duration {
 	return max(time.Duration(float64(d)*p.Scale), min(d, least))
 }
 
-// lasting is how long a run of s at n times the profile lasts: its duration by the time scale, but in a rehearsal at
-// a low rate long enough for the plan's thresholds to be judged by it, if it was asked to be as long. The n of
-// the maximum isn't known before, and then 0.
+// lasting returns the duration of a run of s at n times the profile. It is shortened by the time scale, but in a
+// rehearsal at a low rate it is long enough to judge the plan's thresholds, up to the duration in the file. n is 0 if
+// the maximum isn't known yet.
 func (p *Program) lasting(s *Step, n float64) time.Duration {
 	length := p.scaled(s.Duration, p.least)
 	if s.Load != nil {
@@ -184,7 +183,7 @@ func (p *Program) lasting(s *Step, n float64) time.Duration {
 	return length
 }
 
-// Note says what makes the campaign's results less than they seem, if anything does.
+// Note returns the restrictions of the campaign's results, such as a time scale, or the zero message.
 func (p *Program) Note() message.Message {
 	var notes []message.Message
 	if p.Scale < 1 {
@@ -196,7 +195,7 @@ func (p *Program) Note() message.Message {
 	return message.Sentences(notes...)
 }
 
-// expand replaces ${NAME} in a text by a setting, or by the environment's value.
+// expand replaces ${NAME} in a text by the value of a setting or of a variable of the environment.
 func (p *Program) expand(text string) string {
 	return os.Expand(text, func(name string) string { return p.variable(name, nil) })
 }

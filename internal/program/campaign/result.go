@@ -15,7 +15,7 @@ import (
 // ResultSchema is the version of step.json that this package writes.
 const ResultSchema = 1
 
-// Result is step.json: what a step came to.
+// Result is the content of step.json: the result of a step.
 type Result struct {
 	Schema  int                `json:"schema"`
 	ID      string             `json:"id"` // the step's folder
@@ -25,34 +25,34 @@ type Result struct {
 	Round   int                `json:"round"`
 	Started time.Time          `json:"started"`
 	Ended   time.Time          `json:"ended"`
-	Note    message.Message    `json:"note,omitzero"` // what makes it less than it seems
+	Note    message.Message    `json:"note,omitzero"` // restrictions, such as a time scale
 	Search  *program.SearchLog `json:"search,omitempty"`
-	// Trial is of steps that hold a load: that of the hold that was held, or of the last one.
+	// Trial is set by steps that hold a load: the hold that passed, or the last one.
 	Trial *program.Result `json:"trial,omitempty"`
-	// Holds are all holds of a confirmation that went down from the maximum; nil if there was one.
+	// Holds are all holds of a confirmation that went down from the maximum; nil if there was only one.
 	Holds []program.Result `json:"holds,omitempty"`
 	// Confirms says that a confirmation began at the maximum of a search and could go down from it.
 	Confirms bool  `json:"confirms,omitempty"`
-	Seen     *Seen `json:"seen,omitempty"` // of steps that looked into the database
-	// Requests is how many requests the step's runs were. Those of the next steps go on after them.
+	Seen     *Seen `json:"seen,omitempty"` // of steps that inspected the database
+	// Requests is how many requests the step's runs sent. The next steps begin after them.
 	Requests uint64             `json:"requests,omitempty"`
 	Matrix   *program.MatrixLog `json:"matrix,omitempty"`
 	Fix      *Fix               `json:"fix,omitempty"`
-	Files    []string           `json:"files,omitempty"` // that it wrote
-	// Messages are what the texts above are made of, by their text in English.
+	Files    []string           `json:"files,omitempty"` // the files that it wrote
+	// Messages contains the messages of the texts above, by their English text.
 	Messages message.Table `json:"messages,omitempty"`
 }
 
-// Fix is what a step changed.
+// Fix lists what a step changed.
 type Fix struct {
 	Files    []string       `json:"files,omitempty"` // of SQL
 	Commands []string       `json:"commands,omitempty"`
 	Proofs   []record.Proof `json:"proofs,omitempty"` // of the advisor's proposals
-	// of the advisor, all of them built: in folders of earlier versions
+	// indexes that the advisor built, in folders of earlier versions
 	Proposals []record.Proposal `json:"proposals,omitempty"`
 }
 
-// proofs are the advisor's proposals and what came of them.
+// proofs returns the advisor's proposals and their results.
 func (f *Fix) proofs() []record.Proof {
 	out := f.Proofs
 	for _, p := range f.Proposals {
@@ -61,7 +61,7 @@ func (f *Fix) proofs() []record.Proof {
 	return out
 }
 
-// run is the record of a step of one run, in a campaign's folder.
+// run reads the record of a step with one run from the campaign's folder.
 func (r *Result) run(dir string) (*record.Run, error) {
 	if r.Trial == nil {
 		return nil, fmt.Errorf("step %s has no run of its own", r.ID)

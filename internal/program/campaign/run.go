@@ -20,42 +20,42 @@ import (
 	"brunt/internal/units"
 )
 
-// Run is one load that a campaign wants carried out.
+// Run is one load of a campaign.
 type Run struct {
 	program.Order
-	Dir     string            // of its bundle
-	Inspect string            // the database to look at in the meantime, such as "pg=DSN"; "" for none
-	Watch   []string          // what is sampled next to it, as --watch has it
+	Dir     string            // folder of its bundle
+	Inspect string            // the database to inspect during the load, such as "pg=DSN"; "" for none
+	Watch   []string          // what is sampled during the load, as for --watch
 	Extra   map[string]string // kept in its record
 }
 
-// Options are what a campaign needs from outside.
+// Options contains what the caller provides to a campaign.
 type Options struct {
 	Dir      string         // the campaign's folder
-	Brunt    string         // the program, for commands
+	Brunt    string         // path of this program, for commands
 	Version  string         // of it
-	Language units.Language // of what is said
+	Language units.Language // of messages
 	Read     ReadPlan
 	Conduct  func(context.Context, Run) (*program.Outcome, error)
 	Schema   func(context.Context, *plan.Plan) error // creates and fills a plan's tables
 	Say      func(format string, args ...any)
-	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: they aren't
-	Reach    func(context.Context, *plan.Plan) error // fails if a plan's target doesn't answer; nil: isn't asked
-	Free     func(dir string) (uint64, bool)         // bytes of the disk; nil: FreeBytes
+	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: no check
+	Reach    func(context.Context, *plan.Plan) error // fails if a plan's target doesn't answer; nil: no check
+	Free     func(dir string) (uint64, bool)         // free bytes of the disk; nil: FreeBytes
 }
 
-// Campaign is a program under way, or one that is over.
+// Campaign is a campaign that is running or has ended.
 type Campaign struct {
 	*Program
 	o       Options
 	journal *journal
 	service *service
 	results []Result // of the steps that are done
-	looked  bool     // what the steps need was looked for
-	sent    uint64   // requests of the runs of the step under way
+	looked  bool     // lookAhead has succeeded
+	sent    uint64   // requests of the current step's runs
 }
 
-// Begin begins a campaign in a new or empty folder. Close must be called.
+// Begin begins a campaign in a new or empty folder. The caller must call Close.
 func Begin(p *Program, o Options) (*Campaign, error) {
 	if err := p.check(true, o.Valid); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 				o.Dir), c.Close())
 	}
 	err = record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text)
-	if err == nil { // it is kept as it is, to go on by, and may hold what is nobody else's business
+	if err == nil { // stored unchanged for resuming, readable by its owner only, because it may contain secrets
 		err = os.Chmod(filepath.Join(o.Dir, FileName), 0o600)
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	}})
 }
 
-// Resume goes on with a campaign that was killed or failed. Close must be called.
+// Resume continues a campaign that was killed or failed. The caller must call Close.
 func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	o.Dir = dir
 	h, p, err := Kept(dir, read)
@@ -122,7 +122,7 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// Kept reads what a campaign's folder says of it: what it is, and its program.
+// Kept reads the header and the program of the campaign in a folder.
 func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
 	f, err := os.Open(filepath.Join(dir, JournalName))
 	if err != nil {
@@ -145,7 +145,7 @@ func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
 	return first.Header, p, nil
 }
 
-// hashes are those of the plans and of the files of SQL that the steps name, by their paths, but for files that
+// hashes returns the hashes of the plans and of the files of SQL that the steps name, by path, except for files that
 // commands of the campaign may write.
 func (p *Program) hashes() (map[string]string, error) {
 	all := map[string]string{}
@@ -178,7 +178,7 @@ func hash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// open makes the campaign's parts and reads the results of the steps that are done.
+// open initializes the campaign and reads the results of the steps that are done.
 func open(p *Program, o Options) (*Campaign, error) {
 	j, err := openJournal(o.Dir)
 	if err != nil {
@@ -198,7 +198,7 @@ func open(p *Program, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// Results reads what the steps of a campaign in a folder that are done came to.
+// Results reads the results of the steps that are done from a campaign's folder.
 func Results(p *Program, dir string) ([]Result, error) {
 	return results(p, dir, func(s *Step) bool {
 		_, err := os.Stat(filepath.Join(dir, s.ID(), ResultName))
@@ -219,11 +219,11 @@ func results(p *Program, dir string, isDone func(*Step) bool) (all []Result, err
 	return all, nil
 }
 
-// Close ends the service if the campaign runs it, and lets the folder go.
+// Close ends the service if the campaign runs it, and unlocks the folder.
 func (c *Campaign) Close() error { return errors.Join(c.service.close(), c.journal.close()) }
 
-// Run carries out the steps that aren't done. A step that fails ends the campaign, with an error of one
-// line; what the target does badly is a result and ends nothing.
+// Run executes the steps that are not done. A step that fails ends the campaign with an error of one line. A bad result
+// of the target is a result, and ends nothing.
 func (c *Campaign) Run(ctx context.Context) error {
 	free := c.o.Free
 	if free == nil {
@@ -234,7 +234,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	// What commands may make is looked for once it is made: before the first load.
+	// What commands may create is checked before the first load.
 	if !c.made() {
 		if err := c.lookAhead(ctx); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	return nil
 }
 
-// carryOut carries out one step, from its line in the journal to the next.
+// carryOut executes one step, and writes its states to the journal.
 func (c *Campaign) carryOut(ctx context.Context, s *Step) error {
 	c.o.Say("step %d of %d: %s", s.Number, len(c.Steps), c.does(c.o.Language, s))
 	if err := c.journal.add(entry{Step: s.ID(), State: begun}); err != nil {
@@ -289,7 +289,7 @@ func (c *Campaign) folder(s *Step) string { return filepath.Join(c.o.Dir, s.ID()
 
 func (c *Campaign) commandLog(s *Step) string { return filepath.Join(c.folder(s), "commands.log") }
 
-// perform does what the step is about, with its commands before and after.
+// perform executes the step's own work, with its commands before and after.
 func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	if err := c.commands(ctx, s, "before", s.Before); err != nil {
 		return err
@@ -318,7 +318,7 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	return c.commands(ctx, s, "after", s.After)
 }
 
-// commands carries out a list of the step's commands, but for those that were done before the campaign was killed.
+// commands executes a list of the step's commands, except for those that were done before the campaign was killed.
 func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []planfile.Command) error {
 	did, _ := c.journal.progress(s.ID(), what)
 	for i := did; i < len(list); i++ {
@@ -335,12 +335,12 @@ func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []pl
 	return nil
 }
 
-// note writes into the journal that an action of a step begins or is done.
+// note writes to the journal that an action of a step begins or is done.
 func (c *Campaign) note(s *Step, what string, n int, done bool) error {
 	return c.journal.add(entry{Step: s.ID(), Action: &action{What: what, N: n, Done: done}})
 }
 
-// ready makes the service ready with the campaign's own settings, if it isn't.
+// ready makes sure that the service is ready with the campaign's own settings.
 func (c *Campaign) ready(ctx context.Context) error {
 	if c.service.up && len(c.service.settings) == 0 {
 		return c.service.gone()
@@ -348,8 +348,8 @@ func (c *Campaign) ready(ctx context.Context) error {
 	return c.service.configure(ctx, nil)
 }
 
-// conduct carries out runs of a step into its folder. One that is there already, whole, isn't made again: so a
-// step that was killed goes on with the run that it was at.
+// conduct executes the runs of a step in its folder. A run that is complete already is not repeated, so a step that was
+// killed continues with the interrupted run.
 func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
@@ -374,7 +374,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 			run.Extra["note"] = note.String()
 		}
 		outcome, err := c.judged(c.o.Conduct(ctx, run))
-		// What was measured when the service had ended isn't the service.
+		// If the service has ended, the run did not measure the service.
 		if ended := c.service.gone(); ended != nil && ctx.Err() == nil {
 			return nil, errors.Join(ended, program.SetAside(dir, "without-service"))
 		}
@@ -382,7 +382,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 	}
 }
 
-// before is how many requests the steps that are done were.
+// before returns how many requests the steps that are done have sent.
 func (c *Campaign) before() (n uint64) {
 	for i := range c.results {
 		n += c.results[i].Requests
@@ -390,7 +390,7 @@ func (c *Campaign) before() (n uint64) {
 	return n
 }
 
-// judged is an outcome as the campaign judges it.
+// judged applies the campaign's rules to an outcome.
 func (c *Campaign) judged(o *program.Outcome, err error) (*program.Outcome, error) {
 	if err == nil {
 		c.sent += o.Requests()

@@ -13,16 +13,16 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Seen is what the look into the database during a load came to, in short.
+// Seen is the summary of a database's inspection during a load.
 type Seen struct {
-	Connections int              `json:"connections"`       // of clients other than brunt, at most
-	Active      float64          `json:"active"`            // of them that worked at a time, on average
-	Limit       int              `json:"limit,omitempty"`   // how many the server allows; 0 if that isn't known
-	Findings    int              `json:"findings"`          // how many there are
+	Connections int              `json:"connections"`       // largest number, of clients other than brunt
+	Active      float64          `json:"active"`            // of these, active on average
+	Limit       int              `json:"limit,omitempty"`   // how many the server allows; 0 if unknown
+	Findings    int              `json:"findings"`          // number of findings
 	Gravest     []record.Finding `json:"gravest,omitempty"` // at most one
 }
 
-// seenOf is what a run's look into its database came to, nil if there was none.
+// seenOf returns the summary of a run's inspection, or nil if there was none.
 func seenOf(run *record.Run) *Seen {
 	if len(run.Inspections) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func seenOf(run *record.Run) *Seen {
 		}
 	}
 	if in.Product == "PostgreSQL" {
-		s.Limit = 100 // its default: settings are those that differ
+		s.Limit = 100 // the default: settings lists only those that differ
 	}
 	for _, setting := range in.Settings {
 		if setting.Name == "max_connections" {
@@ -45,7 +45,7 @@ func seenOf(run *record.Run) *Seen {
 	return s
 }
 
-// Sentence says in one sentence what the step came to.
+// Sentence returns the result of the step in one sentence.
 func (r *Result) Sentence(l units.Language) string {
 	w := wording{l}
 	switch {
@@ -70,12 +70,12 @@ func (r *Result) Sentence(l units.Language) string {
 	return w.say("Done.")
 }
 
-// wording makes sentences in a language.
+// wording builds sentences in a language.
 type wording struct{ l units.Language }
 
 func (w wording) say(text string, args ...any) string { return texts.In(w.l, text, args...) }
 
-// load is a load as N and as operations a second.
+// load formats a load as N and as operations a second.
 func (w wording) load(n, perS float64) string {
 	return fmt.Sprintf("N = %s (%s/%s)", w.l.Figure(program.Scale(n)), w.l.Figure(units.Rate(perS)), w.say("s"))
 }
@@ -103,7 +103,7 @@ func (w wording) search(s *program.SearchLog) string {
 	return w.say("No load was found that the service sustains: %s.", w.say(b.End))
 }
 
-// confirmed says which load was held for how long, and which not.
+// confirmed says which load was held and for how long, and which was not.
 func (w wording) confirmed(r *Result) string {
 	t := r.Trial
 	if t.Verdict != verdict.Pass {
@@ -133,7 +133,7 @@ func (w wording) requests(t *program.Result) string {
 	return texts.Plural(w.l, t.Offered, "request", "requests")
 }
 
-// why is the first reason of a trial that didn't pass.
+// why returns the first reason of a trial that didn't pass.
 func (w wording) why(t *program.Result) string {
 	if len(t.Why) == 0 {
 		return w.say(t.Verdict)
@@ -141,7 +141,7 @@ func (w wording) why(t *program.Result) string {
 	return program.Brief(t.Why[0].In(w.l))
 }
 
-// held says what came of a load that was held, about what the step was for.
+// held describes the result of a hold, according to the kind of the step.
 func (w wording) held(r *Result) string {
 	t := r.Trial
 	at := w.load(t.N, t.LoadPerS())
@@ -190,7 +190,7 @@ func (w wording) matrix(m *program.MatrixLog) string {
 		w.l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
 }
 
-// shortened is a text of which the rest stands elsewhere.
+// shortened cuts a text whose full form is shown elsewhere.
 func shortened(text string) string {
 	const most = 60
 	if r := []rune(text); len(r) > most {

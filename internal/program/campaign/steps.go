@@ -21,15 +21,15 @@ import (
 // UnreachableError says that the campaign's database can't be used.
 type UnreachableError struct{ Err error }
 
-// Error returns the fault and what to check.
+// Error returns the error and what to check.
 func (e *UnreachableError) Error() string {
 	return e.Err.Error() + "; check the address and the credentials"
 }
 
-// Unwrap returns the fault.
+// Unwrap returns the error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// database opens what the campaign's SQL goes to. build lets the advisor try indexes by building them.
+// database opens the campaign's database. build allows the advisor to build indexes for a test.
 func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, error) {
 	db, err := servers.Open(ctx, c.expand(c.Inspect), build)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, 
 	return db, nil
 }
 
-// query asks the database, for probes.
+// query executes the SQL of a probe.
 func (c *Campaign) query(ctx context.Context, text string) error {
 	db, err := c.database(ctx, false)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Campaign) query(ctx context.Context, text string) error {
 	return errors.Join(db.Exec(ctx, text, inspect.Progress{}), db.Close())
 }
 
-// scripts executes files of SQL, but for the statements that were done before the campaign was killed.
+// scripts executes files of SQL, except for the statements that were done before the campaign was killed.
 func (c *Campaign) scripts(ctx context.Context, s *Step, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -100,8 +100,7 @@ func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 	return c.commands(ctx, s, "commands", s.Commands)
 }
 
-// advised proves the indexes that the advisor proposes for what the last analysis saw, at its load, and keeps
-// those that pay.
+// advised tests the indexes that the advisor proposes after the last analysis, at its load, and keeps those that pay.
 func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	analysis := c.last(planfile.StepAnalyse)
 	if analysis == nil {
@@ -140,7 +139,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	return err
 }
 
-// last is the last result of a kind, nil if there is none.
+// last returns the last result of a kind, or nil if there is none.
 func (c *Campaign) last(kind string) *Result {
 	for i := len(c.results) - 1; i >= 0; i-- {
 		if c.results[i].Kind == kind {
@@ -150,7 +149,7 @@ func (c *Campaign) last(kind string) *Result {
 	return nil
 }
 
-// bounds are those of a step search.
+// bounds returns the options of a search step.
 func (s *Step) bounds() program.SearchOptions {
 	return program.SearchOptions{
 		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: program.DefaultSearch().Sessions,
@@ -161,7 +160,7 @@ func (s *Step) bounds() program.SearchOptions {
 func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	o := s.bounds()
 	if before := c.lastSearch(); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
-		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
+		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // a fix should have raised it
 	}
 	h, err := program.NewTargetSearch(s.Load, o)
 	if err != nil {
@@ -185,7 +184,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	return nil
 }
 
-// lastSearch is the last search that is done, nil if there is none.
+// lastSearch returns the last search that is done, or nil if there is none.
 func (c *Campaign) lastSearch() *program.SearchLog {
 	if r := c.last(planfile.StepSearch); r != nil {
 		return r.Search
@@ -193,8 +192,8 @@ func (c *Campaign) lastSearch() *program.SearchLog {
 	return nil
 }
 
-// maximum is the load that is reported as the maximum: the one that a confirmation after the last search held, or else
-// where the search ended. It is 0 if there is none.
+// maximum returns the load that is reported as the maximum: the load that a confirmation after the last search held, or
+// else the result of the search. It is 0 if there is none.
 func maximum(results []Result) (n float64) {
 	for i := range results {
 		switch r := &results[i]; {
@@ -207,12 +206,12 @@ func maximum(results []Result) (n float64) {
 	return n
 }
 
-// confirms reports whether the step is about the maximum: it went down from it until a load was held.
+// confirms reports whether the step confirmed the maximum, going down from it until a load was held.
 func (r *Result) confirms() bool {
 	return r.Kind == planfile.StepConfirm && r.Trial != nil && r.Confirms
 }
 
-// load is the N of a step and how many sessions it gets.
+// load returns the N of a step and its number of sessions.
 func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 	const usual = 32
 	sessions = max(s.Load.Settings.Sessions, usual)
@@ -238,7 +237,7 @@ func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 	return n, sessions, nil
 }
 
-// again is the result of the step that s repeats, nil if it repeats none.
+// again returns the result of the step that s repeats, or nil if it repeats none.
 func (c *Campaign) again(s *Step) *Result {
 	k := slices.IndexFunc(c.results, func(r Result) bool { return r.Number == s.Again })
 	if k < 0 {
@@ -247,8 +246,8 @@ func (c *Campaign) again(s *Step) *Result {
 	return &c.results[k]
 }
 
-// hold is a step that holds a load: confirm, reliability, analyse, connections. A confirmation of the maximum goes down
-// until a load is held.
+// hold executes a step that holds a load: confirm, reliability, analyse or connections. A confirmation of the maximum
+// goes down until a load is held.
 func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	n, sessions, err := c.load(s)
 	if err != nil {
@@ -285,7 +284,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	return err
 }
 
-// held is the load of s at n times the profile, with its ramp or warm-up.
+// held returns the plan of s at n times the profile, with its ramp or warm-up.
 func (c *Campaign) held(s *Step, n float64, sessions int) (*plan.Plan, error) {
 	length := c.lasting(s, n)
 	p, err := program.AtScale(s.Load, n, 0, length)
@@ -308,7 +307,7 @@ func (c *Campaign) held(s *Step, n float64, sessions int) (*plan.Plan, error) {
 	return p, nil
 }
 
-// baseLine is what the last search judged its trials against, nil if that were thresholds.
+// baseLine returns the trial against which the last search judged others, or nil if it used thresholds.
 func (c *Campaign) baseLine(p *plan.Plan) *program.Result {
 	found := c.lastSearch()
 	if len(p.Thresholds) > 0 || found == nil {
@@ -317,7 +316,7 @@ func (c *Campaign) baseLine(p *plan.Plan) *program.Result {
 	return found.BaseLine()
 }
 
-// cells are the settings that a matrix compares.
+// cells returns the settings that a matrix compares.
 func cells(s *Step) (all []program.Cell) {
 	for _, list := range s.Step.Cells {
 		var cell program.Cell

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Tables are what the steps that are done came to, and the settings that were compared.
+// Tables returns the results of the steps that are done, and the settings that were compared.
 func (c *Campaign) Tables(l units.Language) []cell.Table {
 	out := []cell.Table{summary(c.Program, c.results, c.journal.failures(), l)}
 	for i := range c.results {
@@ -23,8 +23,8 @@ func (c *Campaign) Tables(l units.Language) []cell.Table {
 	return out
 }
 
-// summary is a row for each step that is done, and what became of the others. failures are those of steps, by their
-// IDs.
+// summary has a row for each step, with the result of those that are done and the state of the others. failures
+// contains the errors of steps, by ID.
 func summary(p *Program, results []Result, failures map[string]string, l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
@@ -68,7 +68,7 @@ func summary(p *Program, results []Result, failures map[string]string, l units.L
 	return t
 }
 
-// outcome is the verdict of a step that has one, otherwise "done".
+// outcome returns the verdict of a step, or "done" if it has none.
 func (r *Result) outcome() string {
 	if r.Trial != nil {
 		return r.Trial.Verdict
@@ -76,7 +76,7 @@ func (r *Result) outcome() string {
 	return "done"
 }
 
-// title is the name of the step in a language.
+// title returns the name of the step in a language.
 func (r *Result) title(l units.Language) string {
 	if r.Name != "" {
 		return r.Name

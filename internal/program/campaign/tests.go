@@ -19,20 +19,20 @@ import (
 	"brunt/internal/verdict"
 )
 
-// halfWidth is the width of a chart that stands next to another one.
+// halfWidth is the width of a chart that is placed next to another one.
 const halfWidth = 560
 
 func bundlePath(dir string, r *Result, bundle string) string {
 	return filepath.Join(dir, r.ID, bundle)
 }
 
-// tests is the chapter of what was done, step by step.
+// tests is the chapter about the tests, step by step.
 func (d *document) tests() {
 	d.add(part{id: "tests", title: d.say("Tests")})
 	for i := range d.results {
 		r := &d.results[i]
 		if r.Kind == planfile.StepPrepare || r.Kind == planfile.StepDocument {
-			continue // the table of results says that they are done
+			continue // listed in the table of results
 		}
 		p := part{id: "step-" + r.ID, section: true, title: d.round(r.title(d.l), r, len(d.ofKind(r.Kind)))}
 		if len(d.ofKind(r.Kind)) > 1 && r.Round == 0 && r.Name != "" {
@@ -55,7 +55,7 @@ func (d *document) tests() {
 	}
 }
 
-// linked makes the links of a series' tables lead below the step's folder.
+// linked makes the links of a series' tables relative to the step's folder.
 func linked(r *Result, tables []cell.Table) []cell.Table {
 	for i := range tables {
 		tables[i].ID = r.ID + "-" + tables[i].ID
@@ -74,7 +74,7 @@ func linked(r *Result, tables []cell.Table) []cell.Table {
 func (d *document) searchPart(p *part, r *Result) {
 	report := program.Report{Search: r.Search}
 	tables := report.Tables(d.l)
-	tables = slices.DeleteFunc(tables, func(t cell.Table) bool { return t.ID == "curve" }) // charts show it
+	tables = slices.DeleteFunc(tables, func(t cell.Table) bool { return t.ID == "curve" }) // shown as charts
 	p.tables = append(p.tables, linked(r, tables)...)
 	points := r.Search.Points()
 	line := func(name string, f func(*program.Result) float64) svg.Series {
@@ -106,7 +106,7 @@ func (d *document) searchPart(p *part, r *Result) {
 	}
 }
 
-// runPart shows a step of one run over time, what was watched, and what its database did.
+// runPart shows a step with one run: its course over time, what was watched, and what its database did.
 func (d *document) runPart(p *part, r *Result) {
 	b := d.open(r, r.Trial.Dir)
 	if b == nil {
@@ -132,7 +132,7 @@ func (d *document) runPart(p *part, r *Result) {
 	p.tables = append(p.tables, figures)
 	for i, why := range message.Strings(d.l, t.Why) {
 		if i == 0 && why == program.Brief(why) {
-			continue // the step's sentence says it
+			continue // it is in the step's sentence
 		}
 		p.paragraphs = append(p.paragraphs, why+".")
 	}
@@ -150,7 +150,7 @@ func (d *document) runPart(p *part, r *Result) {
 	}
 }
 
-// overTime are the charts of a run: rate and response time.
+// overTime returns the charts of a run: rate and response time.
 func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 	tl := timeline.New(0)
 	if err := b.Intervals(tl.Interval); err != nil {
@@ -180,7 +180,7 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 	return out
 }
 
-// watched are the figures of what was watched next to a run, and whether they grew.
+// watched returns the figures of what was watched during a run, and whether they grew.
 func (d *document) watched(run *record.Run, id string) []cell.Table {
 	tables := report.Watched(run, d.l)
 	for i := range tables {
@@ -189,14 +189,14 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 	return tables
 }
 
-// showsDatabase reports whether the document says what the database did in a step: in the first analysis, and in the
-// last one.
+// showsDatabase reports whether the document shows the database for a step: it does for the first and the last
+// analysis.
 func (d *document) showsDatabase(r *Result) bool {
 	all := d.ofKind(planfile.StepAnalyse)
 	return len(all) > 0 && (r.ID == all[0].ID || r.ID == all[len(all)-1].ID)
 }
 
-// counted is a count, none in records of earlier versions.
+// counted returns a count, or none for records of earlier versions.
 func counted(n uint64) cell.Cell {
 	if n == 0 {
 		return cell.None()
@@ -204,7 +204,7 @@ func counted(n uint64) cell.Cell {
 	return cell.Count(n)
 }
 
-// inspection is what a database did: its findings, statements, connections, waits and plans.
+// inspection shows what a database did: its findings, statements, connections, waits and plans.
 func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
 	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"),
 		Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true},
@@ -239,7 +239,7 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 			out = append(out, t)
 		}
 	}
-	const mostPlans = 3 // those of the statements that take most time; all are in the bundle's page
+	const mostPlans = 3 // of the statements that take most time; all are in the bundle's page
 	for i := range in.Plans {
 		if len(in.Plans[i].Nodes) > 0 && i < mostPlans {
 			out = append(out, d.queryPlan(&in.Plans[i], fmt.Sprintf("%s-plan-%d", id, i+1)))
@@ -248,7 +248,7 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	return out
 }
 
-// clients are the connections to a database, by application.
+// clients returns the connections to a database, by application.
 func (d *document) clients(in *record.Inspection, id string) cell.Table {
 	t := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"),
 		Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true},
@@ -260,7 +260,7 @@ func (d *document) clients(in *record.Inspection, id string) cell.Table {
 	return t
 }
 
-// queryPlan is how a statement is executed.
+// queryPlan shows how a statement is executed.
 func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 	t := cell.Table{ID: id, Title: d.say("PLAN"), Note: oneLine(q.Text),
 		Columns: []cell.Column{{Head: d.say("step"), Left: true, Wrap: true}, {Head: d.say("expected rows")},
@@ -313,7 +313,7 @@ func (d *document) fixPart(p *part, r *Result) {
 	p.tables = append(p.tables, t, d.effects(proofs, r.ID))
 }
 
-// effects are the statements that indexes help.
+// effects lists the statements that indexes help.
 func (d *document) effects(all []record.Proof, id string) cell.Table {
 	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"),
 		Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")},
@@ -352,7 +352,7 @@ func (d *document) matrixParts(r *Result) {
 	d.add(over)
 }
 
-// cellRuns are the runs of the settings that were compared, with their bundles.
+// cellRuns lists the runs of the settings that were compared, with their bundles.
 func (d *document) cellRuns(r *Result) cell.Table {
 	t := cell.Table{ID: r.ID + "-runs", Title: d.say("RUNS"), Note: r.Matrix.Options.By,
 		Columns: []cell.Column{{Head: d.say("settings"), Left: true, Wrap: true}}}

@@ -10,23 +10,23 @@ import (
 	"brunt/internal/units"
 )
 
-// The least that the time scale leaves of a duration.
+// The least durations after shortening by the time scale.
 const (
 	leastLoad   = 2 * time.Second
 	leastWarmUp = 300 * time.Millisecond
 )
 
-// Estimate is about how long a step will take and how much its bundles will.
+// Estimate is an estimate of a step's duration and of the size of its bundles.
 type Estimate struct {
 	Runs  int
-	Lasts time.Duration // of its loads; a search may take less
+	Lasts time.Duration // duration of its loads; a search may take less
 	Bytes uint64
 }
 
 const (
 	betweenRuns   = 2 * time.Second // connecting, finishing the record, pauses
 	bytesPerRun   = 64 << 10
-	bytesPerSlice = 700 // of an interval, and again for each operation
+	bytesPerSlice = 700 // of an interval, and in addition for each operation
 )
 
 // Estimate estimates a step.
@@ -59,7 +59,7 @@ func (p *Program) Estimate(s *Step) Estimate {
 	return e
 }
 
-// loadTime is how long one run of a step sends.
+// loadTime returns the duration of the load in one run of a step.
 func (p *Program) loadTime(s *Step) time.Duration {
 	if s.Kind == planfile.StepSearch {
 		return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Trial, p.least)
@@ -67,7 +67,7 @@ func (p *Program) loadTime(s *Step) time.Duration {
 	return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Ramp, leastWarmUp) + p.lasting(s, s.N)
 }
 
-// Bytes is about how much disk all steps take.
+// Bytes estimates the disk space of all steps.
 func (p *Program) Bytes() (sum uint64) {
 	for i := range p.Steps {
 		sum += p.Estimate(&p.Steps[i]).Bytes
@@ -75,7 +75,7 @@ func (p *Program) Bytes() (sum uint64) {
 	return sum
 }
 
-// CheckDisk refuses a campaign for which free bytes are too few.
+// CheckDisk returns an error if free bytes are too few for the campaign.
 func (p *Program) CheckDisk(free uint64) error {
 	if need := p.Bytes(); need > free {
 		return fmt.Errorf(
@@ -85,7 +85,7 @@ func (p *Program) CheckDisk(free uint64) error {
 	return nil
 }
 
-// Timetable is what the campaign will do, as a table, if it begins then.
+// Timetable returns a table of the campaign's steps if it begins at the given time.
 func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "timetable", Title: say("TIMETABLE"), Note: p.Name, Columns: []cell.Column{
@@ -123,7 +123,7 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 	return t
 }
 
-// does says what a step does.
+// does describes what a step does.
 func (p *Program) does(l units.Language, s *Step) string {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	span := func(d time.Duration) string { return l.Figure(units.Span(d)) }
