@@ -6,7 +6,7 @@ import (
 	"brunt/internal/units"
 )
 
-// adaptive is the table of adaptive phases: what they kept, and the load that they came to.
+// adaptive is the table of adaptive phases: their goals, and the loads at which they settled.
 func (t *writer) adaptive() cell.Table {
 	out := cell.Table{ID: "adaptive", Title: t.say("ADAPTIVE LOAD")}
 	out.Columns = []cell.Column{
@@ -38,7 +38,7 @@ func (t *writer) adaptive() cell.Table {
 	return out
 }
 
-// decisions says after how many decisions a load settled.
+// decisions formats after how many decisions a load settled.
 func (t *writer) decisions(a *record.Adaptive) string {
 	if !a.Settled {
 		return t.say("not settled")

@@ -10,10 +10,10 @@ import (
 	"brunt/internal/units"
 )
 
-// mostChanges is how many changes the terminal shows, and how many events.
+// mostChanges limits the changes and the events in the terminal.
 const mostChanges = 12
 
-// changes are what the run saw while it ran.
+// changes is the table of changes seen during the run.
 func (t *writer) changes() cell.Table {
 	run := t.run
 	out := cell.Table{
@@ -33,7 +33,7 @@ func (t *writer) changes() cell.Table {
 	return out
 }
 
-// events are what was done or decided in the meantime.
+// events is the table of actions and decisions during the run.
 func (t *writer) events() cell.Table {
 	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"),
 		Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true, Short: true}}}
@@ -47,12 +47,13 @@ func (t *writer) events() cell.Table {
 	return out
 }
 
-// at is a moment on the run's clock.
+// at formats a time on the run's clock.
 func (t *writer) at(ns int64) cell.Cell {
 	return cell.Text(t.span(int64(time.Duration(ns).Round(time.Second)))).Marked(cell.Dim)
 }
 
-// beganNs is when a change did, on the run's clock. Records of old only know when it came to light.
+// beganNs returns when a change began, on the run's clock. Records of earlier versions only contain when it was
+// noticed.
 func beganNs(h *record.Hint) int64 {
 	if h.BeganNs == 0 {
 		return h.AtNs
@@ -60,7 +61,7 @@ func beganNs(h *record.Hint) int64 {
 	return h.BeganNs
 }
 
-// HintText says a hint in words: what changed, from what to what, and how much that is.
+// HintText describes a hint: what changed, from which value to which, and by how much.
 func HintText(h *record.Hint, l units.Language) string { return (&writer{l: l}).hint(h) }
 
 func (t *writer) hint(h *record.Hint) string {

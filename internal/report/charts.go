@@ -13,7 +13,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// charts are a run's charts over time, for print; the page's script draws those to explore in their place.
+// charts returns a run's charts over time, for print. On the page, a script draws interactive charts in their place.
 func (b *builder) charts(r *Result) (out []page.Block) {
 	slots := r.Timeline.Slots
 	over := page.Section{ID: "part-time", Title: b.say("Over time"), Grid: true}
@@ -45,7 +45,7 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 			SVG: svg.Lines(f, lines, bands)})
 	}
 	b.loadCharts(add, line, slots, r.Run.LoadModel == "closed")
-	const leading = 2 // rate and response time; the heat map stands below the first, and the curve of its window below it
+	const leading = 2 // rate and response time; the heat map and the curve of its window follow the first
 	at := min(leading, len(over.Blocks))
 	over.Blocks = slices.Insert(over.Blocks, at, page.Block(page.Stack{b.heat(r, bands), b.curves()}))
 	if n := r.Timeline.StandstillCount; n > len(r.Timeline.Standstills) {
@@ -64,7 +64,7 @@ type (
 	makeLine func(name string, f func(*timeline.Slot) float64) svg.Series
 )
 
-// loadCharts are rates, times, failures and sessions.
+// loadCharts returns the charts of rates, times, failures and sessions.
 func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot, closed bool) {
 	achieved := line(b.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() })
 	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.RateLow != s.RateHigh }) {
@@ -115,7 +115,7 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 		line(b.say("backlog"), func(s *timeline.Slot) float64 { return float64(s.Backlog) }))
 }
 
-// machineCharts are the generator's machine.
+// machineCharts returns the charts of the generator's machine.
 func (b *builder) machineCharts(add addChart, line makeLine, slots []timeline.Slot) {
 	observed := func(ns int64, s *timeline.Slot) float64 { return float64(ns) / float64(max(s.ObservedNs, 1)) }
 	add("chart-cpu", "cpu", b.say("Cores in use"),
@@ -131,10 +131,10 @@ func (b *builder) machineCharts(add addChart, line makeLine, slots []timeline.Sl
 		line(b.say("memory"), func(s *timeline.Slot) float64 { return float64(s.RSSBytes) }))
 }
 
-// heatColumns is how many columns a printed heat map has at most.
+// heatColumns limits the columns of a printed heat map.
 const heatColumns = 180
 
-// heat is the map of response times over time.
+// heat is the heat map of response times over time.
 func (b *builder) heat(r *Result, bands []svg.Band) page.Block {
 	const rows = 8 // buckets of a sketch in a row: a quarter of an octave
 	slots := r.Timeline.Slots
@@ -168,13 +168,13 @@ func (b *builder) heat(r *Result, bands []svg.Band) page.Block {
 			bands)}
 }
 
-// ninesOf is how many nines a run's percentile curve can have: as many as its answers bear.
+// ninesOf returns how many nines a run's percentile curve can have with its number of answers.
 func ninesOf(run *record.Run) float64 {
 	n := run.Total.Response.Count + run.Total.Response.NoAnswer
 	return min(max(math.Log10(float64(max(n, 1))), 1), 6)
 }
 
-// curves are the percentile curves of all runs.
+// curves returns the percentile curves of all runs.
 func (b *builder) curves() page.Block {
 	var curves []svg.Curve
 	for i := range b.all {
@@ -218,7 +218,7 @@ func curveOf(name string, a measure.Answers, nines float64) svg.Curve {
 	return c
 }
 
-// rates are the rates of all runs over each other.
+// rates returns a chart with the rates of all runs.
 func (b *builder) rates() page.Block {
 	var lines []svg.Series
 	for i := range b.all {
@@ -235,7 +235,7 @@ func (b *builder) rates() page.Block {
 			lines, nil)}
 }
 
-// classes are failures by class.
+// classes returns the failures by class.
 func (b *builder) classes(run *record.Run) page.Block {
 	var bars []svg.Bar
 	for _, class := range run.Total.Errors.Sorted() {
@@ -249,7 +249,7 @@ func (b *builder) classes(run *record.Run) page.Block {
 		SVG: svg.Bars(svg.Frame{Title: title, X: svg.Axis{Unit: "count"}, Language: b.l}, bars)}
 }
 
-// bands are the stretches of a run's time that mean something.
+// bands returns the marked time spans of a run.
 func (b *builder) bands(r *Result) []page.Band {
 	out := []page.Band{}
 	at := func(ns int64) float64 { return float64(ns) / 1e9 }
@@ -296,7 +296,7 @@ func (b *builder) bands(r *Result) []page.Band {
 	return out
 }
 
-// healedAt is when the fault that is a run's i-th event was over: when the next was healed, or the run ended.
+// healedAt returns when the fault of a run's i-th event ended: at the next healing, or at the end of the run.
 func healedAt(r *Result, i int) int64 {
 	for _, e := range r.Run.Events[i+1:] {
 		if e.Kind == "healed" {

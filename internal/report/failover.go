@@ -9,10 +9,10 @@ import (
 	"brunt/internal/units"
 )
 
-// mostIncidents is how many incidents have rows in the report.
+// mostIncidents limits the incidents in the report.
 const mostIncidents = 20
 
-// failover is the account of outages: what each fault led to.
+// failover is the account of outages: the effect of each fault.
 func (t *writer) failover() cell.Table {
 	f := t.run.Failover
 	out := cell.Table{ID: "failover", Title: t.say("FAILOVER")}
@@ -80,7 +80,7 @@ func (t *writer) incidentName(in *record.Incident) string {
 	return name
 }
 
-// recovered is how long it took until all was as before.
+// recovered returns the time until everything was as before.
 func (t *writer) recovered(in *record.Incident) cell.Cell {
 	switch {
 	case !in.Affected:
@@ -117,7 +117,7 @@ func countOrNone(n uint64) cell.Cell {
 	return cell.Count(n)
 }
 
-// failovers are the spreads of faults that were done several times.
+// failovers returns the spread of faults that were done several times.
 func (t *writer) failovers() cell.Table {
 	out := cell.Table{ID: "failovers", Title: t.say("FAILOVER, ALL FAULTS"), Note: t.say("least · median · most"),
 		Columns: []cell.Column{{Head: t.say("fault"), Left: true}, {Head: t.say("n")}, {Head: t.say("detected"), Priority: 2},

@@ -8,10 +8,10 @@ import (
 	"brunt/internal/units"
 )
 
-// mostFaults is how many faults the report shows.
+// mostFaults limits the faults in the report.
 const mostFaults = 50
 
-// faults are what was done to servers, and what became of it.
+// faults is the table of faults and their results.
 func (t *writer) faults() cell.Table {
 	out := cell.Table{ID: "faults", Title: t.say("FAULTS"),
 		Note: t.say("what was done to servers; times count from the run's beginning, as in charts"),
@@ -37,7 +37,7 @@ func (t *writer) faults() cell.Table {
 	return out
 }
 
-// fateOf is what became of a fault.
+// fateOf returns the result of a fault.
 func (t *writer) fateOf(f *record.Fault) cell.Cell {
 	switch {
 	case f.Error != "":

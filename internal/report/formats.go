@@ -19,7 +19,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// formats are what Write writes, by name.
+// formats contains the formats of Write, by name.
 var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 	"text":       Terminal,
 	"brief":      Brief,
@@ -30,7 +30,7 @@ var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 	"picostress": func(w io.Writer, run *record.Run, _ Options) error { return Picostress(w, run) },
 }
 
-// Formats names what Write takes.
+// Formats returns the names of the formats of Write.
 func Formats() []string { return []string{"text", "brief", "json", "csv", "md", "junit", "picostress"} }
 
 // Write writes the report in a format named by Formats.
@@ -51,7 +51,7 @@ func Picostress(w io.Writer, run *record.Run) error {
 	return err
 }
 
-// JSON writes the run as run.json has it, with the exit code next to the verdict.
+// JSON writes the run as in run.json, with the exit code next to the verdict.
 func JSON(w io.Writer, run *record.Run) error {
 	out := struct {
 		*record.Run
@@ -73,7 +73,7 @@ func CSV(w io.Writer, run *record.Run) error {
 			head = append(head, kind+"_"+q+"_ns")
 		}
 	}
-	// Errors of writing are kept until Error is asked.
+	// Write errors are kept until Error is called.
 	_ = out.Write(append(head, "verdict"))
 	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
 		row := []string{o.Name}
@@ -93,7 +93,7 @@ func CSV(w io.Writer, run *record.Run) error {
 	return out.Error()
 }
 
-// number writes nanoseconds, and nothing for what is infinite.
+// number formats nanoseconds, and returns "" for infinity.
 func number(ns record.Ns) string {
 	if ns == record.Infinite {
 		return ""
@@ -124,9 +124,8 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 	return errors.Join(out.Flush(), cell.WriteMarkdown(w, o.Language, tables...))
 }
 
-// JUnit writes a run as a suite of tests: one that the result can be trusted, and one for each
-// threshold, or for the verdict where there are none. A threshold of an invalid result is an error:
-// it says nothing.
+// JUnit writes a run as a test suite: one test that the result can be trusted, and one for each threshold, or for the
+// verdict if there are no thresholds. A threshold of an invalid result is an error, because it says nothing.
 func JUnit(w io.Writer, run *record.Run, _ Options) error {
 	s := junit.Suite{Name: run.Name, Began: run.Started}
 	reasons := strings.Join(run.Verdict.Texts(), "\n")

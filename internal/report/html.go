@@ -22,26 +22,26 @@ import (
 type Result struct {
 	Run      *record.Run
 	Timeline *timeline.Timeline
-	Plan     []byte // its plan's text, without secrets
+	Plan     []byte // text of its plan, without secrets
 	Path     string // its bundle's folder
 	Machines []Machine
 }
 
-// Sheet is what a page shows: one run, a series of runs, or runs against others.
+// Sheet is the content of a page: one run, a series of runs, or a comparison of runs.
 type Sheet struct {
 	Results []Result // at least one
 	Against []Result
-	Tables  []cell.Table // what was made of them, such as a comparison; they come first
-	Remarks []string     // about them, such as why there is no comparison
-	Live    *page.Live   // of a run under way
-	// What a comparison comes to, as compare's verdicts are called, how that is marked, and what changed.
+	Tables  []cell.Table // results computed from the runs, such as a comparison; shown first
+	Remarks []string     // about the tables, such as why there is no comparison
+	Live    *page.Live   // set for a live run
+	// The verdict of a comparison, in the terms of compare, its mark, and what changed.
 	Verdict string
 	Mark    cell.Mark
 	Reasons []string
-	Changes string // the changes as a picture, "" without
+	Changes string // a chart of the changes; "" for none
 }
 
-// HTML writes a sheet as one page that needs nothing else.
+// HTML writes a sheet as one self-contained page.
 func HTML(w io.Writer, s *Sheet, o Options) error {
 	return page.Write(w, sheetPage(s, o.Language))
 }
@@ -78,7 +78,7 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 	d.Blocks = append(d.Blocks, page.Table(b.runs()))
 	for _, remark := range s.Remarks {
 		if len(s.Against) > 0 && s.Verdict == "" {
-			break // the banner has them
+			break // shown in the banner
 		}
 		d.Blocks = append(d.Blocks, page.Paragraph(remark))
 	}
@@ -96,7 +96,7 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 	return d
 }
 
-// banner is what comes of a comparison.
+// banner is the verdict of a comparison.
 func (s *Sheet) banner(l units.Language) page.Banner {
 	if s.Verdict == "" {
 		return page.Banner{Text: strings.ToUpper(texts.In(l, "no verdict")), Mark: cell.Warn, Reasons: s.Remarks}
@@ -104,7 +104,7 @@ func (s *Sheet) banner(l units.Language) page.Banner {
 	return page.Banner{Text: "A → B: " + strings.ToUpper(texts.In(l, s.Verdict)), Mark: s.Mark, Reasons: s.Reasons}
 }
 
-// names tell the runs of a sheet apart.
+// names returns distinct names for the runs of a sheet.
 func names(s *Sheet) (out []string) {
 	add := func(results []Result, side string) {
 		for i := range results {
@@ -124,7 +124,7 @@ func names(s *Sheet) (out []string) {
 	return out
 }
 
-// LiveData is what the page of a run under way draws from.
+// LiveData returns the data from which the page of a live run draws its charts.
 func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
 	b := &builder{l: l, all: []Result{*r}, names: []string{""}, live: true}
 	d := b.data()
@@ -132,8 +132,8 @@ func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
 	return d
 }
 
-// LiveFragments are the parts of the page of a run under way that its server writes again: what stands
-// above the charts, and the tables.
+// LiveFragments returns the parts of a live run's page that its server updates: the part above the charts, and the
+// tables.
 func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
 	b, t := &builder{l: l}, &writer{run: run, l: l}
 	for _, table := range t.all(t.totals, t.latencies) {
@@ -144,21 +144,21 @@ func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
 	return page.Fragment(l, banner, b.headline(run)), tables
 }
 
-// builder makes the blocks of a page.
+// builder builds the blocks of a page.
 type builder struct {
 	l     units.Language
 	all   []Result
 	names []string
 	live  bool
-	first int // how many runs the first of two sides has; 0 where there are no sides
+	first int // number of runs on the first of two sides; 0 without sides
 }
 
 func (b *builder) say(english string, args ...any) string { return texts.In(b.l, english, args...) }
 
-// MostParts is how many operations and addresses the charts of a page can be limited to; with more there is no choice.
+// MostParts is the largest number of operations or addresses for which the charts of a page have a selection.
 const MostParts = 12
 
-// parts are a run's operations and addresses, one by one.
+// parts returns a run's operations and addresses.
 func (b *builder) parts(r *Result) (out []page.Part) {
 	if r.Timeline == nil || b.live {
 		return nil
@@ -176,7 +176,7 @@ func (b *builder) parts(r *Result) (out []page.Part) {
 	return out
 }
 
-// phases are a run's phases, if there are several.
+// phases returns a run's phases, if there are several.
 func (b *builder) phases(r *Result) (out []page.Band) {
 	if b.live || len(r.Run.Phases) < 2 {
 		return nil
@@ -190,10 +190,10 @@ func (b *builder) phases(r *Result) (out []page.Band) {
 	return out
 }
 
-// liveNines is how many nines the curve of a run under way has room for.
+// liveNines is the number of nines for the percentile curve of a live run.
 const liveNines = 5
 
-// data is what the page's charts are drawn from.
+// data returns the data of the page's charts.
 func (b *builder) data() *page.Data {
 	d := &page.Data{}
 	for i := range b.all {
@@ -211,7 +211,7 @@ func (b *builder) data() *page.Data {
 	return d
 }
 
-// single are the blocks of a page about one run.
+// single returns the blocks of a page about one run.
 func (b *builder) single(r *Result) (out []page.Block) {
 	if b.live {
 		out = append(out, page.Place{ID: "live"})
@@ -225,7 +225,7 @@ func (b *builder) single(r *Result) (out []page.Block) {
 	return append(out, b.sections(r)...)
 }
 
-// side is 1 or 2 where the i-th run is on a side of a comparison.
+// side returns 1 or 2 if the i-th run is on a side of a comparison.
 func (b *builder) side(i int) int {
 	switch {
 	case b.first == 0:
@@ -247,7 +247,7 @@ func (b *builder) banner(run *record.Run) page.Block {
 	return out
 }
 
-// headline are a run's chief figures.
+// headline returns a run's main figures.
 func (b *builder) headline(run *record.Run) page.Block {
 	t := &writer{run: run, l: b.l}
 	all := &run.Total
@@ -282,7 +282,7 @@ func (b *builder) headline(run *record.Run) page.Block {
 	return tiles
 }
 
-// text are a run's tables, its plan among them, in the order of the page.
+// text returns a run's tables and its plan, in the order of the page.
 func (b *builder) text(r *Result) (out []page.Block) {
 	for _, s := range b.sections(r) {
 		out = append(out, s.(page.Section).Blocks...)
@@ -290,13 +290,13 @@ func (b *builder) text(r *Result) (out []page.Block) {
 	return out
 }
 
-// sectionOf is a section and the ids of its tables in their order; those that none names are of the database.
+// sectionOf is a section and the ids of its tables in order. Tables that no section names belong to the database.
 type sectionOf struct {
 	section page.Section
 	ids     []string
 }
 
-// sections are a run's tables by what they are about.
+// sections groups a run's tables by subject.
 func (b *builder) sections(r *Result) (out []page.Block) {
 	parts := []sectionOf{
 		{page.Section{ID: "part-figures", Title: b.say("Figures")}, []string{
@@ -335,7 +335,7 @@ func (b *builder) sections(r *Result) (out []page.Block) {
 	return out
 }
 
-// table is a table and what goes with it.
+// table returns a table with its charts.
 func (b *builder) table(r *Result, t cell.Table) (out []page.Block) {
 	if t.ID == "errors" {
 		out = append(out, b.classes(r.Run))
@@ -374,5 +374,5 @@ func (b *builder) runs() cell.Table {
 	return t
 }
 
-// LiveBands are the stretches of a run under way that mean something.
+// LiveBands returns the marked time spans of a live run.
 func LiveBands(r *Result, l units.Language) []page.Band { return (&builder{l: l, live: true}).bands(r) }

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/units"
 )
 
-// How many rows the tables of a database have at most; the record has them all.
+// The limits on the rows of database tables. The record has all rows.
 const (
 	mostStatements = 15
 	mostObjects    = 10
@@ -24,7 +24,7 @@ const (
 	mostPlans      = 6
 )
 
-// inspected are the tables of what servers said of themselves.
+// inspected returns the tables of the servers' own statistics.
 func (t *writer) inspected() (out []cell.Table) {
 	for i := range t.run.Inspections {
 		in := &t.run.Inspections[i]
@@ -49,7 +49,7 @@ func (t *writer) inspected() (out []cell.Table) {
 	return out
 }
 
-// database is what the server is, what it did on the whole, and what asking it cost.
+// database describes the server, its activity in total, and the cost of the inspection.
 func (t *writer) database(in *record.Inspection) cell.Table {
 	w := &in.Windows[0]
 	out := tree{cell.Table{ID: "database", Title: t.say("DATABASE"),
@@ -86,7 +86,7 @@ func (t *writer) database(in *record.Inspection) cell.Table {
 	return out.Table
 }
 
-// figures are those of the first object of a kind.
+// figures returns the figures of the first object of a kind.
 func figures(w *record.ServerWindow, kind string) map[string]float64 {
 	for i := range w.Counters {
 		if w.Counters[i].Kind == kind {
@@ -96,7 +96,8 @@ func figures(w *record.ServerWindow, kind string) map[string]float64 {
 	return nil
 }
 
-// statements are those that took most of the server's time, each next to the operation that caused it.
+// statements is the table of the statements that took most of the server's time, each with the operation that caused
+// it.
 func (t *writer) statements(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"),
 		Note: t.say("most of the server's time first; response: the operation's p50")}
@@ -124,7 +125,7 @@ func (t *writer) statements(in *record.Inspection) cell.Table {
 	return out
 }
 
-// causes names the operations that caused a statement, and gives the first one's median response time.
+// causes returns the operations that caused a statement, and the median response time of the first one.
 func (t *writer) causes(s *record.Statement) (name, response cell.Cell) {
 	if len(s.Operations) == 0 {
 		return cell.Text("–").Marked(cell.Dim), cell.Text("")
@@ -142,8 +143,8 @@ func (t *writer) causes(s *record.Statement) (name, response cell.Cell) {
 	return name, cell.Text("")
 }
 
-// recognizable is a statement on one line that isn't long: cut in the middle, since generated ones begin
-// alike, and differ at their ends.
+// recognizable returns a statement as one short line. It is cut in the middle, because generated statements have equal
+// beginnings and different ends.
 func recognizable(text string) string {
 	const first, last = 9, 43
 	text = oneLine(text)
@@ -155,7 +156,7 @@ func recognizable(text string) string {
 
 func oneLine(text string) string { return units.Clean(strings.Join(strings.Fields(text), " ")) }
 
-// statementsByPhase is the mean time of the heaviest statements phase by phase, if there are several.
+// statementsByPhase is the table of the mean times of the heaviest statements by phase, if there are several phases.
 func (t *writer) statementsByPhase(in *record.Inspection) cell.Table {
 	const most = 8
 	out := cell.Table{ID: "statements-phases", Title: t.say("STATEMENTS BY PHASE"), Note: t.say("mean time of a call")}
@@ -189,7 +190,7 @@ func (t *writer) statementsByPhase(in *record.Inspection) cell.Table {
 	return out
 }
 
-// waits is what active sessions were seen to do.
+// waits is the table of the wait events of active sessions.
 func (t *writer) waits(in *record.Inspection) cell.Table {
 	a := &in.Activity
 	out := cell.Table{ID: "waits", Title: t.say("WAITS"), Note: t.say("active sessions at a time, by %d samples",
@@ -207,7 +208,7 @@ func (t *writer) waits(in *record.Inspection) cell.Table {
 	return out
 }
 
-// clients are the connections by application.
+// clients is the table of connections by application.
 func (t *writer) clients(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "connections", Title: t.say("CONNECTIONS"),
 		Note: t.say("of each application; all at work: share of the samples"),
@@ -227,7 +228,7 @@ func (t *writer) clients(in *record.Inspection) cell.Table {
 	return out
 }
 
-// blocked are the statements that waited for each other.
+// blocked is the table of statements that waited for each other.
 func (t *writer) blocked(in *record.Inspection) cell.Table {
 	const most = 5
 	out := cell.Table{ID: "locks", Title: t.say("LOCKS"), Note: t.say("who waited for whom"),
@@ -242,7 +243,7 @@ func (t *writer) blocked(in *record.Inspection) cell.Table {
 	return out
 }
 
-// replicas are what was seen of them at worst.
+// replicas is the table of the replicas' worst figures.
 func (t *writer) replicas(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "replicas", Title: t.say("REPLICAS"), Note: t.say("the worst seen"),
 		Columns: heads(cell.Column{Head: t.say("name"), Left: true}, cell.Column{Head: t.say("state"), Left: true},
@@ -254,7 +255,7 @@ func (t *writer) replicas(in *record.Inspection) cell.Table {
 	return out
 }
 
-// objects are a window's counters of one kind, those with most work first.
+// objects returns a window's counters of one kind, those with most work first.
 func objects(in *record.Inspection, kind string, work ...string) (out []record.Counters) {
 	sum := func(c *record.Counters) (n float64) {
 		for _, name := range work {
@@ -271,7 +272,7 @@ func objects(in *record.Inspection, kind string, work ...string) (out []record.C
 	return out[:min(len(out), mostObjects)]
 }
 
-// waitCharts are what databases' active sessions waited for over the run.
+// waitCharts returns charts of the wait events of databases' active sessions over the run.
 func (b *builder) waitCharts(r *Result, bands []svg.Band) (out []page.Block) {
 	for i := range r.Run.Inspections {
 		points := r.Run.Inspections[i].Activity.Points

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/units"
 )
 
-// serverTables are what was done to tables.
+// serverTables is the table of the activity on tables.
 func (t *writer) serverTables(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "tables", Title: t.say("TABLES"), Note: t.say("rows")}
 	out.Columns = heads(cell.Column{Head: t.say("table"), Left: true}, cell.Column{Head: t.say("scans")},
@@ -31,7 +31,7 @@ func (t *writer) serverTables(in *record.Inspection) cell.Table {
 	return out
 }
 
-// serverIndexes are what was done with indexes.
+// serverIndexes is the table of the use of indexes.
 func (t *writer) serverIndexes(in *record.Inspection) cell.Table {
 	const pageB = 8192
 	out := cell.Table{ID: "indexes", Title: t.say("INDEXES"),
@@ -46,7 +46,7 @@ func (t *writer) serverIndexes(in *record.Inspection) cell.Table {
 	return out
 }
 
-// findings are what could be better, each with what to do.
+// findings is the table of findings, each with its remedy.
 func (t *writer) findings(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "findings", Title: t.say("FINDINGS"),
 		Note: t.say("● bounds what the server can take · ! costs time, or will · i worth knowing"), Kind: cell.List}
@@ -63,7 +63,7 @@ func (t *writer) findings(in *record.Inspection) cell.Table {
 	return out
 }
 
-// plans are those of statements in which something is wrong.
+// plans returns the query plans of statements with findings.
 func (t *writer) plans(in *record.Inspection) (out []cell.Table) {
 	for i := range in.Plans {
 		p := &in.Plans[i]
@@ -83,7 +83,7 @@ func noted(p *record.QueryPlan) bool {
 	return false
 }
 
-// plan is a plan's tree with what was met at each step.
+// plan is the tree of a query plan with the findings at each step.
 func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: recognizable(p.Text)}
 	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")},
@@ -123,7 +123,7 @@ func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 	return out
 }
 
-// Advice is what indexes are proposed, what they change, and what came of those that were tried.
+// Advice returns the tables of proposed indexes, their effects, and the results of those that were tested.
 func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 	t := &writer{l: l}
 	out := cell.Table{ID: "proposals", Title: t.say("PROPOSALS"),
@@ -159,7 +159,7 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 	return []cell.Table{out, t.effects(proofs)}
 }
 
-// effects is what each index changes for which statements.
+// effects is the table of the effect of each index on statements.
 func (t *writer) effects(proofs []record.Proof) cell.Table {
 	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"),
 		Note: t.say("the planner's costs of one call"),
@@ -172,7 +172,7 @@ func (t *writer) effects(proofs []record.Proof) cell.Table {
 		add := func(list []record.Effect, m cell.Mark) {
 			for _, e := range list {
 				before, change := math.NaN(), math.NaN()
-				if e.Before > 0 { // 0: it couldn't be explained
+				if e.Before > 0 { // 0: EXPLAIN failed
 					before, change = e.Before, e.After/e.Before-1
 				}
 				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(before, cell.UnitNumber),

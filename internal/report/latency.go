@@ -12,7 +12,7 @@ import (
 	"brunt/internal/units"
 )
 
-// quantileColumns are the figures of a distribution.
+// quantileColumns are the columns of a distribution.
 func (t *writer) quantileColumns() []cell.Column {
 	return []cell.Column{
 		{Head: t.say("mean"), Priority: 3}, {Head: "p50"}, {Head: "p75", Priority: 7}, {Head: "p90", Priority: 2},
@@ -21,11 +21,11 @@ func (t *writer) quantileColumns() []cell.Column {
 	}
 }
 
-// beyond is the share of values above each of quantileColumns. A quantile with less than one
-// value beyond it is only the maximum again and isn't shown.
+// beyond is the share of values above each of quantileColumns. A quantile with less than one value beyond it equals the
+// maximum, and isn't shown.
 var beyond = [...]float64{1, 1, 1, 1, 1, 0.01, 0.001, 0.0001, 1}
 
-// quantiles are a distribution's cells in the order of quantileColumns.
+// quantiles returns a distribution's cells in the order of quantileColumns.
 func quantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 	within := l.Within.All()
 	out := make([]cell.Cell, len(beyond))
@@ -45,7 +45,7 @@ func quantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 	return out
 }
 
-// estimate gives a figure its interval within the run, where the record has one.
+// estimate adds the interval within the run to a figure, if the record has one.
 func estimate(c cell.Cell, b *record.Bounds) cell.Cell {
 	if b == nil {
 		return c
@@ -54,7 +54,7 @@ func estimate(c cell.Cell, b *record.Bounds) cell.Cell {
 	return c
 }
 
-// latencies is the table of operations: response and service time under each other.
+// latencies is the table of operations, with response and service time below each other.
 func (t *writer) latencies() cell.Table {
 	run, closed := t.run, t.run.LoadModel == "closed"
 	note := t.say("response: from the intended start · service: from the actual send")
@@ -115,7 +115,7 @@ func (t *writer) operation(out *cell.Table, o *record.Operation, name cell.Cell)
 		quantiles(&o.Service, cell.Dim)...)...)
 }
 
-// bucket is a row of the histogram: all values below an edge and not below the one before.
+// bucket is a row of the histogram: the values from the previous edge up to, but not including, its own.
 type bucket struct {
 	fromNs, toNs float64
 	count        uint64
@@ -148,7 +148,7 @@ func (t *writer) histogram() cell.Table {
 	return out
 }
 
-// edge writes a bucket's edge, which has one significant digit.
+// edge formats a bucket's edge, which has one significant digit.
 func edge(ns float64) string {
 	for _, u := range []struct {
 		name string
@@ -161,8 +161,8 @@ func edge(ns float64) string {
 	return fmt.Sprintf("%g ns", ns)
 }
 
-// buckets cuts a distribution at 1, 2 and 5 times the powers of ten, from the first value to the
-// last; at the powers of ten only where that would be more than 15 rows.
+// buckets divides a distribution at 1, 2 and 5 times the powers of ten, from the first value to the last. If that would
+// be more than 15 rows, it divides at the powers of ten only.
 func buckets(l *record.Latency) []bucket {
 	h, err := l.Histogram()
 	if err != nil || h.Count() == 0 {
@@ -208,11 +208,11 @@ func edgesBetween(lo, hi float64, steps []float64) (edges []float64) {
 	return edges
 }
 
-// mostOperations is how many operations have rows of their own in tables for people.
+// mostOperations limits the operations with rows of their own in tables for people.
 const mostOperations = 40
 
-// foremost are the operations that were done most often, in the run's order, and the sum of all others,
-// nil if there are none.
+// foremost returns the most frequent operations, in the run's order, and the sum of all others, which is nil if there
+// are none.
 func foremost(run *record.Run) (first []*record.Operation, rest *record.Operation, others int) {
 	all := make([]*record.Operation, len(run.Operations))
 	for i := range run.Operations {
@@ -245,7 +245,7 @@ func foremost(run *record.Run) (first []*record.Operation, rest *record.Operatio
 	return first, rest, len(all) - len(first)
 }
 
-// merge adds a distribution, as far as it can be read.
+// merge adds a distribution if it can be decoded.
 func merge(to *measure.Answers, l *record.Latency) {
 	if a, err := l.Answers(); err == nil {
 		to.Times.Merge(a.Times)
@@ -253,7 +253,7 @@ func merge(to *measure.Answers, l *record.Latency) {
 	}
 }
 
-// operationsCSV lists all operations of a run that has many.
+// operationsCSV lists all operations of a run with many operations.
 func operationsCSV(run *record.Run) string {
 	t := cell.Table{}
 	for _, head := range []string{"operation", "done", "failed", "rate_per_s", "p50_ns", "p99_ns", "max_ns"} {
@@ -265,7 +265,7 @@ func operationsCSV(run *record.Run) string {
 			cell.Time(o.Response.P50Ns), cell.Time(o.Response.P99Ns), cell.Time(o.Response.MaxNs))
 	}
 	var b strings.Builder
-	// A Builder takes everything.
+	// Writes to a Builder never fail.
 	_ = cell.WriteCSV(&b, t)
 	return b.String()
 }

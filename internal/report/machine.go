@@ -11,7 +11,7 @@ import (
 	"brunt/internal/units"
 )
 
-// generator is how brunt itself was.
+// generator describes the state of brunt itself.
 func (t *writer) generator() cell.Table {
 	run, h := t.run, &t.run.Health
 	out := tree{cell.Table{ID: "generator", Title: t.say("GENERATOR"), Kind: cell.Tree}}
@@ -54,7 +54,7 @@ func (t *writer) generator() cell.Table {
 	return out.Table
 }
 
-// lateness is how well an open load's schedule was kept.
+// lateness describes how well an open load's schedule was kept.
 func (t *writer) lateness(out *tree) {
 	h, v := &t.run.Health, &t.run.Verdict
 	note := t.say("actual send − intended start")
@@ -68,7 +68,7 @@ func (t *writer) lateness(out *tree) {
 	}
 }
 
-// awake is what was done to keep the machine awake.
+// awake describes how the machine was kept awake.
 func (t *writer) awake(out *tree, a *record.Awake) {
 	value, note := t.say("may sleep"), units.Clean(a.ThreadsReason)
 	if a.Threads > 0 {
@@ -91,7 +91,7 @@ func inFlight(x float64) string {
 	return units.Digits3(x)
 }
 
-// environment is the machine that generated the load, and the servers' settings.
+// environment describes the machine that generated the load, and the servers' settings.
 func (t *writer) environment() cell.Table {
 	e := &t.run.Environment
 	if e.OS == "" {
@@ -101,7 +101,7 @@ func (t *writer) environment() cell.Table {
 	out.add(t.say("machine"), cell.Text(t.machineText(e)), "")
 	out.add(t.say("system"), cell.Text(t.systemText(e)), "")
 	for i, p := range t.run.Parts {
-		if i > 0 { // the first part's are above
+		if i > 0 { // those of the first part are above
 			out.add(t.say("part %d", i+1), cell.Text(t.machineText(&p.Environment)+" · "+t.systemText(&p.Environment)), "")
 		}
 	}
@@ -123,7 +123,7 @@ func (t *writer) environment() cell.Table {
 	return out.Table
 }
 
-// machineText is a machine's name and what it is made of.
+// machineText returns a machine's name and hardware.
 func (t *writer) machineText(e *record.Environment) string {
 	cores := plural(t, e.Cores, "core", "cores")
 	if e.CPUQuota != "" {
@@ -136,7 +136,7 @@ func (t *writer) machineText(e *record.Environment) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " · ")
 }
 
-// systemText is what a machine runs.
+// systemText returns a machine's operating system.
 func (t *writer) systemText(e *record.Environment) string {
 	system := t.say("%s %s on %s", e.OS, units.Clean(e.Kernel), e.Arch)
 	if e.Container {
@@ -145,7 +145,7 @@ func (t *writer) systemText(e *record.Environment) string {
 	return system + " · " + units.Clean(e.Go) + " · GOMAXPROCS " + strconv.Itoa(e.MaxProcs)
 }
 
-// machines is the table of the machines that were watched: the generator's, and others.
+// machines is the table of the watched machines: the generator's, and others.
 func (t *writer) machines() cell.Table {
 	out := cell.Table{ID: "machines", Title: t.say("MACHINES"),
 		Note: t.say("means without warm-up; processors in cores, the most memory used"), Columns: []cell.Column{
@@ -179,7 +179,7 @@ func (t *writer) machines() cell.Table {
 	return out
 }
 
-// meanOf is the sum of the means of some figures.
+// meanOf returns the sum of the means of some figures.
 func meanOf(w *record.Watched, names ...string) (sum float64) {
 	for _, name := range names {
 		sum += w.Metric(name).Mean

@@ -13,13 +13,13 @@ import (
 	"brunt/internal/units"
 )
 
-// Machine is what was sampled of a machine while a run went on.
+// Machine contains the samples of a machine during a run.
 type Machine struct {
 	Source  string
 	samples []record.WatchedSample
 }
 
-// Machines collects the samples of the machines in a bundle, and of the script of k6 that drove the load.
+// Machines collects the samples of the machines in a bundle, and of the k6 script that drove the load.
 func Machines(r *record.Recorded) (all []Machine, err error) {
 	wanted := func(source string) bool {
 		return record.OwnSource(source) == record.WatchedScript || record.IsMachine(source)
@@ -35,10 +35,10 @@ func Machines(r *record.Recorded) (all []Machine, err error) {
 	return all, err
 }
 
-// mostPoints is how many points a line of a machine's chart has.
+// mostPoints limits the points of a line in a machine's chart.
 const mostPoints = 360
 
-// machineBlocks are the charts of a run's machines.
+// machineBlocks returns the charts of a run's machines.
 func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 	for i := range r.Machines {
 		m := &r.Machines[i]
@@ -76,10 +76,10 @@ func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 	return out
 }
 
-// mostChecks is how many checks have a line in their chart: those that failed most.
+// mostChecks limits the checks in their chart, to those that failed most.
 const mostChecks = 8
 
-// checkCharts is the chart of a script's checks: how many of each held, from one interval to the next.
+// checkCharts is the chart of a script's checks: the share of each that succeeded, by interval.
 func (b *builder) checkCharts(m *Machine) []page.Block {
 	least := map[string]float64{}
 	for i := range m.samples {
@@ -109,7 +109,7 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 		return nil
 	}
 	title := b.say("Checks that held")
-	if len(lines) == 1 { // such a chart has no legend
+	if len(lines) == 1 { // such a chart needs no legend
 		title += ": " + lines[0].Name
 	}
 	frame := svg.Frame{Title: title, Height: 180, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "share"}, Language: b.l}
@@ -117,8 +117,8 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 		SVG: svg.Lines(frame, lines, nil)}}
 }
 
-// perSecond is the rate of a counter, in at most mostPoints stretches of time: its mean in each, and the
-// extremes of its samples.
+// perSecond returns the rate of a counter in at most mostPoints time spans: its mean in each, and the extremes of its
+// samples.
 func (m *Machine) perSecond(name, counter string) svg.Series {
 	return m.series(name, func(before, s *record.WatchedSample) float64 {
 		a, there := before.Values[counter]
@@ -140,7 +140,7 @@ func (m *Machine) memory(name string) svg.Series {
 	})
 }
 
-// series joins the figures of samples.
+// series returns the figures of samples as a time series.
 func (m *Machine) series(name string, of func(before, s *record.WatchedSample) float64) svg.Series {
 	out := svg.Series{Name: name}
 	each := max((len(m.samples)-1+mostPoints-1)/mostPoints, 1)

@@ -13,28 +13,28 @@ import (
 	"brunt/internal/units"
 )
 
-// Progress tells how a run goes: the phase, time gone and left, and the rate, failures, response
-// p99 and backlog since the line before.
+// Progress prints the progress of a run: the phase, the time elapsed and left, and the rate, failures, p99 of response
+// time and backlog since the previous line.
 type Progress struct {
 	screen screen
 	planNs int64  // planned length, 0 if unknown
 	total  uint64 // planned operations, 0 if unknown
 
 	done   uint64
-	lastNs int64 // when the last line was
+	lastNs int64 // time of the last line
 	counts measure.Counts
 	tail   *measure.Histogram
 }
 
 var _ measure.Sink = (*Progress)(nil)
 
-// NewProgress returns the progress of a run that Start will tell of.
+// NewProgress returns the progress of a run. Start must be called.
 func NewProgress(w io.Writer, o Options) *Progress {
 	return &Progress{screen: screen{w: w, o: o}, tail: measure.NewHistogram()}
 }
 
-// Start tells how long the run will be, from its phases' planned lengths and limits. It must come
-// before the first interval.
+// Start sets the length of the run, from the planned lengths and limits of its phases. It must be called before the
+// first interval.
 func (p *Progress) Start(run *record.Run) {
 	p.planNs, p.total = 0, 0
 	unknown := false
@@ -73,7 +73,7 @@ func (p *Progress) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Note prints a line that stays, above the progress line.
+// Note prints a permanent line above the progress line.
 func (p *Progress) Note(text string) { p.screen.note(text) }
 
 // Done removes the progress line.
@@ -111,7 +111,7 @@ func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []field {
 	return fields
 }
 
-// part is how much of the run is over and how long it will still take; negative if unknown.
+// part returns the share of the run that is done and the remaining time; negative if unknown.
 func (p *Progress) part(elapsed time.Duration) (part float64, left time.Duration) {
 	switch {
 	case p.planNs > 0:
@@ -123,7 +123,7 @@ func (p *Progress) part(elapsed time.Duration) (part float64, left time.Duration
 	return -1, -1
 }
 
-// remaining is how long the rest takes at the pace so far; negative if unknown.
+// remaining returns the remaining time at the rate so far; negative if unknown.
 func remaining(elapsed time.Duration, part float64) time.Duration {
 	if part <= 0 {
 		return -1
@@ -138,7 +138,7 @@ func remaining(elapsed time.Duration, part float64) time.Duration {
 // gauge draws a share of n columns within marks.
 func gauge(part float64, n int) string { return "▕" + cell.PadRight(cell.Bar(part, n), n) + "▏" }
 
-// clock writes a length of time like a stopwatch: 0:07, 12:34, 1:02:03.
+// clock formats a duration like a stopwatch: 0:07, 12:34, 1:02:03.
 func clock(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	if s >= 3600 {
@@ -147,19 +147,19 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// Filling is how far the filling of tables is. It is an alias of a struct without a name, so that
-// the progress that a loader tells of, a struct of these fields, is one as it stands.
+// Filling is the progress of filling tables. It is an alias of an unnamed struct, so that a loader's progress with the
+// same fields can be assigned to it without a conversion.
 type Filling = struct {
-	Table    string        // the one that took rows last
-	Done     uint64        // its rows in place
-	Total    uint64        // its rows in all
-	AllDone  uint64        // of all tables
+	Table    string        // the table that received rows last
+	Done     uint64        // number of its rows inserted
+	Total    uint64        // total number of its rows
+	AllDone  uint64        // rows inserted in all tables
 	AllTotal uint64        //
 	RatePerS float64       // rows per second so far
 	Left     time.Duration // for all tables at that rate; 0 while unknown
 }
 
-// LoadProgress tells how the filling of tables and the check of statements go. It is safe for concurrent use.
+// LoadProgress prints the progress of filling tables and of checking statements. It is safe for concurrent use.
 type LoadProgress struct {
 	screen screen
 	now    func() time.Time
@@ -169,7 +169,7 @@ type LoadProgress struct {
 	last  time.Time
 }
 
-// NewLoadProgress returns the progress of a filling that begins now.
+// NewLoadProgress returns the progress of filling tables, which begins now.
 func NewLoadProgress(w io.Writer, o Options) *LoadProgress {
 	now := o.Now
 	if now == nil {
@@ -178,7 +178,7 @@ func NewLoadProgress(w io.Writer, o Options) *LoadProgress {
 	return &LoadProgress{screen: screen{w: w, o: o}, now: now, began: now()}
 }
 
-// due says whether a line is to be drawn now, and how long there has been something to tell of.
+// due reports whether a line must be drawn now, and the time since the beginning.
 func (p *LoadProgress) due() (elapsed time.Duration, ok bool) {
 	now := p.now()
 	elapsed = now.Sub(p.began)
@@ -190,7 +190,7 @@ func (p *LoadProgress) due() (elapsed time.Duration, ok bool) {
 	return elapsed, true
 }
 
-// ShowCheck draws a line if one is due: the server has checked so many of a plan's statements.
+// ShowCheck draws a line if one is due, with the number of a plan's statements that the server has checked.
 func (p *LoadProgress) ShowCheck(done, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

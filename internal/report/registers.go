@@ -10,7 +10,7 @@ import (
 	"brunt/internal/units"
 )
 
-// registers are the keys that were contested, and whether their histories can be explained.
+// registers is the table of contested keys and whether their histories are linearizable.
 func (t *writer) registers() cell.Table {
 	out := cell.Table{ID: "registers", Title: t.say("REGISTERS"), Note: t.say("keys that sessions contested"),
 		Columns: []cell.Column{{Head: t.say("registers")}, {Head: t.say("operations")},
@@ -28,10 +28,10 @@ func (t *writer) registers() cell.Table {
 	return out
 }
 
-// timelineWidth is how many characters a counterexample's timeline has.
+// timelineWidth is the width of a counterexample's timeline in characters.
 const timelineWidth = 32
 
-// counterexample are operations on a register that no order explains, as a timeline.
+// counterexample shows operations on a register that no order explains, as a timeline.
 func (t *writer) counterexample() cell.Table {
 	out := cell.Table{ID: "counterexample", Title: t.say("NOT LINEARIZABLE"),
 		Note: t.say("no order of these operations explains what they returned"),

@@ -15,16 +15,15 @@ import (
 	"brunt/internal/units"
 )
 
-// What progress lines keep to.
+// The timing of progress lines.
 const (
 	quietFor   = 2 * time.Second  // shorter work prints no progress
-	plainEvery = 10 * time.Second // between lines where there is no terminal
+	plainEvery = 10 * time.Second // between lines without a terminal
 	drawEvery  = 200 * time.Millisecond
 )
 
-// screen is where progress lines go: one line drawn again and again on a terminal, a line now and
-// then elsewhere. It is safe for concurrent use. Errors of writing are ignored: progress must
-// not end a run.
+// screen prints progress lines: one line that is redrawn on a terminal, or a line from time to time elsewhere. It is
+// safe for concurrent use. Write errors are ignored, because progress must not end a run.
 type screen struct {
 	w io.Writer
 	o Options
@@ -39,7 +38,7 @@ type field struct {
 	mark cell.Mark
 }
 
-// say is a text in the reader's language, filled with what package units wrote.
+// say returns a text in the reader's language, with arguments formatted by package units.
 func (s *screen) say(english string, args ...any) string {
 	for i, a := range args {
 		if text, ok := a.(string); ok {
@@ -49,7 +48,7 @@ func (s *screen) say(english string, args ...any) string {
 	return texts.In(s.o.Language, english, args...)
 }
 
-// every is how long to wait between lines.
+// every returns the time between lines.
 func (s *screen) every() time.Duration {
 	if s.o.Live {
 		return drawEvery
@@ -57,8 +56,8 @@ func (s *screen) every() time.Duration {
 	return plainEvery
 }
 
-// draw shows a line in place of the one before. fields that don't fit are left out, the last
-// ones first. A terminal that hasn't taken the line before gets none: it would be old when it came.
+// draw replaces the previous line. Fields that don't fit are left out, the last ones first. A terminal that hasn't
+// accepted the previous line gets none, because the line would be outdated when it appears.
 func (s *screen) draw(fields []field) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +78,7 @@ func (s *screen) draw(fields []field) {
 	s.drawn = true
 }
 
-// join puts fields next to each other in at most n columns; 0 means any number.
+// join joins fields in at most n columns; 0 means no limit.
 func (s *screen) join(fields []field, n int) string {
 	var b strings.Builder
 	used := 0
@@ -106,7 +105,7 @@ func (s *screen) join(fields []field, n int) string {
 	return b.String()
 }
 
-// note prints a line that stays, above the progress line.
+// note prints a permanent line above the progress line.
 func (s *screen) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,20 +127,20 @@ func (s *screen) erase() {
 	}
 }
 
-// Options are how a report or progress looks. The zero value is plain English text 100 columns wide
-// for what isn't a terminal.
+// Options describe how a report or progress looks. The zero value means plain English text, 100 columns wide, without a
+// terminal.
 type Options struct {
 	Width    int              // columns; 80 to 140 are used, 0 means 100
 	Color    bool             // ANSI colours
 	Language units.Language   //
-	Path     string           // the bundle's folder, if there is one
-	Live     bool             // progress is drawn in place, as terminals can
-	Resize   func() int       // Live: the width now, 0 if unknown; nil means Width
+	Path     string           // folder of the bundle, if there is one
+	Live     bool             // redraw progress in place, for terminals
+	Resize   func() int       // with Live: the current width, 0 if unknown; nil means Width
 	Now      func() time.Time // the clock of progress; nil means time.Now
 }
 
-// OptionsFor returns what suits f: its width and, if it is a terminal that isn't TERM=dumb,
-// progress in place and, without NO_COLOR, colour. getenv is os.Getenv.
+// OptionsFor returns options for f: its width and, if it is a terminal that isn't TERM=dumb, progress in place and,
+// without NO_COLOR, colour. getenv is os.Getenv.
 func OptionsFor(f *os.File, getenv func(string) string) Options {
 	o := Options{Width: terminalWidth(f, getenv)}
 	o.Live = term.IsTerminal(int(f.Fd())) && getenv("TERM") != "dumb"
@@ -167,7 +166,7 @@ func (o Options) columns() int {
 	return min(max(o.Width, 80), 140)
 }
 
-// Look is how tables look.
+// Look returns the look of tables.
 func (o Options) Look() cell.Look {
 	return cell.Look{Columns: o.columns(), Color: o.Color, Language: o.Language}
 }

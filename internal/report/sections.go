@@ -50,7 +50,7 @@ func perSecond(n uint64, ns int64) float64 {
 	return float64(n) / (float64(ns) / 1e9)
 }
 
-// failedShare is the share of failures, marked if there are any.
+// failedShare returns the share of failures, marked if there are any.
 func failedShare(failed, done uint64, m cell.Mark) cell.Cell {
 	if failed > 0 {
 		m = cell.Bad
@@ -58,7 +58,7 @@ func failedShare(failed, done uint64, m cell.Mark) cell.Cell {
 	return cell.Share(failed, done).Marked(m)
 }
 
-// fewQuantileColumns are p50, p90, p99, p99.9 and the maximum; fewQuantiles their cells.
+// fewQuantileColumns are p50, p90, p99, p99.9 and the maximum. fewQuantiles returns their cells.
 func (t *writer) fewQuantileColumns() []cell.Column {
 	return []cell.Column{{Head: "p50"}, {Head: "p90", Priority: 3}, {Head: "p99"}, {Head: "p99.9", Priority: 2},
 		{Head: t.say("max"), Priority: 1}}
@@ -71,7 +71,7 @@ func fewQuantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 
 func (t *writer) phaseLoad(ph *record.Phase) string {
 	switch {
-	case ph.Kind == measure.KindOpen && ph.RateFrom == 0 && ph.RateTo == 0: // a script of k6 says no rate
+	case ph.Kind == measure.KindOpen && ph.RateFrom == 0 && ph.RateTo == 0: // a k6 script has no rate
 		return t.say("open")
 	case ph.Kind == measure.KindClosed && ph.Sessions == 0:
 		return t.say("closed")
@@ -115,10 +115,10 @@ func (t *writer) addresses() cell.Table {
 	return out
 }
 
-// mostFailures is how many kinds of failure are shown.
+// mostFailures limits the kinds of failures shown.
 const mostFailures = 10
 
-// failures are the failed attempts by class and code.
+// failures is the table of failed attempts by class and code.
 func (t *writer) failures() cell.Table {
 	run := t.run
 	out := cell.Table{ID: "errors", Title: t.say("ERRORS"),
@@ -138,7 +138,7 @@ func (t *writer) failures() cell.Table {
 	return out
 }
 
-// className is a class of failures, by its name in records.
+// className returns the text of a class of failures, given its name in records.
 func className(name string, l units.Language) string {
 	if c, ok := protocol.ParseClass(name); ok {
 		return verdict.ClassName(c).In(l)
@@ -146,7 +146,7 @@ func className(name string, l units.Language) string {
 	return units.Clean(name)
 }
 
-// thresholds are the rules and what came of them.
+// thresholds is the table of thresholds and their results.
 func (t *writer) thresholds() cell.Table {
 	out := cell.Table{ID: "thresholds", Title: t.say("THRESHOLDS"), Columns: []cell.Column{{Left: true}, {Left: true},
 		{Left: true}, {Left: true}}}
@@ -168,7 +168,7 @@ func (t *writer) thresholds() cell.Table {
 	return out
 }
 
-// warnings are what the reader must know.
+// warnings is the list of warnings.
 func (t *writer) warnings() cell.Table {
 	out := cell.Table{ID: "warnings", Title: t.say("WARNINGS"), Kind: cell.List}
 	for _, w := range t.run.Warnings {
@@ -182,7 +182,7 @@ func (t *writer) warnings() cell.Table {
 	return out
 }
 
-// named names the warnings and says where the rest is.
+// named lists the names of the warnings and says where their texts are.
 func (t *writer) named() cell.Table {
 	out := cell.Table{ID: "named", Kind: cell.List}
 	var ids []string
@@ -198,22 +198,22 @@ func (t *writer) named() cell.Table {
 	return out
 }
 
-// writer turns a record into tables in one language.
+// writer converts a record to tables in one language.
 type writer struct {
 	run  *record.Run
 	l    units.Language
-	path string // the bundle's folder, if there is one
+	path string // folder of the bundle, if there is one
 }
 
-// say is a text in the reader's language.
+// say returns a text in the reader's language.
 func (t *writer) say(english string, args ...any) string { return texts.In(t.l, english, args...) }
 
-// plural is a number of things.
+// plural formats a number with its noun.
 func plural[N int | uint64](t *writer, n N, one, many string) string {
 	return texts.Plural(t.l, n, one, many)
 }
 
-// Tables are the report of a run, in the order in which it is read. Sections without content are left out.
+// Tables returns the report of a run, in reading order. Empty sections are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
 	t := &writer{run, o.Language, o.Path}
 	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.adaptive, t.addresses, t.failover,
@@ -235,10 +235,10 @@ func (t *writer) all(sections ...func() cell.Table) (out []cell.Table) {
 // tree collects the rows of a tree.
 type tree struct{ cell.Table }
 
-// add appends a label, its value and what it means.
+// add appends a label, its value and its meaning.
 func (t *tree) add(label string, value cell.Cell, note string) {
 	t.Add(cell.Text(label), value, cell.Text(note))
 }
 
-// heads are columns of figures with these heads and priorities.
+// heads returns columns of figures with the given headings and priorities.
 func heads(columns ...cell.Column) []cell.Column { return columns }

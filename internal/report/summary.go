@@ -16,7 +16,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// configuration is what was asked for.
+// configuration describes the requested load.
 func (t *writer) configuration() cell.Table {
 	run := t.run
 	out := tree{cell.Table{ID: "configuration", Title: t.say("CONFIGURATION"), Kind: cell.Tree}}
@@ -47,7 +47,7 @@ func (t *writer) configuration() cell.Table {
 	return out.Table
 }
 
-// targetGroups says what the servers are, those of one product and version together.
+// targetGroups describes the servers, grouped by product and version.
 func (t *writer) targetGroups() (out []string) {
 	groups := map[string][]string{}
 	var order []string
@@ -72,7 +72,7 @@ func (t *writer) targetGroups() (out []string) {
 	return out
 }
 
-// models say what the load models are.
+// models describes the load models.
 var models = map[string]string{
 	"open": "open: arrivals follow the schedule", "closed": "closed: sessions send when they are free",
 	"mixed": "open and closed phases",
@@ -96,7 +96,7 @@ func (t *writer) loadLine() string {
 	return s
 }
 
-// span is a length of time in words.
+// span formats a duration in words.
 func (t *writer) span(ns int64) string { return t.l.Figure(units.Span(time.Duration(ns))) }
 
 func (t *writer) setupLine(s *record.Setup) string {
@@ -115,8 +115,8 @@ func (t *writer) setupLine(s *record.Setup) string {
 	return text
 }
 
-// lasted says how long the load was. The last answers of sessions that send again and again come when its time is
-// over: operations a second count that time, too.
+// lasted formats how long the load lasted. In closed loads the last answers arrive after the end of the planned time,
+// which is included in the rates.
 func (t *writer) lasted() string {
 	sent := int64(0)
 	for i := range t.run.Phases {
@@ -136,13 +136,13 @@ func (t *writer) lasted() string {
 	return t.say("in %s", t.span(t.run.DurationNs))
 }
 
-// totals are the run's figures over all operations.
+// totals returns the run's figures over all operations.
 func (t *writer) totals() cell.Table {
 	run, all := t.run, &t.run.Total
 	out := tree{cell.Table{ID: "total", Title: t.say("TOTAL"), Note: t.say("warm-up excluded"), Kind: cell.Tree}}
 	note := t.say("succeeded")
 	if all.OfferedPerS > 0 && run.LoadModel == "open" {
-		// What the warm-up left on its way may succeed, too: no more than all is said to.
+		// Operations left over from the warm-up may also succeed: limit the number to all operations.
 		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(min(all.RatePerS/all.OfferedPerS, 1)))
 	}
 	if slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == verdict.WarnShared }) {
@@ -174,7 +174,7 @@ func (t *writer) totals() cell.Table {
 	return out.Table
 }
 
-// rarities are the counts that are mostly 0.
+// rarities returns the counts that are usually 0.
 func (t *writer) rarities(out *tree, all *record.Operation) {
 	if all.Retries > 0 {
 		out.add(t.say("retries"), cell.Count(all.Retries), t.say("%s attempts in all", t.count(all.Attempts)))
@@ -209,17 +209,18 @@ func (t *writer) time(ns float64) string      { return t.l.Figure(units.Latency(
 func (t *writer) timeInt(ns int64) string     { return t.l.Figure(units.LatencyInt(ns)) }
 func (t *writer) digits(x float64) string     { return t.l.Figure(units.Digits3(x)) }
 
-// timeLost is for how long nothing succeeded, or nothing of one operation, although something should have.
+// timeLost is the time in which no operation succeeded, or none of one kind, although at least one should have.
 type timeLost struct {
 	text, note string
 	ns         int64
 }
 
-// mostLosers is how many operations that lost time are named.
+// mostLosers limits the operations that are listed as having lost time.
 const mostLosers = 5
 
-// timeLost are the time that the load lost, and the times of the operations that lost more, the longest first: by at
-// least what counts as a standstill of theirs, because a standstill of all is one of each.
+// timeLost returns the time that the load lost, and the times of the operations that lost more, the longest first. An
+// operation must have lost more by at least the length of a standstill that counts, because a standstill of the load is
+// also one of each operation.
 func (t *writer) timeLost() (all []timeLost) {
 	run := t.run
 	add := func(s *record.Standstill, note string) {
@@ -258,7 +259,7 @@ func (t *writer) statusLine(status measure.ByStatus) string {
 	return strings.Join(parts, " · ")
 }
 
-// fates says what became of the arrivals that fell due. The parts add up to them.
+// fates returns the fates of the arrivals that fell due. They add up to the number of arrivals.
 func (t *writer) fates() string {
 	all := &t.run.Total
 	s := t.say("%s ok + %s failed + %s unsent", t.count(all.OK), t.count(all.Failed), t.count(all.Dropped))

@@ -1,6 +1,6 @@
-// Package report tells what a run's record says: as tables of cells, from which come text for terminals,
-// Markdown and pages; as JSON and CSV; and the progress lines of a run under way. It reads records and
-// knows nothing of how a run is made.
+// Package report presents a run's record: as tables of cells, from which text for terminals, Markdown and pages are
+// made; as JSON and CSV; and as progress lines of a live run. It reads records and does not depend on how a run is
+// executed.
 package report
 
 import (
@@ -15,7 +15,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Terminal writes the report for people. It holds no control characters but those of Options.
+// Terminal writes the report for people. It contains no control characters except those of Options.
 func Terminal(w io.Writer, run *record.Run, o Options) error {
 	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	p.title(run)
@@ -24,8 +24,8 @@ func Terminal(w io.Writer, run *record.Run, o Options) error {
 	return p.out.Flush()
 }
 
-// Brief writes the report for people in short: what was done, how long it took, what failed, and the
-// verdict. Warnings are only named.
+// Brief writes a short report for people: what was done, how long it took, what failed, and the verdict. Of warnings,
+// only the names are listed.
 func Brief(w io.Writer, run *record.Run, o Options) error {
 	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	t := &writer{run, o.Language, o.Path}
@@ -38,7 +38,7 @@ func Brief(w io.Writer, run *record.Run, o Options) error {
 	return p.out.Flush()
 }
 
-// printer lays out a report for a terminal. Errors of writing are kept by out.
+// printer lays out a report for a terminal. out keeps write errors.
 type printer struct {
 	o       Options
 	columns int
@@ -53,8 +53,8 @@ func (p *printer) lines(t cell.Table) {
 	}
 }
 
-// tables writes tables with an empty line before each; the legend of their signs stands under the first
-// that has latencies, which uses all of them.
+// tables writes tables with an empty line before each. The legend of their signs follows the first table with
+// latencies, which uses all of them.
 func (p *printer) tables(all []cell.Table) {
 	legend := cell.Legend(p.o.Language, all...)
 	for i := range all {
@@ -70,7 +70,7 @@ func (p *printer) tables(all []cell.Table) {
 	}
 }
 
-// title is the first line: the run's name and when it was, and a rule to the right edge.
+// title writes the first line: the run's name and time, and a rule to the right edge.
 func (p *printer) title(run *record.Run) {
 	left, name := "━━ ", cell.Shorten(units.Clean(run.Name), p.columns/2)
 	when := run.Started.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -83,12 +83,12 @@ func (p *printer) title(run *record.Run) {
 	p.line(p.o.paint(left, cell.Dim) + p.o.paint(name, cell.Strong) + "  " + when + " " + p.o.paint(rule+right, cell.Dim))
 }
 
-// verdictMark is how a verdict is emphasized.
+// verdictMark returns the mark of a verdict.
 func verdictMark(result string) cell.Mark {
 	return map[string]cell.Mark{verdict.Pass: cell.Good, verdict.Fail: cell.Bad, verdict.Invalid: cell.Warn}[result]
 }
 
-// lastWord is the verdict.
+// lastWord writes the verdict.
 func (p *printer) lastWord(run *record.Run) {
 	v := &run.Verdict
 	if v.Result == "" {
@@ -106,7 +106,7 @@ func (p *printer) lastWord(run *record.Run) {
 	p.lines(reasons(run, p.o.Language))
 }
 
-// reasons are why the verdict is what it is.
+// reasons writes the reasons for the verdict.
 func reasons(run *record.Run, l units.Language) cell.Table {
 	t := cell.Table{ID: "reasons", Kind: cell.List}
 	for _, r := range run.Verdict.Reasons {

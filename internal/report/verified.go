@@ -8,16 +8,16 @@ import (
 	"brunt/internal/units"
 )
 
-// Writes are the tables of the writes of a run that were read back.
+// Writes returns the tables of the writes of a run that were read back.
 func Writes(run *record.Run, l units.Language) []cell.Table {
 	t := &writer{run: run, l: l}
 	return t.all(t.writes, t.writesByAddress, t.badWrites)
 }
 
-// mostBadWrites is how many writes the report names.
+// mostBadWrites limits the writes that the report lists.
 const mostBadWrites = 20
 
-// writes are what became of the writes that were read back.
+// writes is the table of the results of reading writes back.
 func (t *writer) writes() cell.Table {
 	out := cell.Table{ID: "writes", Title: t.say("WRITES"), Note: t.say("acknowledged ones, as they were read back"),
 		Columns: []cell.Column{{Head: t.say("operation"), Left: true}, {Head: t.say("acknowledged")}, {Head: t.say("ok")},
@@ -49,7 +49,7 @@ func (t *writer) writes() cell.Table {
 	return out
 }
 
-// markedCount is a count that is marked if it isn't zero.
+// markedCount returns a count that is marked if it isn't zero.
 func markedCount(n uint64, m cell.Mark) cell.Cell {
 	if n == 0 {
 		return countOrNone(n)
@@ -57,7 +57,7 @@ func markedCount(n uint64, m cell.Mark) cell.Cell {
 	return cell.Count(n).Marked(m)
 }
 
-// writesByAddress are what each address has of the keys, if there are several.
+// writesByAddress is the table of the keys at each address, if there are several addresses.
 func (t *writer) writesByAddress() cell.Table {
 	out := cell.Table{ID: "writes-by-address", Title: t.say("WRITES BY ADDRESS"),
 		Note: t.say("what each has of the keys that were written"),
@@ -76,7 +76,7 @@ func (t *writer) writesByAddress() cell.Table {
 	return out
 }
 
-// badWrites are the writes that aren't there as they should be.
+// badWrites is the table of writes that were lost or are wrong.
 func (t *writer) badWrites() cell.Table {
 	out := cell.Table{ID: "bad-writes", Title: t.say("WRITES THAT AREN'T AS THEY WERE"),
 		Note: t.say("times count from the run's beginning, as in charts"),
@@ -104,7 +104,7 @@ func (t *writer) badWrites() cell.Table {
 	return out
 }
 
-// faultOf is what was done to servers when a write was acknowledged, or how long before that it was.
+// faultOf describes the fault in progress when a write was acknowledged, or how long after that it began.
 func (t *writer) faultOf(w *record.BadWrite) string {
 	switch {
 	case w.Fault == "":

@@ -11,13 +11,13 @@ import (
 	"brunt/internal/verdict"
 )
 
-// watchedLoad is what the record calls the load itself among what was watched.
+// watchedLoad is the name of the load itself among the watched sources in the record.
 const watchedLoad = "load"
 
-// mostOfScript bounds how many checks and metrics of a script have rows.
+// mostOfScript limits the rows for checks and metrics of a script.
 const mostOfScript = 100
 
-// broken is the share of a check's attempts that failed.
+// broken returns the share of a check's attempts that failed.
 func broken(m record.WatchedMetric) float64 {
 	if !strings.HasPrefix(m.Name, record.WatchedCheck) {
 		return 0
@@ -25,8 +25,7 @@ func broken(m record.WatchedMetric) float64 {
 	return 1 - m.Mean
 }
 
-// watched is the table of what else happened. The load's own throughput is in it only if it
-// drifted.
+// watched is the table of the watched sources. The load's own throughput is included only if it drifted.
 func (t *writer) watched() cell.Table {
 	out := cell.Table{ID: "watched", Title: t.say("WATCHED"), Note: t.say("warm-up excluded; counters as rates"),
 		Columns: []cell.Column{
@@ -75,8 +74,8 @@ func (t *writer) watched() cell.Table {
 	return out
 }
 
-// Watched are the tables of the machines, processes and services that were watched next to a run; none if
-// nothing was.
+// Watched returns the tables of the machines, processes and services that were watched during a run, or none if nothing
+// was watched.
 func Watched(run *record.Run, l units.Language) (out []cell.Table) {
 	t := &writer{run: run, l: l}
 	for _, table := range []cell.Table{t.machines(), t.watched()} {
@@ -87,7 +86,7 @@ func Watched(run *record.Run, l units.Language) (out []cell.Table) {
 	return out
 }
 
-// change says what a figure's trend is.
+// change describes a figure's trend.
 func (t *writer) change(m *record.WatchedMetric) cell.Cell {
 	trend := m.Trend
 	if trend == nil {
@@ -106,7 +105,7 @@ func (t *writer) change(m *record.WatchedMetric) cell.Cell {
 	return cell.Text(t.say("steady")).Marked(cell.Dim)
 }
 
-// changed is the table of judged figures of what was watched, without those that are steady.
+// changed is the table of judged figures of the watched sources, without the steady ones.
 func (t *writer) changed() cell.Table {
 	all := t.watched()
 	steady := t.say("steady")

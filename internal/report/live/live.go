@@ -1,5 +1,5 @@
-// Package live serves the page of a run under way. The load never waits for it: the page's parts are made
-// once an interval, however many browsers look, by a goroutine of its own, and a browser that doesn't read is dropped.
+// Package live serves the page of a live run. The load never waits for it: a separate goroutine builds the page's
+// parts once per interval for all browsers, and a browser that doesn't read is disconnected.
 package live
 
 import (
@@ -21,7 +21,7 @@ import (
 	"brunt/internal/units"
 )
 
-// Options say how the page is.
+// Options are the options of the page.
 type Options struct {
 	Language units.Language
 	Stop     func() // ends the run cleanly; called at most once
@@ -35,29 +35,29 @@ type Server struct {
 	loopback bool
 	token    string
 	stop     sync.Once
-	wake     chan struct{} // an interval or a browser came
+	wake     chan struct{} // signals a new interval or browser
 	quit     chan struct{}
-	done     chan struct{} // the broadcaster is over
+	done     chan struct{} // closed when the broadcaster has ended
 
-	drawing sync.Mutex // held while the page's data is made; taken before mu
+	drawing sync.Mutex // held while the page's data is built; locked before mu
 	cached  *cachedData
 
-	mu       sync.Mutex  // no interval waits for it for longer than a copy takes
-	run      *record.Run // as it began; nil before
+	mu       sync.Mutex  // held at most for the time of a copy, so intervals hardly wait
+	run      *record.Run // as it was at the start; nil before
 	tally    *measure.Tally
 	timeline *timeline.Timeline
-	final    []byte // the page of the finished run
+	final    []byte // page of the finished run
 	readers  map[*reader]struct{}
-	awaited  int // browsers that will ask for the final page
+	awaited  int // browsers that will request the final page
 	asked    chan struct{}
 }
 
 var _ measure.Sink = (*Server)(nil)
 
-// DefaultAddress is where the page is unless the user says otherwise: on loopback, at a free port.
+// DefaultAddress is the default address of the page: a free port on loopback.
 const DefaultAddress = "127.0.0.1:0"
 
-// Listen opens the page's address. Any but loopback makes every request need a token, which is part of URL.
+// Listen opens the page's address. Unless it is a loopback address, every request needs a token, which is part of URL.
 func Listen(address string, o Options) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -73,24 +73,24 @@ func Listen(address string, o Options) (*Server, error) {
 		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
-	go func() { _ = s.http.Serve(l) }() // its only error is that it was closed
+	go func() { _ = s.http.Serve(l) }() // its only error is ErrServerClosed
 	go s.broadcast()
 	return s, nil
 }
 
 func newToken() string {
 	var b [16]byte
-	// crypto/rand.Read never fails: it ends the program instead.
+	// crypto/rand.Read never returns an error: it ends the program instead.
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// URL is where the page can be opened, with its token if it needs one. Of a server at all of this machine's addresses
-// it is one that others reach, if the machine has one.
+// URL returns the URL of the page, with its token if it needs one. If the server listens on all addresses of this
+// machine, the URL has one that other machines can reach, if there is one.
 func (s *Server) URL() string {
 	at := *s.listener.Addr().(*net.TCPAddr)
 	if at.IP.IsUnspecified() {
-		// Without the list of addresses loopback is left.
+		// Without the list of addresses, use loopback.
 		all, _ := net.InterfaceAddrs()
 		at.IP = reachable(all)
 	}
@@ -101,8 +101,8 @@ func (s *Server) URL() string {
 	return url
 }
 
-// reachable is the address among a machine's that other machines can use, of the older protocol if there is one;
-// otherwise that of loopback.
+// reachable returns the address of a machine that other machines can use, preferably IPv4, or otherwise that of
+// loopback.
 func reachable(all []net.Addr) net.IP {
 	var found net.IP
 	for _, a := range all {
@@ -123,7 +123,7 @@ func reachable(all []net.Addr) net.IP {
 	return found
 }
 
-// Start tells of the run, just before its load.
+// Start sets the run. It must be called just before the load.
 func (s *Server) Start(run *record.Run) {
 	copied := *run
 	copied.Operations, copied.Targets, copied.Phases = slices.Clone(run.Operations), slices.Clone(run.Targets),
@@ -137,14 +137,14 @@ func (s *Server) Start(run *record.Run) {
 // Interval implements measure.Sink. It never fails.
 func (s *Server) Interval(iv *measure.Interval) error {
 	s.mu.Lock()
-	_ = s.timeline.Interval(iv) // neither ever fails
+	_ = s.timeline.Interval(iv) // never fails
 	_ = s.tally.Interval(iv)
 	s.mu.Unlock()
 	s.rouse()
 	return nil
 }
 
-// rouse has the broadcaster make an event.
+// rouse makes the broadcaster send an event.
 func (s *Server) rouse() {
 	select {
 	case s.wake <- struct{}{}:
@@ -152,7 +152,7 @@ func (s *Server) rouse() {
 	}
 }
 
-// Hint tells of a change.
+// Hint adds a change.
 func (s *Server) Hint(h record.Hint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,10 +161,10 @@ func (s *Server) Hint(h record.Hint) {
 	}
 }
 
-// mostHints is how many changes are drawn while a run is under way.
+// mostHints limits the changes that are drawn during a run.
 const mostHints = 200
 
-// result is the run so far. s.mu is held; the result shares the timeline.
+// result returns the run so far. s.mu must be held. The result shares the timeline.
 func (s *Server) result() *report.Result {
 	run := record.Run{}
 	if s.run != nil {
@@ -177,8 +177,8 @@ func (s *Server) result() *report.Result {
 	return &report.Result{Run: &run, Timeline: s.timeline}
 }
 
-// snapshot is a copy of the run so far, which intervals that come while it is drawn don't change, and its end. An
-// interval waits for the copy, not for the drawing.
+// snapshot returns a copy of the run so far, and its end. Intervals that arrive while it is drawn don't change it, so
+// an interval waits for the copy but not for the drawing.
 func (s *Server) snapshot() (r *report.Result, lastNs int64, live *page.Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *Server) snapshot() (r *report.Result, lastNs int64, live *page.Live) {
 	return r, s.tally.LastNs(), s.liveInfo()
 }
 
-// fillFigures puts the figures so far into run. s.mu is held.
+// fillFigures sets the figures so far in run. s.mu must be held.
 func (s *Server) fillFigures(run *record.Run) {
 	sums := s.tally.Total()
 	all := sums.All()
@@ -203,25 +203,25 @@ func (s *Server) fillFigures(run *record.Run) {
 	run.Operations = run.Operations[:min(len(run.Operations), mostOperations)]
 }
 
-// mostOperations is how many operations the tables of a run under way have.
+// mostOperations limits the operations in the tables of a live run.
 const mostOperations = 30
 
-// message is what browsers receive of an interval.
+// message is the data of an interval that browsers receive.
 type message struct {
 	Generation int               `json:"generation"`
-	From       int               `json:"from"` // the slot that Columns begin with
+	From       int               `json:"from"` // the first slot of Columns
 	Columns    *timeline.Columns `json:"columns"`
 	Bands      []page.Band       `json:"bands"`
 	Head       string            `json:"head"`
 	Tables     string            `json:"tables"`
 }
 
-// latest is the message of the last slots, as an event of its stream.
+// latest returns the message of the last slots, as an event of the stream.
 func (s *Server) latest() ([]byte, error) {
 	s.mu.Lock()
 	r := s.result()
 	s.fillFigures(r.Run)
-	// The slot before the last may have been the last of the message before.
+	// The slot before the last may have been incomplete in the previous message.
 	m := message{Generation: s.timeline.Generation(), From: max(len(s.timeline.Slots)-2, 0)}
 	m.Columns = s.timeline.Columns(m.From)
 	m.Bands = report.LiveBands(r, s.o.Language)
@@ -231,13 +231,13 @@ func (s *Server) latest() ([]byte, error) {
 	return fmt.Appendf(nil, "event: slot\ndata: %s\n\n", data), err
 }
 
-// cachedData is the whole of the page's data as of an interval.
+// cachedData is all data of the page as of an interval.
 type cachedData struct {
 	lastNs int64
 	json   []byte
 }
 
-// data is all that the page draws from, made at most once an interval.
+// data returns all data of the page. It is built at most once per interval.
 func (s *Server) data() ([]byte, error) {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()

@@ -12,13 +12,13 @@ import (
 	"brunt/internal/report"
 )
 
-// The bounds of what browsers can ask for.
+// The limits for browsers.
 const (
 	mostReaders  = 256                    // browsers at once
-	queued       = 4                      // events that wait for a browser; one that falls behind by more is dropped
+	queued       = 4                      // events that may wait for a browser; a slower browser is dropped
 	writeTimeout = 10 * time.Second       // for an event
 	pause        = 200 * time.Millisecond // between events
-	lastAsked    = 2 * time.Second        // how long the server stays so that pages become those of the finished run
+	lastAsked    = 2 * time.Second        // how long the server stays open for pages to load the finished run
 )
 
 // reader is a browser that follows the run.
@@ -45,8 +45,8 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// allowed reports whether a request may be answered: it has the token, or comes over loopback under a
-// name of loopback, so that no page of another site can have its own name lead here.
+// allowed reports whether a request may be answered: it has the token, or arrives over loopback with a loopback host
+// name. The latter prevents DNS rebinding, in which another site's name leads here.
 func (s *Server) allowed(r *http.Request) bool {
 	if !s.loopback {
 		return s.hasToken(r.URL.Query().Get("token"))
@@ -63,7 +63,7 @@ func (s *Server) hasToken(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1
 }
 
-// page is the run's page: as it stands, or the report of a run that is over.
+// page serves the current page of the run, or the report of a run that has ended.
 func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	final := s.final
@@ -84,7 +84,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	// A browser that went away needs no page.
+	// Write errors mean that the browser has gone.
 	_, _ = w.Write(b.Bytes())
 }
 
@@ -98,7 +98,7 @@ func (s *Server) sendData(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// stopped ends the run. The token, which only the page has, keeps other sites' pages from doing it.
+// stopped ends the run. The token, which only the page has, prevents other sites' pages from doing this.
 func (s *Server) stopped(w http.ResponseWriter, r *http.Request) {
 	if !s.hasToken(r.Header.Get("X-Brunt-Token")) {
 		http.Error(w, "stopping needs the page's token", http.StatusForbidden)
@@ -108,7 +108,7 @@ func (s *Server) stopped(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// follow sends events until the browser goes, doesn't read, or the run is over.
+// follow sends events until the browser disconnects or doesn't read, or the run ends.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	me := &reader{events: make(chan []byte, queued)}
 	s.mu.Lock()
@@ -127,7 +127,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	defer s.drop(me)
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	// The request was read; what the browser sends no more must not end the stream.
+	// The request is read completely, so a read deadline must not end the stream.
 	if control.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	if send([]byte("retry: 2000\n\n")) != nil {
 		return
 	}
-	s.rouse() // it shall not wait for the next interval
+	s.rouse() // don't wait for the next interval
 	for {
 		select {
 		case event, more := <-me.events:
@@ -157,10 +157,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// endEvent says that the run is over.
+// endEvent signals the end of the run.
 var endEvent = []byte("event: end\ndata: {}\n\n")
 
-// drop forgets a browser.
+// drop removes a browser.
 func (s *Server) drop(r *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Server) drop(r *reader) {
 	}
 }
 
-// tell queues an event for all browsers, and drops those that have no room for it.
+// tell queues an event for all browsers, and drops those whose queue is full.
 func (s *Server) tell(event []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *Server) tell(event []byte) {
 	}
 }
 
-// broadcast makes an event of each interval while anybody follows.
+// broadcast creates an event for each interval while there are browsers.
 func (s *Server) broadcast() {
 	defer close(s.done)
 	for {
@@ -202,7 +202,7 @@ func (s *Server) broadcast() {
 		if event, err := s.latest(); err == nil {
 			s.tell(event)
 		}
-		// Many browsers may come at once: one event tells them all.
+		// If many browsers connect at once, one event is enough for all.
 		select {
 		case <-time.After(pause):
 		case <-s.quit:
@@ -211,7 +211,7 @@ func (s *Server) broadcast() {
 	}
 }
 
-// Finish makes the page that of the finished run, in whatever browsers show it.
+// Finish replaces the page by that of the finished run, also in browsers that show it.
 func (s *Server) Finish(r *report.Result) error {
 	var b bytes.Buffer
 	r.Timeline = s.timeline
@@ -231,7 +231,7 @@ func (s *Server) Finish(r *report.Result) error {
 	return nil
 }
 
-// dropAll ends all streams once they have sent what is queued.
+// dropAll ends all streams after they have sent their queues.
 func (s *Server) dropAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +241,7 @@ func (s *Server) dropAll() {
 	}
 }
 
-// Close ends the server. If the run was finished, browsers have two seconds to get its page.
+// Close ends the server. If the run has finished, browsers have two seconds to load its page.
 func (s *Server) Close() error {
 	deadline := time.After(lastAsked)
 	for range s.awaited {
