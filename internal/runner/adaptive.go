@@ -18,7 +18,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// checkAdaptive refuses what only shows when an adaptive phase begins.
+// checkAdaptive checks before the load what an adaptive phase would otherwise only find when it begins.
 func checkAdaptive(p *plan.Plan, part schedule.Part) error {
 	for i := range p.Load {
 		ph := &p.Load[i]
@@ -43,7 +43,7 @@ func checkAdaptive(p *plan.Plan, part schedule.Part) error {
 	return nil
 }
 
-// goalText says what an adaptive phase keeps, "" if it has no goal.
+// goalText describes the goal of an adaptive phase, or returns "" if it has none.
 func goalText(a *plan.Adaptive) string {
 	if a.Watch != "" {
 		return fmt.Sprintf("%s of %s at %s", a.Metric, a.Watch, units.Digits3(a.Level))
@@ -51,7 +51,7 @@ func goalText(a *plan.Adaptive) string {
 	return a.Goal.Text
 }
 
-// controller returns what decides the rate of an adaptive phase.
+// controller returns the controller of an adaptive phase's rate.
 func (r *Runner) controller(p *plan.Phase) engine.Controller {
 	a := p.Adaptive
 	spec := control.Spec{
@@ -71,20 +71,21 @@ func (r *Runner) controller(p *plan.Phase) engine.Controller {
 		if a.Goal.Aggregate == "p" {
 			spec.Goal = 1 - a.Goal.Quantile/100
 		}
-	default: // a share of errors that is wanted is no reason to back off
+	default: // a share of errors that is the goal is no reason to back off
 		spec.MaxErrors = max(spec.MaxErrors, 4*a.Goal.Limit)
 	}
 	c.control = control.New(spec)
 	return c
 }
 
-// Arrivals that wait longer than both are a sign of overload: a time, and so many times a limit on response times.
+// Arrivals that wait longer than both limits are a sign of overload: a time, and a multiple of the limit on response
+// times.
 const (
 	leastDelay = 100 * time.Millisecond
 	delays     = 5
 )
 
-// watchedOperations are the names of the operations, as the account has them.
+// watchedOperations returns the names of the operations, in the order of the account.
 func (r *Runner) watchedOperations() (names []string) {
 	for _, op := range r.Workload.Operations {
 		names = append(names, op.Name)
@@ -92,10 +93,10 @@ func (r *Runner) watchedOperations() (names []string) {
 	return names
 }
 
-// follow begins to follow what an adaptive phase watches, until the runner is closed.
+// follow starts sampling the source that an adaptive phase watches, until the runner is closed.
 func (r *Runner) follow(a *plan.Adaptive) *observe.Follower {
 	source, err := observe.Parse(a.Watch)
-	if err != nil { // it could be parsed when the run began
+	if err != nil { // it was parsed successfully when the run began
 		return observe.NewFollower(nil, "")
 	}
 	f := observe.NewFollower(source, a.Metric)
@@ -105,13 +106,13 @@ func (r *Runner) follow(a *plan.Adaptive) *observe.Follower {
 	return f
 }
 
-// adaptive is what an adaptive phase is controlled by: it makes observations of intervals.
+// adaptive is the controller of an adaptive phase. It derives observations from intervals.
 type adaptive struct {
 	plan       *plan.Adaptive
 	operations []string
 	control    *control.Controller
-	follow     *observe.Follower // what is watched; nil if the goal is a rule
-	median     bool              // the figure is the median itself, not a share beyond a limit
+	follow     *observe.Follower // the watched source; nil if the goal is a rule
+	median     bool              // the figure is the median itself, not the share beyond a limit
 
 	window  *measure.Account // since the last decision
 	stalled bool             // in it
@@ -126,7 +127,7 @@ func (a *adaptive) First() measure.Control {
 	return measure.Control{RatePerS: a.last.RatePerS, Reason: string(a.last.Reason)}
 }
 
-// A quantile is known once so many arrivals are expected beyond it, or after so many intervals.
+// A quantile counts as known after the given number of expected arrivals beyond it, or of intervals.
 const (
 	enoughBeyond  = 5
 	mostIntervals = 10
@@ -135,11 +136,11 @@ const (
 // Next implements engine.Controller.
 func (a *adaptive) Next(iv *measure.Interval) measure.Control {
 	a.window.Add(&iv.Account)
-	// What a load that is held up sees says little of the server.
+	// The measurements of a stalled generator say little about the server.
 	a.stalled = a.stalled || iv.Health.PausedNs > 0 || iv.Health.HeldNs > iv.DurationNs()/10 ||
 		iv.Pace.IdleBacklogNs > 0
 	value := a.value()
-	waits := iv.Backlog > 1 // an overload doesn't wait for a quantile
+	waits := iv.Backlog > 1 // react to an overload before the quantile is known
 	if g := &a.plan.Goal; !waits && a.follow == nil && g.Aggregate == "p" && a.window.Intervals < mostIntervals {
 		c := a.window.Totals()
 		if float64(c.Arrivals())*(1-g.Quantile/100) < enoughBeyond {
@@ -168,8 +169,8 @@ func (a *adaptive) decision(value float64) measure.Control {
 	return d
 }
 
-// value is the figure of the window: what is watched, the share of arrivals beyond the quantile's limit, or the rule's
-// own. It is NaN if nothing is known.
+// value returns the figure of the window: that of the watched source, the share of arrivals beyond the quantile's
+// limit, or the rule's own. It is NaN if unknown.
 func (a *adaptive) value() float64 {
 	if a.follow != nil {
 		return a.follow.Value()

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/record"
 )
 
-// balance says in a fleet's configuration how load spreads over the nodes.
+// balance sets in a fleet's configuration how the load is distributed over the nodes.
 func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 	p := r.system.Plan
 	b := &p.Target.Balance
@@ -32,28 +32,28 @@ func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 	return err
 }
 
-// peers reports whether all addresses serve the same requests: not if they name their addresses, or the protocol knows
-// where keys are, or operations are for nodes of one role.
+// peers reports whether all addresses serve the same requests. They don't if requests name their addresses, if the
+// protocol knows where keys are, or if operations are for nodes of one role.
 func (r *Runner) peers() bool {
 	d, ok := r.system.Driver.(protocol.Routed)
 	return !r.system.Plan.Routed() && (!ok || d.Router(r.nodes, &r.Workload.Program) == nil)
 }
 
-// arrivals are nodes that have joined, and what is to be said of them, until they are in the record.
+// arrivals contains the nodes that have joined, and warnings about them, until they are in the record.
 type arrivals struct {
 	mu       sync.Mutex
 	new      []protocol.Target
 	warnings []record.Warning
 }
 
-// note adds a warning. It may be called from anywhere.
+// note adds a warning. It is safe for concurrent use.
 func (a *arrivals) note(w record.Warning) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.warnings = append(a.warnings, w)
 }
 
-// joined makes a node that has joined an address of the record. It may be called from anywhere.
+// joined adds a node that has joined as an address of the record. It is safe for concurrent use.
 func (r *Runner) joined(number int, t protocol.Target) {
 	r.arrivals.mu.Lock()
 	r.arrivals.new = append(r.arrivals.new, t)
@@ -61,7 +61,7 @@ func (r *Runner) joined(number int, t protocol.Target) {
 	r.collector.Show(number + 1)
 }
 
-// changed notes changes of the nodes in the record. It may be called from anywhere.
+// changed adds changes of the nodes to the record. It is safe for concurrent use.
 func (r *Runner) changed(changes []protocol.Change) {
 	for _, c := range changes {
 		r.collector.Note(measure.Event{AtNs: r.clock.Now(), Kind: "node", Text: changeText(c)})
@@ -81,7 +81,7 @@ func changeText(c protocol.Change) string {
 	return fmt.Sprintf("%s is %s now", c.Address, c.Role)
 }
 
-// joins adds the nodes that have joined to the record before the interval in which they did.
+// joins adds the nodes that have joined to the record, before the interval in which they joined.
 type joins struct{ runner *Runner }
 
 // Interval implements measure.Sink.

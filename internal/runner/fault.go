@@ -15,14 +15,14 @@ import (
 	"brunt/internal/target"
 )
 
-// Faults say whether a plan's faults are done, and how.
+// Faults says whether a plan's faults are executed, and how.
 type Faults struct {
-	Allowed  bool     // the user has allowed them; else plans with faults are refused
+	Allowed  bool     // the user has allowed them; otherwise plans with faults are refused
 	Watchdog []string // command line that calls fault.Watch on its standard input
 }
 
-// prepareFaults starts what a plan's faults need, and returns the plan with the addresses that the load connects to:
-// those of proxies where there are any. An error is a *target.UsageError.
+// prepareFaults starts what a plan's faults need. It returns the plan with the addresses to which the load connects,
+// which are those of proxies if there are any. An error is a *target.UsageError.
 func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	if len(p.Faults) == 0 && len(p.Proxies) == 0 {
 		return p, nil
@@ -96,7 +96,7 @@ func completed(p *plan.Plan) (*plan.Plan, error) {
 	return &out, nil
 }
 
-// proxiable reports why there can't be proxies in front of the target.
+// proxiable returns why there can't be proxies in front of the target.
 func proxiable(p *plan.Plan) error {
 	behind := p.ProxiedAddresses()
 	if len(behind) == 0 {
@@ -124,7 +124,7 @@ func proxiable(p *plan.Plan) error {
 	return nil
 }
 
-// proxied is a plan whose addresses are those of proxies.
+// proxied returns a plan whose addresses are those of proxies.
 func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	behind := p.ProxiedAddresses()
 	if len(behind) == 0 {
@@ -145,7 +145,7 @@ func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	}
 	out.Where = slices.Clone(p.Where)
 	out.Target.Options = maps.Clone(p.Target.Options)
-	// They have been checked, and name addresses that the load doesn't have any more.
+	// The faults have been checked, and name addresses that the load no longer has.
 	out.Faults, out.Proxies = nil, nil
 	r.behind = map[string]string{}
 	for _, a := range written {
@@ -154,7 +154,7 @@ func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	return &out
 }
 
-// unproxied is the address of the target that a connection's is for.
+// unproxied returns the target's address behind the address of a connection.
 func (r *Runner) unproxied(address string) string {
 	if a, ok := r.behind[address]; ok {
 		return a
@@ -162,14 +162,14 @@ func (r *Runner) unproxied(address string) string {
 	return address
 }
 
-// recordFaults ends the faults and puts them into the record.
+// recordFaults ends the faults and adds them to the record.
 func (r *Runner) recordFaults() {
 	faults, warnings := r.faults.End()
 	r.Record.Faults = faults
 	r.Record.Warnings = append(r.Record.Warnings, warnings...)
 }
 
-// endFaults heals whatever isn't, and ends the proxies. Further calls change nothing.
+// endFaults undoes the remaining faults and ends the proxies. Further calls do nothing.
 func (r *Runner) endFaults() {
 	if r.faults != nil {
 		r.faults.End()

@@ -12,15 +12,16 @@ import (
 	"brunt/internal/workload"
 )
 
-// File descriptors that a run needs besides its connections.
+// File descriptors that a run needs in addition to its connections.
 const (
 	filesOfRun  = 24 // the record's, those under /proc that are read every second, look-ups of names
 	filesOfLoop = 3  // of an event loop
 )
 
-// CheckFiles refuses sessions for which this process may not open enough files, before anything is sent or
-// written: a process without a file descriptor left can't even record what happened. flag is what sets the number of
-// sessions, for advice; "" if nothing does. Sessions that nobody asked for become as many as there is room for.
+// CheckFiles returns an error, before anything is sent or written, if this process may not open enough files for the
+// sessions: a process without a free file descriptor can't even record what happened. flag names the option that sets
+// the number of sessions, for advice; "" if there is none. If the user has not set the number of sessions, it is
+// reduced to the possible number.
 func CheckFiles(s *target.System, w *workload.Workload, flag string) error {
 	p := s.Plan
 	if protocols.Embedded(p.Target.Protocol) {
@@ -40,7 +41,7 @@ func CheckFiles(s *target.System, w *workload.Workload, flag string) error {
 		return nil
 	}
 	if room := max(most-others, 0) / each; asNeeded(p) && room > 0 {
-		p.Settings.Sessions = room // nobody asked for more
+		p.Settings.Sessions = room // the user has not set the number
 		return nil
 	}
 	err := fmt.Errorf(

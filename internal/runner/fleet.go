@@ -21,7 +21,7 @@ import (
 	"brunt/internal/target"
 )
 
-// newFleet chooses the tier and makes its fleet.
+// newFleet chooses the tier and creates its fleet.
 func (r *Runner) newFleet() error {
 	r.fewSessions()
 	p := r.system.Plan
@@ -55,7 +55,7 @@ func (r *Runner) newFleet() error {
 	return nil
 }
 
-// fewSessions warns of addresses that get no session, unless requests say where they go.
+// fewSessions warns about addresses without a session, unless requests name their addresses.
 func (r *Runner) fewSessions() {
 	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.nodes, &r.Workload.Program) != nil ||
 		r.system.Plan.ByRequest() {
@@ -67,8 +67,7 @@ func (r *Runner) fewSessions() {
 	}
 }
 
-// takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
-// why says why not.
+// takeCodec creates a fleet of event loops if the protocol has a codec for the program. Otherwise why is the reason.
 func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 	p, ok := r.system.Driver.(protocol.CodecDriver)
 	if !ok {
@@ -90,7 +89,7 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 	return why
 }
 
-// noPipeline says that a pipeline asked for isn't used.
+// noPipeline warns that the requested pipeline isn't used.
 func (r *Runner) noPipeline(why message.Message) {
 	if r.Record.Pipeline > 1 {
 		r.warn(record.Notice("pipeline-ignored", message.Nested("why", why)))
@@ -98,7 +97,7 @@ func (r *Runner) noPipeline(why message.Message) {
 	}
 }
 
-// failed keeps samples of failures in the record.
+// failed adds samples of failures to the record.
 func (r *Runner) failed(e engine.ErrorEvent) {
 	r.suspects(&e)
 	sample := record.ErrorSample{
@@ -115,7 +114,7 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 	}
 }
 
-// keepAwake readies the machine for the load of p and says in the record how.
+// keepAwake prepares the machine for the load of p, and adds to the record what was done.
 func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keeper {
 	var servers []string
 	for i := range run.Targets {
@@ -132,25 +131,24 @@ func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keep
 	return k
 }
 
-// awakeRecord is the keeper's state as the record holds it.
+// awakeRecord returns the keeper's state in the form of the record.
 func awakeRecord(k *machine.Keeper) *record.Awake {
 	a := record.Awake(k.State())
 	return &a
 }
 
-// loadGCPercent is the collector's target while client libraries carry the load. They allocate with
-// every request, over a heap of some megabytes that would otherwise be collected several times a
-// second; at most four times as much memory again is the price of a quarter of the collections.
+// loadGCPercent is the collector's target while the load runs on client libraries. They allocate for every request, and
+// a heap of some megabytes would otherwise be collected several times a second. The price of a quarter of the
+// collections is up to four times as much additional memory.
 const loadGCPercent = 400
 
-// loopGCPercent is the target while event loops carry the load. They allocate nothing for a request;
-// what remains, some kilobytes an interval, would need minutes to double the heap, and memory would
-// seem to grow for as long. A collection of so small a heap takes a few milliseconds a minute.
+// loopGCPercent is the target while the load runs on event loops. They allocate nothing for a request. The remaining
+// garbage, some kilobytes per interval, would need minutes to double the heap, and memory would seem to grow for that
+// time. Collections of such a small heap take a few milliseconds per minute.
 const loopGCPercent = 25
 
-// tuneGC keeps the garbage collector out of the load as far as possible: what the set-up left
-// behind is collected before, and the target suits the tier unless the user has set GOGC. The
-// function returned undoes it.
+// tuneGC reduces garbage collection during the load: it collects the garbage of the set-up first, and sets a target for
+// the tier, unless the user has set GOGC. The returned function restores the target.
 func tuneGC(tier string) (restore func()) {
 	runtime.GC()
 	if os.Getenv("GOGC") != "" {

@@ -9,17 +9,17 @@ import (
 	"brunt/internal/record"
 )
 
-// asNeeded reports whether the sessions of p connect as its load needs them.
+// asNeeded reports whether the sessions of p connect when its load needs them.
 func asNeeded(p *plan.Plan) bool { return p.Settings.SessionsAsNeeded && p.LoadModel() == "open" }
 
-// Of a load whose sessions connect as they are needed, as many connect before it as its highest rate takes, by Little's
-// law, with answers within answerS; at least fewestAtFirst.
+// If sessions connect when they are needed, as many connect before the load as its highest rate needs by Little's law
+// if answers take answerS, and at least fewestAtFirst.
 const (
 	fewestAtFirst = 10
 	answerS       = 0.001
 )
 
-// atFirst is how many sessions connect before the load; 0 means all.
+// atFirst returns how many sessions connect before the load; 0 means all.
 func (r *Runner) atFirst() int {
 	if !r.Record.SessionsAsNeeded {
 		return 0
@@ -27,7 +27,7 @@ func (r *Runner) atFirst() int {
 	return max(fewestAtFirst, len(r.system.Targets), r.system.Plan.Settings.Loops, int(math.Ceil(r.o.PeakPerS*answerS)))
 }
 
-// opened puts into the record how many sessions were in use, where the load decided that.
+// opened adds to the record how many sessions were in use, if the load determined this.
 func (r *Runner) opened() {
 	if !r.Record.SessionsAsNeeded {
 		return

@@ -14,17 +14,17 @@ import (
 	"brunt/internal/workload"
 )
 
-// node is an address that is asked.
+// node is an address from which keys are read.
 type node struct {
 	target protocol.Target
 	seen   record.VerifiedNode
 	conns  []protocol.Conn
-	gone   bool // it hasn't answered for as long as the patience lasts
+	gone   bool // it has not answered during the patience
 
-	mu sync.Mutex // of Error
+	mu sync.Mutex // guards Error
 }
 
-// failed notes why something couldn't be read.
+// failed records why something couldn't be read.
 func (n *node) failed(text string) {
 	n.mu.Lock()
 	n.seen.Error = text
@@ -42,24 +42,24 @@ func (b *readBack) hangUp() {
 	}
 }
 
-// partition is some keys that are read back together.
+// partition is a set of keys that are read back together.
 type partition struct {
 	*readBack
 	all      []keyed
-	starts   []int            // where in all the writes of each key begin; one more at the end
+	starts   []int            // index in all of the first write of each key, and the length of all
 	readings []verify.Reading // by key and node
-	before   []verify.Reading // those of the last pass
-	homes    []int            // by key: the node that is asked, −1 if all are
-	late     []bool           // by key: it didn't fit at first
+	before   []verify.Reading // readings of the last pass
+	homes    []int            // by key: the node that is read; −1 for all nodes
+	late     []bool           // by key: the first reading was wrong
 
 	mu    sync.Mutex
-	found map[[2]int]string // by key and node: what was read that doesn't fit
+	found map[[2]int]string // by key and node: values read that are wrong
 }
 
-// mostFound is how many values that don't fit are kept.
+// mostFound limits the wrong values that are kept.
 const mostFound = 4 * record.MaxBadWrites
 
-// partition reads keys back and adds what it found.
+// partition reads keys back and adds the results.
 func (b *readBack) partition(ctx context.Context, all []keyed) {
 	p := &partition{readBack: b, all: ours(all), found: map[[2]int]string{}}
 	all = p.all
@@ -88,7 +88,7 @@ func (b *readBack) partition(ctx context.Context, all []keyed) {
 	}
 }
 
-// ours leaves out keys that have no recorded write.
+// ours removes keys without a recorded write.
 func ours(all []keyed) []keyed {
 	out := all[:0]
 	for from := 0; from < len(all); {
@@ -104,7 +104,7 @@ func ours(all []keyed) []keyed {
 	return out
 }
 
-// home is the node that is asked for a key, −1 if all are.
+// home returns the node from which a key is read, or −1 for all nodes.
 func (p *partition) home(key int, w *keyed) int {
 	if p.one || p.work.Operations[w.Operation].Steps[w.Step].Verify.One {
 		return key % len(p.nodes)
@@ -112,7 +112,7 @@ func (p *partition) home(key int, w *keyed) int {
 	return -1
 }
 
-// of is the history and the readings of a key.
+// of returns the history and the readings of a key.
 func (p *partition) of(key int) (verify.History, []verify.Reading) {
 	all := p.all[p.starts[key]:p.starts[key+1]]
 	writes := make([]verify.Write, len(all))
@@ -126,7 +126,7 @@ func (p *partition) of(key int) (verify.History, []verify.Reading) {
 	return verify.Of(writes), readings
 }
 
-// well reports whether all addresses have what they should.
+// well reports whether all addresses have the expected value.
 func (p *partition) well(key int) bool {
 	h, readings := p.of(key)
 	return h.Judge(readings).Fate == verify.OK && !slices.ContainsFunc(readings, func(r verify.Reading) bool {
@@ -143,7 +143,7 @@ func (p *partition) agree(key int) bool {
 // betweenReadings is the pause before keys are read once more.
 const betweenReadings = 100 * time.Millisecond
 
-// settle reads keys until two readings agree and fit, or the patience is at its end.
+// settle reads keys until two readings agree and are as expected, or the patience is over.
 func (p *partition) settle(ctx context.Context, keys []int) {
 	until := time.Now().Add(p.how.Patience)
 	for {
@@ -153,7 +153,7 @@ func (p *partition) settle(ctx context.Context, keys []int) {
 		if len(keys) == 0 || time.Now().After(until) || !protocol.Sleep(ctx, betweenReadings) {
 			break
 		}
-		for _, k := range keys { // another address may answer where one will do
+		for _, k := range keys { // if one address is enough, another one may answer
 			if h := p.homes[k]; h >= 0 && p.readings[k*len(p.nodes)+h].State == verify.Unread {
 				p.homes[k] = (h + 1) % len(p.nodes)
 			}
@@ -179,11 +179,11 @@ func (p *partition) pass(ctx context.Context, keys []int) {
 	all.Wait()
 }
 
-// mostReadFailures is how many readings over a connection may fail, one after the other, before its other keys wait for
-// the next pass: an address that hangs would else cost a timeout for each.
+// mostReadFailures is how many readings over a connection may fail in a row before its other keys wait for the next
+// pass. Otherwise an address that hangs would cost a timeout for each key.
 const mostReadFailures = 3
 
-// ask reads keys from an address over a connection until none is left, or the address doesn't answer.
+// ask reads keys from an address over a connection until none is left or the address doesn't answer.
 func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, keys []int, next *atomic.Int64) {
 	n := p.nodes[number]
 	w := &writer{work: p.work}
@@ -215,7 +215,7 @@ func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, ke
 	}
 }
 
-// asked is the write by whose request a key is read: one that says what to capture, if there is any.
+// asked returns the write whose request is used to read a key: one that names a capture, if there is any.
 func (p *partition) asked(key int) *keyed {
 	all := p.all[p.starts[key]:p.starts[key+1]]
 	if i := slices.IndexFunc(all, func(w keyed) bool { return !w.Absent }); i >= 0 {
@@ -224,7 +224,7 @@ func (p *partition) asked(key int) *keyed {
 	return &all[0]
 }
 
-// dial connects to an address; one that hasn't answered for long is tried once more only.
+// dial connects to an address, unless the address is gone.
 func (p *partition) dial(ctx context.Context, n *node, conn *protocol.Conn) bool {
 	if n.gone {
 		return false
@@ -240,7 +240,7 @@ func (p *partition) dial(ctx context.Context, n *node, conn *protocol.Conn) bool
 	return true
 }
 
-// read reads the key of a write. What it is as a text is in w.buf then.
+// read reads the key of a write. w.buf then contains the value as text.
 func (p *partition) read(ctx context.Context, n *node, conn *protocol.Conn, w *writer, of *keyed,
 	reply *protocol.Reply) verify.Reading {
 	var args []gen.Value
@@ -274,7 +274,7 @@ func (p *partition) read(ctx context.Context, n *node, conn *protocol.Conn, w *w
 	return verify.Reading{State: state, Value: verify.Hash(w.buf)}
 }
 
-// stateOf is what an answer says of a key.
+// stateOf returns the state of a key according to an answer.
 func stateOf(r *protocol.Request, reply *protocol.Reply) verify.State {
 	rows := r.Verb == protocol.SQL || r.Verb == protocol.Select
 	switch {
@@ -297,7 +297,7 @@ func stateOf(r *protocol.Request, reply *protocol.Reply) verify.State {
 	return verify.Absent
 }
 
-// keep remembers what was read of a key if it doesn't fit.
+// keep stores the value of a key if it is wrong.
 func (p *partition) keep(key, number int, r verify.Reading, text []byte) {
 	h, _ := p.of(key)
 	if m, _ := h.Match(r); m == verify.Fits || r.State != verify.Present {
@@ -310,7 +310,7 @@ func (p *partition) keep(key, number int, r verify.Reading, text []byte) {
 	p.mu.Unlock()
 }
 
-// conclude adds what became of a key.
+// conclude adds the result for a key.
 func (p *partition) conclude(ctx context.Context, key int) {
 	h, readings := p.of(key)
 	j := h.Judge(readings)
@@ -384,7 +384,7 @@ func (p *partition) count(ctx context.Context, o *record.VerifiedOperation, f ve
 	}
 }
 
-// perNode counts what each address has of a key.
+// perNode counts the state of a key at each address.
 func (p *partition) perNode(key int, h *verify.History) {
 	for i, n := range p.nodes {
 		if home := p.homes[key]; home >= 0 && home != i {
@@ -408,7 +408,7 @@ func (p *partition) perNode(key int, h *verify.History) {
 	}
 }
 
-// bad adds a write that isn't there as it should be.
+// bad adds a write that was lost or is wrong.
 func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
 	if len(p.v.Bad) == record.MaxBadWrites {
 		p.v.BadMore++
@@ -441,7 +441,7 @@ func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
 	p.v.Bad = append(p.v.Bad, out)
 }
 
-// faultAt is the fault that was in progress at a time, or else the next one.
+// faultAt returns the fault that was in progress at a time, or else the next one.
 func faultAt(all []record.Fault, from, to int64) (next *record.Fault) {
 	for i := range all {
 		f := &all[i]
@@ -458,8 +458,8 @@ func faultAt(all []record.Fault, from, to int64) (next *record.Fault) {
 	return next
 }
 
-// fillLosses gives the incidents of the account of outages the writes that were lost: each to the first incident that
-// hadn't ended when it was acknowledged.
+// fillLosses attributes lost writes to the incidents of the account of outages: each to the first incident that had not
+// ended when the write was acknowledged.
 func fillLosses(run *record.Run, lost []int64) {
 	if run.Failover == nil || run.Verified == nil || run.Verified.Sum().Acknowledged == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/record"
 )
 
-// begin says in the record what is known before the load.
+// begin fills in the parts of the record that are known before the load.
 func (r *Runner) begin(started time.Time) {
 	p, c := r.system.Plan, &r.o.Recording
 	run := &record.Run{
@@ -46,7 +46,7 @@ func (r *Runner) begin(started time.Time) {
 	}
 }
 
-// accountOf is how the plan has the account of outages made; nil if it has none and no faults are done.
+// accountOf returns the plan's settings for the account of outages, or nil if it has none and there are no faults.
 func accountOf(p *plan.Plan, faults bool) *record.Failover {
 	a := p.Account
 	if !a.Enabled && !faults {
@@ -66,7 +66,7 @@ func accountOf(p *plan.Plan, faults bool) *record.Failover {
 	return f
 }
 
-// learn puts into the record what the servers have said of themselves in their answers.
+// learn adds to the record what the servers' answers said about the servers.
 func (r *Runner) learn() {
 	d, ok := r.system.Driver.(protocol.Learner)
 	if !ok {
@@ -80,7 +80,7 @@ func (r *Runner) learn() {
 	}
 }
 
-// phase is what the record says of a phase before it begins.
+// phase returns the record's entry for a phase before it begins.
 func (r *Runner) phase(ph *plan.Phase) record.Phase {
 	out := record.Phase{
 		Name: ph.Name, Kind: string(ph.Kind), DurationNs: int64(ph.Duration),

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/verify"
 )
 
-// contest has some sessions of its own write and read the plan's registers while the load goes on.
+// contest writes and reads the plan's registers during the load, with sessions of its own.
 type contest struct {
 	r       *Runner
 	how     plan.Registers
@@ -25,39 +25,39 @@ type contest struct {
 	timeout time.Duration
 
 	mu        sync.Mutex
-	registers []*register // those that are contested
+	registers []*register // currently contested
 	next      int64       // number of the next register
-	value     int64       // the last that was written
-	over      []*register // those that aren't contested any more
-	failure   string      // the last
+	value     int64       // the last value written
+	over      []*register // no longer contested
+	failure   string      // the last one
 }
 
-// register is a key and what was done with it.
+// register is a key and the operations on it.
 type register struct {
 	number  int64
 	ops     []verify.RegisterOp
-	begun   bool // its first write was acknowledged, before which nobody reads it
+	begun   bool // its first write was acknowledged; it is not read before
 	pending int  // writes without an answer
 }
 
-// What a register is contested for at most, so that its history can be checked: pending writes cost the most.
+// The limits on a register's history, so that it can be checked. Pending writes cost the most.
 const (
 	mostRegisterOps = 400
 	mostPending     = 4
 	mostRegisters   = 10_000
 )
 
-// mostRegister is the greatest number of a register that a run begins with: one that every format of numbers holds.
+// mostRegister limits the number of a run's first register, to numbers that every number format can represent.
 const mostRegister = 1 << 52
 
-// contest begins with the registers, if the plan has some.
+// contest starts the sessions for the registers, if the plan has any.
 func (r *Runner) contest(ctx context.Context) *contest {
 	p := r.system.Plan
 	if p.Registers == nil {
 		return nil
 	}
 	c := &contest{r: r, how: p.Registers.WithDefaults(), timeout: p.Settings.OperationTimeout}
-	c.next = rand.Int64N(mostRegister) // not those of another run, or another machine
+	c.next = rand.Int64N(mostRegister) // other keys than those of another run or machine
 	for range c.how.Keys {
 		c.registers = append(c.registers, c.fresh())
 	}
@@ -68,7 +68,7 @@ func (r *Runner) contest(ctx context.Context) *contest {
 	return c
 }
 
-// fresh is a register that nobody has used.
+// fresh returns a register that has not been used.
 func (c *contest) fresh() *register {
 	c.next++
 	return &register{number: c.next}
@@ -112,7 +112,7 @@ func (c *contest) failed(ctx context.Context, text string) {
 	}
 }
 
-// operate writes or reads a register.
+// operate performs a write or read of a register.
 func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, random *rand.Rand,
 	reply *protocol.Reply) {
 	c.mu.Lock()
@@ -142,7 +142,7 @@ func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, 
 	c.add(register, &op, request, reply)
 }
 
-// add keeps an operation that says something.
+// add adds an operation to the history unless it says nothing.
 func (c *contest) add(register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply) {
 	state := stateOf(request, reply)
 	switch {
@@ -154,7 +154,7 @@ func (c *contest) add(register *register, op *verify.RegisterOp, request *protoc
 	case state == verify.Absent:
 		op.Value = verify.None
 	case state == verify.Present && !readInto(&op.Value, reply.Captured):
-		op.Value = verify.None + 1 // nobody wrote that
+		op.Value = verify.None + 1 // a value that was not written
 	case state != verify.Present:
 		return
 	}
@@ -197,13 +197,13 @@ const (
 	registerLimit = 5 * time.Second
 )
 
-// end ends the contest.
+// end ends the sessions.
 func (c *contest) end() {
 	c.cancel()
 	c.all.Wait()
 }
 
-// check checks the histories, after the contest has ended.
+// check checks the histories after the sessions have ended.
 func (c *contest) check(ctx context.Context) *record.Registers {
 	out := &record.Registers{Failure: c.failure}
 	until, reads := time.Now().Add(registerTime), 0
@@ -250,7 +250,7 @@ func (c *contest) check(ctx context.Context) *record.Registers {
 	return out
 }
 
-// mostExample is how many operations of a counterexample are kept.
+// mostExample limits the operations of a counterexample that are kept.
 const mostExample = 100
 
 func (c *contest) example(ops []verify.RegisterOp) (out []record.RegisterOp) {

@@ -1,6 +1,5 @@
-// Package runner takes a plan from its first connection to its finished record: it joins the
-// rooms that don't know each other (drivers, SQL flavors, loading, the engine, the record) and
-// does nothing that one of them could do.
+// Package runner executes a plan, from its first connection to its finished record. It connects rooms that don't know
+// each other (drivers, SQL flavors, loading, the engine, the record), and contains nothing that belongs to one of them.
 //
 // A run is Open (find the servers, compile, begin the record), SetUp (tables and sessions), Drive
 // (the load, phase after phase), Finish (judge and write the record) and Close.
@@ -29,11 +28,11 @@ import (
 	"brunt/internal/workload"
 )
 
-// Runner is a plan that has met its servers. It is used by one goroutine.
+// Runner is a plan that was compiled for its servers. It must be used by one goroutine.
 type Runner struct {
 	Workload *workload.Workload // its hooks may be set before SetUp
-	Record   *record.Run        // may be added to until Finish
-	Dir      string             // folder of the record; "" if none is kept
+	Record   *record.Run        // the caller may add to it until Finish
+	Dir      string             // folder of the record; "" for none
 
 	o         Options
 	system    *target.System
@@ -42,25 +41,25 @@ type Runner struct {
 	clock     engine.Clock
 	collector *measure.Collector
 	within    *confidence.Taker
-	outages   *failover.Taker // nil where no account of them is made
+	outages   *failover.Taker // nil without an account of outages
 	fleet     engine.Fleet
 	watch     *verdict.Watch
 	outcome   *engine.Outcome
-	secrets   []string // that errors might quote
+	secrets   []string // secrets that errors might contain
 	sinkTold  bool
 	finished  bool                 // the record is complete
-	followed  []context.CancelFunc // what adaptive phases watch
+	followed  []context.CancelFunc // end the sampling for adaptive phases
 	faults    *fault.Conductor     // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
 	lost      []int64  // when each lost write was acknowledged
 	registers *contest // nil for plans without registers
 	arrivals  arrivals
-	suspect   chan struct{} // has one if a failure tells that the nodes have changed
+	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 }
 
-// Run carries out a plan as its load says and returns its finished record. See Drive for ctx and
-// hard, Open and SetUp for errors.
+// Run executes a plan with its own load and returns its finished record. See Drive for ctx and hard, and Open and SetUp
+// for errors.
 func Run(ctx context.Context, hard <-chan struct{}, p *plan.Plan, o Options) (*record.Run, error) {
 	r, err := Open(ctx, p, o)
 	if err != nil {
@@ -74,9 +73,9 @@ func Run(ctx context.Context, hard <-chan struct{}, p *plan.Plan, o Options) (*r
 	return r.Record, errors.Join(err, r.Close())
 }
 
-// Open finds the plan's servers, asks what they are, compiles the plan for them, and begins the
-// record. p is never changed. An error of the plan or the options is a *target.UsageError, of the connection
-// a *target.UnreachableError; both leave nothing behind.
+// Open connects to the plan's servers, identifies them, compiles the plan for them, and begins the record. It does not
+// change p. An error of the plan or the options is a *target.UsageError, an error of the connection a
+// *target.UnreachableError. After an error nothing is left on disk.
 func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	r := &Runner{o: o, suspect: make(chan struct{}, 1)}
 	p, err = r.prepareFaults(p)
@@ -125,8 +124,8 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	return r, nil
 }
 
-// SetUp creates and fills the tables that are missing, and connects all sessions. Errors are as
-// Open's, and those of filling tables.
+// SetUp creates and fills the missing tables, and connects all sessions. Its errors are those of Open and of filling
+// tables.
 func (r *Runner) SetUp(ctx context.Context) error {
 	if err := r.Prepare(ctx); err != nil {
 		return err
@@ -170,7 +169,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	return r.bundle.Update(r.Record)
 }
 
-// Prepare is SetUp without sessions, for a load that other processes send: it creates and fills the tables.
+// Prepare is SetUp without sessions, for a load that other processes send. It creates and fills the tables.
 func (r *Runner) Prepare(ctx context.Context) error {
 	if r.o.NoSetup {
 		return r.tables.Look(ctx)
@@ -181,7 +180,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	return r.tables.Fill(ctx)
 }
 
-// startSequences lets the keys that the plan inserts begin after those that the tables hold.
+// startSequences makes the keys that the plan inserts begin after those in the tables.
 func (r *Runner) startSequences(ctx context.Context) error {
 	remarks, err := r.tables.StartSequences(ctx, r.Workload.Sequences, r.o.Part.Of > 1)
 	if err != nil || len(remarks) == 0 {
@@ -190,9 +189,9 @@ func (r *Runner) startSequences(ctx context.Context) error {
 	return r.bundle.Remark(r.o.Recording.Plan, remarks...)
 }
 
-// Drive sends the load, once: the phases that next names, one after the other, or the plan's if next
-// is nil. ctx ends the load gracefully: what is in flight is waited for until hard is closed, and the
-// record will be complete. Then the plan's writes are read back.
+// Drive sends the load, once. It executes the phases that next returns, or those of the plan if next is nil. If ctx
+// ends, the load ends gracefully: Drive waits for operations in flight until hard is closed, and the record will be
+// complete. Then it reads back the plan's writes.
 func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Next) error {
 	if err := r.drive(ctx, hard, next); err != nil {
 		return err
@@ -255,7 +254,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	return err
 }
 
-// epoch is where the run's clock is 0.
+// epoch returns the time at which the run's clock is 0.
 func (r *Runner) epoch() time.Time {
 	if r.o.Epoch.IsZero() {
 		return time.Now()
@@ -263,7 +262,7 @@ func (r *Runner) epoch() time.Time {
 	return r.o.Epoch
 }
 
-// takers are the sinks that make the record.
+// takers returns the sinks that fill the record.
 func (r *Runner) takers() []measure.Sink {
 	all := []measure.Sink{joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}
 	all = append(all, r.watch.Windows())
@@ -273,9 +272,9 @@ func (r *Runner) takers() []measure.Sink {
 	return all
 }
 
-// announced makes the record list the phases that next names.
+// announced wraps next so that the record lists its phases.
 func (r *Runner) announced(next engine.Next) engine.Next {
-	p := *r.system.Plan // gathers the load as it goes
+	p := *r.system.Plan // collects the phases of the load
 	return func(sofar *measure.Tally) []plan.Phase {
 		n := len(p.Load)
 		p.Load = target.Named(append(p.Load, next(sofar)...))
@@ -290,7 +289,7 @@ func (r *Runner) announced(next engine.Next) engine.Next {
 	}
 }
 
-// Finish completes the record, judges the run and writes it. It comes after Drive.
+// Finish completes the record, judges the run and writes the record. It must be called after Drive.
 func (r *Runner) Finish() error {
 	run, outcome := r.Record, r.outcome
 	r.finished = true
@@ -314,8 +313,8 @@ func (r *Runner) Finish() error {
 	return r.bundle.Finish(run)
 }
 
-// Close drops what the run created and ends all connections. Without Finish the record goes too,
-// unless something was sent. Further calls change nothing.
+// Close drops the tables that the run created and closes all connections. Without Finish it also removes the record,
+// unless something was sent. Further calls do nothing.
 func (r *Runner) Close() error {
 	for _, stop := range r.followed {
 		stop()
@@ -334,7 +333,7 @@ func (r *Runner) Close() error {
 	return r.tables.Drop()
 }
 
-// sinkFailed tells of the first failure of a sink; later ones would only repeat it each interval.
+// sinkFailed reports the first failure of a sink. Later ones would only repeat it every interval.
 func (r *Runner) sinkFailed(err error) {
 	if !r.sinkTold {
 		r.sinkTold = true
@@ -349,50 +348,50 @@ func (r *Runner) warn(w record.Warning) {
 	}
 }
 
-// Options say how a plan is run. The zero value sets up, runs and tears down, and keeps a record under
+// Options are the options of a run. The zero value sets up, runs and tears down, and stores a record under
 // record.DefaultRoot.
 type Options struct {
 	Recording Recording
 	Tell      Listener
-	Sinks     []measure.Sink // receives each interval besides the record
+	Sinks     []measure.Sink // receive each interval, in addition to the record
 
 	NoSetup    bool          // neither create nor fill tables
-	NoTeardown bool          // leave what the run created
+	NoTeardown bool          // keep what the run created
 	Force      bool          // fill tables that brunt didn't create
-	Wait       time.Duration // for all addresses to answer; the load begins when they do, or if one does by then
-	StartDown  bool          // begin although no address answers; for loads without SQL
-	Faults     Faults        // what plans with faults need
+	Wait       time.Duration // how long to wait for all addresses to answer; after that, one is enough
+	StartDown  bool          // begin even if no address answers; for loads without SQL
+	Faults     Faults        // options for plans with faults
 
 	Part          schedule.Part // this machine's operations
-	KeepCollector bool          // leave the garbage collector's target as it is: the process has other work
-	// Epoch is where the run's clock is 0; it must have a monotonic reading. The zero value means before sessions connect.
-	// Workers of one load have the same, so that their intervals are at the same times.
+	KeepCollector bool          // don't change the garbage collector's target: the process has other work
+	// Epoch is the time at which the run's clock is 0, and must have a monotonic reading. The zero value means the time
+	// before sessions connect. Workers of one load use the same Epoch, so that their intervals are at the same times.
 	Epoch time.Time
-	// Begin is called when all is ready for the first phase, which begins when it returns; it may be nil. Its error ends
-	// the run without a load.
+	// Begin is called when everything is ready for the first phase, which begins when it returns. It may be nil. Its
+	// error ends the run without a load.
 	Begin    func(context.Context) error
-	PeakPerS float64 // highest rate that Drive will be asked for, operations a second; 0: the plan's
+	PeakPerS float64 // highest rate of Drive's phases, operations a second; 0: the plan's
 }
 
-// Recording says where a run's record goes, and what it says besides what happened.
+// Recording says where a run's record is stored, and contains further parts of it.
 type Recording struct {
-	None    bool              // keep nothing on disk
+	None    bool              // store nothing on disk
 	Root    string            // folder that holds bundles; "" means record.DefaultRoot
 	Dir     string            // this run's bundle, instead of a name under Root
 	Plan    []byte            // the resolved plan, without secrets
 	Command []string          // the command line, without secrets
 	Version string            // of brunt
-	Extra   map[string]string // what a dialect wants kept
+	Extra   map[string]string // values that a dialect stores
 	Flags   map[string]string // see record.Run.Flags
-	Worker  *record.Worker    // of a load that several share; its fields may change until Finish
+	Worker  *record.Worker    // this worker of a distributed load; its fields may change until Finish
 }
 
-// Listener receives what happens while a run goes on. Each function may be nil.
+// Listener receives events during a run. Each function may be nil.
 type Listener struct {
-	Waiting  func(error)              // once, that an address is waited for, and why
-	Loading  func(fill.Progress)      // how the filling of tables goes
-	Checking func(done, all int)      // how the check of many statements goes
-	Notice   func(record.Warning)     // each warning as it arises
+	Waiting  func(error)              // called once if Open waits for an address, with the reason
+	Loading  func(fill.Progress)      // progress of filling tables
+	Checking func(done, all int)      // progress of checking many statements
+	Notice   func(record.Warning)     // each warning when it arises
 	Failed   func(record.ErrorSample) // each failed attempt, concurrently
-	Hint     func(record.Hint)        // each change seen, before Sinks receive its interval
+	Hint     func(record.Hint)        // each change that is seen, before Sinks receive its interval
 }

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// rememberWrites has the record keep what becomes of writes that are to be read back.
+// rememberWrites makes the record store the writes that will be read back, with their results.
 func (r *Runner) rememberWrites() {
 	if !r.system.Plan.Verifies() || r.o.Recording.None {
 		return
@@ -29,7 +29,7 @@ func (r *Runner) rememberWrites() {
 	}
 }
 
-// verifyWrites reads back what the load has written, and puts what it found into the record.
+// verifyWrites reads back the load's writes, and adds the results to the record.
 func (r *Runner) verifyWrites(ctx context.Context) {
 	if !r.system.Plan.Verifies() {
 		return
@@ -58,8 +58,8 @@ func (r *Runner) verifyWrites(ctx context.Context) {
 	r.Record.Verified, r.lost = b.do(ctx)
 }
 
-// ReadBack reads back what the run of a bundle has written, by the bundle's plan at its servers. It may be of a run
-// that was killed. An error is a *target.UsageError or a *target.UnreachableError.
+// ReadBack reads back the writes of a bundle's run from the servers of the bundle's plan. The run may have been killed.
+// An error is a *target.UsageError or a *target.UnreachableError.
 func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*record.Verified, error) {
 	s, err := target.Find(ctx, p, target.Patience{})
 	if err != nil {
@@ -86,7 +86,7 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 	return v, nil
 }
 
-// startAgain moves sequences to where they began in a run.
+// startAgain sets sequences to the values with which they began in a run.
 func startAgain(all []*workload.Sequence, run *record.Run) {
 	for _, q := range all {
 		for _, had := range run.Sequences {
@@ -103,16 +103,16 @@ func startAgain(all []*workload.Sequence, run *record.Run) {
 	}
 }
 
-// mostWrites is how many writes are in memory at once.
+// mostWrites limits the writes in memory.
 const mostWrites = 1 << 18
 
 // keyed is a write by its key.
 type keyed struct {
-	key uint64 // a number that keys have which are the same
+	key uint64 // hash of the key
 	verify.Write
 }
 
-// writer computes writes again.
+// writer recomputes writes.
 type writer struct {
 	work  *workload.Workload
 	state workload.State
@@ -132,10 +132,10 @@ func (w *writer) of(index uint64, f func(step int, v *workload.Verify)) {
 	}
 }
 
-// keyHead is the length of what stands before the text of a key.
+// keyHead is the length of the prefix of a key's text.
 const keyHead = 4
 
-// key appends what tells a key from others; the text that people see follows its first keyHead bytes.
+// key appends the identity of a key. The text for people follows after keyHead bytes.
 func (w *writer) key(step int, v *workload.Verify) []byte {
 	w.buf = binary.BigEndian.AppendUint32(w.buf[:0], uint32(v.Group))
 	args := w.state.Args[step]
@@ -148,7 +148,7 @@ func (w *writer) key(step int, v *workload.Verify) []byte {
 	return w.buf
 }
 
-// value appends what a write is to be read as.
+// value appends the value that a read of the write must return.
 func (w *writer) value(step int, v *workload.Verify) []byte {
 	w.buf = w.buf[:0]
 	args := w.state.Args[step]
@@ -169,10 +169,10 @@ type readBack struct {
 	how      plan.Verification
 	driver   protocol.Driver
 	timeout  time.Duration
-	whole    bool // the run came to its end, so that what isn't recorded wasn't sent
-	one      bool // addresses have different keys, and pass requests on
+	whole    bool // the run ended normally, so every write that was sent is recorded
+	one      bool // addresses have different keys, and forward requests
 	nodes    []*node
-	name     func(address string) string // that of the server behind an address
+	name     func(address string) string // name of the server behind an address
 	faults   []record.Fault
 
 	v     *record.Verified
@@ -180,10 +180,10 @@ type readBack struct {
 	lost  []int64
 }
 
-// mostLost is how many lost writes are attributed to incidents.
+// mostLost limits the lost writes that are attributed to incidents.
 const mostLost = 1 << 20
 
-// do reads back and says what it found, and when each lost write was acknowledged.
+// do reads back the writes. It returns the results, and when each lost write was acknowledged.
 func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 	b.v, b.began = &record.Verified{}, time.Now()
 	b.v.Operations = make([]record.VerifiedOperation, len(b.work.Operations))
@@ -218,15 +218,15 @@ func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 	return b.v, b.lost
 }
 
-// survey is what is known of a run's writes before they are read back.
+// survey describes a run's writes before they are read back.
 type survey struct {
 	writes uint64 // recorded
-	seen   bitmap // operations that are recorded
-	end    uint64 // operations from here on weren't sent
-	blind  bool   // operations that aren't recorded may have been sent
+	seen   bitmap // recorded operations
+	end    uint64 // operations from this number on were not sent
+	blind  bool   // unrecorded operations may have been sent
 }
 
-// bitmap holds numbers.
+// bitmap is a set of numbers.
 type bitmap []uint64
 
 func (m bitmap) has(i uint64) bool { return i>>6 < uint64(len(m)) && m[i>>6]&(1<<(i&63)) != 0 }
@@ -238,7 +238,7 @@ func (m *bitmap) add(i uint64) {
 	(*m)[i>>6] |= 1 << (i & 63)
 }
 
-// mostIndex is the greatest number of an operation, from the load's first, that is believed.
+// mostIndex is the greatest plausible number of an operation, counted from the load's first.
 const mostIndex = 1 << 32
 
 // known reports whether the load can have an operation of that number.
@@ -247,7 +247,7 @@ func (b *readBack) known(i uint64) bool {
 	return i >= first && i-first < mostIndex && (b.work.Total == 0 || i < b.work.Total)
 }
 
-// survey counts what is recorded.
+// survey reads the recorded operations.
 func (b *readBack) survey() (*survey, error) {
 	s, first := &survey{}, b.work.Plan.First
 	damage, err := b.recorded.Writes(func(w *record.Write) error {
@@ -262,7 +262,7 @@ func (b *readBack) survey() (*survey, error) {
 	b.v.Unrecorded = damage.Lost
 	s.blind = !b.whole || damage.Lines > 0 || damage.Lost > 0
 	if !b.whole {
-		s.end += 1000 + s.writes/2 // those after the last interval
+		s.end += 1000 + s.writes/2 // operations after the last interval
 		if total := b.work.Total; total > 0 {
 			s.end = min(s.end, total)
 		}
@@ -270,7 +270,7 @@ func (b *readBack) survey() (*survey, error) {
 	return s, err
 }
 
-// partitions reads back the keys, as many at once as fit into memory.
+// partitions reads back the keys in partitions that fit into memory.
 func (b *readBack) partitions(ctx context.Context, s *survey) {
 	n := s.writes/mostWrites + 1
 	for p := range n {
@@ -283,7 +283,7 @@ func (b *readBack) partitions(ctx context.Context, s *survey) {
 	}
 }
 
-// gather are the writes of the keys of a partition, in the order of keys and of times.
+// gather returns the writes of the keys of a partition, sorted by key and time.
 func (b *readBack) gather(s *survey, p, of uint64) (out []keyed, err error) {
 	w := &writer{work: b.work}
 	add := func(r *record.Write, foreign bool) {
@@ -319,7 +319,7 @@ func (b *readBack) gather(s *survey, p, of uint64) (out []keyed, err error) {
 	return out, err
 }
 
-// mine reports whether an operation is of this machine's part.
+// mine reports whether an operation belongs to this machine's part.
 func (b *readBack) mine(i uint64) bool {
 	return b.part.Of <= 1 || len(b.part.Takes) == 0 || slices.Contains(b.part.Takes, i%b.part.Of)
 }

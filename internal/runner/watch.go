@@ -12,7 +12,7 @@ import (
 	"brunt/internal/topology"
 )
 
-// meetNodes asks for the roles of the nodes before sessions connect, if the load asks for roles.
+// meetNodes determines the roles of the nodes before sessions connect, if the load uses roles.
 func (r *Runner) meetNodes(ctx context.Context) error {
 	if r.system.Topology == nil {
 		return nil
@@ -24,7 +24,7 @@ func (r *Runner) meetNodes(ctx context.Context) error {
 	return nil
 }
 
-// watchNodes has the nodes follow the topology until the load is over.
+// watchNodes updates the nodes from the topology until the load ends.
 func (r *Runner) watchNodes(ctx context.Context) (stop func()) {
 	if r.system.Topology == nil {
 		return func() {}
@@ -44,11 +44,11 @@ func (r *Runner) watchNodes(ctx context.Context) (stop func()) {
 	}
 }
 
-// suspected are codes of failures that tell of a change of roles: read_only_sql_transaction, cannot_connect_now and
-// admin_shutdown of PostgreSQL, and those of Redis.
+// suspected contains codes of failures that indicate a change of roles: read_only_sql_transaction, cannot_connect_now
+// and admin_shutdown of PostgreSQL, and those of Redis.
 var suspected = []string{"25006", "57P03", "57P01", "READONLY", "MASTERDOWN", "LOADING"}
 
-// suspects has the nodes looked at soon if a failure tells of a change.
+// suspects requests a refresh of the nodes if a failure indicates a change.
 func (r *Runner) suspects(e *engine.ErrorEvent) {
 	if e.Failure.Class != protocol.Connect && !e.Failure.Fatal && !slices.Contains(suspected, e.Failure.Code) {
 		return
