@@ -297,6 +297,16 @@ func (m *MatrixLog) advise(better func(a, b Value) bool) {
 	}
 }
 
+// Undecided are the settings that pass, are smaller than the best ones, and can't be told apart from them.
+func (m *MatrixLog) Undecided() (settings []string) {
+	for i := range m.Cells {
+		if c := &m.Cells[i]; i != m.Best && c.passes() && !c.Differs && smaller(c.Settings, m.Cells[m.Best].Settings) {
+			settings = append(settings, c.Settings.String())
+		}
+	}
+	return settings
+}
+
 // passes reports whether no run of the cell failed, and all had answers.
 func (c *CellLog) passes() bool {
 	_, finite := floats(c.Values)

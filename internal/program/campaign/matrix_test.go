@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brunt/internal/program"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // Each address that a matrix is given is one of its campaign's.
@@ -20,5 +24,30 @@ func TestMatrixKeepsAddressesApart(t *testing.T) {
 	}
 	if want := `addresses: ["127.0.0.1:1", "127.0.0.1:2"]`; !strings.Contains(string(text), want) {
 		t.Errorf("got\n%s\nwant %s in it", text, want)
+	}
+}
+
+// Smaller settings than the best ones are no worse if chance alone may be why.
+func TestSmallerSettingsThatMayBeAsGood(t *testing.T) {
+	cellOf := func(pool string, differs bool) program.CellLog {
+		return program.CellLog{Settings: program.Cell{{Name: "POOL", Value: pool}}, Differs: differs,
+			Values: []program.Value{1, 2}, Verdicts: []string{verdict.Pass, verdict.Pass}}
+	}
+	for _, c := range []struct {
+		name  string
+		cells []program.CellLog
+		want  string
+	}{
+		{"one may be", []program.CellLog{cellOf("9", false), cellOf("12", false), cellOf("6", false), cellOf("3", true)},
+			"Best: POOL=9. Smaller ones that can't be told apart from it: POOL=6."},
+		{"none is", []program.CellLog{cellOf("9", false), cellOf("12", false), cellOf("3", true)},
+			"Best, and none smaller is as good: POOL=9."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Result{Matrix: &program.MatrixLog{Cells: c.cells}}
+			if got := r.Sentence(units.English); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/planfile"
@@ -184,6 +185,10 @@ func (w wording) matrix(m *program.MatrixLog) string {
 	case m.Alike:
 		return w.say("The settings can't be told apart. The smallest that pass: %s.", m.Cells[m.Advised].Settings)
 	case m.Advised == m.Best:
+		if smaller := m.Undecided(); len(smaller) > 0 {
+			return w.say("Best: %s. Smaller ones that can't be told apart from it: %s.", m.Cells[m.Best].Settings,
+				strings.Join(smaller, "; "))
+		}
 		return w.say("Best, and none smaller is as good: %s.", m.Cells[m.Best].Settings)
 	}
 	return w.say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings,
