@@ -134,7 +134,7 @@ func TestWritesAreReadBack(t *testing.T) {
 					plan := file(t, "plan.yml", ordersPlan+"tier: "+tier+"\n"+queries)
 					o := load(t, s.with("run", plan, "--quiet")...)
 					if o.run == nil || o.code != 99 {
-						t.Fatalf("exit %d\n%s", o.code, o.err)
+						t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 					}
 					if o.run.Total.Failed > 0 {
 						t.Errorf("%d failed: %+v", o.run.Total.Failed, o.run.Failures)
@@ -219,7 +219,7 @@ queries:
 `)
 	o := load(t, s.with("run", plan, "--quiet")...)
 	if o.run == nil || o.code != 99 {
-		t.Fatalf("exit %d\n%s", o.code, o.err)
+		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	if v := o.run.Verified.Sum(); v.Duplicated != 1 || v.Wrong() != 1 || v.OK != 159 {
 		t.Errorf("it found %+v", v)

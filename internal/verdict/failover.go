@@ -14,7 +14,7 @@ func (j *judge) unrecovered() (out []failure) {
 	}
 	for i := range j.run.Failover.Incidents {
 		if in := &j.run.Failover.Incidents[i]; in.Never {
-			out = append(out, failure{!in.Invalid, message.New("verdict.never-recovered",
+			out = append(out, failure{servers: !in.Invalid, text: message.New("verdict.never-recovered",
 				message.Nested("incident", incident(in)), message.Span("left", time.Duration(in.EndNs-in.DoneNs)))})
 		}
 	}

@@ -144,8 +144,8 @@ func (j *judge) failed() (out []failure) {
 	for i := range j.run.Thresholds {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
-			out = append(out, failure{nothing || j.errorsBreak(j.rules[i]) || j.lateAlone && j.slowAnyway(j.rules[i]),
-				message.New(brokenID, Broken(t).Args...)})
+			out = append(out, failure{text: message.New(brokenID, Broken(t).Args...),
+				servers: nothing || j.errorsBreak(j.rules[i]) || j.lateAlone && j.slowAnyway(j.rules[i])})
 		}
 	}
 	if !j.run.Aborted.IsZero() {
@@ -157,7 +157,8 @@ func (j *judge) failed() (out []failure) {
 			out = append(out, j.defaults()...)
 		}
 	case nothing && !broken:
-		out = append(out, failure{true, message.New("verdict.nothing-succeeded", message.Nested("fates", j.fates()))})
+		out = append(out, failure{servers: true, text: message.New("verdict.nothing-succeeded",
+			message.Nested("fates", j.fates()))})
 	}
 	return append(append(append(out, j.unrecovered()...), j.wrongWrites()...), append(j.violated(), j.sessions()...)...)
 }
@@ -168,8 +169,8 @@ func (j *judge) defaults() (out []failure) {
 	share := func(n uint64) float64 { return float64(n) / float64(max(c.Done, 1)) }
 	if failed := share(c.Failed()); failed >= errorsDefault {
 		only := c.OnlyServers(j.refused())
-		out = append(out, failure{share(only.Failed()) >= errorsDefault,
-			message.New("verdict.failures", message.Share("failed", failed), message.Share("limit", errorsDefault),
+		out = append(out, failure{servers: share(only.Failed()) >= errorsDefault,
+			text: message.New("verdict.failures", message.Share("failed", failed), message.Share("limit", errorsDefault),
 				message.Nested("allow", j.with("threshold", func(flag message.Arg) message.Message {
 					return message.New("verdict.failures.allow", flag)
 				})))})
@@ -202,7 +203,7 @@ func (j *judge) sessions() []failure {
 	if there >= sessionsDefault*float64(asked) {
 		return nil
 	}
-	return []failure{{j.refused(), message.New("verdict.sessions", message.Count("asked", asked),
+	return []failure{{servers: j.refused(), text: message.New("verdict.sessions", message.Count("asked", asked),
 		message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
 }
 

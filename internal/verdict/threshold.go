@@ -115,9 +115,10 @@ func timeOf(ns int64) float64 {
 	return float64(ns)
 }
 
-// failure is why a run failed, and whether only the server can have been the cause.
+// failure is why a run failed.
 type failure struct {
-	servers bool
+	servers bool // a generator that is late or busy can't be the cause
+	certain bool // neither can one that was stopped: what the servers hold is wrong
 	text    message.Message
 }
 
@@ -128,15 +129,15 @@ func messages(all []failure) (out []message.Message) {
 	return out
 }
 
-// serversDoing reports whether the run failed by what a generator that is late or busy can't cause: errors
-// with which the server answered, connections that it refused, no success at all, or times that are far
-// beyond what it added. One that stood still or was held back can: servers give up on clients that keep them
-// waiting.
+// serversDoing reports whether the run failed by what the generator can't cause: data that are wrong, or, from one that
+// is late or busy, errors with which the server answered, connections that it refused, no success at all, or times that
+// are far beyond what it added. One that stood still or was held back can cause the latter: servers give up on clients
+// that keep them waiting.
 func (j *judge) serversDoing(failed []failure) bool {
 	h := &j.load.Health
-	return j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit &&
-		j.timeShare(h.CgroupThrottledNs) <= throttledLimit &&
-		slices.ContainsFunc(failed, func(f failure) bool { return f.servers })
+	steady := j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit &&
+		j.timeShare(h.CgroupThrottledNs) <= throttledLimit
+	return slices.ContainsFunc(failed, func(f failure) bool { return f.certain || steady && f.servers })
 }
 
 // errorsBreak reports whether the server's own errors break a rule by themselves.

@@ -441,6 +441,43 @@ func TestInvalidGoesBeforeFailed(t *testing.T) {
 	}
 }
 
+// Data that are wrong fail a run whatever happened to the generator, which is said, too.
+func TestWrongDataFailWhateverElse(t *testing.T) {
+	lost := func(r *record.Run) {
+		r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Lost: 1}}}
+	}
+	for _, c := range []struct {
+		name   string
+		wrong  func(*record.Run)
+		change func(*measure.Account)
+		result string
+	}{
+		{"lost, and it stood still", lost, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"lost, and it was held back", lost, func(a *measure.Account) { a.Health.HeldNs = s }, Fail},
+		{"lost, and it sent late", lost, func(a *measure.Account) { late(a, 20*ms, 200) }, Fail},
+		{"a value that nobody wrote, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Unexpected: 1}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"a register without explanation, and it stood still", func(r *record.Run) {
+			r.Registers = &record.Registers{Registers: 2, Linearizable: 1, Violated: 1}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"nothing is wrong, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 9}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run, a := healthyLoad("p(99) < 1s")
+			c.wrong(run)
+			c.change(a)
+			Judge(run, a)
+			if v := &run.Verdict; v.Result != c.result || len(v.Reasons) == 0 ||
+				c.result == Fail && !strings.Contains(v.Reasons[len(v.Reasons)-1].String(), "besides") {
+				t.Errorf("%s: %q, want %s", v.Result, v.Texts(), c.result)
+			}
+		})
+	}
+}
+
 // A run judged again says the same, and a threshold that ended it stays broken.
 func TestJudgingAgain(t *testing.T) {
 	run, a := healthyLoad("p(99) < 10ms", "errors < 1%")

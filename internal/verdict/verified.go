@@ -22,7 +22,7 @@ func (j *judge) wrongWrites() (out []failure) {
 				break
 			}
 		}
-		out = append(out, failure{true, message.New("verdict.lost-writes", message.Count("n", sum.Lost),
+		out = append(out, failure{certain: true, text: message.New("verdict.lost-writes", message.Count("n", sum.Lost),
 			message.Nested("first", first))})
 	}
 	var others []message.Message
@@ -36,7 +36,8 @@ func (j *judge) wrongWrites() (out []failure) {
 		others = append(others, message.New("writes.unexpected", message.Count("n", sum.Unexpected)))
 	}
 	if len(others) > 0 {
-		out = append(out, failure{true, message.New("verdict.wrong-writes", message.Nested("what", message.List(others...)))})
+		out = append(out, failure{certain: true, text: message.New("verdict.wrong-writes",
+			message.Nested("what", message.List(others...)))})
 	}
 	return out
 }
@@ -44,7 +45,7 @@ func (j *judge) wrongWrites() (out []failure) {
 // violated says if a register's history can't be explained.
 func (j *judge) violated() []failure {
 	if r := j.run.Registers; r != nil && r.Violated > 0 {
-		return []failure{{true, message.New("verdict.violated", message.Count("n", r.Violated),
+		return []failure{{certain: true, text: message.New("verdict.violated", message.Count("n", r.Violated),
 			message.Count("of", r.Registers))}}
 	}
 	return nil
