@@ -144,7 +144,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 		number := cell.Count(r.Number)
 		number.Link = r.Dir
 		t.Add(number, cell.Text(l.Figure(Scale(r.N))), cell.Rate(s.PerS(r.N)), cell.Rate(r.OfferedPerS),
-			cell.Rate(r.AchievedPerS), counted(r.Offered),
+			cell.Rate(r.AchievedPerS), CountCell(r.Offered),
 			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
 			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)),
 			cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
@@ -156,8 +156,8 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 	return t
 }
 
-// counted returns a count, or none for records of earlier versions.
-func counted(n uint64) cell.Cell {
+// CountCell is a count, none in records of earlier versions, which lack it.
+func CountCell(n uint64) cell.Cell {
 	if n == 0 {
 		return cell.None()
 	}

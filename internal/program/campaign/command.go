@@ -72,22 +72,21 @@ func (s *commandRunner) variable(name string) string {
 	return s.program.variable(name, s.settings)
 }
 
-// run runs a command to its end and appends its output to the file log. An error is one line: the command, its position
+// run runs a command to its end and appends its output to a file. An error is one line: the command, its position
 // in the campaign's file, and its last line of output.
-func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string) error {
-	out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+func (s *commandRunner) run(ctx context.Context, c *planfile.Command, path string) error {
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("output of commands: %w", err)
 	}
 	defer out.Close()
-	fmt.Fprintf(out, "# %s: %s\n", time.Now().UTC().Format(time.RFC3339),
-		secret.Log(secret.Redact(c.String(), s.secrets())))
+	tail := &tail{}
+	log := &maskedLog{to: io.MultiWriter(out, tail), secrets: s.secrets()}
+	fmt.Fprintf(out, "# %s: %s\n", time.Now().UTC().Format(time.RFC3339), log.masked(c.String()))
 	bounded, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	tail := &tail{}
-	masked := &maskedLog{to: out, secrets: s.secrets()}
-	err = s.finish(s.command(bounded, c), io.MultiWriter(tail, masked))
-	masked.flush()
+	err = s.finish(s.command(bounded, c), log)
+	log.flush()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -96,7 +95,7 @@ func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string
 	case err == nil:
 		return nil
 	}
-	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, secret.Log(short(c.String())), err, tail.line(), log)
+	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, log.masked(short(c.String())), err, tail.line(), path)
 }
 
 // finish starts a command whose output goes to out, and waits for its end.
@@ -145,7 +144,7 @@ func (l *maskedLog) flush() {
 	}
 }
 
-// tail keeps the end of the output.
+// tail keeps the end of what is written to it, which has no secrets any more.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -160,7 +159,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // line returns the last line that is not empty.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
-	last := units.Clean(secret.Log(lines[len(lines)-1]))
+	last := units.Clean(lines[len(lines)-1])
 	if last == "" {
 		return ""
 	}
@@ -238,7 +237,9 @@ func (s *commandRunner) probe(ctx context.Context, p *planfile.Probe) error {
 		return s.sql(ctx, p.SQL)
 	}
 	t := &tail{}
-	if err := s.finish(s.command(ctx, &p.Exec), t); err != nil {
+	log := &maskedLog{to: t, secrets: s.secrets()}
+	err := s.finish(s.command(ctx, &p.Exec), log)
+	if log.flush(); err != nil {
 		return fmt.Errorf("%s: %w%s", short(p.Exec.String()), err, t.line())
 	}
 	return nil

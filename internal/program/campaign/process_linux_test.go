@@ -161,3 +161,33 @@ steps:
 		t.Errorf("the log: %s", log)
 	}
 }
+
+// What a command or a probe prints last stands in the error, and in the journal, without the values of such settings.
+func TestFailuresHideSettings(t *testing.T) {
+	const says = `"echo got $DB_PASSWORD; exit 3"`
+	for name, row := range map[string]struct{ ready, step string }{
+		"a command": {`"true"`, "prepare: {commands: [" + says + "]}"},
+		"a probe":   {says, "confirm: {at: 1}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := files(t, "plan: plan.yml\nsettings: {DB_PASSWORD: s3cretword}\nservice: {run: exec sleep 1000, within: 1s, "+
+				"ready: [{exec: "+row.ready+"}]}\nsteps: [{"+row.step+"}]\n", serve(t))
+			p, err := parse(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "campaign")
+			c, err := Begin(p, options(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Join(c.Run(context.Background()), c.Close())
+			if err == nil || !strings.Contains(err.Error(), "got ***") || strings.Contains(err.Error(), "s3cretword") {
+				t.Errorf("%v", err)
+			}
+			if journal, _ := os.ReadFile(filepath.Join(dir, JournalName)); strings.Contains(string(journal), "s3cretword") {
+				t.Errorf("the journal: %s", journal)
+			}
+		})
+	}
+}

@@ -126,7 +126,7 @@ func (d *document) runPart(p *part, r *Result) {
 	for i := range holds {
 		h := &holds[i]
 		figures.Add(cell.Text(d.l.Figure(program.Scale(h.N))), cell.Rate(h.LoadPerS()), cell.Rate(h.OfferedPerS),
-			cell.Rate(h.AchievedPerS), counted(h.Offered), cell.Time(float64(h.P50Ns)), cell.Time(float64(h.P95Ns)),
+			cell.Rate(h.AchievedPerS), program.CountCell(h.Offered), cell.Time(float64(h.P50Ns)), cell.Time(float64(h.P95Ns)),
 			cell.Time(float64(h.P99Ns)), cell.Figure(h.Errors, "share"), cell.Text(d.say(h.Verdict)), d.link(r, h.Dir))
 	}
 	p.tables = append(p.tables, figures)
@@ -194,14 +194,6 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 func (d *document) showsDatabase(r *Result) bool {
 	all := d.ofKind(planfile.StepAnalyse)
 	return len(all) > 0 && (r.ID == all[0].ID || r.ID == all[len(all)-1].ID)
-}
-
-// counted returns a count, or none for records of earlier versions.
-func counted(n uint64) cell.Cell {
-	if n == 0 {
-		return cell.None()
-	}
-	return cell.Count(n)
 }
 
 // inspection shows what a database did: its findings, statements, connections, waits and plans.
