@@ -60,7 +60,7 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 	return cmd
 }
 
-// joinParts writes the bundle of the run that parts make together; complete adds to it what only whoever led the load
+// joinParts writes the bundle of the run that parts make together; complete adds to it what only the load's coordinator
 // knows, before it is judged.
 func joinParts(dir string, parts []*record.Recorded, complete func(*record.Run)) (*record.Run, error) {
 	run, sums, err := record.Merge(parts...)
@@ -76,16 +76,16 @@ func joinParts(dir string, parts []*record.Recorded, complete func(*record.Run))
 		return nil, err
 	}
 	complete(run)
-	judgeAnew(run, sums)
+	judgeAgain(run, sums)
 	if err := confidence.Fill(run, together); err != nil {
 		return nil, err
 	}
 	return run, usage(record.Join(record.OS{}, dir, run, parts...))
 }
 
-// judgeAnew judges a run made of others. Of the warnings that these had, it keeps what judging doesn't
+// judgeAgain judges a run made of others. Of the warnings that these had, it keeps what judging doesn't
 // say again.
-func judgeAnew(run *record.Run, sums *measure.Tally) {
+func judgeAgain(run *record.Run, sums *measure.Tally) {
 	before := run.Warnings
 	run.Warnings = nil
 	verdict.Judge(run, sums.Total())

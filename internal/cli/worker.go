@@ -39,7 +39,7 @@ func (s *streams) work() error {
 		return usage(fmt.Errorf(
 			"workers are started by brunt run --workers, which gives them a ticket on standard input: %w", err))
 	}
-	signal.Ignore(syscall.SIGPIPE) // whoever reads standard error may be killed, and the load goes on
+	signal.Ignore(syscall.SIGPIPE) // the reader of standard error may be killed, and the load continues
 	ctx, hard, stop := interruptible(s.err, endings(false))
 	defer stop()
 	w, led, err := scale.Connect(ctx, ticket, s.version)

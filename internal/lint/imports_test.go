@@ -117,7 +117,7 @@ result: message metric record
 result/reader: confidence failover record result verdict
 runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
     observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
-scale: measure message record
+scale: measure message protocol record
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol

@@ -70,7 +70,7 @@ func (g *gapFinder) late(s *Sample) {
 	}
 	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: noFailures()}
 	if s.Ready > l.from && s.Intended < s.Ready {
-		l.pending = min(l.pending, s.Intended) // meanwhile its session was connected, or freed by a failure
+		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure in between
 	}
 	if g.failedAfter == g.lastOK {
 		l.failed = g.failed

@@ -135,24 +135,22 @@ func (w *writer) of(index uint64, f func(step int, v *workload.Verify)) {
 // keyHead is the length of the prefix of a key's text.
 const keyHead = 4
 
-// key appends the identity of a key. The text for people follows after keyHead bytes.
+// key returns the identity of a key. The text for people follows after keyHead bytes. It is valid until the next call.
 func (w *writer) key(step int, v *workload.Verify) []byte {
 	w.buf = binary.BigEndian.AppendUint32(w.buf[:0], uint32(v.Group))
-	args := w.state.Args[step]
-	for i, k := range v.Key {
-		if i > 0 {
-			w.buf = append(w.buf, ", "...)
-		}
-		w.buf = verify.AppendText(w.buf, args[k:k+1])
-	}
-	return w.buf
+	return w.text(step, v.Key)
 }
 
-// value appends the value that a read of the write must return.
+// value returns the value that a read of the write must return, as key does.
 func (w *writer) value(step int, v *workload.Verify) []byte {
 	w.buf = w.buf[:0]
+	return w.text(step, v.Expect)
+}
+
+// text appends arguments of a step to buf.
+func (w *writer) text(step int, params []int) []byte {
 	args := w.state.Args[step]
-	for i, k := range v.Expect {
+	for i, k := range params {
 		if i > 0 {
 			w.buf = append(w.buf, ", "...)
 		}

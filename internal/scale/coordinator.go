@@ -137,9 +137,6 @@ func (c *Coordinator) prepare() { c.cond = sync.NewCond(&c.mu) }
 // Port is the port that workers call.
 func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
 
-// Now is the coordinator's time, ns since the epoch.
-func (c *Coordinator) Now() int64 { return c.clock.Now() }
-
 // StartNs is when the load begins or began, by the coordinator's clock; 0 if that isn't known yet.
 func (c *Coordinator) StartNs() int64 {
 	c.mu.Lock()
@@ -469,7 +466,7 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	}
 	if err := c.wait(ctx, all(false)); err == nil {
 		timed, cancel := context.WithTimeout(ctx, grace)
-		_ = c.wait(timed, all(true)) // whoever isn't back by then stays lost
+		_ = c.wait(timed, all(true)) // a worker that isn't back by then stays lost
 		cancel()
 	}
 	c.mu.Lock()

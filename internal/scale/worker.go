@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -137,7 +138,7 @@ func (w *Worker) find(ctx context.Context) error {
 				return last
 			}
 		}
-		if !pause(timed, 200*time.Millisecond) {
+		if !protocol.Sleep(timed, 200*time.Millisecond) {
 			return &Error{codeUnreachable, fmt.Sprintf(
 				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
 				strings.Join(w.ticket.Addresses, " or "), last)}
@@ -224,25 +225,13 @@ const spin = 2 * time.Millisecond
 
 // sleepUntil returns at an instant, or when ctx ends.
 func sleepUntil(ctx context.Context, at time.Time) error {
-	if !pause(ctx, time.Until(at)-spin) && ctx.Err() != nil {
+	if !protocol.Sleep(ctx, time.Until(at)-spin) && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for time.Until(at) > 0 {
 		runtime.Gosched()
 	}
 	return nil
-}
-
-// pause sleeps, and reports whether ctx let it.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 // reports tells the coordinator how the worker is, until quit.
@@ -330,7 +319,7 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 			return err
 		}
 		var refused *Error
-		if errors.As(err, &refused) || !pause(timed, time.Second) {
+		if errors.As(err, &refused) || !protocol.Sleep(timed, time.Second) {
 			return fmt.Errorf("the bundle stays in %s: %w", bundle, err)
 		}
 	}
