@@ -73,7 +73,7 @@ func (f *planFlags) file(args []string) (string, error) {
 	case len(args) > 0:
 		return args[0], nil
 	}
-	return "", usage(errors.New("no plan given; name its file with -c"))
+	return "", usage(errors.New("no plan given; name its file, as the argument or with -c"))
 }
 
 // read reads the plan and puts the flags over it.

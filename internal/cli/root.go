@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/protocols"
 	"brunt/internal/secret"
 	"brunt/internal/verdict"
 )
@@ -82,6 +83,9 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if word := s.wordAfter(cmd); word != "" { // its flags are those of a command that isn't there
+			return unknownCommand(cmd, word)
+		}
 		return usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err), cmd.CommandPath()))
 	})
 	root.AddCommand(
@@ -91,7 +95,6 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		newVersion(s), newManual(), newHealFaults(s), newWorker(s),
 	)
 	addDialects(root, s)
-	root.SuggestionsMinimumDistance = similarWithin
 	root.InitDefaultHelpCmd()
 	strictHelp(root)
 	root.InitDefaultCompletionCmd()
@@ -136,7 +139,7 @@ func wrapArgs(c *cobra.Command) {
 				return err
 			}
 			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
-				return usage(fmt.Errorf("%w%s; see %s --help", err, meant("", cmd.SuggestionsFor(args[0])), cmd.CommandPath()))
+				return unknownCommand(cmd, args[0])
 			}
 			return usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args), cmd.Parent().CommandPath(),
 				cmd.Use, cmd.CommandPath()))
@@ -145,6 +148,31 @@ func wrapArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// unknownCommand says that a command has none of a name, and what may have been meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = similarWithin
+	near := meant("", cmd.SuggestionsFor(word))
+	if _, name, err := protocols.Find(word); err == nil && near == "" {
+		near = "; for the protocol, write brunt run PLAN --proto " + name
+	}
+	return usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near, cmd.CommandPath()))
+}
+
+// wordAfter is the argument after the name of a command that only has others below it, unless it is a flag.
+func (s *streams) wordAfter(cmd *cobra.Command) string {
+	if cmd.HasParent() && !cmd.HasSubCommands() || cmd.HasParent() && cmd.Parent().HasParent() {
+		return ""
+	}
+	rest := s.args[1:]
+	if cmd.HasParent() {
+		rest = rest[min(len(rest), slices.Index(rest, cmd.Name())+1):]
+	}
+	if len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+		return ""
+	}
+	return rest[0]
 }
 
 // miscounted says what is wrong with the number of arguments of a command, if that is what err, cobra's, is about.

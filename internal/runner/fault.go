@@ -13,6 +13,7 @@ import (
 	"brunt/internal/protocols"
 	"brunt/internal/record"
 	"brunt/internal/target"
+	"brunt/internal/units"
 )
 
 // Faults says whether a plan's faults are executed, and how.
@@ -29,7 +30,8 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	}
 	if !r.o.Faults.Allowed {
 		return p, &target.UsageError{Err: fmt.Errorf(
-			"plan %s does faults to servers (%d of them); add --allow-faults if that is meant", p.Name, len(p.Faults))}
+			"plan %q disturbs servers by %s; add --allow-faults if that is meant", p.Name,
+			units.Plural(len(p.Faults), "fault", "faults"))}
 	}
 	p, err := completed(p)
 	if err == nil {
