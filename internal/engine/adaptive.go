@@ -15,6 +15,7 @@ type adaptive struct {
 	startNs    int64 // of the stage
 	intervalNs int64
 	decision   measure.Control // in force
+	led        *led            // nil if the controller is here
 }
 
 // lead is how far ahead the schedule is known, so that decisions taken shortly after the end of an interval are in
@@ -33,12 +34,22 @@ func newAdaptive(p *plan.Phase, stage *schedule.Stage, control func(*plan.Phase)
 	return a, a.shape.Extend(a.leadNs()+intervalNs, a.decision.RatePerS)
 }
 
+// newLed sets a stage's schedule to one that grows as a Leader decides.
+func newLed(p *plan.Phase, stage *schedule.Stage) *adaptive {
+	a := &adaptive{shape: schedule.NewGrowing(int64(p.Duration)), startNs: stage.StartNs, led: &led{}}
+	stage.Shape = a.shape.Shape()
+	return a
+}
+
 func (a *adaptive) leadNs() int64 { return min(int64(lead), a.intervalNs/10) }
 
-// inForce returns the decision that the load follows.
-func (a *adaptive) inForce() *measure.Control {
+// inForce returns the decision that the load followed in an interval.
+func (a *adaptive) inForce(startNs, endNs int64) *measure.Control {
 	if a == nil {
 		return nil
+	}
+	if a.led != nil {
+		return a.led.at((startNs+endNs)/2 - a.startNs)
 	}
 	c := a.decision
 	return &c
@@ -46,7 +57,7 @@ func (a *adaptive) inForce() *measure.Control {
 
 // next asks the controller for a decision after an interval, and extends the schedule by the next interval.
 func (a *adaptive) next(iv *measure.Interval) {
-	if a == nil || iv.Drain || a.shape.ReachesNs() >= a.shape.Shape().DurationNs() {
+	if a == nil || a.led != nil || iv.Drain || a.shape.ReachesNs() >= a.shape.Shape().DurationNs() {
 		return
 	}
 	a.decision = a.controller.Next(iv)

@@ -30,6 +30,10 @@ type Config struct {
 	Part  schedule.Part // this machine's operations
 	// Control returns the controller of an adaptive phase. It is required if there is such a phase.
 	Control func(p *plan.Phase) Controller
+	// Follow, if not nil, takes the place of Control: another process decides.
+	Follow Follow
+	// Late is called after a phase with Follow if decisions came late: how many, and by how much at most. It may be nil.
+	Late func(n int, most time.Duration)
 }
 
 // Controller decides the rate of an adaptive phase while it runs. It is used by one goroutine.
@@ -119,7 +123,10 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	if err != nil {
 		return first, err
 	}
-	if r.adaptive = nil; phases[0].Adaptive != nil {
+	if r.adaptive = nil; phases[0].Adaptive != nil && r.cfg.Follow != nil {
+		r.adaptive = newLed(&phases[0], &work)
+		defer r.follow(ctx, &phases[0])()
+	} else if phases[0].Adaptive != nil {
 		if r.adaptive, err = newAdaptive(&phases[0], &work, r.cfg.Control, r.intervalNs); err != nil {
 			return first, err
 		}
@@ -161,6 +168,23 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	}
 }
 
+// follow has the present stage's schedule follow a Leader, until the returned function is called.
+func (r *run) follow(ctx context.Context, p *plan.Phase) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done, a := make(chan struct{}), r.adaptive
+	go func() {
+		defer close(done)
+		a.follow(ctx, p, r.cfg.Follow, r.cfg.Clock.Now)
+	}()
+	return func() {
+		cancel()
+		<-done
+		if a.led.late > 0 && r.cfg.Late != nil {
+			r.cfg.Late(a.led.late, time.Duration(a.led.mostNs))
+		}
+	}
+}
+
 // lookAtHealth samples the generator's state once per interval, and reports whether the generator stood still in the
 // current one.
 func (r *run) lookAtHealth() (stoodStill bool) {
@@ -180,7 +204,7 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 	meta.UnixNs = r.cfg.Clock.Unix(r.startNs)
 	r.lookAtHealth()
 	meta.Health, r.health = *r.health, nil
-	meta.Control = r.adaptive.inForce()
+	meta.Control = r.adaptive.inForce(r.startNs, endNs)
 	iv := r.cfg.Collector.Cut(endNs, meta)
 	r.adaptive.next(iv)
 	r.startNs = endNs

@@ -23,9 +23,18 @@ type Options struct {
 	Now      func() int64         // the run's clock, nanoseconds; called from Begin on
 	Changed  func(*record.Fault)  // receives each fault when its state changes, concurrently
 	Warn     func(record.Warning) // receives each warning, concurrently
-	// NetworkAlone says that another machine's part of the load does the other faults.
-	NetworkAlone bool
+	Does     Does
 }
+
+// Does says which of a plan's faults a conductor does, where several processes send the load.
+type Does int
+
+const (
+	All         Does = iota // all of them
+	NetworkOnly             // those of networks; another machine's part of the load does the others
+	OfLoad                  // those of the network between this process's load and the target
+	OfServers               // all that OfLoad leaves out, for a process that sends no load
+)
 
 // Conductor does the faults of a plan on their timeline. Prepare, Begin, End and Close are for one goroutine, in that
 // order.
@@ -75,7 +84,30 @@ func Prepare(o Options) (c *Conductor, err error) {
 	return c, c.listen()
 }
 
-func (c *Conductor) mine(f *plan.Fault) bool { return !c.o.NetworkAlone || f.Kind == plan.FaultNetwork }
+// mine reports whether this conductor does a fault, or the part of it that is done to its own proxies.
+func (c *Conductor) mine(f *plan.Fault) bool {
+	switch c.o.Does {
+	case NetworkOnly:
+		return f.Kind == plan.FaultNetwork
+	case OfLoad, OfServers:
+		return c.o.Does == OfServers && f.Kind != plan.FaultNetwork ||
+			f.Kind == plan.FaultNetwork && len(c.own(places(c.o.Plan, f))) > 0
+	}
+	return true
+}
+
+// own are those of some addresses and names of proxies that this conductor has a proxy for.
+func (c *Conductor) own(all []string) (out []string) {
+	addresses, _ := c.o.Plan.Target.Weighted()
+	for _, a := range all {
+		ofTarget := slices.Contains(addresses, a)
+		if c.o.Does == OfLoad && !ofTarget || c.o.Does == OfServers && ofTarget {
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
 
 // check reports what is wrong with a fault on this machine.
 func (c *Conductor) check(f *plan.Fault) error {
@@ -116,6 +148,9 @@ func (c *Conductor) selector(f *plan.Fault) *selector {
 func (c *Conductor) listen() error {
 	p := c.o.Plan
 	for i, address := range p.ProxiedAddresses() {
+		if c.o.Does == OfServers {
+			break
+		}
 		x, err := proxy.Listen(proxy.Config{Listen: "127.0.0.1:0", To: address, Seed: p.Seed + uint64(i)})
 		if err != nil {
 			return err
@@ -123,6 +158,9 @@ func (c *Conductor) listen() error {
 		c.proxies[address] = x
 	}
 	for i := range p.Proxies {
+		if c.o.Does == OfLoad {
+			break
+		}
 		x := &p.Proxies[i]
 		made, err := proxy.Listen(proxy.Config{Listen: x.Listen, To: x.To, Seed: p.Seed + uint64(MostAddresses+i)})
 		if err != nil {
@@ -219,6 +257,9 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 	r := &record.Fault{Name: f.Name, Number: at.Number, Kind: string(f.Kind), Do: doing(f),
 		PlannedNs: c.startNs + int64(at.At)}
 	d, err := c.deed(f, at.Number)
+	if err == nil && d.nothing {
+		return
+	}
 	if err == nil {
 		d.cure.identify(fmt.Sprintf("%s %d", f.Name, at.Number))
 		r.Target, r.Addresses = d.target, d.addresses

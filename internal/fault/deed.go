@@ -23,6 +23,7 @@ type deed struct {
 	cure      *Cure         // what the watchdog does; nil if nothing is left when brunt has ended
 	inject    func(context.Context) error
 	heal      func(context.Context) error // nil if there is nothing to undo
+	nothing   bool                        // another process does this one
 }
 
 func (c *Cure) identify(id string) {
@@ -137,9 +138,10 @@ func (c *Conductor) networkDeed(f *plan.Fault, number int) *deed {
 	if f.Network.Do != plan.NetPartition {
 		at = c.picked(f, number, f.Network.Addresses)
 	}
+	at = c.own(at)
 	rule := ruleOf(&f.Network)
 	addresses, _ := c.o.Plan.Target.Weighted()
-	d := &deed{target: strings.Join(at, ", ")}
+	d := &deed{target: strings.Join(at, ", "), nothing: len(at) == 0}
 	for _, a := range at {
 		if slices.Contains(addresses, a) {
 			d.addresses = append(d.addresses, a)

@@ -29,6 +29,11 @@ type Inserts struct {
 	done   map[int64]struct{} // acknowledged beyond last
 	failed bitmap
 	holes  atomic.Int64 // records in failed
+
+	mine    func(i uint64) bool // see Share; the following are for it, and guarded by acks
+	own     map[uint64]struct{} // own operations that are over, from next on
+	next    uint64              // the first operation that Last hasn't passed
+	highest uint64              // operation that is over
 }
 
 // NewInserts numbers from first, rows records an operation. Until Follow is called every operation
@@ -41,6 +46,12 @@ func NewInserts(first int64, rows int) *Inserts {
 
 // Follow sets which operations are inserts. is must be pure, and Follow come before the first use.
 func (s *Inserts) Follow(is func(i uint64) bool) { s.is = is }
+
+// Share says that other processes send all operations but those of which mine is true, beginning with first. When their
+// inserts are over isn't known: Last passes them with the own ones before them. Share must come before the first use.
+func (s *Inserts) Share(first uint64, mine func(i uint64) bool) {
+	s.mine, s.own, s.next = mine, map[uint64]struct{}{}, first
+}
 
 // Number is the number of the record that belongs to index idx: operation idx/rows, row idx mod
 // rows.
@@ -101,7 +112,11 @@ func (s *Inserts) Acknowledge(i uint64, ok bool) {
 	first := s.Number(i * s.rows)
 	s.acks.Lock()
 	defer s.acks.Unlock()
-	if len(s.done) > mostPending {
+	if len(s.done)+len(s.own) > mostPending {
+		return
+	}
+	if s.mine != nil {
+		s.pass(i, first, ok)
 		return
 	}
 	for n := first; n < first+int64(s.rows); n++ {
@@ -120,6 +135,28 @@ func (s *Inserts) Acknowledge(i uint64, ok bool) {
 		delete(s.done, last)
 	}
 	s.last.Store(last)
+}
+
+// pass is Acknowledge for an operation of a shared load, whose first record that is. acks is held.
+func (s *Inserts) pass(i uint64, first int64, ok bool) {
+	s.own[i] = struct{}{}
+	s.highest = max(s.highest, i)
+	for n := first; !ok && n < first+int64(s.rows); n++ {
+		if !s.failed.has(n) {
+			s.failed.set(n)
+			s.holes.Add(1)
+		}
+	}
+	for ; s.next <= s.highest; s.next++ {
+		if s.is != nil && !s.is(s.next) {
+			continue
+		}
+		if _, over := s.own[s.next]; s.mine(s.next) && !over {
+			return
+		}
+		delete(s.own, s.next)
+		s.last.Add(int64(s.rows))
+	}
 }
 
 // Last is the number up to which all records are there, but for those whose insert failed.

@@ -125,3 +125,29 @@ func TestFailedInsertsTakeLittleMemory(t *testing.T) {
 		t.Error("records that weren't inserted count as failed")
 	}
 }
+
+// The records of others count as there with the own ones before them.
+func TestInsertsOfASharedLoad(t *testing.T) {
+	s := NewInserts(1000, 2)
+	s.Follow(func(i uint64) bool { return i%4 < 2 })          // 10, 11, 14→not, 12, 13 …
+	s.Share(10, func(i uint64) bool { return (i-10)%2 == 0 }) // even ones
+	inserts := []uint64{12, 13, 16, 17, 20, 21}               // from 10 on
+	before := s.Number(12*2) - 1                              // what 8 and 9 would have been comes first
+	s.last.Store(before)
+	for _, c := range []struct {
+		over   uint64
+		ok     bool
+		passed int // of inserts
+	}{{16, true, 0}, {12, true, 3}, {20, false, 5}} {
+		s.Acknowledge(c.over, c.ok)
+		if got, want := s.Last(), before+int64(2*c.passed); got != want {
+			t.Errorf("after %d: last %d, want %d (%d of %v)", c.over, got, want, c.passed, inserts)
+		}
+	}
+	if n := s.Number(20 * 2); !s.Missing(n) {
+		t.Errorf("record %d isn't missing, and its insert failed", n)
+	}
+	if n := s.Number(13 * 2); s.Missing(n) {
+		t.Errorf("record %d of another process is missing", n)
+	}
+}

@@ -43,6 +43,9 @@ func New(s *Spec, seed uint64) (*Space, error) {
 // first use.
 func (k *Space) Follow(is func(i uint64) bool) { k.inserts.Follow(is) }
 
+// Share says which operations are this process's, if others send the rest; see Inserts.Share.
+func (k *Space) Share(first uint64, mine func(i uint64) bool) { k.inserts.Share(first, mine) }
+
 // Last is the number up to which all records are there, but for those whose insert failed; with
 // Spec.Strict, up to which none is missing.
 func (k *Space) Last() int64 { return k.inserts.Last() }

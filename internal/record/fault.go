@@ -1,10 +1,12 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"brunt/internal/linefile"
 )
@@ -93,4 +95,51 @@ func (r *Recorded) Faults() (all []Fault, err error) {
 		}, err
 	})
 	return all, err
+}
+
+// mergeFaults lists the faults of all parts in the order in which they began. Those that each part does to its own
+// connections become one.
+func mergeFaults(run *Run, parts []*Recorded) {
+	run.Faults = nil
+	for _, p := range parts {
+		run.AddFaults(p.Run.Faults)
+	}
+}
+
+// AddFaults adds faults that another process did during the run. Those that run has already, by name and number, become
+// one: from the first beginning to the last end.
+func (run *Run) AddFaults(more []Fault) {
+	for _, f := range more {
+		at := slices.IndexFunc(run.Faults, func(have Fault) bool { return have.Name == f.Name && have.Number == f.Number })
+		if at < 0 {
+			run.Faults = append(run.Faults, f)
+			continue
+		}
+		run.Faults[at].join(&f)
+	}
+	slices.SortStableFunc(run.Faults, func(a, b Fault) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+}
+
+// join makes f of the same fault of two processes.
+func (f *Fault) join(o *Fault) {
+	if o.Target != "" && !slices.Contains(strings.Split(f.Target, ", "), o.Target) && f.Target != o.Target {
+		f.Target += ", " + o.Target
+	}
+	f.Addresses = slices.Clone(f.Addresses)
+	for _, a := range o.Addresses {
+		if !slices.Contains(f.Addresses, a) {
+			f.Addresses = append(f.Addresses, a)
+		}
+	}
+	f.PlannedNs, f.BeginNs = min(f.PlannedNs, o.PlannedNs), min(f.BeginNs, o.BeginNs)
+	f.DoneNs = max(f.DoneNs, o.DoneNs)
+	if f.HealedNs == 0 || o.HealedNs == 0 {
+		f.HealedNs = 0
+	} else {
+		f.HealedNs = max(f.HealedNs, o.HealedNs)
+	}
+	if f.HealBeginNs == 0 || o.HealBeginNs != 0 && o.HealBeginNs < f.HealBeginNs {
+		f.HealBeginNs = o.HealBeginNs
+	}
+	f.Error, f.HealError = cmp.Or(f.Error, o.Error), cmp.Or(f.HealError, o.HealError)
 }

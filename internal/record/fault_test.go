@@ -36,3 +36,21 @@ func TestFaultsOfAKilledRun(t *testing.T) {
 	}
 	b.Abandon()
 }
+
+// What several processes did of one fault is one fault.
+func TestFaultsOfPartsAreOne(t *testing.T) {
+	run := &Run{}
+	slow := Fault{Name: "slow", Number: 1, Kind: "network", Target: "a:1", Addresses: []string{"a:1"}, PlannedNs: 10,
+		BeginNs: 12, DoneNs: 13, HealBeginNs: 20, HealedNs: 21}
+	other := slow
+	other.Target, other.Addresses = "between", nil
+	other.BeginNs, other.DoneNs, other.HealBeginNs, other.HealedNs = 11, 15, 22, 23
+	stop := Fault{Name: "stop", Number: 1, Kind: "process", BeginNs: 5, DoneNs: 6}
+	run.AddFaults([]Fault{slow, stop})
+	run.AddFaults([]Fault{other})
+	want := slow
+	want.Target, want.BeginNs, want.DoneNs, want.HealedNs = "a:1, between", 11, 15, 23
+	if got := []Fault{stop, want}; !reflect.DeepEqual(run.Faults, got) {
+		t.Errorf("%+v\nwant %+v", run.Faults, got)
+	}
+}

@@ -43,7 +43,7 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	}
 	Fill(run, sum)
 	run.Thresholds = slices.Clone(parts[0].Run.Thresholds)
-	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeParts, mergeFailover} {
+	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeParts, mergeFailover, mergeFaults} {
 		merge(run, parts)
 	}
 	sortFailures(run.Failures)

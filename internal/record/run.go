@@ -65,7 +65,7 @@ type Run struct {
 	Verdict     Verdict        `json:"verdict" merge:"sums"`
 	Warnings    []Warning      `json:"warnings,omitempty" merge:"distinct"`
 	Events      []Event        `json:"events,omitempty" merge:"sums"`        // what was done or decided during the load
-	Faults      []Fault        `json:"faults,omitempty" merge:"distinct"`    // done to servers during the load
+	Faults      []Fault        `json:"faults,omitempty" merge:"whole"`       // done to servers during the load
 	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
 	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // the account of outages; see package failover

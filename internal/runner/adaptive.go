@@ -9,9 +9,11 @@ import (
 	"brunt/internal/control"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/observe"
 	"brunt/internal/plan"
+	"brunt/internal/record"
 	"brunt/internal/schedule"
 	"brunt/internal/target"
 	"brunt/internal/units"
@@ -19,15 +21,16 @@ import (
 )
 
 // checkAdaptive checks before the load what an adaptive phase would otherwise only find when it begins.
-func checkAdaptive(p *plan.Plan, part schedule.Part) error {
+func checkAdaptive(p *plan.Plan, part schedule.Part, led bool) error {
 	for i := range p.Load {
 		ph := &p.Load[i]
-		if ph.Adaptive == nil {
+		if ph.Adaptive == nil || led {
 			continue
 		}
 		if part.Of > 1 {
 			return &target.UsageError{Err: fmt.Errorf(
-				"phase %q is adaptive, and each part of the load would decide its rate by itself: leave out --part", ph.Name)}
+				"phase %q is adaptive, and each part of the load would decide its rate by itself: use --workers instead of --part",
+				ph.Name)}
 		}
 		if ph.Adaptive.Watch == "" {
 			continue
@@ -49,6 +52,14 @@ func goalText(a *plan.Adaptive) string {
 		return fmt.Sprintf("%s of %s at %s", a.Metric, a.Watch, units.Digits3(a.Level))
 	}
 	return a.Goal.Text
+}
+
+// Controller returns the controller of an adaptive phase's rate, for a load that other processes send.
+func (r *Runner) Controller(p *plan.Phase) engine.Controller { return r.controller(p) }
+
+// decidedLate warns that decisions of another process came late.
+func (r *Runner) decidedLate(n int, most time.Duration) {
+	r.warn(record.NewWarning("decision-late", message.Count("n", n), message.Span("late", most)))
 }
 
 // controller returns the controller of an adaptive phase's rate.

@@ -1,13 +1,16 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
+	"brunt/internal/engine"
 	"brunt/internal/fault"
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
@@ -20,6 +23,9 @@ import (
 type Faults struct {
 	Allowed  bool     // the user has allowed them; otherwise plans with faults are refused
 	Watchdog []string // command line that calls fault.Watch on its standard input
+	// Does says which faults are this process's if several send the load. The zero value means all or, for a part of a
+	// load but the first, those of networks.
+	Does fault.Does
 }
 
 // prepareFaults starts what a plan's faults need. It returns the plan with the addresses to which the load connects,
@@ -43,17 +49,41 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	if err != nil {
 		return p, &target.UsageError{Err: err}
 	}
+	does := r.o.Faults.Does
+	if does == fault.All && r.o.Part.Of > 1 && !slices.Contains(r.o.Part.Takes, 0) {
+		does = fault.NetworkOnly
+	}
 	made, err := fault.Prepare(fault.Options{
 		Plan: p, Watchdog: r.o.Faults.Watchdog, Now: func() int64 { return r.clock.Now() },
-		Changed:      func(f *record.Fault) { r.bundle.Fault(f) },
-		Warn:         r.o.Tell.Notice,
-		NetworkAlone: r.o.Part.Of > 1 && !slices.Contains(r.o.Part.Takes, 0),
+		Changed: func(f *record.Fault) { r.bundle.Fault(f) },
+		Warn:    r.o.Tell.Notice,
+		Does:    does,
 	})
 	if err != nil {
 		return p, &target.UsageError{Err: err}
 	}
 	r.faults = made
+	if does == fault.OfServers {
+		return p, nil // no load connects here
+	}
 	return r.proxied(p), nil
+}
+
+// BeginFaults does the plan's faults while other processes send the load, which begins now. epoch is where the run's
+// clock is 0. It does nothing for plans without faults.
+func (r *Runner) BeginFaults(ctx context.Context, epoch time.Time) {
+	if r.faults != nil {
+		r.clock = engine.NewClock(epoch)
+		r.faults.Begin(ctx)
+	}
+}
+
+// EndFaults undoes what BeginFaults has done and isn't undone yet, and returns what was done, with warnings.
+func (r *Runner) EndFaults() ([]record.Fault, []record.Warning) {
+	if r.faults == nil {
+		return nil, nil
+	}
+	return r.faults.End()
 }
 
 // completed returns a copy of a plan whose addresses, and those that its faults name, have ports.

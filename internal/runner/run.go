@@ -95,10 +95,13 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	if r.Workload, err = s.Workload(); err != nil {
 		return nil, err
 	}
+	if records := r.Workload.Records; records != nil && o.Part.Of > 1 {
+		records.Share(s.Plan.First, func(i uint64) bool { return o.Part.Has(i - s.Plan.First) })
+	}
 	if err := CheckFiles(s, r.Workload, o.Recording.Flags["sessions"]); err != nil {
 		return nil, err
 	}
-	if err := checkAdaptive(s.Plan, o.Part); err != nil {
+	if err := checkAdaptive(s.Plan, o.Part, o.Follow != nil); err != nil {
 		return nil, err
 	}
 	if o.PeakPerS == 0 {
@@ -196,6 +199,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if err := r.drive(ctx, hard, next); err != nil {
 		return err
 	}
+	if r.o.Sent != nil {
+		r.o.Sent(ctx)
+	}
 	if r.registers != nil {
 		r.Record.Registers = r.registers.check(ctx)
 	}
@@ -248,8 +254,8 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Sinks:     append(r.takers(), r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health:  health.Sample,
-		Control: r.controller,
-		Part:    r.o.Part,
+		Control: r.controller, Follow: r.o.Follow, Late: r.decidedLate,
+		Part: r.o.Part,
 	}, next)
 	return err
 }
@@ -369,7 +375,11 @@ type Options struct {
 	Epoch time.Time
 	// Begin is called when everything is ready for the first phase, which begins when it returns. It may be nil. Its
 	// error ends the run without a load.
-	Begin    func(context.Context) error
+	Begin func(context.Context) error
+	// Follow has another process decide the rates of adaptive phases; nil: they are decided here.
+	Follow engine.Follow
+	// Sent is called when the load is over, before writes are read back. It may be nil.
+	Sent     func(context.Context)
 	PeakPerS float64 // highest rate of Drive's phases, operations a second; 0: the plan's
 }
 

@@ -319,5 +319,5 @@ func (b *readBack) gather(s *survey, p, of uint64) (out []keyed, err error) {
 
 // mine reports whether an operation belongs to this machine's part.
 func (b *readBack) mine(i uint64) bool {
-	return b.part.Of <= 1 || len(b.part.Takes) == 0 || slices.Contains(b.part.Takes, i%b.part.Of)
+	return b.part.Has(i - b.work.Plan.First)
 }

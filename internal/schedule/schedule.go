@@ -2,7 +2,11 @@
 // is pure: it never reads a clock.
 package schedule
 
-import "brunt/internal/gen"
+import (
+	"slices"
+
+	"brunt/internal/gen"
+)
 
 // Segment is a stretch of a shape over which the rate changes linearly.
 type Segment struct {
@@ -53,6 +57,11 @@ func (p Part) At(k uint64) uint64 {
 		return k
 	}
 	return k/n*p.Of + p.Takes[k%n]
+}
+
+// Has reports whether operation n, counted from the stage's first or from that of a stage before it, is the part's.
+func (p Part) Has(n uint64) bool {
+	return p.Of <= 1 || len(p.Takes) == 0 || slices.Contains(p.Takes, n%p.Of)
 }
 
 // Round is the first number, from n on, at which all parts of the load begin again.

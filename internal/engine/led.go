@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+)
+
+// Decided is a piece of an adaptive phase's schedule: the rate from where the piece before it ends, or from the
+// phase's beginning.
+type Decided struct {
+	Phase   string
+	UntilNs int64 // after the phase's beginning
+	Control measure.Control
+}
+
+// Leader decides the rates of adaptive phases for processes that send one load together. All of them append the same
+// pieces to their schedules, so that arrival i is the same for all. Each piece is decided an interval before it begins,
+// so that it reaches every process in time, and lasts two intervals. Of these, the controller sees the first only: in
+// the second one the next piece is on its way. Leader is used by one goroutine.
+type Leader struct {
+	phases     []plan.Phase
+	intervalNs int64
+	control    func(*plan.Phase) Controller
+	tell       func(Decided)
+	reaches    map[string]int64 // end of the last piece, by phase
+
+	phase      *plan.Phase // under way
+	controller Controller
+	beganNs    int64 // when it began
+}
+
+// NewLeader returns the leader of a load. control returns the controller of an adaptive phase; tell receives each
+// decision.
+func NewLeader(phases []plan.Phase, interval time.Duration, control func(*plan.Phase) Controller,
+	tell func(Decided)) *Leader {
+	return &Leader{phases: phases, intervalNs: int64(interval), control: control, tell: tell,
+		reaches: map[string]int64{}}
+}
+
+// Begin tells the first piece of each adaptive phase. It is called before the load.
+func (l *Leader) Begin() {
+	for i := range l.phases {
+		if p := &l.phases[i]; p.Adaptive != nil {
+			l.decide(p, l.control(p).First())
+		}
+	}
+}
+
+// decide tells a phase's next piece.
+func (l *Leader) decide(p *plan.Phase, c measure.Control) {
+	until := l.reaches[p.Name] + 2*l.intervalNs
+	l.reaches[p.Name] = until
+	l.tell(Decided{p.Name, until, c})
+}
+
+// Interval implements measure.Sink. It receives the intervals of all processes together.
+func (l *Leader) Interval(iv *measure.Interval) error {
+	if l.phase == nil || l.phase.Name != iv.Phase {
+		l.enter(iv)
+	}
+	if l.phase.Adaptive == nil || iv.Drain || l.reaches[iv.Phase] >= int64(l.phase.Duration) {
+		return nil
+	}
+	// The interval ends one before the last piece does, or later if it was cut late.
+	if iv.EndNs-l.beganNs+l.intervalNs+l.intervalNs/4 >= l.reaches[iv.Phase] {
+		l.decide(l.phase, l.controller.Next(iv))
+	}
+	return nil
+}
+
+// enter begins an interval's phase.
+func (l *Leader) enter(iv *measure.Interval) {
+	l.phase, l.controller, l.beganNs = &plan.Phase{Name: iv.Phase}, nil, iv.StartNs
+	for i := range l.phases {
+		if p := &l.phases[i]; p.Name == iv.Phase && p.Adaptive != nil {
+			l.phase, l.controller = p, l.control(p)
+			l.controller.First()
+		}
+	}
+}
+
+// Follow calls extend with the pieces of a phase that a Leader decides, in order, until they reach the phase's end or
+// ctx ends. It returns early if none will come any more.
+type Follow func(ctx context.Context, phase *plan.Phase, extend func(Decided))
+
+// led is the schedule of a phase as a Leader decides it. Its methods are safe for concurrent use.
+type led struct {
+	mu     sync.Mutex
+	pieces []Decided
+	late   int   // pieces that came after the piece before them had ended
+	mostNs int64 // by how much, at most
+}
+
+// at is the decision in force at a time after the phase's beginning; nil if there is none.
+func (l *led) at(ns int64) *measure.Control {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.pieces {
+		if ns < l.pieces[i].UntilNs {
+			c := l.pieces[i].Control
+			return &c
+		}
+	}
+	return nil
+}
+
+// follow extends a schedule by the pieces that come. When it returns the schedule is whole: what nobody decided has
+// no arrivals.
+func (a *adaptive) follow(ctx context.Context, p *plan.Phase, follow Follow, now func() int64) {
+	follow(ctx, p, func(d Decided) {
+		a.led.mu.Lock()
+		defer a.led.mu.Unlock()
+		if late := now() - a.startNs - a.shape.ReachesNs(); late > 0 && len(a.led.pieces) > 0 {
+			a.led.late++
+			a.led.mostNs = max(a.led.mostNs, late)
+		}
+		a.led.pieces = append(a.led.pieces, d)
+		_ = a.shape.Extend(d.UntilNs, d.Control.RatePerS) // it is within the plan's limits
+	})
+	_ = a.shape.Extend(int64(p.Duration), 0)
+}
