@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
@@ -73,10 +74,10 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 		return err
 	}
 	switch {
-	case len(f.inspected) != 1:
-		return usage(errors.New("name the database to ask, once: --inspect pg=postgres://host:5432/database?user=name"))
+	case len(f.live.Inspected) != 1:
+		return exitcode.Usage(errors.New("name the database to ask, once: --inspect pg=postgres://host:5432/database?user=name"))
 	case f.apply && f.times < advise.Fewest:
-		return usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, advise.Fewest))
+		return exitcode.Usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, advise.Fewest))
 	}
 	bundle := ""
 	if len(args) == 1 {
@@ -86,17 +87,17 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	}
 	planned := len(args) == 1 || f.config != ""
 	if f.apply && !planned {
-		return usage(errors.New("--apply measures a load before and after: name its plan"))
+		return exitcode.Usage(errors.New("--apply measures a load before and after: name its plan"))
 	}
 	if f.resume != "" && !planned {
-		return usage(errors.New("--resume goes on with the runs of a plan: name it, with the flags that it had"))
+		return exitcode.Usage(errors.New("--resume goes on with the runs of a plan: name it, with the flags that it had"))
 	}
 	f.order = fmt.Sprint(f.apply, f.build, f.times)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	db, err := servers.Open(ctx, f.inspected[0], f.build)
+	db, err := servers.Open(ctx, f.live.Inspected[0], f.build)
 	if err != nil {
-		return &exitError{exitUnreachable, fmt.Errorf("--inspect: %w", err)}
+		return exitcode.With(exitcode.Unreachable, fmt.Errorf("--inspect: %w", err))
 	}
 	defer db.Close()
 	if planned {
@@ -105,7 +106,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	var seen []record.Inspection
 	if bundle != "" {
 		if seen, err = inspectionsOf(bundle); err != nil {
-			return usage(err)
+			return exitcode.Usage(err)
 		}
 	}
 	proposals, err := db.Propose(ctx, seen)
@@ -138,7 +139,7 @@ func unproven(list []record.Proposal) (out []record.Proof) {
 func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) error {
 	p, err := f.read(s, args, nil)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	return s.runInTurn(&f.runFlags, "advise", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
 		conduct := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
@@ -167,7 +168,7 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 			})
 			proofs, err = trial.Prove(ctx, list)
 		}
-		return errors.Join(err, f.printProofs(t.out.out, proofs))
+		return errors.Join(err, f.printProofs(t.out.Out, proofs))
 	})
 }
 

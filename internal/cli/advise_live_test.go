@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 
@@ -65,21 +66,21 @@ func TestInspectAndAdvise(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
 		all.WriteString(out.String() + errs.String())
-		if code != want && !(want == exitPass && code == exitInvalid) { // machines may be busy
+		if code != want && !(want == exitcode.Pass && code == exitcode.Invalid) { // machines may be busy
 			t.Fatalf("%q: exit %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
 		}
 		return out.String()
 	}
 	bundle := filepath.Join(dir, "bundle")
-	do(exitPass, "run", plan, "--inspect", "pg="+dsn, "--bundle", bundle, "--no-teardown")
-	report := do(exitPass, "report", bundle)
+	do(exitcode.Pass, "run", plan, "--inspect", "pg="+dsn, "--bundle", bundle, "--no-teardown")
+	report := do(exitcode.Pass, "report", bundle)
 	for _, want := range []string{"DATABASE", "STATEMENTS", "by author", "FINDINGS", "[seq-scan]", "PLAN 1",
 		"← discards"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report doesn't say %q:\n%s", want, report)
 		}
 	}
-	if got := do(exitPass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got,
+	if got := do(exitcode.Pass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got,
 		"CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
 		t.Errorf("not proposed:\n%s", got)
 	}
@@ -104,8 +105,8 @@ func TestInspectAndAdvise(t *testing.T) {
 	}
 	_ = killed.Process.Kill()
 	<-ended
-	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, "--resume", series)
-	got := do(exitPass, append(apply, "--resume", series)...)
+	do(exitcode.BadPlan, "advise", "--inspect", "pg="+dsn, "--resume", series)
+	got := do(exitcode.Pass, append(apply, "--resume", series)...)
 	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built ||
 		proofs[0].Order != "ABBAAB" || proofs[0].Name != "book_author_idx" {
 		t.Fatalf("%v: %s", err, got)
@@ -115,10 +116,10 @@ func TestInspectAndAdvise(t *testing.T) {
 		&n); err != nil || (n == 1) != proofs[0].Kept {
 		t.Errorf("%d such indexes, %v, though: %+v", n, err, proofs[0])
 	}
-	do(exitBadPlan, "advise", bundle)
-	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
-	do(exitBadPlan, "run", plan, "--inspect", "mysql=x")
-	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown",
+	do(exitcode.BadPlan, "advise", bundle)
+	do(exitcode.BadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
+	do(exitcode.BadPlan, "run", plan, "--inspect", "mysql=x")
+	do(exitcode.Unreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown",
 		"--results", filepath.Join(dir, "nothing"))
 	if left, _ := filepath.Glob(filepath.Join(dir, "nothing", "*")); len(left) > 0 {
 		t.Errorf("a run that never began left %q", left)

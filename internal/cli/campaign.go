@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -49,8 +51,8 @@ func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
 	if folders {
 		fs.BoolVar(&f.anyway, "anyway", false,
 			"judge runs that the generator spoiled all the same, for rehearsals on a busy machine; every result says so")
-		fs.StringVar(&f.record.root, "results", record.DefaultRoot, "folder for the campaign's folder")
-		fs.StringVar(&f.record.dir, "bundle", "", "the campaign's folder, empty or new")
+		fs.StringVar(&f.record.record.Root, "results", record.DefaultRoot, "folder for the campaign's folder")
+		fs.StringVar(&f.record.record.Dir, "bundle", "", "the campaign's folder, empty or new")
 	}
 	fs.StringVar(&f.lang, "lang", string(units.English), "language: en or ru")
 	fs.BoolVar(&f.quiet, "quiet", false, "no progress, only the result")
@@ -59,7 +61,7 @@ func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
 func (f *campaignFlags) language() (units.Language, error) {
 	l, err := units.ParseLanguage(f.lang)
 	if err != nil {
-		return l, usage(fmt.Errorf("--lang: %w", err))
+		return l, exitcode.Usage(fmt.Errorf("--lang: %w", err))
 	}
 	return l, nil
 }
@@ -72,11 +74,11 @@ func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, uni
 	}
 	text, err := campaign.ReadFile(path)
 	if err != nil {
-		return nil, l, usage(err)
+		return nil, l, exitcode.Usage(err)
 	}
 	p, err := campaign.Parse(path, text, f.scale, s.readPlan)
 	if err != nil {
-		return nil, l, usage(err)
+		return nil, l, exitcode.Usage(err)
 	}
 	p.Anyway = f.anyway
 	return p, l, nil
@@ -138,9 +140,9 @@ func newCampaignPlan(s *streams) *cobra.Command {
 				return err
 			}
 			if err := p.Check(target.Check); err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
-			o := looks(s.out)
+			o := loadtest.Look(s.out)
 			return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
 		},
 	}
@@ -163,7 +165,7 @@ func newCampaignReport(s *streams) *cobra.Command {
 			}
 			files, err := campaign.Report(args[0], s.readPlan, l, html, md)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			for _, name := range files {
 				fmt.Fprintln(s.out, name)
@@ -199,10 +201,10 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 
 // beginCampaign runs a programme in the folder that the flags name, or a new one.
 func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.Program, name string) (err error) {
-	dir := f.record.dir
+	dir := f.record.record.Dir
 	if dir == "" {
-		if dir, err = program.NewFolder(f.record.root, "", name, time.Now()); err != nil {
-			return usage(err)
+		if dir, err = program.NewFolder(f.record.record.Root, "", name, time.Now()); err != nil {
+			return exitcode.Usage(err)
 		}
 	}
 	return s.campaign(f, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
@@ -211,12 +213,14 @@ func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.
 // campaign runs the campaign that open begins or resumes in dir.
 func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
 	open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
-	out := s.outputs()
-	ctx, hard, stop := interruptible(out.err, endings(false))
+	out := loadtest.NewOutputs(s.out, s.err)
+	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
-	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, hooks: textOutput(f.quiet, f.lang).hooks}}
-	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
+	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	t := &inTurn{out: out, hard: hard, dir: dir, version: s.version}
+	report := &loadtest.Report{Language: l, Quiet: f.quiet}
+	t.load = loadtest.Test{Process: s.process(), Quiet: f.quiet, Hooks: report.Hooks,
+		Options: runner.Options{NoSetup: true, NoTeardown: true}}
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("campaign: find this program: %w", err)
@@ -234,41 +238,45 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
 		},
 	})
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	err = c.Run(ctx)
 	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir)}
+		return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir))
+	}
+	var down *campaign.UnreachableError
+	if ctx.Err() == nil && errors.As(err, &down) {
+		return exitcode.With(exitcode.Unreachable, err)
 	}
 	if err != nil {
-		return failure(ctx, err)
+		return loadtest.Failure(ctx, err)
 	}
-	look := looks(out.out)
-	return errors.Join(drain(out.out),
-		cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...),
+	look := loadtest.Look(out.Out)
+	return errors.Join(loadtest.Drain(out.Out),
+		cell.WriteText(out.Out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...),
 		line(out, dir))
 }
 
-func line(out *outputs, dir string) error {
-	_, err := fmt.Fprintln(out.out, dir)
+func line(out *loadtest.Outputs, dir string) error {
+	_, err := fmt.Fprintln(out.Out, dir)
 	return err
 }
 
 // step carries out a run of a campaign.
 func (t *inTurn) step(ctx context.Context, r campaign.Run) (*program.Outcome, error) {
 	l := t.load
-	l.live.watched = r.Watch
+	l.Live.Watched = r.Watch
 	if r.Inspect != "" {
-		l.live.inspected = []string{r.Inspect}
+		l.Live.Inspected = []string{r.Inspect}
 	}
-	l.options.Recording.Extra = r.Extra
+	l.Options.Recording.Extra = r.Extra
 	return t.one(ctx, r.Order, l, r.Dir)
 }
 
 // schema creates and fills a plan's tables for a campaign.
 func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
-	o := schema.FillOptions{Version: t.out.version, Workers: 4}
+	o := schema.FillOptions{Version: t.version, Workers: 4}
 	o.Verify, _ = fill.ParseVerify("count")
 	changes, notices, err := schema.Up(ctx, p, o)
 	for _, n := range notices {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -42,31 +43,31 @@ func TestClustersThatCantBe(t *testing.T) {
 		says       string
 	}{
 		{"a fault on a process that isn't there", redis + fmt.Sprintf(
-			"faults: [{name: stop, at: 1s, for: 1s, process: {do: stop, pid: %d}}]\n", ended.Process.Pid), exitBadPlan,
+			"faults: [{name: stop, at: 1s, for: 1s, process: {do: stop, pid: %d}}]\n", ended.Process.Pid), exitcode.BadPlan,
 			fmt.Sprintf("there is no process %d", ended.Process.Pid)},
 		{"a proxy's port in use", redis + fmt.Sprintf("proxies: [{name: p, listen: '%s', to: '%s'}]\n"+
 			"faults: [{name: hole, at: 1s, for: 1s, network: {do: blackhole, addresses: [p]}}]\n", taken.Addr(), s.Addr),
-			exitBadPlan, "address already in use"},
+			exitcode.BadPlan, "address already in use"},
 		{"two faults on one node", redis + fmt.Sprintf("faults:\n"+
 			"  - {name: stop, at: 1s, for: 2s, process: {do: stop, pid: %[1]d}}\n"+
-			"  - {name: kill, at: 2s, for: 2s, process: {do: kill, pid: %[1]d, restart: 'true'}}\n", s.PID), exitBadPlan,
+			"  - {name: kill, at: 2s, for: 2s, process: {do: kill, pid: %[1]d, restart: 'true'}}\n", s.PID), exitcode.BadPlan,
 			"both are done to one node"},
 		{"a fault on an address that isn't listed", redis +
-			"faults: [{name: slow, at: 1s, network: {do: latency, delay: 1ms, addresses: ['10.0.0.9:1']}}]\n", exitBadPlan,
+			"faults: [{name: slow, at: 1s, network: {do: latency, delay: 1ms, addresses: ['10.0.0.9:1']}}]\n", exitcode.BadPlan,
 			"10.0.0.9:1"},
 		{"a zone for an address that isn't listed", fmt.Sprintf("target: {protocol: redis, addresses: ['%s'], balance: "+
 			"{mode: nearest, per: request, zone: a, zones: {'%s': a, '10.0.0.9:1': b}}}\n%s", s.Addr, s.Addr, ping),
-			exitBadPlan, "10.0.0.9:1, which isn't listed"},
+			exitcode.BadPlan, "10.0.0.9:1, which isn't listed"},
 		{"no address in the zone", fmt.Sprintf("target: {protocol: redis, addresses: ['%s'], balance: "+
-			"{mode: nearest, per: request, zone: c, zones: {'%s': a}}}\n%s", s.Addr, s.Addr, ping), exitBadPlan,
+			"{mode: nearest, per: request, zone: c, zones: {'%s': a}}}\n%s", s.Addr, s.Addr, ping), exitcode.BadPlan,
 			"no address is in the zone c"},
 		{"a weight that is none", fmt.Sprintf("target: {protocol: redis, addresses: ['%s*0'], balance: weighted}\n%s",
-			s.Addr, ping), exitBadPlan, "weight"},
+			s.Addr, ping), exitcode.BadPlan, "weight"},
 		{"a topology that returns no node", fmt.Sprintf(
-			"target: {protocol: pg, topology: {source: patroni, from: '%s'}}\n%s", nobody.URL, one), exitBadPlan,
+			"target: {protocol: pg, topology: {source: patroni, from: '%s'}}\n%s", nobody.URL, one), exitcode.BadPlan,
 			"returns no node"},
 		{"a topology that can't be asked",
-			"target: {protocol: pg, topology: {source: patroni, from: '127.0.0.1:1'}}\n" + one, exitUnreachable,
+			"target: {protocol: pg, topology: {source: patroni, from: '127.0.0.1:1'}}\n" + one, exitcode.Unreachable,
 			"ask Patroni"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 			}
 			_ = cmd.Wait()
 			out, _ := os.ReadFile(output)
-			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitInvalid {
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
 				t.Errorf("exit code %d: %s", code, out)
 			}
 			run, _, done := recorded(t, dir)
@@ -187,7 +188,7 @@ faults:
 	cmd, output := start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
-	if code := cmd.ProcessState.ExitCode(); code != exitThreshold && code != exitInvalid {
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	run, _, _ := recorded(t, dir)
@@ -219,7 +220,7 @@ load: [{adaptive: {start: 60, min: 20, max: 100, goal: "response.p(50) < 1us", d
 	cmd, output := start(t, nil, "brunt", "run", path, "--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
-	if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitInvalid {
+	if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if !strings.Contains(string(out), "the goal can't be kept") {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
+	"brunt/internal/exitcode"
 	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
@@ -42,25 +43,25 @@ compares them and says so.`,
 				dash = 1
 			}
 			if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
-				return usage(fmt.Errorf("%s: flags stand before the base's runs; what follows -- are the candidate's", args[i]))
+				return exitcode.Usage(fmt.Errorf("%s: flags stand before the base's runs; what follows -- are the candidate's", args[i]))
 			}
 			if dash < 1 || dash == len(args) {
-				return usage(errors.New("write the base's runs, --, and the candidate's runs; see brunt compare --help"))
+				return exitcode.Usage(errors.New("write the base's runs, --, and the candidate's runs; see brunt compare --help"))
 			}
 			base, err := readResults(args[:dash])
 			candidate, err2 := readResults(args[dash:])
 			if err := errors.Join(err, err2); err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			c, err := compare.Runs(base, candidate, o)
 			if err != nil {
 				return refusal(err)
 			}
-			code := exitPass
+			code := exitcode.Pass
 			if c.Verdict == compare.Regression {
-				code = exitRegression
+				code = exitcode.Regression
 			}
-			return coded(code, f.printComparison(s, c, code, base, candidate))
+			return exitcode.With(code, f.printComparison(s, c, code, base, candidate))
 		},
 	}
 	f.bind(cmd, "text", "json", "md", "csv", "junit", "benchfmt")
@@ -114,11 +115,11 @@ func (f *resultFlags) options() (compare.Options, error) {
 	}
 	if !(f.confidence >= 50 && f.confidence < 100) {
 		return compare.Options{},
-			usage(fmt.Errorf("--confidence %g: give a percentage from 50 to below 100, such as 95", f.confidence))
+			exitcode.Usage(fmt.Errorf("--confidence %g: give a percentage from 50 to below 100, such as 95", f.confidence))
 	}
 	tolerances, err := compare.ParseTolerances(f.tolerances)
 	if err != nil {
-		return compare.Options{}, usage(fmt.Errorf("--tolerance: %w", err))
+		return compare.Options{}, exitcode.Usage(fmt.Errorf("--tolerance: %w", err))
 	}
 	return compare.Options{Confidence: f.confidence / 100, Tolerances: tolerances, Anyway: f.anyway}, nil
 }
@@ -133,16 +134,16 @@ func readResults(paths []string) (all []*result.Result, err error) {
 		}
 		all = append(all, r)
 	}
-	return all, usage(err)
+	return all, exitcode.Usage(err)
 }
 
 // refusal gives a refused comparison its exit code.
 func refusal(err error) error {
 	var refused *compare.Refused
 	if errors.As(err, &refused) && refused.Invalid {
-		return &exitError{exitInvalid, err}
+		return exitcode.With(exitcode.Invalid, err)
 	}
-	return usage(err)
+	return exitcode.Usage(err)
 }
 
 func newIntervals(s *streams) *cobra.Command {

@@ -11,7 +11,9 @@ import (
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/slowcooker"
+	"brunt/internal/exitcode"
 	"brunt/internal/hints"
+	"brunt/internal/loadtest"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -57,7 +59,7 @@ func cook(s *streams, args []string) error {
 	switch {
 	case errors.Is(err, slowcooker.ErrHelp) && replacing:
 		slowcooker.Usage(s.err, name)
-		return &exitError{code: exitCookUsage}
+		return exitcode.With(exitCookUsage, nil)
 	case errors.Is(err, slowcooker.ErrHelp):
 		slowcooker.Usage(s.out, name)
 		return nil
@@ -66,9 +68,9 @@ func cook(s *streams, args []string) error {
 	}
 	c := &cooking{s: s, o: o, replacing: replacing}
 	err = c.run()
-	var e *exitError
-	if errors.As(err, &e) && e.code == exitBadPlan {
-		return cookUsage(e.err, replacing)
+	var e *exitcode.Error
+	if errors.As(err, &e) && e.Code == exitcode.BadPlan {
+		return cookUsage(e.Err, replacing)
 	}
 	return err
 }
@@ -76,9 +78,9 @@ func cook(s *streams, args []string) error {
 // cookUsage marks an error as the user's, with the exit code of the name that was called.
 func cookUsage(err error, replacing bool) error {
 	if replacing {
-		return &exitError{exitCookUsage, err}
+		return exitcode.With(exitCookUsage, err)
 	}
-	return usage(err)
+	return exitcode.Usage(err)
 }
 
 // cooking is a run of cook.
@@ -87,7 +89,7 @@ type cooking struct {
 	o         *slowcooker.Options
 	replacing bool // called as slow_cooker
 
-	outputs *outputs
+	outputs *loadtest.Outputs
 	out     *spool.Spool // where lines go
 	lines   *slowcooker.Lines
 	closers []func() error
@@ -96,45 +98,46 @@ type cooking struct {
 func (c *cooking) run() error {
 	p, err := c.o.Plan(endpoints.Proxied(c.o.URLs))
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	c.s.flags = adjusting("-", slowcooker.Has)
-	return c.s.perform(&loadRun{
-		plan: p,
-		options: runner.Options{
+	l := &loadtest.Test{
+		Plan: p, Process: c.s.process(),
+		Options: runner.Options{
 			NoSetup: true, Wait: c.o.Wait,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
 		},
-		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, none: c.o.NoRecord, hdrLog: c.o.HDRLog},
-		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
-		quiet:  c.o.Quiet || c.replacing, reopens: c.o.Log != "",
-		hooks: c.hooks, open: c.open,
-	})
+		Record: loadtest.Record{Root: c.o.Results, Dir: c.o.Bundle, None: c.o.NoRecord, HDRLog: c.o.HDRLog},
+		Live:   loadtest.Live{MetricsAddr: c.o.MetricAddr, Destinations: c.o.Exports, Watched: c.o.Watched},
+		Quiet:  c.o.Quiet || c.replacing, ReopensLog: c.o.Log != "",
+		Hooks: c.hooks, Open: c.open,
+	}
+	return l.Perform(c.s.out, c.s.err)
 }
 
 // hooks prints slow_cooker's lines.
-func (c *cooking) hooks(out *outputs) (hooks, error) {
-	c.outputs, c.out = out, out.out
+func (c *cooking) hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
+	c.outputs, c.out = out, out.Out
 	if err := c.openLog(); err != nil {
-		return hooks{}, err
+		return loadtest.Hooks{}, err
 	}
 	c.lines = slowcooker.NewLines(c.o, c.out, time.Now)
-	failures := &slowcooker.FailureLines{W: out.err}
-	v := hooks{
-		sinks:  []measure.Sink{c.lines, failures},
-		attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
-		began:  func(*record.Run) { c.report(c.lines.Begin()) },
-		ended:  func() { c.report(c.lines.Finish()) },
-		result: c.summarize, exit: c.exit, close: c.close,
+	failures := &slowcooker.FailureLines{W: out.Err}
+	v := loadtest.Hooks{
+		Sinks:  []measure.Sink{c.lines, failures},
+		Attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
+		Began:  func(*record.Run) { c.report(c.lines.Begin()) },
+		Ended:  func() { c.report(c.lines.Finish()) },
+		Result: c.summarize, Exit: c.exit, Close: c.close,
 	}
-	v.tell.Failed = func(e record.ErrorSample) { failures.Failed(e.Class, e.Text) }
-	v.tell.Hint = func(h record.Hint) {
+	v.Tell.Failed = func(e record.ErrorSample) { failures.Failed(e.Class, e.Text) }
+	v.Tell.Hint = func(h record.Hint) {
 		if h.Metric != string(hints.Generator) {
 			c.lines.Comment(report.HintText(&h, units.English))
 		}
 	}
 	if !c.o.Quiet {
-		v.tell.Notice, v.tell.Waiting = notices(out), waiting(out, c.o.Wait)
+		v.Tell.Notice, v.Tell.Waiting = loadtest.Notices(out), loadtest.Waiting(out, c.o.Wait)
 	}
 	return v, nil
 }
@@ -151,7 +154,7 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 		return r, err
 	}
 	if !c.o.Quiet {
-		fmt.Fprintf(c.outputs.err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
+		fmt.Fprintf(c.outputs.Err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
 	}
 	p.Target.Options["lazy"] = "on"
 	if o.Recording.Plan, err = planfile.Write(p); err != nil {
@@ -168,7 +171,7 @@ func (c *cooking) openLog() error {
 		if err != nil {
 			return err
 		}
-		c.out = c.outputs.add(l, "the log")
+		c.out = c.outputs.Add(l, "the log")
 		c.closers = append(c.closers, func() error {
 			if c.out.Busy() {
 				return nil // somebody holds it up, and Close would wait for him
@@ -192,15 +195,15 @@ func (c *cooking) close() (err error) {
 // report tells of an error that must not end the load.
 func (c *cooking) report(err error) {
 	if err != nil {
-		fmt.Fprintf(c.outputs.err, "brunt: %v\n", err)
+		fmt.Fprintf(c.outputs.Err, "brunt: %v\n", err)
 	}
 }
 
 // summarize prints what comes at the end.
 func (c *cooking) summarize(run *record.Run, dir string) error {
-	errs := []error{drain(c.out)}
+	errs := []error{loadtest.Drain(c.out)}
 	if c.o.Summary == "report" {
-		errs = append(errs, textOutput(false, "").print(c.out, run, dir))
+		errs = append(errs, (&loadtest.Report{}).Print(c.out, run, dir))
 	} else {
 		errs = append(errs, slowcooker.WriteSummary(c.out, c.o, c.lines.Total()))
 	}
@@ -208,10 +211,10 @@ func (c *cooking) summarize(run *record.Run, dir string) error {
 		errs = append(errs, c.writeCSV())
 	}
 	if !c.o.Quiet && c.o.Summary != "report" {
-		fmt.Fprintf(c.outputs.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+		fmt.Fprintf(c.outputs.Err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
 		if run.Verdict.Result != verdict.Pass {
 			for _, r := range run.Verdict.Reasons {
-				fmt.Fprintf(c.outputs.err, "brunt: %s\n", r)
+				fmt.Fprintf(c.outputs.Err, "brunt: %s\n", r)
 			}
 		}
 	}
@@ -236,5 +239,5 @@ func (c *cooking) exit(run *record.Run) error {
 	if c.replacing && len(run.Thresholds) == 0 {
 		return nil
 	}
-	return coded(verdict.ExitCode(run), nil)
+	return exitcode.With(verdict.ExitCode(run), nil)
 }

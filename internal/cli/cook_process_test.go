@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -81,7 +82,7 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := b.Run
-	if cmd.ProcessState.ExitCode() != exitInvalid || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 ||
+	if cmd.ProcessState.ExitCode() != exitcode.Invalid || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 ||
 		run.Total.Done+run.Total.Dropped != 600 {
 		t.Errorf("exit %d, verdict %+v, paused %d ns, %d done\n%s", cmd.ProcessState.ExitCode(), run.Verdict,
 			run.Health.PausedNs, run.Total.Done, out)
@@ -146,7 +147,7 @@ func TestCookRotatesItsLog(t *testing.T) {
 func TestCookEndsWithAnInterrupt(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
-	for name, code := range map[string]int{"slow_cooker": 0, "brunt": exitInterrupted} {
+	for name, code := range map[string]int{"slow_cooker": 0, "brunt": exitcode.Interrupted} {
 		args := []string{name}
 		if name == "brunt" {
 			args = append(args, "cook")

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
@@ -365,7 +366,7 @@ func TestCookVerifiesCertificates(t *testing.T) {
 	server := testserver.Nginx(t, testserver.TLS())
 	url := "https://" + server.Addr + "/"
 	args := []string{"-qps", "20", "-interval", "1s", "-totalRequests", "20"}
-	if c := cookAs(t, "slow_cooker", append(args, url)...); c.code != exitUnreachable ||
+	if c := cookAs(t, "slow_cooker", append(args, url)...); c.code != exitcode.Unreachable ||
 		!strings.Contains(c.err, "turn verification off") {
 		t.Errorf("exit %d: %s", c.code, c.err)
 	}
@@ -385,7 +386,7 @@ func TestCookUsage(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"-qps", "0", "http://a"}, {"-nonsense"}, {"@missing"},
 		{"-threshold", "x", "http://a"}, {"ftp://a"}} {
-		for name, code := range map[string]int{"slow_cooker": exitCookUsage, "brunt cook": exitBadPlan} {
+		for name, code := range map[string]int{"slow_cooker": exitCookUsage, "brunt cook": exitcode.BadPlan} {
 			var out, err bytes.Buffer
 			got := Main("test", append(strings.Fields(name), args...), strings.NewReader(""), &out, &err)
 			if got != code || strings.Count(err.String(), "\n") != 1 || out.Len() > 0 {

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/doctor"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
 	"brunt/internal/secret"
@@ -37,20 +39,20 @@ reached, 104 if something else stands in the way of the load, 0 otherwise.`,
 			if err != nil {
 				return err
 			}
-			ctx, _, stop := interruptible(s.err, endings(false))
+			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 			defer stop()
 			all, err := doctor.Examine(ctx, p, s.flags["sessions"], nil)
 			if err != nil {
-				return failure(ctx, err)
+				return loadtest.Failure(ctx, err)
 			}
 			if err := printFindings(s.out, all, &form); err != nil {
 				return err
 			}
 			switch doctor.Worst(all) {
 			case doctor.Unreachable:
-				return &exitError{exitUnreachable, nil}
+				return exitcode.With(exitcode.Unreachable, nil)
 			case doctor.Problem:
-				return &exitError{exitBadPlan, nil}
+				return exitcode.With(exitcode.BadPlan, nil)
 			}
 			return nil
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/export"
 	"brunt/internal/record"
 )
@@ -27,24 +28,25 @@ line protocol.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if !slices.Contains(export.FileFormats(), format) {
-				return usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"), strings.Join(export.FileFormats(), ", ")))
+				return exitcode.Usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"),
+					strings.Join(export.FileFormats(), ", ")))
 			}
 			bundle, err := record.Open(record.OS{}, args[0])
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			var out io.Writer = s.out
 			if path != "" && path != "-" {
 				f, err := os.Create(path)
 				if err != nil {
-					return usage(fmt.Errorf("--out: %w", err))
+					return exitcode.Usage(fmt.Errorf("--out: %w", err))
 				}
 				defer func() { err = errors.Join(err, f.Close()) }()
 				out = f
 			}
 			file, err := export.NewFile(out, format, bundle.Run)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			if err := errors.Join(bundle.Intervals(file.Interval), file.Close()); err != nil {
 				return fmt.Errorf("export %s: %w", args[0], err)

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -46,7 +47,7 @@ func TestExportsAndWatches(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := Main("1.2.3", args, strings.NewReader(""), &out, &errs)
 		// A busy machine may make the result invalid; what is looked at here doesn't depend on it.
-		if code != exitPass && code != 98 {
+		if code != exitcode.Pass && code != 98 {
 			t.Fatalf("%s: exit %d: %s", name, code, errs.String())
 		}
 		if !strings.Contains(errs.String(), "brunt: metrics at http://127.0.0.1:") {
@@ -108,7 +109,7 @@ func TestMistakesInExportsComeBeforeTheLoad(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")},
 			args...), strings.NewReader(""), &out, &errs)
-		if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 ||
+		if code != exitcode.BadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 ||
 			strings.Contains(errs.String(), "geheim") {
 			t.Errorf("%q: exit %d, %s", args, code, errs.String())
 		}

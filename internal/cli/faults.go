@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/fault"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
@@ -39,7 +40,7 @@ func (f *runFlags) faults() runner.Faults {
 func (f *runFlags) timetable(s *streams, p *plan.Plan) error {
 	entries, err := fault.Timetable(p)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	table := cell.Table{ID: "timetable", Title: "TIMETABLE", Note: "of faults; times count from the load's beginning",
 		Columns: []cell.Column{{Head: "at"}, {Head: "healed at"}, {Head: "fault", Left: true}, {Head: "number"},

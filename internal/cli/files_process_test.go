@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/testserver"
 )
 
@@ -35,12 +36,13 @@ load: [{constant: {rate: 50, duration: 2s}}]
 		code  int
 		says  string
 	}{
-		{"too many for the limit", "64", []string{"http", web, "-c", "58", "-z", "2s"}, exitBadPlan,
+		{"too many for the limit", "64", []string{"http", web, "-c", "58", "-z", "2s"}, exitcode.BadPlan,
 			"58 sessions need 58 file descriptors"},
-		{"far too many", "64", []string{"http", web, "-c", "1000", "-z", "2s"}, exitBadPlan, "raise the limit (ulimit -n 1"},
+		{"far too many", "64", []string{"http", web, "-c", "1000", "-z", "2s"}, exitcode.BadPlan,
+			"raise the limit (ulimit -n 1"},
 		{"the flag that says how many", "64", []string{"rate", "-c", plan, "--proto", "redis", "-a", redis, "--rate", "50",
-			"--duration", "2s", "--vu", "60"}, exitBadPlan, "or give --vu "},
-		{"a connection to each address", "128", []string{"run", spread}, exitBadPlan,
+			"--duration", "2s", "--vu", "60"}, exitcode.BadPlan, "or give --vu "},
+		{"a connection to each address", "128", []string{"run", spread}, exitcode.BadPlan,
 			"60 sessions need 120 file descriptors"},
 		{"as many as fit", "64", []string{"http", web, "-c", "8", "-n", "100"}, 0, "100 operations"},
 		{"as many as fit, library", "64", []string{"http", web, "-c", "8", "-n", "100", "--noreuse"}, 0, "100 operations"},
@@ -55,7 +57,7 @@ load: [{constant: {rate: 50, duration: 2s}}]
 			if err != nil {
 				t.Fatal(err)
 			}
-			if code := cmd.ProcessState.ExitCode(); code != c.code && (c.code != 0 || code != exitInvalid) {
+			if code := cmd.ProcessState.ExitCode(); code != c.code && (c.code != 0 || code != exitcode.Invalid) {
 				t.Errorf("exit code %d, want %d: %s", code, c.code, out)
 			}
 			if !strings.Contains(string(out), c.says) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brunt/internal/exitcode"
 )
 
 // shownFlags are the flags that a help shows.
@@ -60,7 +62,7 @@ func TestHelpInGroups(t *testing.T) {
 					t.Errorf("--help-all lacks --%s", name)
 				}
 			}
-			if short.code != exitPass || all.code != exitPass {
+			if short.code != exitcode.Pass || all.code != exitcode.Pass {
 				t.Errorf("exit %d and %d", short.code, all.code)
 			}
 		})

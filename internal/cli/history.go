@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/history"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -52,7 +53,7 @@ version is --version, or the commit that the current folder is at.`,
 			}
 			st := store()
 			if err := st.Add(e); err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			if commit {
 				if err := st.Commit(fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
@@ -95,13 +96,13 @@ func (v *historyView) check() error {
 	}
 	switch {
 	case o.Window < 4:
-		return usage(fmt.Errorf("--window %d: give at least 4 versions", o.Window))
+		return exitcode.Usage(fmt.Errorf("--window %d: give at least 4 versions", o.Window))
 	case !(o.P > 0 && o.P < 1):
-		return usage(fmt.Errorf("--max-p %g: give a number between 0 and 1", o.P))
+		return exitcode.Usage(fmt.Errorf("--max-p %g: give a number between 0 and 1", o.P))
 	case o.Permutations < 0 || o.Permutations > 1e6:
-		return usage(fmt.Errorf("--permutations %d: give a number from 0 to 1000000", o.Permutations))
+		return exitcode.Usage(fmt.Errorf("--permutations %d: give a number from 0 to 1000000", o.Permutations))
 	case !(o.Magnitude >= 0 && o.Magnitude < 10):
-		return usage(fmt.Errorf("--magnitude %g: give a share such as 0.05", o.Magnitude))
+		return exitcode.Usage(fmt.Errorf("--magnitude %g: give a share such as 0.05", o.Magnitude))
 	}
 	return nil
 }
@@ -118,20 +119,20 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 			st := store()
 			all, damaged, err := st.Series(v.options)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			if len(damaged) > 0 {
 				fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
 			}
 			if len(all) == 0 {
-				return usage(fmt.Errorf(
+				return exitcode.Usage(fmt.Errorf(
 					"there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
 			}
-			code := exitPass
+			code := exitcode.Pass
 			if check && history.Fresh(all) {
-				code = exitRegression
+				code = exitcode.Regression
 			}
-			return coded(code, v.print(s.out, all, check))
+			return exitcode.With(code, v.print(s.out, all, check))
 		},
 	}
 	if check {
@@ -166,16 +167,16 @@ func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Comman
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if a.Reason = strings.TrimSpace(units.Clean(a.Reason)); a.Reason == "" {
-				return usage(errors.New("say why with --reason, for those who read it next year"))
+				return exitcode.Usage(errors.New("say why with --reason, for those who read it next year"))
 			}
 			a.Version, a.Added = args[0], time.Now().UTC()
 			st := store()
 			all, _, err := st.Series(history.Options{})
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			if !history.Has(all, a.Version) {
-				return usage(fmt.Errorf("there is no version %s in %s", a.Version, st.Dir))
+				return exitcode.Usage(fmt.Errorf("there is no version %s in %s", a.Version, st.Dir))
 			}
 			if err := st.Acknowledge(a); err != nil {
 				return err

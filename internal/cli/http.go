@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/service"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/runner"
 )
@@ -74,13 +76,17 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 	}
 	p, err := f.plan(s, targets)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
-	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, workers: f.workerFlags,
-		quiet: f.quiet, language: f.language(),
-		options: runner.Options{Wait: f.wait}, hooks: f.outputFlags.hooks,
-	})
+	if err := f.checkWorkers(p); err != nil {
+		return exitcode.Usage(err)
+	}
+	l := &loadtest.Test{
+		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
+		Quiet: f.quiet, Language: f.language(),
+		Options: runner.Options{Wait: f.wait}, Hooks: f.report().Hooks,
+	}
+	return l.Perform(s.out, s.err)
 }
 
 // plan turns the arguments and the flags into a plan.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/testserver"
 )
@@ -22,14 +23,14 @@ func TestHTTPOneLine(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	c := cookAs(t, "brunt http", server.Addr, "--duration", "1s", "--quiet")
-	if c.code != exitPass && c.code != exitInvalid || c.run.Total.Done != 100 || c.run.LoadModel != "open" ||
+	if c.code != exitcode.Pass && c.code != exitcode.Invalid || c.run.Total.Done != 100 || c.run.LoadModel != "open" ||
 		!strings.Contains(c.out, "GET /  ") {
 		t.Errorf("exit %d, %d done", c.code, c.run.Total.Done)
 	}
 	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--sessions", "3", "--requests", "200", "--threshold",
 		"errors < 10%", "--quiet")
-	if c.code != exitThreshold && c.code != exitInvalid || c.run.Total.Failed != 200 || c.run.LoadModel != "closed" ||
-		c.run.Sessions != 3 {
+	if c.code != exitcode.Threshold && c.code != exitcode.Invalid || c.run.Total.Failed != 200 ||
+		c.run.LoadModel != "closed" || c.run.Sessions != 3 {
 		t.Errorf("exit %d, %d failed", c.code, c.run.Total.Failed)
 	}
 	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--requests", "50", "--rate", "100", "--good",
@@ -98,7 +99,7 @@ func TestHTTPUsage(t *testing.T) {
 		"http://a --hlog /nonexistent/folder/x": "no such file",
 	} {
 		c := cookAs(t, "brunt http", strings.Fields(line)...)
-		if c.code != exitBadPlan || !strings.Contains(c.err, want) || strings.Count(c.err, "\n") != 1 {
+		if c.code != exitcode.BadPlan || !strings.Contains(c.err, want) || strings.Count(c.err, "\n") != 1 {
 			t.Errorf("%q: exit %d\n%s", line, c.code, c.err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
@@ -22,10 +24,11 @@ import (
 
 // inTurn is a command that runs loads one after another, each into a bundle of its own below one folder.
 type inTurn struct {
-	out  *outputs
-	hard <-chan struct{}
-	dir  string  // the series' folder
-	load loadRun // what all runs share
+	out     *loadtest.Outputs
+	hard    <-chan struct{}
+	dir     string        // the series' folder
+	load    loadtest.Test // what all runs share
+	version string        // of brunt
 }
 
 // runInTurn makes the folder of a series of the given kind and the plans' tables, calls do, and drops what
@@ -36,17 +39,17 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 	if err := f.checkSeries(); err != nil {
 		return err
 	}
-	out := s.outputs()
-	ctx, hard, stop := interruptible(out.err, endings(false))
+	out := loadtest.NewOutputs(s.out, s.err)
+	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
-	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		hooks: f.outputFlags.hooks}}
-	t.load.options = runner.Options{NoSetup: true, NoTeardown: true, Faults: f.faults()}
+	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	t := &inTurn{out: out, hard: hard, version: s.version, load: loadtest.Test{Record: f.record, Live: f.live,
+		Process: s.process(), Quiet: f.quiet, Hooks: f.report().Hooks}}
+	t.load.Options = runner.Options{NoSetup: true, NoTeardown: true, Faults: f.faults()}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
-		if t.dir, err = program.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
-			return usage(err)
+		if t.dir, err = program.NewFolder(f.record.Root, f.record.Dir, last.Name+"-"+kind, time.Now()); err != nil {
+			return exitcode.Usage(err)
 		}
 	}
 	order := kind + "\n" + f.order
@@ -59,25 +62,25 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 	}
 	lock, err := program.Claim(t.dir, order, f.resume != "")
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if !f.noSetup {
 		for _, p := range plans {
 			down, refused := t.tables(ctx, p, f)
 			if refused != nil {
-				return failure(ctx, refused)
+				return loadtest.Failure(ctx, refused)
 			}
 			defer func() { err = errors.Join(err, down()) }()
 		}
 	}
 	err = do(ctx, t)
 	if ctx.Err() != nil {
-		var e *exitError
-		if errors.As(err, &e) && e.code == exitInterrupted {
+		var e *exitcode.Error
+		if errors.As(err, &e) && e.Code == exitcode.Interrupted {
 			return err
 		}
-		return &exitError{code: exitInterrupted}
+		return exitcode.With(exitcode.Interrupted, nil)
 	}
 	return err
 }
@@ -85,15 +88,15 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 // checkSeries refuses flags that are of one run.
 func (f *runFlags) checkSeries() error {
 	switch {
-	case f.number > 0:
-		return usage(errors.New(
+	case f.workers.Number > 0:
+		return exitcode.Usage(errors.New(
 			"--workers: a series of runs is sent from this machine; use --workers with run, queue, rate, spike or http"))
-	case f.none:
-		return usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
-	case f.hdrLog != "":
-		return usage(errors.New("--hlog is for one run; take the histograms from the bundles of the series"))
+	case f.record.None:
+		return exitcode.Usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
+	case f.record.HDRLog != "":
+		return exitcode.Usage(errors.New("--hlog is for one run; take the histograms from the bundles of the series"))
 	case !slices.Contains(seriesFormats(), f.output):
-		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(seriesFormats(), ", ")))
+		return exitcode.Usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(seriesFormats(), ", ")))
 	}
 	return nil
 }
@@ -111,13 +114,13 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 	for i := range one.Load {
 		one.Load[i].Sessions = 0
 	}
-	v, err := t.load.hooks(t.out)
+	v, err := t.load.Hooks(t.out)
 	if err != nil {
 		return nil, err
 	}
 	one.Faults, one.Proxies = nil, nil
 	r, err := runner.Open(ctx, &one, runner.Options{
-		Recording: runner.Recording{None: true, Version: t.out.version}, Tell: v.tell, Force: f.force,
+		Recording: runner.Recording{None: true, Version: t.version}, Tell: v.Tell, Force: f.force,
 		NoTeardown: f.noTeardown,
 	})
 	if err != nil {
@@ -146,31 +149,31 @@ func (f *runFlags) bindResume(cmd *cobra.Command) {
 }
 
 // one carries out l with what o says, into the bundle dir.
-func (t *inTurn) one(ctx context.Context, o program.Order, l loadRun, dir string) (*program.Outcome, error) {
-	l.plan, l.next, l.options.PeakPerS, l.record.dir = o.Plan, o.Next, o.PeakPerS, dir
-	v, err := l.hooks(t.out)
+func (t *inTurn) one(ctx context.Context, o program.Order, l loadtest.Test, dir string) (*program.Outcome, error) {
+	l.Plan, l.Next, l.Options.PeakPerS, l.Record.Dir = o.Plan, o.Next, o.PeakPerS, dir
+	v, err := l.Hooks(t.out)
 	if err != nil {
 		return nil, err
 	}
-	v.tell.Hint, v.tell.Notice = nil, nil // of each run again and again; the bundles have them
-	r, err := l.conduct(ctx, t.hard, t.out, &v)
+	v.Tell.Hint, v.Tell.Notice = nil, nil // of each run again and again; the bundles have them
+	_, dir, err = l.Send(ctx, t.hard, t.out, &v)
 	if err != nil {
 		return nil, err
 	}
-	return program.Read(record.OS{}, r.Dir)
+	return program.Read(record.OS{}, dir)
 }
 
 // say tells of the series on standard error, unless quiet.
 func (t *inTurn) say(format string, args ...any) {
-	if !t.load.quiet {
-		fmt.Fprintf(t.out.err, "brunt: "+format+"\n", args...)
+	if !t.load.Quiet {
+		fmt.Fprintf(t.out.Err, "brunt: "+format+"\n", args...)
 	}
 }
 
 // print writes what came of a series in the chosen form, and more tables after its own.
 func (t *inTurn) print(f *outputFlags, r *program.Report, more ...cell.Table) error {
-	w := io.Writer(t.out.out)
-	o := looks(w)
-	return errors.Join(drain(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()},
-		t.dir, more...))
+	w := io.Writer(t.out.Out)
+	o := loadtest.Look(w)
+	look := cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}
+	return errors.Join(loadtest.Drain(w), r.Print(w, f.output, look, t.dir, more...))
 }

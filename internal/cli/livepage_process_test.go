@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"brunt/internal/exitcode"
 )
 
 // The stop button ends a run as one interrupt does: with a complete record and its report.
@@ -76,7 +78,7 @@ func TestThePageEndsTheRun(t *testing.T) {
 	said, _ := io.ReadAll(errs)
 	cmd.Wait()
 	run, _, _ := recorded(t, dir)
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !run.Complete || !run.Interrupted {
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted || !run.Complete || !run.Interrupted {
 		t.Errorf("exit %d, complete %v, interrupted %v: %s", code, run.Complete, run.Interrupted, said)
 	}
 }

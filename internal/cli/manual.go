@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/password"
 	"brunt/internal/planfile"
 )
@@ -53,14 +54,14 @@ type meaning struct{ word, means string }
 // exitMeanings are the exit codes in a few words, docs/exit-codes.md has more.
 func exitMeanings() []meaning {
 	return []meaning{
-		{fmt.Sprint(exitPass), "Every threshold held and the result can be trusted."},
-		{fmt.Sprint(exitOther), "Anything not named below, such as a full disk."},
-		{fmt.Sprint(exitRegression), "A comparison found a regression."},
-		{fmt.Sprint(exitInvalid), "The result is invalid: the generator limited it, or a search found no bracket."},
-		{fmt.Sprint(exitThreshold), "A threshold failed."},
-		{fmt.Sprint(exitBadPlan), "The plan or the flags are bad; nothing was sent."},
-		{fmt.Sprint(exitInterrupted), "Interrupted; the record is complete up to then."},
-		{fmt.Sprint(exitUnreachable), "No target could be reached, or it refused the credentials."},
+		{fmt.Sprint(exitcode.Pass), "Every threshold held and the result can be trusted."},
+		{fmt.Sprint(exitcode.Other), "Anything not named below, such as a full disk."},
+		{fmt.Sprint(exitcode.Regression), "A comparison found a regression."},
+		{fmt.Sprint(exitcode.Invalid), "The result is invalid: the generator limited it, or a search found no bracket."},
+		{fmt.Sprint(exitcode.Threshold), "A threshold failed."},
+		{fmt.Sprint(exitcode.BadPlan), "The plan or the flags are bad; nothing was sent."},
+		{fmt.Sprint(exitcode.Interrupted), "Interrupted; the record is complete up to then."},
+		{fmt.Sprint(exitcode.Unreachable), "No target could be reached, or it refused the credentials."},
 	}
 }
 

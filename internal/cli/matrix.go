@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/program/campaign"
 )
 
@@ -33,11 +34,11 @@ can't be told from the best, and advises the smallest that is within the toleran
 			}
 			text, err := f.Text(args[0])
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			p, err := campaign.Parse(filepath.Join(filepath.Dir(args[0]), "matrix.yml"), text, f.scale, s.readPlan)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			p.Anyway = f.anyway
 			return s.beginCampaign(&f.campaignFlags, l, p, p.Name)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -67,13 +68,13 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 func (f *planFlags) file(args []string) (string, error) {
 	switch {
 	case f.config != "" && len(args) > 0:
-		return "", usage(fmt.Errorf("both -c %s and %s name a plan; give one", f.config, args[0]))
+		return "", exitcode.Usage(fmt.Errorf("both -c %s and %s name a plan; give one", f.config, args[0]))
 	case f.config != "":
 		return f.config, nil
 	case len(args) > 0:
 		return args[0], nil
 	}
-	return "", usage(errors.New("no plan given; name its file, as the argument or with -c"))
+	return "", exitcode.Usage(errors.New("no plan given; name its file, as the argument or with -c"))
 }
 
 // read reads the plan and puts the flags over it.
@@ -84,14 +85,14 @@ func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
 	}
 	data, err := readFile(path, s.in)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	p, err := planfile.Read(path, data)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	if err := f.apply(s, p); err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	return p, nil
 }
@@ -161,7 +162,7 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	}
 	given, err := password.Find(f.password, f.passwordFile, f.askPassword, s.in, s.err)
 	if errors.Is(err, password.ErrInterrupted) {
-		return &exitError{exitInterrupted, err}
+		return exitcode.With(exitcode.Interrupted, err)
 	}
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 // durationFlag checks that a duration flag is above zero.
 func durationFlag(name string, d time.Duration) error {
 	if d <= 0 {
-		return usage(fmt.Errorf("--%s %s: give a time above zero, such as 30s", name, d))
+		return exitcode.Usage(fmt.Errorf("--%s %s: give a time above zero, such as 30s", name, d))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
@@ -33,14 +35,14 @@ the result is the comparison. Flags are for both plans.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			times, err := strconv.Atoi(args[0])
 			if err != nil || times < 1 {
-				return usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
+				return exitcode.Usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
 			}
 			if coolDown < 0 {
-				return usage(fmt.Errorf("--cool-down %s: give a time of at least 0", coolDown))
+				return exitcode.Usage(fmt.Errorf("--cool-down %s: give a time of at least 0", coolDown))
 			}
 			p, err := f.read(s, args[1:], nil)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
 			f.order = strconv.Itoa(times)
@@ -48,10 +50,10 @@ the result is the comparison. Flags are for both plans.`,
 			if base != "" {
 				f.config = ""
 				if r.Base, err = f.read(s, []string{base}, nil); err != nil {
-					return usage(err)
+					return exitcode.Usage(err)
 				}
 				if err := oneDatabase(r.Base, p); err != nil && !f.noSetup {
-					return usage(err)
+					return exitcode.Usage(err)
 				}
 				plans = []*plan.Plan{r.Base, p}
 			}
@@ -100,24 +102,24 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 		c, err := compare.Runs(a, b, compare.Options{Anyway: true})
 		switch {
 		case err != nil && invalid:
-			return errors.Join(t.print(f, report), &exitError{exitInvalid, err})
+			return errors.Join(t.print(f, report), exitcode.With(exitcode.Invalid, err))
 		case err != nil:
 			return errors.Join(t.print(f, report), refusal(err))
 		}
-		code := exitPass
+		code := exitcode.Pass
 		switch {
 		case invalid:
-			code = exitInvalid
+			code = exitcode.Invalid
 		case c.Verdict == compare.Regression:
-			code = exitRegression
+			code = exitcode.Regression
 		}
 		switch f.output {
 		case "json":
-			return coded(code, errors.Join(drain(t.out.out), c.JSON(t.out.out, code)))
+			return exitcode.With(code, errors.Join(loadtest.Drain(t.out.Out), c.JSON(t.out.Out, code)))
 		case "csv":
-			return coded(code, errors.Join(drain(t.out.out), c.CSV(t.out.out)))
+			return exitcode.With(code, errors.Join(loadtest.Drain(t.out.Out), c.CSV(t.out.Out)))
 		}
-		return coded(code, t.print(f, report, c.Tables(f.language())...))
+		return exitcode.With(code, t.print(f, report, c.Tables(f.language())...))
 	}
 	s, err := compare.Intervals(a, compare.Options{})
 	if err != nil {
@@ -125,9 +127,9 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 	}
 	switch f.output {
 	case "json":
-		return errors.Join(drain(t.out.out), s.JSON(t.out.out))
+		return errors.Join(loadtest.Drain(t.out.Out), s.JSON(t.out.Out))
 	case "csv":
-		return errors.Join(drain(t.out.out), s.CSV(t.out.out))
+		return errors.Join(loadtest.Drain(t.out.Out), s.CSV(t.out.Out))
 	}
 	return t.print(f, report, s.Tables(f.language())...)
 }

@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/compare"
 	"brunt/internal/confidence"
+	"brunt/internal/exitcode"
 	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/message"
@@ -48,11 +49,11 @@ shows one run, a series of runs, or runs against others: those after --, or of -
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				if i := slices.IndexFunc(args[dash:], func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
-					return usage(fmt.Errorf("%s: flags stand before --; what follows it are bundles", args[dash+i]))
+					return exitcode.Usage(fmt.Errorf("%s: flags stand before --; what follows it are bundles", args[dash+i]))
 				}
 				args, f.against = args[:dash], append(f.against, args[dash:]...)
 				if len(args) == 0 {
-					return usage(errors.New("name the bundles to set them against before --"))
+					return exitcode.Usage(errors.New("name the bundles to set them against before --"))
 				}
 			}
 			if err := f.check(); err != nil {
@@ -62,7 +63,7 @@ shows one run, a series of runs, or runs against others: those after --, or of -
 				return f.page(s, args)
 			}
 			if len(args) > 1 || len(f.against) > 0 {
-				return usage(errors.New(
+				return exitcode.Usage(errors.New(
 					"the result of one run is printed; name one bundle, or make a page of several with --html FILE"))
 			}
 			return f.one(s, args[0])
@@ -81,10 +82,10 @@ func (f *reportFlags) one(s *streams, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(s.out, r.Run, r.Path); err != nil {
+	if err := f.report().Print(s.out, r.Run, r.Path); err != nil {
 		return err
 	}
-	return &exitError{code: verdict.ExitCode(r.Run)}
+	return exitcode.With(verdict.ExitCode(r.Run), nil)
 }
 
 // page writes the page of some runs. Of one run the exit code is its own.
@@ -118,7 +119,7 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 	if len(paths) > 1 || len(f.against) > 0 {
 		return nil
 	}
-	return &exitError{code: verdict.ExitCode(sheet.Results[0].Run)}
+	return exitcode.With(verdict.ExitCode(sheet.Results[0].Run), nil)
 }
 
 // compared puts what a comparison says of several runs onto their page, or why there is none.
@@ -129,7 +130,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 	base, err := readResults(paths)
 	others, err2 := readResults(f.against)
 	if err := errors.Join(err, err2); err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	switch {
 	case len(others) > 0:
@@ -158,7 +159,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 func readRun(path string, sink measure.Sink) (*report.Result, error) {
 	bundle, err := record.Open(record.OS{}, path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	run, sums, err := bundle.Result()
 	if err != nil {

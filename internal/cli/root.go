@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/protocols"
 	"brunt/internal/secret"
-	"brunt/internal/verdict"
 )
 
 // streams are the process's standard streams, its command line and its version.
@@ -38,8 +39,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	rest, err := javaYCSB(rest)
 	if err != nil {
-		say(stderr, errorLines(usage(err)))
-		return exitBadPlan
+		loadtest.Say(stderr, errorLines(exitcode.Usage(err)))
+		return exitcode.BadPlan
 	}
 	root.SetArgs(pageAddress(rest))
 	root.SetIn(stdin)
@@ -47,9 +48,9 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	root.SetErr(stderr)
 	err = root.Execute()
 	if text := errorLines(err); text != "" {
-		say(stderr, text)
+		loadtest.Say(stderr, text)
 	}
-	return exitCode(err)
+	return exitcode.Of(err)
 }
 
 // errorLines is what to print of an error: its lines, each with the program's name in front.
@@ -86,7 +87,8 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		if word := s.wordAfter(cmd); word != "" { // its flags are those of a command that isn't there
 			return unknownCommand(cmd, word)
 		}
-		return usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err), cmd.CommandPath()))
+		return exitcode.Usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err),
+			cmd.CommandPath()))
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
@@ -120,7 +122,7 @@ func strictHelp(root *cobra.Command) {
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		cmd, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
-			return usage(fmt.Errorf("no help about %q; see brunt help", strings.Join(args, " ")))
+			return exitcode.Usage(fmt.Errorf("no help about %q; see brunt help", strings.Join(args, " ")))
 		}
 		cmd.InitDefaultHelpFlag()
 		return cmd.Help()
@@ -134,15 +136,15 @@ func wrapArgs(c *cobra.Command) {
 	if check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
-			var e *exitError
+			var e *exitcode.Error
 			if err == nil || errors.As(err, &e) {
 				return err
 			}
 			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
 				return unknownCommand(cmd, args[0])
 			}
-			return usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args), cmd.Parent().CommandPath(),
-				cmd.Use, cmd.CommandPath()))
+			return exitcode.Usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args),
+				cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -157,7 +159,8 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if _, name, err := protocols.Find(word); err == nil && near == "" {
 		near = "; for the protocol, write brunt run PLAN --proto " + name
 	}
-	return usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near, cmd.CommandPath()))
+	return exitcode.Usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near,
+		cmd.CommandPath()))
 }
 
 // wordAfter is the argument after the name of a command that only has others below it, unless it is a flag.
@@ -243,60 +246,4 @@ func plainFlagError(err error) error {
 		return err
 	}
 	return fmt.Errorf("invalid argument %q for \"--%s\": %s", v.GetValue(), v.GetFlag().Name, what)
-}
-
-// The exit codes, as documented in docs/exit-codes.md.
-const (
-	exitPass        = verdict.ExitPass
-	exitOther       = 1
-	exitRegression  = 97
-	exitInvalid     = verdict.ExitInvalid
-	exitThreshold   = verdict.ExitFail
-	exitBadPlan     = 104
-	exitInterrupted = verdict.ExitInterrupted
-	exitUnreachable = 108
-)
-
-// exitError is an error with an exit code of its own. A nil err prints nothing.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// coded is err with an exit code that isn't the usual one, nil if there is nothing to tell.
-func coded(code int, err error) error {
-	if code == exitPass {
-		return err
-	}
-	return &exitError{code, err}
-}
-
-// usage marks an error as the user's: bad flags or a bad plan. One that has an exit code keeps it.
-func usage(err error) error {
-	var e *exitError
-	if err == nil || errors.As(err, &e) {
-		return err
-	}
-	return &exitError{exitBadPlan, err}
-}
-
-// exitCode is the process's exit code for what a command returned.
-func exitCode(err error) int {
-	if err == nil {
-		return exitPass
-	}
-	var e *exitError
-	if errors.As(err, &e) {
-		return e.code
-	}
-	return exitOther
 }

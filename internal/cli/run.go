@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/runner"
@@ -65,7 +67,7 @@ which they were meant to start.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if rate <= 0 {
-				return usage(errors.New("no rate given; add --rate with operations per second"))
+				return exitcode.Usage(errors.New("no rate given; add --rate with operations per second"))
 			}
 			if err := durationFlag("duration", duration); err != nil {
 				return err
@@ -92,10 +94,10 @@ func newSpike(s *streams) *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if peak <= 0 || base < 0 || base > peak {
-				return usage(fmt.Errorf("--base %g --peak %g: the peak must be above zero and not below the base", base, peak))
+				return exitcode.Usage(fmt.Errorf("--base %g --peak %g: the peak must be above zero and not below the base", base, peak))
 			}
 			if rise < 0 || hold < 0 || fall < 0 || rise+hold+fall == 0 {
-				return usage(errors.New("--rise, --hold and --fall must not be negative, and not all be zero"))
+				return exitcode.Usage(errors.New("--rise, --hold and --fall must not be negative, and not all be zero"))
 			}
 			l := plan.SpikeLoad(base, peak, rise, hold, fall)
 			return f.run(s, args, &l)
@@ -163,31 +165,36 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	}
 	p, err := f.read(s, args, load)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	part, err := parsePart(f.part)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
-	if f.part != "" && f.number > 0 {
-		return usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
+	if f.part != "" && f.workers.Number > 0 {
+		return exitcode.Usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
 	}
 	if f.faultsDryRun {
 		return f.timetable(s, p)
 	}
-	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, workers: f.workerFlags,
-		quiet: f.quiet, language: f.language(),
-		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
+	if err := f.checkWorkers(p); err != nil {
+		return exitcode.Usage(err)
+	}
+	l := &loadtest.Test{
+		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
+		Quiet: f.quiet, Language: f.language(),
+		Options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
 			Faults: f.faults()},
-		hooks: func(out *outputs) (hooks, error) {
-			v, err := f.outputFlags.hooks(out)
-			v.result = func(run *record.Run, dir string) error {
-				return errors.Join(f.summaries(run, dir), f.print(out.out, run, dir))
+		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
+			report := f.report()
+			v, err := report.Hooks(out)
+			v.Result = func(run *record.Run, dir string) error {
+				return errors.Join(f.summaries(run, dir), report.Print(out.Out, run, dir))
 			}
 			return v, err
 		},
-	})
+	}
+	return l.Perform(s.out, s.err)
 }
 
 // summaries writes Picostress' summary next to the record and where else it is wanted.

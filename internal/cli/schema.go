@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/report"
@@ -42,7 +44,7 @@ kept until the work is done.`,
 				return err
 			}
 			if o.Verify, err = fill.ParseVerify(verify); err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			o.Checkpoint = checkpointOf(p, checkpoint)
 			o.Version = s.version
@@ -73,11 +75,11 @@ func checkpointOf(p *plan.Plan, given string) string {
 }
 
 func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error {
-	ctx, _, stop := interruptible(s.err, endings(false))
+	ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 	defer stop()
 	done := func() {}
 	if !quiet {
-		progress := report.NewLoadProgress(s.err, looks(s.err))
+		progress := report.NewLoadProgress(s.err, loadtest.Look(s.err))
 		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
@@ -86,9 +88,9 @@ func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error 
 	printNotes(s, notices)
 	printChanges(s, changes)
 	if err != nil && ctx.Err() != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint)}
+		return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint))
 	}
-	return failure(ctx, err)
+	return loadtest.Failure(ctx, err)
 }
 
 func printNotes(s *streams, notes []record.Warning) {
@@ -148,7 +150,7 @@ remembers of an unfinished load.`,
 			if err != nil {
 				return err
 			}
-			ctx, _, stop := interruptible(s.err, endings(false))
+			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 			defer stop()
 			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
 				o.Ask = asker(bufio.NewReader(in), s.err)
@@ -157,7 +159,7 @@ remembers of an unfinished load.`,
 			changes, notes, err := schema.Down(ctx, p, o)
 			printNotes(s, notes)
 			printChanges(s, changes)
-			return failure(ctx, err)
+			return loadtest.Failure(ctx, err)
 		},
 	}
 	f.bind(cmd)

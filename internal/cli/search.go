@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/program"
@@ -58,21 +59,21 @@ repeated, and says nothing of the target.`,
 
 func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []string) error {
 	if f.warmUp < 0 {
-		return usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
+		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
 	}
 	p, err := f.read(s, args, nil)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	if err := durationFlag("trial", o.trial); err != nil {
 		return err
 	}
 	if o.pause < 0 {
-		return usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
+		return exitcode.Usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
 	}
 	h, err := program.NewTargetSearch(p, o.SearchOptions)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	h.Trial, h.Pause = o.trial, o.pause
 	if cmd.Flags().Changed("warm-up") {
@@ -124,20 +125,20 @@ func searchEnd(b program.Bracket, err error) error {
 	case program.Found:
 		return err
 	case program.AtLowest:
-		return coded(exitThreshold,
+		return exitcode.With(exitcode.Threshold,
 			errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"),
 				err))
 	case program.AtHighest:
-		return coded(exitInvalid,
+		return exitcode.With(exitcode.Invalid,
 			errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"),
 				err))
 	case program.GeneratorLimit:
-		return coded(exitInvalid,
+		return exitcode.With(exitcode.Invalid,
 			errors.Join(
 				errors.New(
 					"the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
 	case program.OutOfTrials:
-		return coded(exitInvalid,
+		return exitcode.With(exitcode.Invalid,
 			errors.Join(
 				errors.New(
 					"the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/selftest"
 )
@@ -59,7 +61,7 @@ func serveSelftest(s *streams) error {
 }
 
 func runSelftest(s *streams, duration time.Duration, quiet bool) error {
-	ctx, _, stop := interruptible(s.err, endings(false))
+	ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 	defer stop()
 	addresses, end, err := selftest.StartServers()
 	if err != nil {
@@ -78,7 +80,7 @@ func runSelftest(s *streams, duration time.Duration, quiet bool) error {
 	}
 	rows, err := selftest.Run(ctx, o)
 	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted; no ceiling was kept")}
+		return exitcode.With(exitcode.Interrupted, errors.New("interrupted; no ceiling was kept"))
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
@@ -90,7 +91,7 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 		run.Interrupted {
 		t.Errorf("%d intervals, %d requests, run %+v", intervals, done, run.Verdict)
 	}
-	want := map[string]int{"fail": exitThreshold, "invalid": exitInvalid}[run.Verdict.Result]
+	want := map[string]int{"fail": exitcode.Threshold, "invalid": exitcode.Invalid}[run.Verdict.Result]
 	if code := cmd.ProcessState.ExitCode(); code != want {
 		t.Errorf("exit %d, want %d\n%s", code, want, errs)
 	}
@@ -195,7 +196,7 @@ func TestInterruptsEndARunThoughNobodyReads(t *testing.T) {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 		r.Close()
-		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 			t.Errorf("%v: exit %d", args, code)
 		}
 	}

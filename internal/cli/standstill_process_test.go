@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
@@ -70,7 +71,7 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			if all != run.Total.Dropped || 2*paused < all {
 				t.Errorf("%d of %d were given up where the generator stood still", paused, all)
 			}
-			if code := cmd.ProcessState.ExitCode(); code != exitInvalid {
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.Invalid {
 				t.Errorf("exit %d\n%s", code, out)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/report"
@@ -35,34 +37,34 @@ The exit code is 99 if an acknowledged write isn't there as it was written, and 
 			}
 			recorded, err := record.Open(record.OS{}, args[0])
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
 			if recorded.Live() {
-				return usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
+				return exitcode.Usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
 			}
 			p, err := f.read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
 			if err != nil {
 				return err
 			}
 			if !p.Verifies() {
-				return usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
+				return exitcode.Usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
 			}
-			ctx, _, stop := interruptible(s.err, endings(false))
+			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 			defer stop()
 			run, _, err := recorded.Result()
 			if err != nil {
 				return err
 			}
 			if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
-				return failure(ctx, err)
+				return loadtest.Failure(ctx, err)
 			}
 			if err := printWrites(s, run, &form); err != nil {
 				return err
 			}
 			if ctx.Err() != nil {
-				return &exitError{exitInterrupted, nil}
+				return exitcode.With(exitcode.Interrupted, nil)
 			}
-			return &exitError{code: verdict.ExitCodeOfWrites(run.Verified)}
+			return exitcode.With(verdict.ExitCodeOfWrites(run.Verified), nil)
 		},
 	}
 	f.bind(cmd)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/engine/loop"
+	"brunt/internal/exitcode"
 	"brunt/internal/k6x"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
@@ -54,7 +55,7 @@ func newVersion(s *streams) *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(c)
 			}
-			return usage(fmt.Errorf("--output %s: use text, json", output))
+			return exitcode.Usage(fmt.Errorf("--output %s: use text, json", output))
 		},
 	}
 	cmd.Flags().StringVar(&output, "output", "text", "form of the result: text, json")

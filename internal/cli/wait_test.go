@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
@@ -81,7 +82,7 @@ func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 		c := startLate(t, server, listen("  0/0/"), listen(""), name, args...)
 		_, good := c.sum(t, 2)
 		_, failed := c.sum(t, 4)
-		if good == 0 || failed < 10 || good+failed != 400 || name == "slow_cooker" && c.code != exitPass {
+		if good == 0 || failed < 10 || good+failed != 400 || name == "slow_cooker" && c.code != exitcode.Pass {
 			t.Errorf("%s: exit %d, %d good, %d failed", name, c.code, good, failed)
 		}
 		g := targetOf(t, c.run, server.Addr)
@@ -134,20 +135,21 @@ func TestServiceThatStaysDown(t *testing.T) {
 	server.Stop()
 	url := "http://" + server.Addr + "/"
 	for _, c := range []cooked{cookAs(t, "brunt cook", url), cookAs(t, "brunt http", url)} {
-		if c.code != exitUnreachable || !strings.Contains(c.err, "connection refused") || strings.Count(c.err, "\n") != 1 {
+		if c.code != exitcode.Unreachable || !strings.Contains(c.err, "connection refused") ||
+			strings.Count(c.err, "\n") != 1 {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}
 	}
 	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "300ms", url),
 		cookAs(t, "brunt http", "--wait", "300ms", url)} {
-		if c.code != exitUnreachable || !strings.HasPrefix(c.err, "brunt: waiting up to 300ms: ") ||
+		if c.code != exitcode.Unreachable || !strings.HasPrefix(c.err, "brunt: waiting up to 300ms: ") ||
 			strings.Count(c.err, "\n") != 2 {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}
 	}
 	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "-1s", url),
 		cookAs(t, "brunt http", "--wait", "-1s", url)} {
-		if c.code != exitBadPlan || !strings.Contains(c.err, "above zero") {
+		if c.code != exitcode.BadPlan || !strings.Contains(c.err, "above zero") {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}
 	}

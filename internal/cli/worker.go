@@ -1,140 +1,15 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os/signal"
-	"syscall"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"brunt/internal/measure"
-	"brunt/internal/plan"
-	"brunt/internal/planfile"
-	"brunt/internal/record"
-	"brunt/internal/runner"
-	"brunt/internal/scale"
-	"brunt/internal/schedule"
-	"brunt/internal/selftest"
+	"brunt/internal/loadtest"
 )
-
-// workerCommand is the command of the processes that --workers starts.
-const workerCommand = "worker"
 
 // newWorker sends a worker's share of a load; see package scale.
 func newWorker(s *streams) *cobra.Command {
 	return &cobra.Command{
-		Use: workerCommand, Short: "Send a share of a load; for brunt itself", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return s.work() },
+		Use: loadtest.WorkerCommand, Short: "Send a share of a load; for brunt itself", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return loadtest.Work(s.in, s.err, s.version) },
 	}
-}
-
-// work finds the coordinator that the ticket on standard input names, and does what it says.
-func (s *streams) work() error {
-	var ticket scale.Ticket
-	if err := json.NewDecoder(s.in).Decode(&ticket); err != nil {
-		return usage(fmt.Errorf(
-			"workers are started by brunt run --workers, which gives them a ticket on standard input: %w", err))
-	}
-	signal.Ignore(syscall.SIGPIPE) // the reader of standard error may be killed, and the load continues
-	ctx, hard, stop := interruptible(s.err, endings(false))
-	defer stop()
-	w, led, err := scale.Connect(ctx, ticket, s.version)
-	if err != nil {
-		return workerError(err)
-	}
-	dir, err := s.share(led, either(hard, w.Hard()), w)
-	if errors.Is(err, scale.ErrCalledOff) {
-		return &exitError{code: exitInterrupted}
-	}
-	if err != nil {
-		err = workerError(failure(ctx, err))
-		w.Fail(err, exitCode(err))
-		return &exitError{code: exitCode(err)}
-	}
-	home, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	go func() {
-		<-hard
-		cancel()
-	}()
-	return w.Finish(home, dir)
-}
-
-// workerError gives an error of the coordinator its exit code.
-func workerError(err error) error {
-	var e *scale.Error
-	if errors.As(err, &e) {
-		return &exitError{e.Code, err}
-	}
-	return err
-}
-
-// either closes when one of two channels does.
-func either(a, b <-chan struct{}) <-chan struct{} {
-	c := make(chan struct{})
-	go func() {
-		select {
-		case <-a:
-		case <-b:
-		}
-		close(c)
-	}()
-	return c
-}
-
-// share sends a worker's share of the load and returns the folder of its record.
-func (s *streams) share(ctx context.Context, hard <-chan struct{}, w *scale.Worker) (dir string, err error) {
-	job := &w.Job
-	p, err := planOf(job)
-	if err != nil {
-		return "", usage(err)
-	}
-	k := w.Number()
-	if err := plan.Share(p, k, job.Workers); err != nil {
-		return "", usage(err)
-	}
-	of := &record.Worker{Name: w.Name(), ClockOffsetNs: w.Offset.Ns, ClockUncertaintyNs: w.Offset.UncertaintyNs}
-	o := runner.Options{
-		NoSetup: true, NoTeardown: true, Wait: time.Duration(job.WaitNs),
-		Part:  schedule.Part{Of: uint64(job.Workers), Takes: []uint64{uint64(k)}},
-		Epoch: w.At(job.EpochNs), Sinks: []measure.Sink{w},
-		Recording: runner.Recording{Dir: w.Dir, Plan: job.Plan, Command: job.Command, Version: s.version,
-			Extra: job.Extra, Flags: job.Flags, Worker: of},
-	}
-	o.Begin = func(ctx context.Context) (err error) {
-		of.StartLateNs, err = w.Begin(ctx, w.Dir)
-		return err
-	}
-	r, err := runner.Open(ctx, p, o)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := r.SetUp(ctx); err != nil {
-		return "", err
-	}
-	if err := r.Drive(ctx, hard, nil); err != nil {
-		return "", err
-	}
-	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
-	return r.Dir, r.Finish()
-}
-
-// planOf is the plan of a job, with its secrets.
-func planOf(job *scale.Job) (*plan.Plan, error) {
-	p, err := planfile.Read("the coordinator's plan", job.Plan)
-	if err != nil {
-		return nil, err
-	}
-	if job.Password != "" {
-		p.Target.Password = job.Password
-	}
-	return p, planfile.Secrets(p, func(variable string) (string, bool) {
-		value, there := job.Secrets[variable]
-		return value, there
-	})
 }

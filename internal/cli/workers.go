@@ -1,72 +1,48 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/loadtest"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
-	"brunt/internal/record"
-	"brunt/internal/runner"
 	"brunt/internal/scale"
-	"brunt/internal/verdict"
 )
 
 // workerFlags say over which workers a load is spread.
 type workerFlags struct {
-	workersCmd  *cobra.Command
-	number      int
-	on          string
-	onLost      string
-	listen      string
-	joinTimeout time.Duration
-	mixedCores  bool
-	hosts       []string
-	sshConfig   string
+	workersCmd *cobra.Command
+	workers    loadtest.Workers
 }
 
 func (f *workerFlags) bind(cmd *cobra.Command) {
 	f.workersCmd = cmd
 	fs := cmd.Flags()
-	fs.IntVar(&f.number, "workers", 0, "spread the load over so many processes, which begin at one instant")
-	fs.StringVar(&f.on, "on", engineLocal, "where workers run: local (this machine) or ssh (--hosts)")
-	fs.StringSliceVar(&f.hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
-	fs.StringVar(&f.sshConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
-	fs.StringVar(&f.onLost, "on-lost", scale.GoOn, "what to do when a worker is lost: go-on (without its share) or abort")
-	fs.StringVar(&f.listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
-	fs.DurationVar(&f.joinTimeout, "join-timeout", 30*time.Second, "how long to wait for workers to come and to be ready")
-	fs.BoolVar(&f.mixedCores, "mixed-cores", false, "let workers have different numbers of cores")
+	fs.IntVar(&f.workers.Number, "workers", 0, "spread the load over so many processes, which begin at one instant")
+	fs.StringVar(&f.workers.On, "on", loadtest.Local, "where workers run: local (this machine) or ssh (--hosts)")
+	fs.StringSliceVar(&f.workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
+	fs.StringVar(&f.workers.SSHConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
+	fs.StringVar(&f.workers.OnLost, "on-lost", scale.GoOn, "what to do when a worker is lost: go-on (without its share) or abort")
+	fs.StringVar(&f.workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
+	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 30*time.Second, "how long to wait for workers to come and to be ready")
+	fs.BoolVar(&f.workers.MixedCores, "mixed-cores", false, "let workers have different numbers of cores")
 	inGroup(fs, groupWorkers)
 	proposeValues(cmd, "on", engines())
 	proposeValues(cmd, "on-lost", scale.Policies())
 }
 
-// Where workers run.
-const (
-	engineLocal = "local" // processes of this machine
-	engineSSH   = "ssh"   // hosts that the system's ssh client reaches
-)
-
-func engines() []string { return []string{engineLocal, engineSSH} }
+func engines() []string { return []string{loadtest.Local, loadtest.SSH} }
 
 // mostWorkers bounds the workers of one load.
 const mostWorkers = mostParts
 
-// check refuses what --workers can't do for a load.
-func (f *workerFlags) check(l *loadRun) error {
+// checkWorkers refuses what --workers can't do for a plan's load.
+func (f *loadFlags) checkWorkers(l *plan.Plan) error {
 	if f.workersCmd == nil {
 		return nil
 	}
@@ -81,385 +57,32 @@ func (f *workerFlags) check(l *loadRun) error {
 		return nil
 	}
 	switch {
-	case f.number < 1 || f.number > mostWorkers:
-		return fmt.Errorf("--workers %d: give a number from 1 to %d", f.number, mostWorkers)
-	case !slices.Contains(engines(), f.on):
-		return fmt.Errorf("--on %s: use %s", f.on, strings.Join(engines(), " or "))
-	case f.on == engineSSH && len(f.hosts) == 0:
+	case f.workers.Number < 1 || f.workers.Number > mostWorkers:
+		return fmt.Errorf("--workers %d: give a number from 1 to %d", f.workers.Number, mostWorkers)
+	case !slices.Contains(engines(), f.workers.On):
+		return fmt.Errorf("--on %s: use %s", f.workers.On, strings.Join(engines(), " or "))
+	case f.workers.On == loadtest.SSH && len(f.workers.Hosts) == 0:
 		return errors.New("--on ssh: name the hosts with --hosts")
-	case f.on == engineSSH && slices.ContainsFunc(f.hosts, func(h string) bool { return h == "" || h[0] == '-' }):
-		return fmt.Errorf("--hosts %s: write host, user@host or user@host:port", strings.Join(f.hosts, ","))
-	case f.on != engineSSH && (len(f.hosts) > 0 || f.sshConfig != ""):
+	case f.workers.On == loadtest.SSH &&
+		slices.ContainsFunc(f.workers.Hosts, func(h string) bool { return h == "" || h[0] == '-' }):
+		return fmt.Errorf("--hosts %s: write host, user@host or user@host:port", strings.Join(f.workers.Hosts, ","))
+	case f.workers.On != loadtest.SSH && (len(f.workers.Hosts) > 0 || f.workers.SSHConfig != ""):
 		return errors.New("--hosts and --ssh-config are for --on ssh; add that")
-	case f.onLost == "redistribute":
+	case f.workers.OnLost == "redistribute":
 		return errors.New("--on-lost redistribute: the share of a lost worker can't be given to others; use go-on or abort")
-	case l.record.none:
+	case f.record.None:
 		return errors.New("--no-record: the result is made of the workers' records; remove the flag")
-	case f.joinTimeout <= 0:
-		return durationFlag("join-timeout", f.joinTimeout)
+	case f.workers.JoinTimeout <= 0:
+		return durationFlag("join-timeout", f.workers.JoinTimeout)
 	}
-	if err := oneOf("on-lost", f.onLost, scale.Policies()); err != nil {
+	if err := oneOf("on-lost", f.workers.OnLost, scale.Policies()); err != nil {
 		return err
 	}
-	for k := range f.number {
-		p := *l.plan
-		if err := plan.Share(&p, k, f.number); err != nil {
-			return fmt.Errorf("--workers %d: %w", f.number, err)
+	for k := range f.workers.Number {
+		p := *l
+		if err := plan.Share(&p, k, f.workers.Number); err != nil {
+			return fmt.Errorf("--workers %d: %w", f.workers.Number, err)
 		}
 	}
 	return nil
-}
-
-// How long a lead waits for what usually comes at once.
-const (
-	startLead     = 300 * time.Millisecond // until all workers have heard of the start
-	lostGrace     = 2 * time.Second        // for lost workers to come back when the others are home
-	stopPatience  = 2 * time.Second        // for processes of workers to end by themselves
-	uncertainties = 4                      // of clocks, added to startLead
-)
-
-// leading is a load that workers send.
-type leading struct {
-	l         *loadRun
-	v         *hooks
-	f         *followers
-	dir       string   // of the merged bundle
-	command   []string // without secrets
-	ticket    scale.Ticket
-	c         *scale.Coordinator
-	processes scale.Processes
-	watch     *verdict.Watch
-}
-
-// lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
-// no load: then the error has its exit code.
-func (l *loadRun) lead(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (run *record.Run, dir string,
-	err error) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	f, o, err := l.follow(out, hard, v, end)
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	r, err := l.tables(ctx, v, o)
-	if err != nil {
-		return nil, "", failure(ctx, err)
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	d := &leading{l: l, v: v, f: f}
-	if err := d.open(&o); err != nil {
-		return nil, "", usage(err)
-	}
-	defer func() { err = errors.Join(err, d.c.Close()) }()
-	begun, parts, err := d.gather(ctx, out)
-	if err != nil {
-		d.processes.Stop(stopPatience)
-		return nil, "", errors.Join(workerError(failure(ctx, err)), d.discard())
-	}
-	if v.began != nil {
-		v.began(begun)
-	}
-	if err = f.live.start(begun, d.dir); err != nil {
-		d.c.Stop(true, message.Message{})
-		d.processes.Stop(stopPatience)
-		return nil, "", errors.Join(failure(ctx, err), d.discard())
-	}
-	f.page.start(begun)
-	err = d.drive(ctx, hard, begun, parts, o.Sinks, r)
-	if v.ended != nil {
-		v.ended()
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	run, err = d.finish(ctx, hard, out, r)
-	if err != nil {
-		return nil, "", err
-	}
-	return run, d.dir, errors.Join(r.Close(), f.page.finish(run, d.dir, o.Recording.Plan))
-}
-
-// tables finds the servers, and creates and fills the tables.
-func (l *loadRun) tables(ctx context.Context, v *hooks, o runner.Options) (*runner.Runner, error) {
-	one := *l
-	p := *l.plan
-	p.Settings.Sessions = 1 // none connects here
-	p.Load = slices.Clone(p.Load)
-	for i := range p.Load {
-		p.Load[i].Sessions = 0
-	}
-	one.plan = &p
-	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
-	r, err := one.ready(ctx, v, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Prepare(ctx); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-// open makes the folder of the record, and the coordinator.
-func (d *leading) open(o *runner.Options) error {
-	l := d.l
-	secrets, err := planfile.SecretValues(l.plan)
-	if err != nil {
-		return err
-	}
-	settings := l.plan.Settings.WithDefaults()
-	place := record.Place{Root: o.Recording.Root, Dir: o.Recording.Dir}
-	id := record.NewID()
-	lead, worker, err := scale.NewIdentities(id)
-	if err != nil {
-		return err
-	}
-	d.ticket, d.command = scale.Ticket{Run: id, Identity: worker}, o.Recording.Command
-	if d.dir, err = place.Folder(l.plan.Name, time.Now()); err != nil {
-		return err
-	}
-	d.c, err = scale.Listen(scale.Options{
-		Run: id, Version: o.Recording.Version, Workers: l.workers.number, Dir: d.workers(), Listen: l.workers.address(),
-		Identity: lead, Interval: settings.Interval, Patience: l.workers.joinTimeout,
-		MixedCores: l.workers.mixedCores, OnLost: l.workers.onLost, Tell: d.tell,
-		Job: scale.Job{
-			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.plan.Target.Password, Workers: l.workers.number,
-			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.options.Wait),
-			IntervalNs: int64(settings.Interval),
-		},
-	})
-	if err != nil {
-		return errors.Join(err, d.discard())
-	}
-	return nil
-}
-
-// address is where the coordinator listens.
-func (f *workerFlags) address() string {
-	switch {
-	case f.listen != "":
-		return f.listen
-	case f.on == engineSSH:
-		return ":0"
-	}
-	return "127.0.0.1:0"
-}
-
-// workers is the folder of the workers' bundles.
-func (d *leading) workers() string { return filepath.Join(d.dir, record.WorkersFolder) }
-
-// discard removes the folder of a record that is not to be.
-func (d *leading) discard() error {
-	err := os.RemoveAll(d.workers())
-	if d.l.record.dir == "" {
-		err = errors.Join(err, os.Remove(d.dir))
-	}
-	return err
-}
-
-// tell says what happens to workers, unless quiet.
-func (d *leading) tell(text string) {
-	if d.v.tell.Notice != nil {
-		d.v.tell.Notice(record.Warning{ID: "worker", Text: message.OfError(errors.New(text))})
-	}
-}
-
-// gather starts the workers and waits until they are ready. It returns what their records say together, before the
-// load.
-func (d *leading) gather(ctx context.Context, out *outputs) (begun *record.Run, parts []*record.Recorded, err error) {
-	if err := d.launch(ctx, out); err != nil {
-		return nil, nil, err
-	}
-	if err := d.c.Gather(ctx); err != nil {
-		return nil, nil, err
-	}
-	if parts, err = d.c.Begun(); err != nil {
-		return nil, nil, err
-	}
-	begun, _, err = record.Merge(parts...)
-	return begun, parts, err
-}
-
-// launch starts the workers' processes.
-func (d *leading) launch(ctx context.Context, out *outputs) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	command, err := d.local(self)
-	if d.l.workers.on == engineSSH {
-		command, err = d.overSSH(ctx, self)
-	}
-	if err != nil {
-		return err
-	}
-	for k := range d.l.workers.number {
-		t := d.ticket
-		t.Worker = k
-		cmd, alive := command(k, &t)
-		prefix := fmt.Sprintf("brunt: worker %d: ", k+1)
-		err := d.processes.Start(cmd, &t, out.err, prefix, func(state *os.ProcessState) {
-			if d.c.StartNs() == 0 || alive == nil || !alive(state) {
-				d.c.Exited(k, state.String())
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// launcher completes the ticket of a worker and says what starts it. alive, if not nil, reports whether the worker may
-// go on although that process has ended.
-type launcher func(k int, t *scale.Ticket) (cmd *exec.Cmd, alive func(*os.ProcessState) bool)
-
-// local starts workers as processes of this machine.
-func (d *leading) local(self string) (launcher, error) {
-	spools, err := filepath.Abs(d.workers())
-	port := strconv.Itoa(d.c.Port())
-	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
-		t.Addresses = []string{net.JoinHostPort("127.0.0.1", port)}
-		t.Dir = filepath.Join(spools, strconv.Itoa(k+1)+".spool")
-		cmd := exec.Command(self, workerCommand)
-		cmd.Args[0] = "brunt" // whatever tool this process was called as
-		return cmd, nil
-	}, err
-}
-
-// overSSH starts workers on the hosts, in turn.
-func (d *leading) overSSH(ctx context.Context, self string) (launcher, error) {
-	s := &scale.SSH{Hosts: d.l.workers.hosts, Config: d.l.workers.sshConfig, Binary: self}
-	if err := s.Copy(ctx); err != nil {
-		return nil, err
-	}
-	host, _, _ := net.SplitHostPort(d.l.workers.listen) // "" where the worker is to find it
-	address := net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
-	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
-		t.Addresses = []string{address}
-		return s.Command(s.Hosts[k%len(s.Hosts)]), s.LostConnection
-	}, nil
-}
-
-// drive starts the load and follows it until all workers have ended it.
-func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record.Run, parts []*record.Recorded,
-	sinks []measure.Sink, r *runner.Runner) error {
-	p := d.l.plan
-	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
-		Queue: r.Workload.Total, Operations: begun.OperationNames()})
-	defer context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })()
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-hard:
-			d.c.Stop(true, message.Message{})
-		case <-over:
-		}
-	}()
-	lead := startLead
-	for _, part := range parts {
-		if w := part.Run.Worker; w != nil {
-			lead = max(lead, startLead+uncertainties*time.Duration(w.ClockUncertaintyNs))
-		}
-	}
-	d.c.Start(lead)
-	sum := &measure.Tally{}
-	all := append([]measure.Sink{sum, d.watch.Windows()}, sinks...)
-	return d.c.Follow(begun, parts, func(iv *measure.Interval) error {
-		for _, s := range all {
-			if err := s.Interval(iv); err != nil {
-				d.tell(err.Error())
-			}
-		}
-		if why := d.watch.Check(sum.Total(), iv.EndNs); !why.IsZero() {
-			d.c.Stop(false, why)
-		}
-		return nil
-	})
-}
-
-// finish waits for the workers' bundles and merges them.
-func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *outputs, r *runner.Runner) (*record.Run,
-	error) {
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	go func() {
-		select {
-		case <-hard:
-			cancel()
-		case <-waiting.Done():
-		}
-	}()
-	home := d.c.Home(waiting, lostGrace)
-	d.processes.Stop(stopPatience)
-	parts, err := d.parts(home)
-	if err != nil {
-		return nil, err
-	}
-	return joinParts(d.dir, parts, func(run *record.Run) {
-		d.f.live.finish(run, r.Workload)
-		out.warnLostLines(run)
-		run.Command = d.command
-		run.Interrupted, run.Aborted = ctx.Err() != nil, d.c.Aborted()
-		if i := d.watch.Aborted(); i >= 0 && i < len(run.Thresholds) {
-			run.Thresholds[i].Aborted = true
-		}
-	})
-}
-
-// parts opens the workers' bundles. Those of lost workers end where these were lost.
-func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
-	var arrivals, whole uint64
-	for _, h := range home {
-		if d.l.workers.on != engineLocal {
-			h.Spool = "" // on another machine
-		}
-		part, err := openPart(&h)
-		if err != nil {
-			return nil, fmt.Errorf("worker %s: %w", h.Name, err)
-		}
-		if !h.Lost {
-			arrivals, whole = arrivals+part.Run.Total.Arrivals(), whole+1
-		}
-		parts = append(parts, part)
-	}
-	for i, h := range home {
-		if !h.Lost {
-			continue
-		}
-		w := parts[i].Run.Worker
-		if w == nil {
-			w = &record.Worker{Name: h.Name}
-			parts[i].Run.Worker = w
-		}
-		w.LostNs = max(h.LostNs, 1)
-		if sent := parts[i].Run.Total.Arrivals(); whole > 0 {
-			w.Missing = max(arrivals/whole, sent) - sent
-		}
-	}
-	return parts, nil
-}
-
-// openPart opens what came home of a worker. Of a lost one, what it wrote itself goes before that, where it can be
-// read from here.
-func openPart(h *scale.Part) (*record.Recorded, error) {
-	if !h.Lost {
-		return record.Open(record.OS{}, h.Dir)
-	}
-	part, err := record.Open(record.OS{}, h.Spool)
-	if err != nil || h.Spool == "" {
-		part, err = record.Open(record.OS{}, h.Dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	run, _, err := part.Result()
-	if err != nil {
-		return nil, err
-	}
-	run.Complete = true
-	part.Run = run
-	return part, nil
 }

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -141,7 +142,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if run.Verdict.Result != "invalid" || !strings.Contains(fmt.Sprint(run.Verdict.Reasons), "worker 2 (") {
 				t.Errorf("verdict %+v", run.Verdict)
 			}
-			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 				t.Errorf("exit %d\n%s", code, said())
 			}
 			var done uint64
@@ -171,8 +172,8 @@ func TestALostWorkerAborts(t *testing.T) {
 	if why := run.Aborted.String(); !strings.Contains(why, "worker 1 (") || run.Interrupted {
 		t.Errorf("aborted %q, interrupted %v", why, run.Interrupted)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != exitInvalid {
-		t.Errorf("exit %d, want %d", code, exitInvalid)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Invalid {
+		t.Errorf("exit %d, want %d", code, exitcode.Invalid)
 	}
 }
 
@@ -239,7 +240,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	})
 	whole := filepath.Join(t.TempDir(), "whole")
 	merge := exec.Command("brunt", "merge", spools[0], spools[1], "--bundle", whole, "--output", "csv")
-	if out, err := merge.CombinedOutput(); merge.ProcessState.ExitCode() == exitBadPlan {
+	if out, err := merge.CombinedOutput(); merge.ProcessState.ExitCode() == exitcode.BadPlan {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := wholeRun(t, whole, "")
@@ -309,8 +310,8 @@ func TestTheCoordinatorsPortIsTaken(t *testing.T) {
 	if string(out) != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != exitBadPlan {
-		t.Errorf("exit %d, want %d", code, exitBadPlan)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
+		t.Errorf("exit %d, want %d", code, exitcode.BadPlan)
 	}
 	if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
 		t.Error("workers' bundles are left")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -94,7 +95,7 @@ func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
 			if !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
 				t.Errorf("want one line with %q, got\n%s", want, out)
 			}
-			if code := cmd.ProcessState.ExitCode(); code != exitUnreachable {
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.Unreachable {
 				t.Errorf("exit %d", code)
 			}
 			if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {

@@ -13,6 +13,8 @@ import (
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/protocols"
 	"brunt/internal/target"
 )
@@ -82,7 +84,7 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb.Settings, error) {
 	d, err := ycsb.FindDatabase(name)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	given := ycsb.Given{Workload: f.workload, Files: f.files, Values: f.values, Flags: map[string]string{}}
 	for flag, property := range map[string]string{"threads": "threadcount", "target": "target",
@@ -93,11 +95,11 @@ func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb
 	}
 	set, notes, err := given.Gather(os.ReadFile, os.LookupEnv)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	settings, err := ycsb.Understand(command, d, set, os.ReadFile)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exitcode.Usage(err)
 	}
 	if !f.quiet {
 		for _, n := range append(notes, settings.Warnings...) {
@@ -135,7 +137,7 @@ func newYCSBDatabases(s *streams) *cobra.Command {
 			if len(args) > 0 {
 				d, err := ycsb.FindDatabase(args[0])
 				if err != nil {
-					return usage(err)
+					return exitcode.Usage(err)
 				}
 				printProperties(s.out, d.Properties)
 				return nil
@@ -171,7 +173,7 @@ func newYCSBWorkloads(s *streams) *cobra.Command {
 			if len(args) > 0 {
 				text, _, err := workloads.Find(args[0])
 				if err != nil {
-					return usage(err)
+					return exitcode.Usage(err)
 				}
 				_, err = s.out.Write(text)
 				return err
@@ -207,13 +209,13 @@ line.`,
 			}
 			job, err := ycsb.Compile(settings, 0)
 			if err != nil {
-				return usage(err)
+				return exitcode.Usage(err)
 			}
-			ctx, _, stop := interruptible(s.err, endings(false))
+			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 			defer stop()
 			session, err := target.Connect(ctx, job.Plan)
 			if err != nil {
-				return failure(ctx, err)
+				return loadtest.Failure(ctx, err)
 			}
 			defer session.Close()
 			history := ""

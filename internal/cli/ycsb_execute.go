@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"brunt/internal/dialect/ycsb"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -22,14 +24,14 @@ func ycsbFile(name string) (io.WriteCloser, error) { return os.Create(name) }
 
 // execute loads or runs a workload and prints the result as go-ycsb does.
 func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
-	checkpoint := filepath.Join(f.root, settings.CheckpointName())
+	checkpoint := filepath.Join(f.record.Root, settings.CheckpointName())
 	resumed, err := settings.Resumable(checkpoint, os.ReadFile)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	job, err := ycsb.Compile(settings, resumed)
 	if err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	if f.cmd.Flags().Changed("tier") {
 		if job.Plan.Settings.Tier = f.tier; f.tier == "library" {
@@ -37,21 +39,21 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		}
 	}
 	if err := oneOf("awake", f.awake, awakeModes()); err != nil {
-		return usage(err)
+		return exitcode.Usage(err)
 	}
 	job.Plan.Settings.Awake = f.awake
 	y := &ycsbRun{flags: f, job: job, resumed: resumed}
 	if settings.Command == ycsb.Load {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
 	}
-	l := &loadRun{
-		plan: job.Plan, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		hooks: y.hooks,
+	l := &loadtest.Test{
+		Plan: job.Plan, Record: f.record, Live: f.live, Process: s.process(), Quiet: f.quiet,
+		Hooks: y.hooks,
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
-		l.options.Recording.Extra = map[string]string{"label": label}
+		l.Options.Recording.Extra = map[string]string{"label": label}
 	}
-	return s.perform(l)
+	return l.Perform(s.out, s.err)
 }
 
 // replaceFile writes a file, and the folder that it is in, so that a crash leaves the old or the new one.
@@ -67,7 +69,7 @@ type ycsbRun struct {
 	flags      *ycsbFlags
 	job        *ycsb.Job
 	resumed    int64 // records that are there already
-	out        *outputs
+	out        *loadtest.Outputs
 	meter      *ycsb.Meter
 	checkpoint *ycsb.Checkpoint // nil in runs
 	began      time.Time
@@ -75,38 +77,38 @@ type ycsbRun struct {
 }
 
 // hooks prints go-ycsb's lines.
-func (y *ycsbRun) hooks(out *outputs) (hooks, error) {
-	y.out, y.meter = out, ycsb.NewMeter(y.job, out.out, ycsbFile)
+func (y *ycsbRun) hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
+	y.out, y.meter = out, ycsb.NewMeter(y.job, out.Out, ycsbFile)
 	set := y.job.Settings
-	v := hooks{
-		sinks:   []measure.Sink{y.meter},
-		prepare: y.prepare,
-		attach: func(w *workload.Workload) {
+	v := loadtest.Hooks{
+		Sinks:   []measure.Sink{y.meter},
+		Prepare: y.prepare,
+		Attach: func(w *workload.Workload) {
 			if y.checkpoint != nil {
 				y.checkpoint.Last = w.Records.Last
 			}
 			y.meter.Attach(w)
-			y.job.Narrate(w, out.out)
+			y.job.Narrate(w, out.Out)
 		},
-		began:  func(*record.Run) { y.began = time.Now() },
-		ended:  func() { y.took = time.Since(y.began) },
-		result: y.result, exit: y.exit,
+		Began:  func(*record.Run) { y.began = time.Now() },
+		Ended:  func() { y.took = time.Since(y.began) },
+		Result: y.result, Exit: y.exit,
 	}
 	if y.checkpoint != nil {
-		v.sinks = append(v.sinks, y.checkpoint)
+		v.Sinks = append(v.Sinks, y.checkpoint)
 	}
 	if !set.Silence {
-		v.tell.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.out, "operation err: %s: %s\n", e.Class, e.Text) }
+		v.Tell.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.Out, "operation err: %s: %s\n", e.Class, e.Text) }
 	}
 	if !y.flags.quiet {
-		v.tell.Notice = notices(out)
+		v.Tell.Notice = loadtest.Notices(out)
 	}
 	return v, nil
 }
 
 // prepare says what will be done.
 func (y *ycsbRun) prepare(context.Context) error {
-	if err := y.job.Settings.Banner(y.out.out); err != nil {
+	if err := y.job.Settings.Banner(y.out.Out); err != nil {
 		return err
 	}
 	if y.resumed > 0 {
@@ -122,14 +124,14 @@ func (y *ycsbRun) prepare(context.Context) error {
 // note says something on standard error, unless quiet.
 func (y *ycsbRun) note(format string, values ...any) {
 	if !y.flags.quiet {
-		fmt.Fprintf(y.out.err, "brunt: note: "+format+"\n", values...)
+		fmt.Fprintf(y.out.Err, "brunt: note: "+format+"\n", values...)
 	}
 }
 
 // result prints go-ycsb's lines.
 func (y *ycsbRun) result(run *record.Run, dir string) error {
-	out := y.out.out
-	if err := drain(out); err != nil {
+	out := y.out.Out
+	if err := loadtest.Drain(out); err != nil {
 		return err
 	}
 	if err := ycsb.Finished(out, y.took); err != nil {
@@ -143,7 +145,7 @@ func (y *ycsbRun) result(run *record.Run, dir string) error {
 	}
 	y.explain(run, dir)
 	if y.flags.report {
-		return textOutput(false, "").print(out, run, dir)
+		return (&loadtest.Report{}).Print(out, run, dir)
 	}
 	return nil
 }
@@ -153,12 +155,12 @@ func (y *ycsbRun) exit(run *record.Run) error {
 	reads, first := corrupted(run)
 	switch {
 	case reads > 0:
-		return &exitError{exitThreshold,
-			fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first)}
+		return exitcode.With(exitcode.Threshold,
+			fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first))
 	case run.Interrupted:
-		return &exitError{code: exitInterrupted}
+		return exitcode.With(exitcode.Interrupted, nil)
 	case y.flags.report:
-		return coded(verdict.ExitCode(run), nil)
+		return exitcode.With(verdict.ExitCode(run), nil)
 	case run.Total.Done > 0 && run.Total.OK == 0:
 		return errNoOperation
 	}
@@ -201,15 +203,15 @@ func (y *ycsbRun) explain(run *record.Run, dir string) {
 		if code != "" {
 			code = " " + code
 		}
-		fmt.Fprintf(y.out.err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
+		fmt.Fprintf(y.out.Err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
 	}
 	for _, w := range run.Warnings {
 		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
-			fmt.Fprintf(y.out.err, "brunt: %s\n", w.Text)
+			fmt.Fprintf(y.out.Err, "brunt: %s\n", w.Text)
 		}
 	}
 	if n := run.Total.Missing; n > 0 {
-		fmt.Fprintf(y.out.err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
+		fmt.Fprintf(y.out.Err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
 	}
 	if dir != "" {
 		y.note("the record of this %s is in %s", y.job.Settings.Command, dir)

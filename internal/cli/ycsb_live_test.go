@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -44,7 +45,7 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "recordcount=100", "--results", t.TempDir()}
 	var out, errs bytes.Buffer
 	if code := Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...), strings.NewReader(""),
-		&out, &errs); code != exitPass {
+		&out, &errs); code != exitcode.Pass {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	dir := filepath.Join(t.TempDir(), "bundle")
@@ -67,7 +68,7 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 	case code = <-ended:
 	}
 	text := stdout.said() + stderr.said()
-	if code != exitPass || !strings.Contains(text, "Run finished, takes ") || strings.Contains(text, "geheim") {
+	if code != exitcode.Pass || !strings.Contains(text, "Run finished, takes ") || strings.Contains(text, "geheim") {
 		t.Fatalf("exit %d\n%s", code, text)
 	}
 	checkYCSBRecord(t, dir)
@@ -147,7 +148,7 @@ func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 			args := append([]string{"brunt", "ycsb", command, "redis", "-p", "redis.addr=127.0.0.1:1", "-p", "recordcount=5",
 				"-p", "operationcount=5", "--results", t.TempDir()}, strings.Fields(flags)...)
 			code := Main("test", args, strings.NewReader(""), &out, &errs)
-			if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "geheim") ||
+			if code != exitcode.BadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "geheim") ||
 				out.Len() != 0 {
 				t.Errorf("%s %s: exit %d\n%s%s", command, flags, code, out.String(), errs.String())
 			}
@@ -157,7 +158,7 @@ func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 	args := strings.Fields(
 		"brunt ycsb run basic -p operationcount=100 --export influx=http://127.0.0.1:1/load --quiet --results")
 	code := Main("test", append(args, t.TempDir()), strings.NewReader(""), &out, &errs)
-	if code != exitPass || !strings.Contains(errs.String(), "influx 127.0.0.1:1") ||
+	if code != exitcode.Pass || !strings.Contains(errs.String(), "influx 127.0.0.1:1") ||
 		!strings.Contains(errs.String(), "refused") {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 	}

@@ -13,12 +13,12 @@ import (
 var allowed = table(`
 balance: gen protocol
 cgroup:
-cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
-    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
-    failover fault hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
-    planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
-    report/live result result/reader runner scale schedule schema schema/fill secret selftest spool summary target
-    timeline units verdict workload
+cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
+    dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
+    exitcode export failover fault hints history inspect inspect/advise inspect/servers k6x loadtest machine measure
+    message password plan planfile program program/campaign protocol protocol/http protocols record render/cell
+    render/texts report report/live result result/reader runner scale schedule schema schema/fill secret selftest
+    spool summary target timeline units verdict workload
 compare: message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
@@ -39,6 +39,7 @@ doctor: gen machine message plan protocol protocols runner schema/sql target wor
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
+exitcode: verdict
 export: measure message protocol record
 failover: measure message record
 fault: fault/proxy gen message plan protocol record secret target
@@ -68,6 +69,8 @@ k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/bl
 k6x/trend: k6x/private
 keyspace: gen
 linefile:
+loadtest: confidence engine exitcode export failover inspect inspect/servers measure message observe plan planfile
+    record report report/live runner scale schedule schema/fill secret selftest spool target units verdict workload
 machine: cgroup
 measure: protocol
 message: units
@@ -164,6 +167,7 @@ inspect/postgres: cli dialect engine program report runner
 k6x: cli dialect program report
 measure: cli dialect engine plan record report runner verdict
 observe: cli dialect engine report runner
+loadtest: cli dialect k6x program
 planfile: cli dialect engine record report
 program: cli dialect engine/loop engine/pool k6x protocol/postgres protocols runner
 protocol: cli dialect engine measure plan record report runner
@@ -181,7 +185,7 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance cgroup compare confidence failover gen hints keyspace measure message plan planfile render schedule schema/sql
+	`balance cgroup compare confidence exitcode failover gen hints keyspace measure message plan planfile render schedule schema/sql
 	secret sqltext stats template timeline units verdict verify workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.

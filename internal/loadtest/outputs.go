@@ -1,4 +1,4 @@
-package cli
+package loadtest
 
 import (
 	"errors"
@@ -15,32 +15,27 @@ import (
 // are mostly one terminal.
 const stderrPatience = 2 * time.Second
 
-// outputs are the spools of a run: what it tells people must never stop it.
-type outputs struct {
-	*streams // with spools in place of out and err
-	out, err *spool.Spool
+// Outputs are the spools of a run: what it tells people must never stop it.
+type Outputs struct {
+	Out, Err *spool.Spool
 	more     []*spool.Spool
 }
 
-// outputs returns the streams with spools before them. flush must be called in the end.
-func (s *streams) outputs() *outputs {
-	o := &outputs{out: spool.New(s.out, "standard output"), err: spool.New(s.err, "standard error")}
-	copied := *s
-	copied.out, copied.err = o.out, o.err
-	o.streams = &copied
-	return o
+// NewOutputs puts spools before standard output and standard error. Flush must be called in the end.
+func NewOutputs(stdout, stderr io.Writer) *Outputs {
+	return &Outputs{Out: spool.New(stdout, "standard output"), Err: spool.New(stderr, "standard error")}
 }
 
-// add puts a spool before another writer.
-func (o *outputs) add(w io.Writer, name string) *spool.Spool {
+// Add puts a spool before another writer.
+func (o *Outputs) Add(w io.Writer, name string) *spool.Spool {
 	s := spool.New(w, name)
 	o.more = append(o.more, s)
 	return s
 }
 
 // warnLostLines makes the record say which lines were lost while the load ran.
-func (o *outputs) warnLostLines(run *record.Run) {
-	for _, s := range append(o.more, o.out, o.err) {
+func (o *Outputs) warnLostLines(run *record.Run) {
+	for _, s := range append(o.more, o.Out, o.Err) {
 		if text := s.LostText(); !text.IsZero() {
 			run.Warnings = append(run.Warnings, record.Warning{
 				ID: "output-blocked", Text: text,
@@ -50,8 +45,8 @@ func (o *outputs) warnLostLines(run *record.Run) {
 	}
 }
 
-// drain makes room on w for what comes at the end. Its error is that of an earlier text.
-func drain(w io.Writer) error {
+// Drain makes room on w for what comes at the end. Its error is that of an earlier text.
+func Drain(w io.Writer) error {
 	if s, ok := w.(*spool.Spool); ok {
 		if err := s.Last(); err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
@@ -60,12 +55,12 @@ func drain(w io.Writer) error {
 	return nil
 }
 
-// flush waits a bounded time until everything is written, and says what wasn't.
-func (o *outputs) flush(hard <-chan struct{}) error {
+// Flush waits a bounded time until everything is written, and says what wasn't.
+func (o *Outputs) Flush(hard <-chan struct{}) error {
 	var errs []error
 	patience := spool.Patience
-	o.err.Last()
-	for _, s := range append(o.more, o.out) {
+	o.Err.Last()
+	for _, s := range append(o.more, o.Out) {
 		whole, err := s.Close(spool.Patience, hard)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
@@ -74,16 +69,16 @@ func (o *outputs) flush(hard <-chan struct{}) error {
 			patience = stderrPatience
 		}
 		if text := s.LostText(); !text.IsZero() {
-			fmt.Fprintf(o.err, "brunt: note: %s\n", text)
+			fmt.Fprintf(o.Err, "brunt: note: %s\n", text)
 		}
 	}
 	// Nobody is left to tell of what standard error didn't take.
-	_, _ = o.err.Close(patience, hard)
+	_, _ = o.Err.Close(patience, hard)
 	return errors.Join(errs...)
 }
 
-// say prints a last line, for which it waits a bounded time.
-func say(w io.Writer, text string) {
+// Say prints a last line, for which it waits a bounded time.
+func Say(w io.Writer, text string) {
 	s := spool.New(w, "")
 	fmt.Fprintln(s, text)
 	_, _ = s.Close(stderrPatience, nil)

@@ -1,0 +1,66 @@
+// Package exitcode has the exit codes of brunt, and errors that carry one.
+package exitcode
+
+import (
+	"errors"
+
+	"brunt/internal/verdict"
+)
+
+// The exit codes, as documented in docs/exit-codes.md.
+const (
+	Pass        = verdict.ExitPass
+	Other       = 1
+	Regression  = 97
+	Invalid     = verdict.ExitInvalid
+	Threshold   = verdict.ExitFail
+	BadPlan     = 104
+	Interrupted = verdict.ExitInterrupted
+	Unreachable = 108
+)
+
+// Error is an error with an exit code of its own. A nil Err prints nothing.
+type Error struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the error that has the code.
+func (e *Error) Unwrap() error { return e.Err }
+
+// With is err with an exit code. It is err itself if the code is Pass.
+func With(code int, err error) error {
+	if code == Pass {
+		return err
+	}
+	return &Error{code, err}
+}
+
+// Usage marks an error as the user's: bad flags or a bad plan. One that has an exit code keeps it.
+func Usage(err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return &Error{BadPlan, err}
+}
+
+// Of is the process's exit code for an error, Pass if it is nil.
+func Of(err error) int {
+	if err == nil {
+		return Pass
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Other
+}

@@ -1,0 +1,395 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/measure"
+	"brunt/internal/message"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/scale"
+	"brunt/internal/verdict"
+)
+
+// Workers says over which workers a load is spread.
+type Workers struct {
+	Number      int           // 0 means that this process sends the load
+	On          string        // Local or SSH
+	Hosts       []string      // with SSH: host[,user@host:port…], which get workers in turn
+	SSHConfig   string        // with SSH: file of settings of the client; "" means the user's
+	OnLost      string        // one of scale.Policies
+	Listen      string        // host:port at which workers reach this process; "" means a free port
+	JoinTimeout time.Duration // how long to wait for workers to come and to be ready
+	MixedCores  bool          // workers may have different numbers of cores
+}
+
+// Where workers run.
+const (
+	Local = "local" // processes of this machine
+	SSH   = "ssh"   // hosts that the system's ssh client reaches
+)
+
+// How long a lead waits for what usually comes at once.
+const (
+	startLead     = 300 * time.Millisecond // until all workers have heard of the start
+	lostGrace     = 2 * time.Second        // for lost workers to come back when the others are home
+	stopPatience  = 2 * time.Second        // for processes of workers to end by themselves
+	uncertainties = 4                      // of clocks, added to startLead
+)
+
+// leading is a load that workers send.
+type leading struct {
+	l         *Test
+	v         *Hooks
+	f         *followers
+	dir       string   // of the merged bundle
+	command   []string // without secrets
+	ticket    scale.Ticket
+	c         *scale.Coordinator
+	processes scale.Processes
+	watch     *verdict.Watch
+}
+
+// lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
+// no load: then the error has its exit code.
+func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
+	err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	f, o, err := l.follow(out, hard, v, end)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	r, err := l.tables(ctx, v, o)
+	if err != nil {
+		return nil, "", Failure(ctx, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	d := &leading{l: l, v: v, f: f}
+	if err := d.open(&o); err != nil {
+		return nil, "", exitcode.Usage(err)
+	}
+	defer func() { err = errors.Join(err, d.c.Close()) }()
+	begun, parts, err := d.gather(ctx, out)
+	if err != nil {
+		d.processes.Stop(stopPatience)
+		return nil, "", errors.Join(workerError(Failure(ctx, err)), d.discard())
+	}
+	if v.Began != nil {
+		v.Began(begun)
+	}
+	if err = f.live.start(begun, d.dir); err != nil {
+		d.c.Stop(true, message.Message{})
+		d.processes.Stop(stopPatience)
+		return nil, "", errors.Join(Failure(ctx, err), d.discard())
+	}
+	f.page.start(begun)
+	err = d.drive(ctx, hard, begun, parts, o.Sinks, r)
+	if v.Ended != nil {
+		v.Ended()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	run, err = d.finish(ctx, hard, out, r)
+	if err != nil {
+		return nil, "", err
+	}
+	return run, d.dir, errors.Join(r.Close(), f.page.finish(run, d.dir, o.Recording.Plan))
+}
+
+// tables finds the servers, and creates and fills the tables.
+func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
+	one := *l
+	p := *l.Plan
+	p.Settings.Sessions = 1 // none connects here
+	p.Load = slices.Clone(p.Load)
+	for i := range p.Load {
+		p.Load[i].Sessions = 0
+	}
+	one.Plan = &p
+	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
+	r, err := one.ready(ctx, v, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Prepare(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// open makes the folder of the record, and the coordinator.
+func (d *leading) open(o *runner.Options) error {
+	l := d.l
+	secrets, err := planfile.SecretValues(l.Plan)
+	if err != nil {
+		return err
+	}
+	settings := l.Plan.Settings.WithDefaults()
+	place := record.Place{Root: o.Recording.Root, Dir: o.Recording.Dir}
+	id := record.NewID()
+	lead, worker, err := scale.NewIdentities(id)
+	if err != nil {
+		return err
+	}
+	d.ticket, d.command = scale.Ticket{Run: id, Identity: worker}, o.Recording.Command
+	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
+		return err
+	}
+	d.c, err = scale.Listen(scale.Options{
+		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
+		Identity: lead, Interval: settings.Interval, Patience: l.Workers.JoinTimeout,
+		MixedCores: l.Workers.MixedCores, OnLost: l.Workers.OnLost, Tell: d.tell,
+		Job: scale.Job{
+			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
+			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.Options.Wait),
+			IntervalNs: int64(settings.Interval),
+		},
+	})
+	if err != nil {
+		return errors.Join(err, d.discard())
+	}
+	return nil
+}
+
+// address is where the coordinator listens.
+func (f *Workers) address() string {
+	switch {
+	case f.Listen != "":
+		return f.Listen
+	case f.On == SSH:
+		return ":0"
+	}
+	return "127.0.0.1:0"
+}
+
+// workers is the folder of the workers' bundles.
+func (d *leading) workers() string { return filepath.Join(d.dir, record.WorkersFolder) }
+
+// discard removes the folder of a record that is not to be.
+func (d *leading) discard() error {
+	err := os.RemoveAll(d.workers())
+	if d.l.Record.Dir == "" {
+		err = errors.Join(err, os.Remove(d.dir))
+	}
+	return err
+}
+
+// tell says what happens to workers, unless quiet.
+func (d *leading) tell(text string) {
+	if d.v.Tell.Notice != nil {
+		d.v.Tell.Notice(record.Warning{ID: "worker", Text: message.OfError(errors.New(text))})
+	}
+}
+
+// gather starts the workers and waits until they are ready. It returns what their records say together, before the
+// load.
+func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, parts []*record.Recorded, err error) {
+	if err := d.launch(ctx, out); err != nil {
+		return nil, nil, err
+	}
+	if err := d.c.Gather(ctx); err != nil {
+		return nil, nil, err
+	}
+	if parts, err = d.c.Begun(); err != nil {
+		return nil, nil, err
+	}
+	begun, _, err = record.Merge(parts...)
+	return begun, parts, err
+}
+
+// launch starts the workers' processes.
+func (d *leading) launch(ctx context.Context, out *Outputs) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command, err := d.local(self)
+	if d.l.Workers.On == SSH {
+		command, err = d.overSSH(ctx, self)
+	}
+	if err != nil {
+		return err
+	}
+	for k := range d.l.Workers.Number {
+		t := d.ticket
+		t.Worker = k
+		cmd, alive := command(k, &t)
+		prefix := fmt.Sprintf("brunt: worker %d: ", k+1)
+		err := d.processes.Start(cmd, &t, out.Err, prefix, func(state *os.ProcessState) {
+			if d.c.StartNs() == 0 || alive == nil || !alive(state) {
+				d.c.Exited(k, state.String())
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launcher completes the ticket of a worker and says what starts it. alive, if not nil, reports whether the worker may
+// go on although that process has ended.
+type launcher func(k int, t *scale.Ticket) (cmd *exec.Cmd, alive func(*os.ProcessState) bool)
+
+// local starts workers as processes of this machine.
+func (d *leading) local(self string) (launcher, error) {
+	spools, err := filepath.Abs(d.workers())
+	port := strconv.Itoa(d.c.Port())
+	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
+		t.Addresses = []string{net.JoinHostPort("127.0.0.1", port)}
+		t.Dir = filepath.Join(spools, strconv.Itoa(k+1)+".spool")
+		cmd := exec.Command(self, WorkerCommand)
+		cmd.Args[0] = "brunt" // whatever tool this process was called as
+		return cmd, nil
+	}, err
+}
+
+// overSSH starts workers on the hosts, in turn.
+func (d *leading) overSSH(ctx context.Context, self string) (launcher, error) {
+	s := &scale.SSH{Hosts: d.l.Workers.Hosts, Config: d.l.Workers.SSHConfig, Binary: self}
+	if err := s.Copy(ctx); err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" where the worker is to find it
+	address := net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
+	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
+		t.Addresses = []string{address}
+		return s.Command(s.Hosts[k%len(s.Hosts)]), s.LostConnection
+	}, nil
+}
+
+// drive starts the load and follows it until all workers have ended it.
+func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record.Run, parts []*record.Recorded,
+	sinks []measure.Sink, r *runner.Runner) error {
+	p := d.l.Plan
+	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
+		Queue: r.Workload.Total, Operations: begun.OperationNames()})
+	defer context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-hard:
+			d.c.Stop(true, message.Message{})
+		case <-over:
+		}
+	}()
+	lead := startLead
+	for _, part := range parts {
+		if w := part.Run.Worker; w != nil {
+			lead = max(lead, startLead+uncertainties*time.Duration(w.ClockUncertaintyNs))
+		}
+	}
+	d.c.Start(lead)
+	sum := &measure.Tally{}
+	all := append([]measure.Sink{sum, d.watch.Windows()}, sinks...)
+	return d.c.Follow(begun, parts, func(iv *measure.Interval) error {
+		for _, s := range all {
+			if err := s.Interval(iv); err != nil {
+				d.tell(err.Error())
+			}
+		}
+		if why := d.watch.Check(sum.Total(), iv.EndNs); !why.IsZero() {
+			d.c.Stop(false, why)
+		}
+		return nil
+	})
+}
+
+// finish waits for the workers' bundles and merges them.
+func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, r *runner.Runner) (*record.Run,
+	error) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-hard:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	home := d.c.Home(waiting, lostGrace)
+	d.processes.Stop(stopPatience)
+	parts, err := d.parts(home)
+	if err != nil {
+		return nil, err
+	}
+	return Join(d.dir, parts, func(run *record.Run) {
+		d.f.live.finish(run, r.Workload)
+		out.warnLostLines(run)
+		run.Command = d.command
+		run.Interrupted, run.Aborted = ctx.Err() != nil, d.c.Aborted()
+		if i := d.watch.Aborted(); i >= 0 && i < len(run.Thresholds) {
+			run.Thresholds[i].Aborted = true
+		}
+	})
+}
+
+// parts opens the workers' bundles. Those of lost workers end where these were lost.
+func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
+	var arrivals, whole uint64
+	for _, h := range home {
+		if d.l.Workers.On != Local {
+			h.Spool = "" // on another machine
+		}
+		part, err := openPart(&h)
+		if err != nil {
+			return nil, fmt.Errorf("worker %s: %w", h.Name, err)
+		}
+		if !h.Lost {
+			arrivals, whole = arrivals+part.Run.Total.Arrivals(), whole+1
+		}
+		parts = append(parts, part)
+	}
+	for i, h := range home {
+		if !h.Lost {
+			continue
+		}
+		w := parts[i].Run.Worker
+		if w == nil {
+			w = &record.Worker{Name: h.Name}
+			parts[i].Run.Worker = w
+		}
+		w.LostNs = max(h.LostNs, 1)
+		if sent := parts[i].Run.Total.Arrivals(); whole > 0 {
+			w.Missing = max(arrivals/whole, sent) - sent
+		}
+	}
+	return parts, nil
+}
+
+// openPart opens what came home of a worker. Of a lost one, what it wrote itself goes before that, where it can be
+// read from here.
+func openPart(h *scale.Part) (*record.Recorded, error) {
+	if !h.Lost {
+		return record.Open(record.OS{}, h.Dir)
+	}
+	part, err := record.Open(record.OS{}, h.Spool)
+	if err != nil || h.Spool == "" {
+		part, err = record.Open(record.OS{}, h.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, _, err := part.Result()
+	if err != nil {
+		return nil, err
+	}
+	run.Complete = true
+	part.Run = run
+	return part, nil
+}

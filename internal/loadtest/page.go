@@ -1,0 +1,69 @@
+package loadtest
+
+import (
+	"fmt"
+	"io"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	pages "brunt/internal/report/live"
+	"brunt/internal/runner"
+)
+
+// livePage is the page of a run under way, if one is asked for.
+type livePage struct {
+	server *pages.Server
+}
+
+// openPage opens the page's address and says where it is. end ends the run as one interrupt does.
+func (l *Test) openPage(stderr io.Writer, end func()) (*livePage, error) {
+	if l.Live.Page == "" {
+		return &livePage{}, nil
+	}
+	server, err := pages.Listen(l.Live.Page, pages.Options{Language: l.Language, Stop: func() {
+		fmt.Fprintln(stderr, "brunt: stopping, as asked for on the page: waiting for answers under way")
+		end()
+	}})
+	if err != nil {
+		return nil, exitcode.Usage(fmt.Errorf("--ui %s: %w; name an address of this machine, such as --ui 127.0.0.1:8089",
+			l.Live.Page, err))
+	}
+	fmt.Fprintf(stderr, "brunt: follow the run at %s\n", server.URL())
+	return &livePage{server}, nil
+}
+
+// join makes the page see what the run tells.
+func (p *livePage) join(o *runner.Options) {
+	if p.server == nil {
+		return
+	}
+	o.Sinks = append(o.Sinks, p.server)
+	told := o.Tell.Hint
+	o.Tell.Hint = func(h record.Hint) {
+		p.server.Hint(h)
+		if told != nil {
+			told(h)
+		}
+	}
+}
+
+func (p *livePage) start(run *record.Run) {
+	if p.server != nil {
+		p.server.Start(run)
+	}
+}
+
+func (p *livePage) finish(run *record.Run, dir string, plan []byte) error {
+	if p.server == nil {
+		return nil
+	}
+	return p.server.Finish(&report.Result{Run: run, Path: dir, Plan: plan})
+}
+
+// close ends the page; its error is of no use to anybody.
+func (p *livePage) close() {
+	if p.server != nil {
+		_ = p.server.Close()
+	}
+}

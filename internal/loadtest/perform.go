@@ -1,0 +1,235 @@
+// Package loadtest carries out one load for a command, from its first connection to the report: here or by workers. It
+// stands between what the run tells and those who read it.
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"brunt/internal/engine"
+	"brunt/internal/exitcode"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/secret"
+	"brunt/internal/selftest"
+	"brunt/internal/target"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+	"brunt/internal/workload"
+)
+
+// Test is a load that a command runs: all in which commands differ.
+type Test struct {
+	Plan       *plan.Plan
+	Options    runner.Options
+	Record     Record
+	Live       Live
+	Workers    Workers
+	Process    Process
+	Quiet      bool
+	Language   units.Language                // of pages; "" means English
+	ReopensLog bool                          // SIGHUP opens the command's log again
+	Hooks      func(*Outputs) (Hooks, error) // opens what the command prints to
+	Open       Opener                        // nil means runner.Open
+	Next       engine.Next                   // names the phases; nil means the plan's
+}
+
+// Process is what the record says of the process that runs the load.
+type Process struct {
+	Command []string          // its command line, without secrets
+	Version string            // of brunt
+	Flags   map[string]string // see record.Run.Flags
+}
+
+// Opener finds a plan's servers.
+type Opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
+
+// Hooks is how a command tells of its run. Only Result must be there.
+type Hooks struct {
+	Tell    runner.Listener
+	Sinks   []measure.Sink
+	Prepare func(context.Context) error             // before the servers are asked for the load
+	Attach  func(*workload.Workload)                // before anything is sent
+	Began   func(*record.Run)                       // just before the load
+	Ended   func()                                  // just after it
+	Result  func(run *record.Run, dir string) error // prints
+	Exit    func(*record.Run) error                 // what the command returns; nil means by the report's code
+	Close   func() error
+}
+
+// Perform runs a load: it stands between what the run tells and those who read it, hears signals,
+// exports, keeps the record, prints the result and returns the error that is the exit code.
+func (l *Test) Perform(stdout, stderr io.Writer) (err error) {
+	out := NewOutputs(stdout, stderr)
+	ctx, hard, stop := Interruptible(out.Err, Endings(l.ReopensLog))
+	defer stop()
+	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	v, err := l.Hooks(out)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	if v.Close != nil {
+		defer func() { err = errors.Join(err, v.Close()) }()
+	}
+	run, dir, err := l.Send(ctx, hard, out, &v)
+	if run == nil {
+		return err
+	}
+	err = errors.Join(err, v.Result(run, dir))
+	if v.Exit != nil {
+		return errors.Join(v.Exit(run), err)
+	}
+	return exitcode.With(verdict.ExitCode(run), err)
+}
+
+// Send carries out a load here or by workers and returns its record and the folder of that; no record means that
+// there was no load.
+func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run, string, error) {
+	if l.Workers.Number > 0 {
+		return l.lead(ctx, hard, out, v)
+	}
+	r, err := l.conduct(ctx, hard, out, v)
+	if r == nil {
+		return nil, "", err
+	}
+	return r.Record, r.Dir, err
+}
+
+// conduct carries a load from its first connection to its finished record, which is returned unless
+// there was no load: then the error has its exit code.
+func (l *Test) conduct(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
+	err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	f, o, err := l.follow(out, hard, v, end)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	r, err := l.ready(ctx, v, o)
+	if err != nil {
+		return nil, Failure(ctx, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.SetUp(ctx); err != nil {
+		return nil, Failure(ctx, err)
+	}
+	if v.Began != nil {
+		v.Began(r.Record)
+	}
+	if err := f.live.start(r.Record, r.Dir); err != nil {
+		return nil, Failure(ctx, err)
+	}
+	f.page.start(r.Record)
+	err = r.Drive(ctx, hard, l.Next)
+	if v.Ended != nil {
+		v.Ended()
+	}
+	if err != nil {
+		return nil, Failure(ctx, err)
+	}
+	f.live.finish(r.Record, r.Workload)
+	out.warnLostLines(r.Record)
+	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
+	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// followers are all that follow a load: exporters and watchers, the page, the log of histograms.
+type followers struct {
+	live *live
+	page *livePage
+	hdr  *hdrFile
+}
+
+// follow opens what follows the load, and returns the options that have the runner tell it. end ends the load as one
+// interrupt does.
+func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) (_ *followers, o runner.Options,
+	err error) {
+	f := &followers{page: &livePage{}}
+	if f.live, err = l.Live.open(out.Err, hard, l.Quiet); err != nil {
+		return nil, o, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	page, err := l.openPage(out.Err, end)
+	if err != nil {
+		return nil, o, err
+	}
+	f.page = page
+	o = l.Options
+	if o.Recording, err = l.recording(); err != nil {
+		return nil, o, exitcode.Usage(err)
+	}
+	o.Tell, o.Sinks = v.Tell, append(v.Sinks, f.live.sinks...)
+	f.page.join(&o)
+	if f.hdr, err = l.Record.openHDR(l.Plan); err != nil {
+		return nil, o, exitcode.Usage(err)
+	}
+	if f.hdr != nil {
+		o.Sinks = append(o.Sinks, f.hdr.log)
+	}
+	if o.Tell.Waiting == nil && !l.Quiet {
+		o.Tell.Waiting = Waiting(out, o.Wait)
+	}
+	return f, o, nil
+}
+
+func (f *followers) close() error {
+	f.live.close()
+	f.page.close()
+	if f.hdr == nil {
+		return nil
+	}
+	return f.hdr.file.Close()
+}
+
+// ready makes the command's and the runner's preparations.
+func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
+	if v.Prepare != nil {
+		if err := v.Prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	open := l.Open
+	if open == nil {
+		open = runner.Open
+	}
+	r, err := open(ctx, l.Plan, o)
+	if err == nil && v.Attach != nil {
+		v.Attach(r.Workload)
+	}
+	return r, err
+}
+
+// Failure gives an error that came before the load its exit code.
+func Failure(ctx context.Context, err error) error {
+	var u *target.UsageError
+	var r *target.UnreachableError
+	switch {
+	case ctx.Err() != nil:
+		return exitcode.With(exitcode.Interrupted, errors.New("interrupted before the load began"))
+	case errors.As(err, &u):
+		return exitcode.With(exitcode.BadPlan, err)
+	case errors.As(err, &r):
+		return exitcode.With(exitcode.Unreachable, err)
+	}
+	return err
+}
+
+// Waiting tells that a server is waited for.
+func Waiting(out *Outputs, most time.Duration) func(error) {
+	return func(err error) { fmt.Fprintf(out.Err, "brunt: waiting up to %s: %s\n", most, secret.Text(err.Error())) }
+}
+
+// Notices prints warnings as they arise.
+func Notices(out *Outputs) func(record.Warning) {
+	return func(w record.Warning) { fmt.Fprintf(out.Err, "brunt: note: %s\n", secret.Text(w.Text.String())) }
+}

@@ -1,0 +1,53 @@
+package loadtest
+
+import (
+	"fmt"
+	"os"
+
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+)
+
+// Record says what is kept of a run.
+type Record struct {
+	Root, Dir string // the folder of bundles, or that of this one: empty or new
+	None      bool   // nothing
+	HDRLog    string // file of a HdrHistogram log; "" for none
+}
+
+// recording is what the record of a run says besides what happened.
+func (l *Test) recording() (runner.Recording, error) {
+	f := &l.Record
+	if f.None && f.Dir != "" {
+		return runner.Recording{}, fmt.Errorf("--bundle %s and --no-record exclude each other; give one", f.Dir)
+	}
+	text, err := planfile.Write(l.Plan)
+	return runner.Recording{
+		None: f.None, Root: f.Root, Dir: f.Dir, Plan: text, Extra: l.Options.Recording.Extra,
+		Command: l.Process.Command, Version: l.Process.Version, Flags: l.Process.Flags,
+	}, err
+}
+
+// hdrFile is a HdrHistogram log under way.
+type hdrFile struct {
+	file *os.File
+	log  *record.HDRLog
+}
+
+// openHDR opens the HdrHistogram log, nil if none is asked for.
+func (f *Record) openHDR(p *plan.Plan) (*hdrFile, error) {
+	if f.HDRLog == "" {
+		return nil, nil
+	}
+	file, err := os.Create(f.HDRLog)
+	if err != nil {
+		return nil, fmt.Errorf("--hlog: %w", err)
+	}
+	var names []string
+	for i := range p.Operations {
+		names = append(names, p.Operations[i].Name)
+	}
+	return &hdrFile{file, record.NewHDRLog(file, names)}, nil
+}
