@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -68,7 +68,7 @@ race: ## every test, against real servers, under the race detector
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"; failed=0; \
 	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations & tools=$$!; \
-	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters $(SINGLE))" \
+	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/kubernetes $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) || failed=1; \
 	wait $$tools || failed=1; exit $$failed
 	@echo '== the release, made twice'
@@ -124,6 +124,12 @@ k6-examples: bin/examples ## k6's own examples under k6 and brunt: the table in 
 
 test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine; WRITE=1
 	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
+
+kubernetes: ## the control plane of Kubernetes that test-kubernetes runs; ten minutes the first time
+	@.ci/kubernetes
+
+test-kubernetes: kubernetes ## brunt on a cluster of Kubernetes, as root; a few minutes
+	$(ALIKE) $(GO) test -vet=off -count=1 -timeout 30m -v ./internal/acceptance/kubernetes $(KUBERNETES)
 
 pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; four minutes
 	./bin/pictures

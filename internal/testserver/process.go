@@ -19,25 +19,33 @@ type process struct {
 	err  error         // how it ended; valid after done
 }
 
-// spawn starts a program with its output in Dir/log. A thread is locked for as long as the
-// program runs, because the kernel's parent-death signal is bound to the thread.
+// spawn starts the server's program with its output in Dir/log.
 func (s *Server) spawn() (*process, error) {
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the server's log: %w", err)
 	}
 	defer log.Close()
+	cmd := exec.Command(s.spec.binary, s.spec.arguments(s)...)
+	cmd.Dir = s.Dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = attributes(s.spec.cred, s.spec.death)
+	p, err := run(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.spec.name, err)
+	}
+	return p, nil
+}
+
+// run starts a program. A thread is locked for as long as the program runs, because the kernel's parent-death signal is
+// bound to the thread.
+func run(cmd *exec.Cmd) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	started := make(chan error, 1)
-	args := s.spec.arguments(s)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		cmd := exec.Command(s.spec.binary, args...)
-		cmd.Dir = s.Dir
-		cmd.Stdout, cmd.Stderr = log, log
-		cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
-		cmd.SysProcAttr = attributes(s.spec.cred, s.spec.death)
 		err := cmd.Start()
 		if err == nil {
 			p.pid = cmd.Process.Pid
@@ -49,7 +57,7 @@ func (s *Server) spawn() (*process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", s.spec.name, err)
+		return nil, err
 	}
 	return p, nil
 }

@@ -1,0 +1,152 @@
+// Package kubernetes_test runs brunt on a cluster of Kubernetes, whose control plane is real and whose pods are
+// processes of this machine. `make test-kubernetes` builds the control plane before.
+package kubernetes_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+// owner stops what the tests share.
+var owner = testserver.NewStandalone(os.Stderr)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	owner.Close()
+	os.Exit(code)
+}
+
+// The images that the nodes know.
+const (
+	bruntImage = "localhost/brunt:test" // as tools/release makes it
+	shellImage = "localhost/shell:test" // the programs of this machine, and brunt
+)
+
+// stage is what the tests share: a cluster, and a binary of brunt.
+type stage struct {
+	*testserver.KubernetesCluster
+	nodes *testserver.KubernetesNodes
+	brunt string
+}
+
+var shared = sync.OnceValues(func() (*stage, error) {
+	dir, err := os.MkdirTemp("", "brunt-test-")
+	if err != nil {
+		return nil, err
+	}
+	owner.Cleanup(func() { os.RemoveAll(dir) })
+	s := &stage{brunt: filepath.Join(dir, "brunt")}
+	build := exec.Command("go", "build", "-o", s.brunt, "brunt/cmd/brunt")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build brunt: %w: %s", err, out)
+	}
+	s.KubernetesCluster = testserver.Kubernetes(owner)
+	binary := map[string]string{"/brunt": s.brunt}
+	s.nodes = s.AddNodes(map[string]testserver.KubernetesImage{
+		bruntImage: {Files: binary, Entrypoint: []string{"/brunt"}, User: 65532},
+		shellImage: {Files: map[string]string{"/brunt": s.brunt, "/k6/k6": s.brunt}, Host: true},
+	}, nodesOf(4, "4")...)
+	return s, nil
+})
+
+func nodesOf(n int, cpu string) (all []testserver.KubernetesNode) {
+	for i := range n {
+		all = append(all, testserver.KubernetesNode{Name: fmt.Sprintf("node-%d", i+1), CPU: cpu, Memory: "8Gi"})
+	}
+	return all
+}
+
+// onStage returns what the tests share, and makes a namespace for one of them.
+func onStage(t *testing.T, namespace, labels string) *stage {
+	t.Helper()
+	testserver.SkipQuick(t)
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Namespace(t, namespace, labels)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for _, p := range s.pods(t, namespace) {
+			t.Logf("%s, index %s, on %q: %s\n%s", p.Metadata.Name, p.index(), p.Spec.NodeName, p.Status.Phase,
+				s.nodes.Log(namespace, p.Metadata.Name))
+		}
+	})
+	return s
+}
+
+// pods are the pods of a namespace.
+func (s *stage) pods(t *testing.T, namespace string) (all []pod) {
+	t.Helper()
+	var list struct{ Items []pod }
+	if err := s.Get("/api/v1/namespaces/"+namespace+"/pods", &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+type pod struct {
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Spec   struct{ NodeName string }
+	Status struct {
+		Phase    string
+		Statuses []struct {
+			State struct {
+				Terminated struct{ ExitCode int }
+			}
+		} `json:"containerStatuses"`
+	}
+}
+
+// index is the pod's in its Job.
+func (p *pod) index() string { return p.Metadata.Labels["batch.kubernetes.io/job-completion-index"] }
+
+// exitCode is that of its container; 0 if it hasn't ended.
+func (p *pod) exitCode() int {
+	if len(p.Status.Statuses) == 0 {
+		return 0
+	}
+	return p.Status.Statuses[0].State.Terminated.ExitCode
+}
+
+// patience is how long a test waits for what must happen before it gives up.
+const patience = 3 * time.Minute
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain until %s", what)
+}
+
+// running waits until so many pods of a namespace run, and returns them.
+func (s *stage) running(t *testing.T, namespace string, n int) (all []pod) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d pods run", n), func() bool {
+		all = nil
+		for _, p := range s.pods(t, namespace) {
+			if p.Status.Phase == "Running" && s.nodes.PID(namespace, p.Metadata.Name) != 0 {
+				all = append(all, p)
+			}
+		}
+		return len(all) == n
+	})
+	return all
+}

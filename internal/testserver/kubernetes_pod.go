@@ -1,0 +1,362 @@
+package testserver
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// kubePod is what a node reads of a pod.
+type kubePod struct {
+	Metadata kubeMeta `json:"metadata"`
+	Spec     struct {
+		NodeName       string          `json:"nodeName"`
+		Hostname       string          `json:"hostname"`
+		Grace          int             `json:"terminationGracePeriodSeconds"`
+		Security       kubeSecurity    `json:"securityContext"`
+		InitContainers []kubeContainer `json:"initContainers"`
+		Containers     []kubeContainer `json:"containers"`
+		Volumes        []kubeVolume    `json:"volumes"`
+	} `json:"spec"`
+	Status struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+type kubeMeta struct {
+	Name         string            `json:"name"`
+	Namespace    string            `json:"namespace"`
+	UID          string            `json:"uid"`
+	Labels       map[string]string `json:"labels"`
+	Annotations  map[string]string `json:"annotations"`
+	Deleted      string            `json:"deletionTimestamp"`
+	DeletedGrace *int              `json:"deletionGracePeriodSeconds"`
+}
+
+type kubeSecurity struct {
+	User     *int  `json:"runAsUser"`
+	Group    *int  `json:"fsGroup"`
+	NonRoot  *bool `json:"runAsNonRoot"`
+	ReadOnly bool  `json:"readOnlyRootFilesystem"`
+}
+
+type kubeContainer struct {
+	Name       string       `json:"name"`
+	Image      string       `json:"image"`
+	Command    []string     `json:"command"`
+	Args       []string     `json:"args"`
+	WorkingDir string       `json:"workingDir"`
+	Message    string       `json:"terminationMessagePolicy"`
+	Security   kubeSecurity `json:"securityContext"`
+	Env        []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+		From  struct {
+			Field     *kubeField    `json:"fieldRef"`
+			Resource  *kubeResource `json:"resourceFieldRef"`
+			Secret    *kubeKey      `json:"secretKeyRef"`
+			ConfigMap *kubeKey      `json:"configMapKeyRef"`
+		} `json:"valueFrom"`
+	} `json:"env"`
+	EnvFrom []struct {
+		Secret    *kubeKey `json:"secretRef"`
+		ConfigMap *kubeKey `json:"configMapRef"`
+	} `json:"envFrom"`
+	Mounts []struct {
+		Name     string `json:"name"`
+		Path     string `json:"mountPath"`
+		SubPath  string `json:"subPath"`
+		ReadOnly bool   `json:"readOnly"`
+	} `json:"volumeMounts"`
+	Resources struct {
+		Limits map[string]string `json:"limits"`
+	} `json:"resources"`
+}
+
+type kubeField struct {
+	Path string `json:"fieldPath"`
+}
+
+type kubeResource struct {
+	Resource string `json:"resource"`
+}
+
+type kubeKey struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+type kubeVolume struct {
+	Name     string    `json:"name"`
+	EmptyDir *struct{} `json:"emptyDir"`
+	Secret   *struct {
+		Name  string `json:"secretName"`
+		Mode  *int   `json:"defaultMode"`
+		Items []kubeItem
+	} `json:"secret"`
+	ConfigMap *struct {
+		Name  string     `json:"name"`
+		Mode  *int       `json:"defaultMode"`
+		Items []kubeItem `json:"items"`
+	} `json:"configMap"`
+}
+
+type kubeItem struct {
+	Key  string `json:"key"`
+	Path string `json:"path"`
+}
+
+// values reads what a Secret or a ConfigMap has.
+func (k *KubernetesCluster) values(kind, namespace, name string) (map[string]string, error) {
+	var object struct {
+		Data   map[string]string `json:"data"`
+		Binary map[string]string `json:"binaryData"`
+	}
+	if err := k.Get("/api/v1/namespaces/"+namespace+"/"+kind+"/"+name, &object); err != nil {
+		return nil, err
+	}
+	all, coded := object.Data, object.Binary
+	if kind == "secrets" {
+		all, coded = map[string]string{}, object.Data
+	}
+	for key, text := range coded {
+		plain, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, err
+		}
+		all[key] = string(plain)
+	}
+	return all, nil
+}
+
+// environment is what a container's process finds in its environment.
+func (k *KubernetesCluster) environment(p *kubePod, c *kubeContainer, ip string) (map[string]string, error) {
+	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	env["HOSTNAME"] = p.hostname()
+	read := func(kind string, from *kubeKey) (values map[string]string, err error) {
+		if from == nil {
+			return nil, nil
+		}
+		return k.values(kind, p.Metadata.Namespace, from.Name)
+	}
+	for _, from := range c.EnvFrom {
+		secret, err := read("secrets", from.Secret)
+		if err != nil {
+			return nil, err
+		}
+		config, err := read("configmaps", from.ConfigMap)
+		if err != nil {
+			return nil, err
+		}
+		for _, values := range []map[string]string{secret, config} {
+			for key, value := range values {
+				env[key] = value
+			}
+		}
+	}
+	for _, e := range c.Env {
+		value, from := expand(e.Value, env), e.From
+		switch {
+		case from.Field != nil:
+			value = p.field(from.Field.Path, ip)
+		case from.Resource != nil:
+			value = c.Resources.Limits[strings.TrimPrefix(from.Resource.Resource, "limits.")]
+		case from.Secret != nil, from.ConfigMap != nil:
+			secret, err := read("secrets", from.Secret)
+			if err != nil {
+				return nil, err
+			}
+			if value = secret[keyOf(from.Secret)]; from.ConfigMap != nil {
+				config, err := read("configmaps", from.ConfigMap)
+				if err != nil {
+					return nil, err
+				}
+				value = config[from.ConfigMap.Key]
+			}
+		}
+		env[e.Name] = value
+	}
+	return env, nil
+}
+
+func keyOf(k *kubeKey) string {
+	if k == nil {
+		return ""
+	}
+	return k.Key
+}
+
+func (p *kubePod) hostname() string {
+	if p.Spec.Hostname != "" {
+		return p.Spec.Hostname
+	}
+	return p.Metadata.Name
+}
+
+// field is the value of one of the pod's fields, by its path.
+func (p *kubePod) field(path, ip string) string {
+	name, key, keyed := strings.Cut(path, "['")
+	key = strings.TrimSuffix(key, "']")
+	switch {
+	case keyed && name == "metadata.labels":
+		return p.Metadata.Labels[key]
+	case keyed && name == "metadata.annotations":
+		return p.Metadata.Annotations[key]
+	}
+	return map[string]string{
+		"metadata.name": p.Metadata.Name, "metadata.namespace": p.Metadata.Namespace, "metadata.uid": p.Metadata.UID,
+		"spec.nodeName": p.Spec.NodeName, "status.hostIP": loopback, "status.podIP": ip,
+	}[path]
+}
+
+// expand replaces $(NAME) in an argument or a value by what env has.
+func expand(text string, env map[string]string) string {
+	return regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`).ReplaceAllStringFunc(text, func(found string) string {
+		if value, ok := env[found[2:len(found)-1]]; ok {
+			return value
+		}
+		return found
+	})
+}
+
+// volumes makes the pod's volumes, each a folder below dir that is called as the volume is.
+func (k *KubernetesCluster) volumes(p *kubePod, dir string) error {
+	for _, v := range p.Spec.Volumes {
+		kind, name, mode, items := "", "", 0o644, []kubeItem(nil)
+		switch {
+		case v.Secret != nil:
+			kind, name, items = "secrets", v.Secret.Name, v.Secret.Items
+			if v.Secret.Mode != nil {
+				mode = *v.Secret.Mode
+			}
+		case v.ConfigMap != nil:
+			kind, name, items = "configmaps", v.ConfigMap.Name, v.ConfigMap.Items
+			if v.ConfigMap.Mode != nil {
+				mode = *v.ConfigMap.Mode
+			}
+		case v.EmptyDir == nil:
+			return fmt.Errorf("volume %s: a node of the tests has no such volumes", v.Name)
+		}
+		folder := filepath.Join(dir, v.Name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if kind == "" {
+			if err := os.Chmod(folder, 0o777); err != nil {
+				return err
+			}
+			continue
+		}
+		values, err := k.values(kind, p.Metadata.Namespace, name)
+		if err != nil {
+			return fmt.Errorf("MountVolume.SetUp failed for volume %q: %w", v.Name, err)
+		}
+		if err := fill(folder, values, items, os.FileMode(mode), p.Spec.Security.Group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill writes values into files of a folder. A group may read them, too.
+func fill(folder string, values map[string]string, items []kubeItem, mode os.FileMode, group *int) error {
+	if items == nil {
+		for key := range values {
+			items = append(items, kubeItem{Key: key, Path: key})
+		}
+	}
+	if group != nil {
+		mode |= 0o440
+	}
+	for _, item := range items {
+		path := filepath.Join(folder, item.Path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(values[item.Key]), mode); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+		if group != nil {
+			if err := os.Chown(path, -1, *group); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// KubernetesImage is what stands for a container image.
+type KubernetesImage struct {
+	Files      map[string]string // paths in the image: files of this machine
+	Host       bool              // it also has the programs of this machine: /usr, /bin and so on
+	Entrypoint []string
+	User       int // of a container whose pod says nothing else
+}
+
+// script is a program of sh that makes an image's file system in a mount namespace of its own, with the container's
+// volumes in it, and becomes the container's process there. Nothing of it is left when the process has ended.
+func script(root, volumes string, image *KubernetesImage, p *kubePod, c *kubeContainer, command []string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	bind := func(from, to string, readOnly bool) {
+		from, to = quoted(from), quoted(filepath.Join(root, to))
+		line("if [ -d %[1]s ]; then mkdir -p %[2]s; else mkdir -p $(dirname %[2]s); touch %[2]s; fi", from, to)
+		line("mount --rbind %s %s", from, to)
+		if readOnly {
+			line("mount -o remount,ro,bind %s", to)
+		}
+	}
+	line("set -e\nhostname %s\nmount -t tmpfs -o mode=755 pod %s\ncd %[2]s", quoted(p.hostname()), quoted(root))
+	line("mkdir -p etc tmp data\nchmod 1777 tmp data\ncp /etc/hosts /etc/resolv.conf etc/")
+	for _, system := range []string{"/proc", "/sys", "/dev"} {
+		bind(system, system, false)
+	}
+	if image.Host {
+		bind("/usr", "/usr", true)
+		line("for link in bin sbin lib lib64; do [ ! -L /$link ] || cp -P /$link .; done")
+	}
+	for to, from := range image.Files {
+		bind(from, to, true)
+	}
+	for _, m := range c.Mounts {
+		bind(filepath.Join(volumes, m.Name, m.SubPath), m.Path, m.ReadOnly)
+	}
+	if c.Security.ReadOnly {
+		line("mount -o remount,ro .")
+	}
+	user, group := p.user(image, c), 0
+	if group = user; p.Spec.Security.Group != nil {
+		group = *p.Spec.Security.Group
+	}
+	dir := c.WorkingDir
+	if dir == "" {
+		dir = "/"
+	}
+	b.WriteString("exec unshare --root=. --wd=" + quoted(dir) + " --setgid=" + strconv.Itoa(group) +
+		" --setuid=" + strconv.Itoa(user) + " --")
+	for _, argument := range command {
+		b.WriteString(" " + quoted(argument))
+	}
+	return b.String() + "\n"
+}
+
+// quoted is a word of sh.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// user is the number of the user that a container's process runs as.
+func (p *kubePod) user(image *KubernetesImage, c *kubeContainer) int {
+	switch {
+	case c.Security.User != nil:
+		return *c.Security.User
+	case p.Spec.Security.User != nil:
+		return *p.Spec.Security.User
+	}
+	return image.User
+}
