@@ -28,6 +28,7 @@ import (
 
 // campaignFlags are the flags of the commands of campaigns.
 type campaignFlags struct {
+	workerFlags
 	record recordFlags // of which only the folders are flags
 	scale  float64
 	anyway bool
@@ -102,6 +103,7 @@ brunt campaign resume goes on with it.`,
 			return s.beginCampaign(f, l, p, p.Name+"-campaign")
 		},
 	}
+	f.workerFlags.bind(cmd)
 	f.bind(cmd, true, true)
 	return cmd
 }
@@ -123,6 +125,7 @@ func newCampaignResume(s *streams) *cobra.Command {
 			})
 		},
 	}
+	f.workerFlags.bind(cmd)
 	f.bind(cmd, false, false)
 	return cmd
 }
@@ -213,13 +216,16 @@ func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.
 // campaign runs the campaign that open begins or resumes in dir.
 func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
 	open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
+	if err := f.checkWorkers(&f.record.record); err != nil {
+		return exitcode.Usage(err)
+	}
 	out := loadtest.NewOutputs(s.out, s.err)
 	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.Flush(hard)) }()
 	t := &inTurn{out: out, hard: hard, dir: dir, version: s.version}
 	report := &loadtest.Report{Language: l, Quiet: f.quiet}
-	t.load = loadtest.Test{Process: s.process(), Quiet: f.quiet, Hooks: report.Hooks,
+	t.load = loadtest.Test{Process: s.process(), Quiet: f.quiet, Hooks: report.Hooks, Workers: f.workers,
 		Options: runner.Options{NoSetup: true, NoTeardown: true}}
 	program, err := os.Executable()
 	if err != nil {

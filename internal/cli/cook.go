@@ -55,6 +55,10 @@ func cook(s *streams, args []string) error {
 	if replacing {
 		name, summary = s.dialect.tool, ""
 	}
+	workers, args, err := takeWorkers(args)
+	if err != nil {
+		return cookUsage(err, replacing)
+	}
 	o, err := slowcooker.Parse(args, s.in, summary)
 	switch {
 	case errors.Is(err, slowcooker.ErrHelp) && replacing:
@@ -66,7 +70,7 @@ func cook(s *streams, args []string) error {
 	case err != nil:
 		return cookUsage(err, replacing)
 	}
-	c := &cooking{s: s, o: o, replacing: replacing}
+	c := &cooking{s: s, o: o, workers: workers, replacing: replacing}
 	err = c.run()
 	var e *exitcode.Error
 	if errors.As(err, &e) && e.Code == exitcode.BadPlan {
@@ -87,6 +91,7 @@ func cookUsage(err error, replacing bool) error {
 type cooking struct {
 	s         *streams
 	o         *slowcooker.Options
+	workers   *workerFlags
 	replacing bool // called as slow_cooker
 
 	outputs *loadtest.Outputs
@@ -101,8 +106,11 @@ func (c *cooking) run() error {
 		return exitcode.Usage(err)
 	}
 	c.s.flags = adjusting("-", slowcooker.Has)
+	if err := c.workers.checkWorkers(&loadtest.Record{None: c.o.NoRecord}, p); err != nil {
+		return exitcode.Usage(err)
+	}
 	l := &loadtest.Test{
-		Plan: p, Process: c.s.process(),
+		Plan: p, Process: c.s.process(), Workers: c.workers.workers,
 		Options: runner.Options{
 			NoSetup: true, Wait: c.o.Wait,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},

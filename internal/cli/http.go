@@ -78,7 +78,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	if err := f.checkWorkers(p); err != nil {
+	if err := f.checkWorkers(&f.record, p); err != nil {
 		return exitcode.Usage(err)
 	}
 	l := &loadtest.Test{

@@ -39,12 +39,15 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 	if err := f.checkSeries(); err != nil {
 		return err
 	}
+	if err := f.checkWorkers(&f.record, plans...); err != nil {
+		return exitcode.Usage(err)
+	}
 	out := loadtest.NewOutputs(s.out, s.err)
 	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.Flush(hard)) }()
 	t := &inTurn{out: out, hard: hard, version: s.version, load: loadtest.Test{Record: f.record, Live: f.live,
-		Process: s.process(), Quiet: f.quiet, Hooks: f.report().Hooks}}
+		Workers: f.workers, Process: s.process(), Quiet: f.quiet, Hooks: f.report().Hooks}}
 	t.load.Options = runner.Options{NoSetup: true, NoTeardown: true, Faults: f.faults()}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
@@ -88,9 +91,6 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 // checkSeries refuses flags that are of one run.
 func (f *runFlags) checkSeries() error {
 	switch {
-	case f.workers.Number > 0:
-		return exitcode.Usage(errors.New(
-			"--workers: a series of runs is sent from this machine; use --workers with run, queue, rate, spike or http"))
 	case f.record.None:
 		return exitcode.Usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
 	case f.record.HDRLog != "":
@@ -155,7 +155,15 @@ func (t *inTurn) one(ctx context.Context, o program.Order, l loadtest.Test, dir 
 	if err != nil {
 		return nil, err
 	}
+	tell := v.Tell.Notice
 	v.Tell.Hint, v.Tell.Notice = nil, nil // of each run again and again; the bundles have them
+	if l.Workers.Number > 0 && tell != nil {
+		v.Tell.Notice = func(w record.Warning) {
+			if w.ID == loadtest.WorkerNotice {
+				tell(w)
+			}
+		}
+	}
 	_, dir, err = l.Send(ctx, t.hard, t.out, &v)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ can't be told from the best, and advises the smallest that is within the toleran
 			return s.beginCampaign(&f.campaignFlags, l, p, p.Name)
 		},
 	}
+	f.workerFlags.bind(cmd)
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&f.Set, "set", nil,

@@ -177,7 +177,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if f.faultsDryRun {
 		return f.timetable(s, p)
 	}
-	if err := f.checkWorkers(p); err != nil {
+	if err := f.checkWorkers(&f.record, p); err != nil {
 		return exitcode.Usage(err)
 	}
 	l := &loadtest.Test{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
@@ -16,13 +17,13 @@ import (
 
 // workerFlags say over which workers a load is spread.
 type workerFlags struct {
-	workersCmd *cobra.Command
-	workers    loadtest.Workers
+	workersFlags *pflag.FlagSet
+	workers      loadtest.Workers
 }
 
 func (f *workerFlags) bind(cmd *cobra.Command) {
-	f.workersCmd = cmd
 	fs := cmd.Flags()
+	f.workersFlags = fs
 	fs.IntVar(&f.workers.Number, "workers", 0, "spread the load over so many processes, which begin at one instant")
 	fs.StringVar(&f.workers.On, "on", loadtest.Local, "where workers run: local (this machine) or ssh (--hosts)")
 	fs.StringSliceVar(&f.workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
@@ -41,12 +42,12 @@ func engines() []string { return []string{loadtest.Local, loadtest.SSH} }
 // mostWorkers bounds the workers of one load.
 const mostWorkers = mostParts
 
-// checkWorkers refuses what --workers can't do for a plan's load.
-func (f *loadFlags) checkWorkers(l *plan.Plan) error {
-	if f.workersCmd == nil {
+// checkWorkers refuses what --workers can't do for a plan's load. plans are those that are known.
+func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan) error {
+	if f.workersFlags == nil {
 		return nil
 	}
-	set := f.workersCmd.Flags().Changed
+	set := f.workersFlags.Changed
 	if !set("workers") {
 		for _, name := range []string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
 			"ssh-config"} {
@@ -70,7 +71,7 @@ func (f *loadFlags) checkWorkers(l *plan.Plan) error {
 		return errors.New("--hosts and --ssh-config are for --on ssh; add that")
 	case f.workers.OnLost == "redistribute":
 		return errors.New("--on-lost redistribute: the share of a lost worker can't be given to others; use go-on or abort")
-	case f.record.None:
+	case record.None:
 		return errors.New("--no-record: the result is made of the workers' records; remove the flag")
 	case f.workers.JoinTimeout <= 0:
 		return durationFlag("join-timeout", f.workers.JoinTimeout)
@@ -78,11 +79,43 @@ func (f *loadFlags) checkWorkers(l *plan.Plan) error {
 	if err := oneOf("on-lost", f.workers.OnLost, scale.Policies()); err != nil {
 		return err
 	}
-	for k := range f.workers.Number {
+	for _, l := range plans {
 		p := *l
-		if err := plan.Share(&p, k, f.workers.Number); err != nil {
+		if err := plan.Share(&p, 0, f.workers.Number); err != nil {
 			return fmt.Errorf("--workers %d: %w", f.workers.Number, err)
 		}
 	}
 	return nil
+}
+
+// takeWorkers takes the flags of workers out of a command line of another tool, whose flags has doesn't know them.
+// Flags may have one dash or two; what follows -- is left alone.
+func takeWorkers(args []string) (f *workerFlags, rest []string, err error) {
+	f = &workerFlags{}
+	cmd := &cobra.Command{}
+	f.bind(cmd)
+	fs := cmd.Flags()
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
+		flag := fs.Lookup(name)
+		switch {
+		case args[i] == "--":
+			return f, append(rest, args[i:]...), nil
+		case args[i] == "" || args[i][0] != '-' || flag == nil || name == helpAll:
+			rest = append(rest, args[i])
+			continue
+		case joined:
+		case flag.NoOptDefVal != "":
+			value = flag.NoOptDefVal
+		case i+1 == len(args):
+			return nil, nil, fmt.Errorf("flag needs an argument: --%s", name)
+		default:
+			i++
+			value = args[i]
+		}
+		if err := fs.Set(name, value); err != nil {
+			return nil, nil, err
+		}
+	}
+	return f, rest, nil
 }

@@ -23,6 +23,7 @@ import (
 type ycsbFlags struct {
 	liveFlags
 	recordFlags
+	workerFlags
 	cmd                       *cobra.Command
 	files, values             []string
 	table                     string
@@ -67,6 +68,7 @@ func (f *ycsbFlags) bind(cmd *cobra.Command) {
 }
 
 func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
+	f.workerFlags.bind(cmd)
 	f.bind(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&f.threads, "threads", 1, "sessions; property threadcount")

@@ -42,18 +42,46 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		return exitcode.Usage(err)
 	}
 	job.Plan.Settings.Awake = f.awake
+	if err := f.checkWorkers(&f.record, job.Plan); err != nil {
+		return exitcode.Usage(err)
+	}
+	if err := f.checkShared(settings); err != nil {
+		return exitcode.Usage(err)
+	}
 	y := &ycsbRun{flags: f, job: job, resumed: resumed}
-	if settings.Command == ycsb.Load {
+	if settings.Command == ycsb.Load && f.workers.Number > 0 {
+		y.stale = checkpoint
+	} else if settings.Command == ycsb.Load {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
 	}
 	l := &loadtest.Test{
 		Plan: job.Plan, Record: f.record, Live: f.live, Process: s.process(), Quiet: f.quiet,
-		Hooks: y.hooks,
+		Workers: f.workers, Hooks: y.hooks,
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
 		l.Options.Recording.Extra = map[string]string{"label": label}
 	}
 	return l.Perform(s.out, s.err)
+}
+
+// checkShared refuses what needs each operation in this process.
+func (f *ycsbFlags) checkShared(s *ycsb.Settings) error {
+	if f.workers.Number == 0 {
+		return nil
+	}
+	for _, c := range []struct {
+		wanted bool
+		name   string
+	}{
+		{s.Output.Raw, "measurementtype=raw"}, {s.Resume, "resume=true"},
+		{s.Verbose && s.Database.Protocol == "noop", "verbose=true"},
+	} {
+		if c.wanted {
+			return fmt.Errorf("-p %s: operations are sent by workers, and only their sums are known here; "+
+				"remove it, or --workers", c.name)
+		}
+	}
+	return nil
 }
 
 // replaceFile writes a file, and the folder that it is in, so that a crash leaves the old or the new one.
@@ -71,7 +99,8 @@ type ycsbRun struct {
 	resumed    int64 // records that are there already
 	out        *loadtest.Outputs
 	meter      *ycsb.Meter
-	checkpoint *ycsb.Checkpoint // nil in runs
+	checkpoint *ycsb.Checkpoint // nil in runs, and with workers
+	stale      string           // with workers: the checkpoint of an earlier load
 	began      time.Time
 	took       time.Duration
 }
@@ -114,6 +143,9 @@ func (y *ycsbRun) prepare(context.Context) error {
 	if y.resumed > 0 {
 		y.note("%d records are there already; going on after them (%s)", y.resumed, y.checkpoint.Path)
 	}
+	if y.flags.workers.Number > 0 && y.meter.Parts() {
+		y.note("with workers the lines of a READ_MODIFY_WRITE's read and update are left out")
+	}
 	if n := y.job.Plan.Settings.Pipeline; n > 1 {
 		y.note(
 			"up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
@@ -140,7 +172,7 @@ func (y *ycsbRun) result(run *record.Run, dir string) error {
 	if err := y.meter.Finish(out, ycsbFile); err != nil {
 		return err
 	}
-	if err := y.endLoad(); err != nil {
+	if err := y.endLoad(run); err != nil {
 		return err
 	}
 	y.explain(run, dir)
@@ -181,16 +213,28 @@ func corrupted(run *record.Run) (reads uint64, first string) {
 }
 
 // endLoad removes the checkpoint of a load that is complete and keeps it otherwise.
-func (y *ycsbRun) endLoad() error {
+func (y *ycsbRun) endLoad(run *record.Run) error {
+	path := y.stale
 	if y.checkpoint == nil {
-		return nil
+		if path == "" {
+			return nil
+		}
+		if done := run.Total.OK * uint64(y.job.Settings.Batch); done < uint64(y.job.Settings.LoadCount) {
+			y.note("%d of %d records were inserted; load again, with dropdata=true", done, y.job.Settings.LoadCount)
+			return nil
+		}
+		return removeIfThere(path)
 	}
 	if y.checkpoint.Done() < y.job.Settings.LoadCount {
 		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(),
 			y.job.Settings.LoadCount)
 		return y.checkpoint.Save()
 	}
-	if err := os.Remove(y.checkpoint.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	return removeIfThere(y.checkpoint.Path)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -69,8 +69,8 @@ k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/bl
 k6x/trend: k6x/private
 keyspace: gen
 linefile:
-loadtest: confidence engine exitcode export failover inspect inspect/servers measure message observe plan planfile
-    record report report/live runner scale schedule schema/fill secret selftest spool target units verdict workload
+loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan planfile
+    protocol record report report/live runner scale schedule schema/fill secret selftest spool target units verdict workload
 machine: cgroup
 measure: protocol
 message: units

@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,10 +13,14 @@ import (
 	"strconv"
 	"time"
 
+	"brunt/internal/engine"
 	"brunt/internal/exitcode"
+	"brunt/internal/fault"
 	"brunt/internal/measure"
 	"brunt/internal/message"
+	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/scale"
@@ -40,6 +45,9 @@ const (
 	SSH   = "ssh"   // hosts that the system's ssh client reaches
 )
 
+// WorkerNotice is the ID of what is told of workers.
+const WorkerNotice = "worker"
+
 // How long a lead waits for what usually comes at once.
 const (
 	startLead     = 300 * time.Millisecond // until all workers have heard of the start
@@ -59,12 +67,19 @@ type leading struct {
 	c         *scale.Coordinator
 	processes scale.Processes
 	watch     *verdict.Watch
+	sum       measure.Tally    // of all workers' intervals so far
+	faults    []record.Fault   // that the coordinator did
+	warnings  []record.Warning // about them
 }
 
 // lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
 // no load: then the error has its exit code.
 func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
 	err error) {
+	shared := *l.Plan
+	if err := plan.Share(&shared, 0, l.Workers.Number); err != nil {
+		return nil, "", exitcode.Usage(err)
+	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	f, o, err := l.follow(out, hard, v, end)
@@ -119,7 +134,7 @@ func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.
 	for i := range p.Load {
 		p.Load[i].Sessions = 0
 	}
-	one.Plan = &p
+	one.Plan, o.Faults.Does = &p, fault.OfServers
 	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
 	r, err := one.ready(ctx, v, o)
 	if err != nil {
@@ -149,6 +164,9 @@ func (d *leading) open(o *runner.Options) error {
 	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
 		return err
 	}
+	if o.Recording.Plan, err = planfile.Write(l.Plan); err != nil { // finding the servers may have changed it
+		return errors.Join(err, d.discard())
+	}
 	d.c, err = scale.Listen(scale.Options{
 		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
 		Identity: lead, Interval: settings.Interval, Patience: l.Workers.JoinTimeout,
@@ -157,7 +175,11 @@ func (d *leading) open(o *runner.Options) error {
 			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
 			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.Options.Wait),
 			IntervalNs: int64(settings.Interval),
+			Faults:     l.Options.Faults.Allowed, StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
+			Adaptive: slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil }),
+			Asks:     l.Next != nil,
 		},
+		Next: d.nextPhases(),
 	})
 	if err != nil {
 		return errors.Join(err, d.discard())
@@ -191,7 +213,7 @@ func (d *leading) discard() error {
 // tell says what happens to workers, unless quiet.
 func (d *leading) tell(text string) {
 	if d.v.Tell.Notice != nil {
-		d.v.Tell.Notice(record.Warning{ID: "worker", Text: message.OfError(errors.New(text))})
+		d.v.Tell.Notice(record.Warning{ID: WorkerNotice, Text: message.OfError(errors.New(text))})
 	}
 }
 
@@ -294,20 +316,56 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 			lead = max(lead, startLead+uncertainties*time.Duration(w.ClockUncertaintyNs))
 		}
 	}
-	d.c.Start(lead)
-	sum := &measure.Tally{}
-	all := append([]measure.Sink{sum, d.watch.Windows()}, sinks...)
+	leader := r.Leader(func(x engine.Decided) {
+		d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control})
+	})
+	leader.Begin()
+	defer d.doFaults(ctx, r, d.c.At(d.c.Start(lead)))()
+	all := append([]measure.Sink{&d.sum, leader, d.watch.Windows()}, sinks...)
 	return d.c.Follow(begun, parts, func(iv *measure.Interval) error {
 		for _, s := range all {
 			if err := s.Interval(iv); err != nil {
 				d.tell(err.Error())
 			}
 		}
-		if why := d.watch.Check(sum.Total(), iv.EndNs); !why.IsZero() {
+		if why := d.watch.Check(d.sum.Total(), iv.EndNs); !why.IsZero() {
 			d.c.Stop(false, why)
 		}
 		return nil
 	})
+}
+
+// doFaults does the plan's faults to servers from the load's start on, and undoes them when the load is over at all
+// workers, which read back what they wrote after that. The function that is returned waits for it.
+func (d *leading) doFaults(ctx context.Context, r *runner.Runner, start time.Time) (wait func()) {
+	done := make(chan struct{})
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(done)
+		protocol.Sleep(ctx, time.Until(start))
+		r.BeginFaults(ctx, d.c.Epoch())
+		_ = d.c.WaitSent(waiting) // it ends with the following, otherwise
+		d.faults, d.warnings = r.EndFaults()
+		d.c.AllSent()
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// nextPhases names the phases of a load that is decided while it runs; nil for others.
+func (d *leading) nextPhases() func() json.RawMessage {
+	if d.l.Next == nil {
+		return nil
+	}
+	return func() json.RawMessage {
+		text, err := json.Marshal(d.l.Next(&d.sum))
+		if err != nil || string(text) == "null" {
+			return json.RawMessage("[]")
+		}
+		return text
+	}
 }
 
 // finish waits for the workers' bundles and merges them.
@@ -328,7 +386,9 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	if err != nil {
 		return nil, err
 	}
+	parts[0].Run.AddFaults(d.faults)
 	return Join(d.dir, parts, func(run *record.Run) {
+		run.Warnings = append(run.Warnings, d.warnings...)
 		d.f.live.finish(run, r.Workload)
 		out.warnLostLines(run)
 		run.Command = d.command

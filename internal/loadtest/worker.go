@@ -10,7 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"brunt/internal/engine"
 	"brunt/internal/exitcode"
+	"brunt/internal/fault"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -97,6 +99,11 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 		Recording: runner.Recording{Dir: w.Dir, Plan: job.Plan, Command: job.Command, Version: version,
 			Extra: job.Extra, Flags: job.Flags, Worker: of},
 	}
+	o.StartDown, o.Faults = job.StartDown, runner.Faults{Allowed: job.Faults, Does: fault.OfLoad}
+	o.Sent = func(ctx context.Context) { w.LoadOver(context.WithoutCancel(ctx)) }
+	if job.Adaptive {
+		o.Follow = followCoordinator(w)
+	}
 	o.Begin = func(ctx context.Context) (err error) {
 		of.StartLateNs, err = w.Begin(ctx, w.Dir)
 		return err
@@ -109,11 +116,34 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 	if err := r.SetUp(ctx); err != nil {
 		return "", err
 	}
-	if err := r.Drive(ctx, hard, nil); err != nil {
+	var next engine.Next
+	if job.Asks {
+		next = askCoordinator(ctx, w)
+	}
+	if err := r.Drive(ctx, hard, next); err != nil {
 		return "", err
 	}
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
 	return r.Dir, r.Finish()
+}
+
+// followCoordinator has adaptive phases follow the coordinator's decisions.
+func followCoordinator(w *scale.Worker) engine.Follow {
+	return func(ctx context.Context, p *plan.Phase, extend func(engine.Decided)) {
+		w.Follow(ctx, p.Name, int64(p.Duration), func(d scale.Decision) {
+			extend(engine.Decided{Phase: d.Phase, UntilNs: d.UntilNs, Control: d.Control})
+		})
+	}
+}
+
+// askCoordinator has the coordinator name the phases that come next.
+func askCoordinator(ctx context.Context, w *scale.Worker) engine.Next {
+	return func(*measure.Tally) (phases []plan.Phase) {
+		if raw := w.Next(ctx); json.Unmarshal(raw, &phases) != nil {
+			return nil // the load is over, or the coordinator is gone
+		}
+		return plan.SharePhases(phases, w.Number(), w.Job.Workers)
+	}
 }
 
 // planOf is the plan of a job, with its secrets.

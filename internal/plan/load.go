@@ -146,12 +146,8 @@ func Share(p *Plan, k, n int) error {
 	if err := p.shareable(n); err != nil {
 		return err
 	}
-	share := func(sessions int) int { return sessions/n + min(max(sessions%n-k, 0), 1) }
-	p.Settings.Sessions = share(max(p.Settings.Sessions, 1))
-	p.Load = slices.Clone(p.Load)
-	for i := range p.Load {
-		p.Load[i].Sessions = share(p.Load[i].Sessions)
-	}
+	p.Settings.Sessions = share(max(p.Settings.Sessions, 1), k, n)
+	p.Load = SharePhases(p.Load, k, n)
 	p.Thresholds = slices.Clone(p.Thresholds)
 	for i := range p.Thresholds {
 		p.Thresholds[i].AbortOnFail = false
@@ -160,19 +156,25 @@ func Share(p *Plan, k, n int) error {
 	return nil
 }
 
+// SharePhases returns the phases of worker k, from 0, of n: its share of the sessions.
+func SharePhases(load []Phase, k, n int) []Phase {
+	load = slices.Clone(load)
+	for i := range load {
+		load[i].Sessions = share(load[i].Sessions, k, n)
+	}
+	return load
+}
+
+func share(sessions, k, n int) int { return sessions/n + min(max(sessions%n-k, 0), 1) }
+
 // shareable says why n workers can't carry out p together, if they can't.
 func (p *Plan) shareable(n int) error {
 	if all := max(p.Settings.Sessions, 1); all < n {
 		return fmt.Errorf("%d sessions can't be shared by %d workers; give at least as many sessions as workers", all, n)
 	}
-	if len(p.Faults) > 0 {
-		return errors.New("each worker would do the plan's faults; run it without workers")
-	}
 	for i := range p.Load {
 		ph := &p.Load[i]
 		switch rate := max(ph.RateFrom, ph.RateTo); {
-		case ph.Adaptive != nil:
-			return fmt.Errorf("phase %q is adaptive, and each worker would decide its rate by itself", ph.Name)
 		case ph.Kind == Open && rate < float64(n):
 			return fmt.Errorf("phase %q has %g operations a second, less than one for each of %d workers; use fewer workers",
 				ph.Name, rate, n)

@@ -83,8 +83,11 @@ func cloned(v reflect.Value) reflect.Value {
 // mergeEach lists the different texts.
 func mergeEach(whole, part reflect.Value, _ bool) {
 	if have, ok := whole.Addr().Interface().(*message.Message); ok {
-		if more := part.Interface().(message.Message); !slices.ContainsFunc(have.Parts(), more.Equal) {
-			*have = message.Sentences(append(have.Parts(), more)...)
+		more := part.Interface().(message.Message)
+		for _, sentence := range more.Parts() {
+			if !slices.ContainsFunc(have.Parts(), sentence.Equal) {
+				*have = message.Sentences(append(have.Parts(), sentence)...)
+			}
 		}
 		return
 	}

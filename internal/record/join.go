@@ -90,9 +90,13 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 	for i, s := range sources {
 		readers[i] = newPartReader(s.Intervals, operationMap(run, s.Run), targetMap(run, s.Run))
 		defer readers[i].stop()
+		readers[i].fetch()
 		readers[i].laterNs = readers[i].beganNs() - readers[0].beganNs()
 	}
 	for index := 0; ; index++ {
+		for _, r := range readers {
+			r.fetch()
+		}
 		first := earliest(readers)
 		if first == nil {
 			break
@@ -119,7 +123,8 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 type partReader struct {
 	next                func() (*measure.Interval, bool)
 	stop                func()
-	now                 *measure.Interval // not yet joined; nil at the end
+	now                 *measure.Interval // not yet joined; nil if it has to be fetched, or at the end
+	ended               bool
 	operations, targets []int
 	laterNs             int64 // how much later its load began than the first part's, each by its own clock
 	err                 error
@@ -138,8 +143,15 @@ func newPartReader(intervals func(func(*measure.Interval) error) error, operatio
 			r.err = err
 		}
 	})
-	r.now, _ = r.next()
 	return r
+}
+
+// fetch reads the next interval, unless one is there that isn't joined yet.
+func (r *partReader) fetch() {
+	if r.now == nil && !r.ended {
+		iv, more := r.next()
+		r.now, r.ended = iv, !more
+	}
 }
 
 // beganNs is when its load began, by its own clock.
@@ -173,7 +185,7 @@ func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 	sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
 	measure.Shift(iv.Arrivals, -r.laterNs)
 	sum.AddArrivals(iv, r.operations, r.targets)
-	r.now, _ = r.next()
+	r.now = nil
 }
 
 // copyObserved copies the files of a part's observe folder, if it has one.

@@ -54,8 +54,12 @@ func goalText(a *plan.Adaptive) string {
 	return a.Goal.Text
 }
 
-// Controller returns the controller of an adaptive phase's rate, for a load that other processes send.
-func (r *Runner) Controller(p *plan.Phase) engine.Controller { return r.controller(p) }
+// Leader returns who decides the rates of the plan's adaptive phases, for a load that other processes send. tell
+// receives the decisions.
+func (r *Runner) Leader(tell func(engine.Decided)) *engine.Leader {
+	p := r.system.Plan
+	return engine.NewLeader(p.Load, p.Settings.WithDefaults().Interval, r.controller, tell)
+}
 
 // decidedLate warns that decisions of another process came late.
 func (r *Runner) decidedLate(n int, most time.Duration) {

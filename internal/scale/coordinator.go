@@ -3,6 +3,7 @@ package scale
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,9 @@ type Options struct {
 	MixedCores   bool          // let workers have different numbers of cores
 	OnLost       string        // one of Policies
 	Tell         func(text string)
+	// Next names the phases that come next, when all workers ask for them: see Worker.Next. It is called by Follow. Nil:
+	// workers don't ask.
+	Next func() json.RawMessage
 }
 
 // Coordinator leads the workers of one run.
@@ -64,6 +68,10 @@ type Coordinator struct {
 	stop    bool
 	hard    bool
 	aborted message.Message
+
+	decisions []Decision
+	phases    []json.RawMessage // one for each time that workers asked
+	allSent   bool
 }
 
 // member is a worker as its coordinator sees it.
@@ -80,6 +88,7 @@ type member struct {
 	gone    string // how its process ended, where that is known
 	problem *refusal
 
+	asked  int // how many times it asked for phases
 	lines  int // of its intervals that are at home
 	file   *os.File
 	decode func([]byte) (*measure.Interval, error)
@@ -240,7 +249,7 @@ func (c *Coordinator) watch() {
 			if late {
 				m.seen = now
 			}
-			if m.state == Running && !m.lost && now.Sub(m.seen) > c.silence() {
+			if (m.state == Running || m.state == Sent) && !m.lost && now.Sub(m.seen) > c.silence() {
 				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
 			}
 		}
@@ -412,7 +421,13 @@ func (c *Coordinator) intervals(m *member) func(func(*measure.Interval) error) e
 		for {
 			c.mu.Lock()
 			for len(m.queue) == 0 && !m.over {
-				c.cond.Wait()
+				if !c.asked() {
+					c.cond.Wait()
+					continue
+				}
+				c.mu.Unlock()
+				c.nextPhases()
+				c.mu.Lock()
 			}
 			if len(m.queue) == 0 {
 				c.mu.Unlock()

@@ -52,7 +52,7 @@ func (c *Coordinator) memberOf(w http.ResponseWriter, run string, worker int) *m
 }
 
 // begun reports whether a worker's share may have been sent already.
-func (m *member) begun() bool { return m.state == Running || m.state == Ended }
+func (m *member) begun() bool { return m.state == Running || m.state == Sent || m.state == Ended }
 
 // serveJoin notes a worker and gives it its job when all are there.
 func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
@@ -130,11 +130,12 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 		c.tell("worker %s: %v", m.name(), err)
 	}
 	if m.state != Ended {
-		m.state = said.State
+		m.state, m.asked = said.State, said.Asked
 	}
 	m.over = m.over || m.state == Ended
 	c.cond.Broadcast()
-	respond(w, http.StatusOK, &Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard})
+	respond(w, http.StatusOK,
+		c.instruct(&Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard}, &said))
 }
 
 // keep writes the lines of a report to the worker's bundle, and decodes them for the live view.

@@ -11,6 +11,10 @@
 //	file    a file of the worker's bundle
 package scale
 
+import (
+	"encoding/json"
+)
+
 // Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
 type Ticket struct {
 	Run string `json:"run"` // id of the run
@@ -50,6 +54,10 @@ type Job struct {
 	WaitNs   int64             `json:"wait_ns"`
 	// IntervalNs is the length of the record's intervals.
 	IntervalNs int64 `json:"interval_ns"`
+	Faults     bool  `json:"faults,omitempty"`     // the plan's faults are allowed
+	StartDown  bool  `json:"start_down,omitempty"` // begin although no address answers
+	Adaptive   bool  `json:"adaptive,omitempty"`   // the coordinator decides rates; see Decision
+	Asks       bool  `json:"asks,omitempty"`       // the coordinator names the phases; see Worker.Next
 }
 
 // State is how far a worker is.
@@ -60,6 +68,7 @@ const (
 	Joined  State = "joined"  // it has asked for its job
 	Ready   State = "ready"   // it is connected to the target and waits for the start
 	Running State = "running" //
+	Sent    State = "sent"    // its load is over
 	Ended   State = "ended"   // its bundle is complete and at the coordinator
 	Failed  State = "failed"  // it gave up before it began
 )
@@ -74,16 +83,23 @@ type Report struct {
 	Error   string `json:"error,omitempty"` // with Failed: why
 	Code    int    `json:"code,omitempty"`  // with Failed: the exit code for that
 	// From is the number of the first of Lines, those of intervals.ndjson.
-	From  int    `json:"from"`
-	Lines []byte `json:"lines,omitempty"`
+	From      int    `json:"from"`
+	Decisions int    `json:"decisions,omitempty"` // of the coordinator's that it has
+	Asked     int    `json:"asked,omitempty"`     // how many times it has asked for phases
+	Lines     []byte `json:"lines,omitempty"`
 }
 
 // Answer is what the coordinator wants of a worker.
 type Answer struct {
-	Have    int   `json:"have"`     // lines of intervals.ndjson that the coordinator has
-	StartNs int64 `json:"start_ns"` // when the load begins, by the coordinator's clock; 0: not known yet
-	Stop    bool  `json:"stop"`     // end the load, wait for answers
-	Hard    bool  `json:"hard"`     // don't wait for answers either
+	Have    int   `json:"have"`               // lines of intervals.ndjson that the coordinator has
+	StartNs int64 `json:"start_ns"`           // when the load begins, by the coordinator's clock; 0: not known yet
+	Stop    bool  `json:"stop"`               // end the load, wait for answers
+	Hard    bool  `json:"hard"`               // don't wait for answers either
+	AllSent bool  `json:"all_sent,omitempty"` // the load is over at all workers, and faults are healed
+	// Decisions are those after the first Report.Decisions.
+	Decisions []Decision `json:"decisions,omitempty"`
+	// Phases are what Report.Asked asks for, as the coordinator has put it; absent: not known yet.
+	Phases json.RawMessage `json:"phases,omitempty"`
 }
 
 // refusal is an error with the exit code that it has for the worker.

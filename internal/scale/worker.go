@@ -53,6 +53,10 @@ type Worker struct {
 	heard   time.Time // when the coordinator last answered
 	lines   tail
 	changed chan struct{} // closed and made again when answer has changed
+
+	decisions []Decision // of the coordinator
+	asked     int        // how many times Next was called
+	phasesOf  int        // which of them answer.Phases is for; 0: none
 }
 
 // How long a worker tries to reach its coordinator: before the load, when nothing is lost if it gives up, and after
@@ -255,8 +259,11 @@ func (w *Worker) reports() {
 func (w *Worker) every() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.state == Ready {
+	switch {
+	case w.state == Ready || w.state == Sent || w.asked > w.phasesOf:
 		return 50 * time.Millisecond
+	case w.Job.Adaptive:
+		return min(max(time.Duration(w.Job.IntervalNs)/4, 20*time.Millisecond), 250*time.Millisecond)
 	}
 	return min(max(time.Duration(w.Job.IntervalNs)/2, 50*time.Millisecond), 500*time.Millisecond)
 }
@@ -268,7 +275,7 @@ func (w *Worker) report() bool {
 	for {
 		w.mu.Lock()
 		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-			State: w.state, From: w.answer.Have}
+			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked}
 		w.mu.Unlock()
 		said.Lines = w.lines.from(said.From)
 		var answer Answer
@@ -280,7 +287,7 @@ func (w *Worker) report() bool {
 		if err != nil {
 			return false
 		}
-		w.heed(answer)
+		w.heed(answer, &said)
 		if refused != nil || len(said.Lines) == 0 || answer.Have <= said.From {
 			return true
 		}
@@ -288,12 +295,18 @@ func (w *Worker) report() bool {
 }
 
 // heed does what the coordinator wants.
-func (w *Worker) heed(answer Answer) {
+func (w *Worker) heed(answer Answer, said *Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard = time.Now()
 	before := w.answer
 	w.answer = answer
+	if said.Decisions == len(w.decisions) {
+		w.decisions = append(w.decisions, answer.Decisions...)
+	}
+	if w.phasesOf = 0; answer.Phases != nil {
+		w.phasesOf = said.Asked
+	}
 	if answer.Stop && !before.Stop {
 		w.stop()
 	}

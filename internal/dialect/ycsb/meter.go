@@ -52,10 +52,14 @@ func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
 
 // Attach lets a compiled workload tell m what intervals don't say.
 func (m *Meter) Attach(w *workload.Workload) {
-	modifies := func(o plan.Operation) bool { return o.Name == OpRMW }
-	if m.raw != nil || slices.ContainsFunc(m.job.Plan.Operations, modifies) {
+	if m.raw != nil || m.Parts() {
 		w.Timed = m.timed
 	}
+}
+
+// Parts reports whether there are operations whose parts only Timed tells of.
+func (m *Meter) Parts() bool {
+	return slices.ContainsFunc(m.job.Plan.Operations, func(o plan.Operation) bool { return o.Name == OpRMW })
 }
 
 // timed receives each operation and request.

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// writePlan writes a plan's file.
+func writePlan(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// partOf opens the bundle of worker k, from 1.
+func partOf(t *testing.T, dir string, k int) *record.Recorded {
+	t.Helper()
+	part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, fmt.Sprint(k)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
+// Faults to servers are done once, by the coordinator, and those of connections by each worker: each is one fault of
+// the record.
+func TestFaultsOfALoadOfWorkers(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	done := filepath.Join(t.TempDir(), "done")
+	plan := writePlan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
+sessions: 4
+interval: 200ms
+queries: [{name: get, http: /, weight: 1}]
+load: [{constant: {rate: 300, duration: 3s}}]
+faults:
+  - {name: touch, at: 500ms, for: 1s, command: {inject: "echo in >>%[2]s", heal: "echo out >>%[2]s"}}
+  - {name: left, at: 1s, command: {inject: "echo began >>%[2]s", heal: "echo ended >>%[2]s"}}
+  - {name: slow, at: 1s, for: 500ms, network: {do: latency, delay: 20ms}}
+`, strings.TrimPrefix(server.URL, "http://"), done))
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	text, _ := os.ReadFile(done)
+	if string(text) != "in\nbegan\nout\nended\n" {
+		t.Errorf("done to servers: %q", text)
+	}
+	var names []string
+	for _, f := range run.Faults {
+		names = append(names, f.Name)
+		if f.Error != "" || f.BeginNs == 0 || f.HealedNs == 0 {
+			t.Errorf("fault %+v", f)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"left", "slow", "touch"}; !slices.Equal(names, want) {
+		t.Errorf("faults %q, want %q", names, want)
+	}
+	if run.Failover == nil || run.Total.Done == 0 {
+		t.Errorf("account %+v of %d operations", run.Failover, run.Total.Done)
+	}
+	if len(run.Targets) != 1 || run.Targets[0].Address != strings.TrimPrefix(server.URL, "http://") {
+		t.Errorf("targets %+v", run.Targets)
+	}
+	for k := range 2 {
+		if all := partOf(t, dir, k+1).Run.Faults; len(all) != 1 || all[0].Name != "slow" {
+			t.Errorf("worker %d did %+v", k+1, all)
+		}
+	}
+}
+
+// controls are the decisions that a worker's intervals followed, each once.
+func controls(t *testing.T, part *record.Recorded) (all []measure.Control) {
+	t.Helper()
+	err := part.Intervals(func(iv *measure.Interval) error {
+		if c := iv.Control; c != nil && !iv.Drain {
+			if n := len(all); n == 0 || all[n-1].RatePerS != c.RatePerS || all[n-1].Reason != c.Reason {
+				all = append(all, measure.Control{RatePerS: c.RatePerS, Reason: c.Reason})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The coordinator decides for all: workers send residue classes of one schedule.
+func TestWorkersFollowOneAdaptiveSchedule(t *testing.T) {
+	t.Parallel()
+	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
+sessions: 4
+interval: 500ms
+queries: [{name: one, command: [PING], weight: 1}]
+load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 5s}}]
+`)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	one, two := partOf(t, dir, 1), partOf(t, dir, 2)
+	if a, b := one.Run.Total.Offered, two.Run.Total.Offered; a != b && a != b+1 || a == 0 || run.Total.Offered != a+b {
+		t.Errorf("%d and %d arrivals of the workers, %d of the load", a, b, run.Total.Offered)
+	}
+	first := controls(t, one)
+	if len(first) < 2 || first[0].Reason != "start" {
+		t.Errorf("decisions %+v", first)
+	}
+	if second := controls(t, two); !slices.Equal(first, second) {
+		t.Errorf("one worker followed %+v\nthe other %+v", first, second)
+	}
+}
+
+// narrow is a server that answers one request at a time, each after so long.
+func narrow(t *testing.T, each time.Duration) string {
+	t.Helper()
+	var one sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		one.Lock()
+		defer one.Unlock()
+		time.Sleep(each)
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// searching begins a search of two workers on a server.
+func searching(t *testing.T, address string, more ...string) (cmd *exec.Cmd, dir, output string) {
+	t.Helper()
+	plan := writePlan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
+sessions: 4
+interval: 200ms
+queries: [{name: get, http: /, weight: 1}]
+load: [{constant: {rate: 100, duration: 2s}}]
+`, address))
+	dir = filepath.Join(t.TempDir(), "series")
+	args := append([]string{"brunt", "search", plan, "--workers", "2", "--trial", "2s", "--warm-up", "200ms",
+		"--pause", "0s", "--anyway", "--bundle", dir}, more...)
+	cmd, output = start(t, nil, args...)
+	return cmd, dir, output
+}
+
+// After a trial that overloads the target, workers send the phases in which it recovers, as the coordinator decides.
+func TestASearchOfWorkersLetsTheTargetRecover(t *testing.T) {
+	t.Parallel()
+	cmd, dir, output := searching(t, narrow(t, 5*time.Millisecond), "--min", "0.2", "--start", "0.2", "--max", "20",
+		"--trials", "6", "--max-sessions", "4")
+	_ = cmd.Wait()
+	recovered := 0
+	trials, _ := filepath.Glob(filepath.Join(dir, "trial-*"))
+	for _, trial := range trials {
+		run := wholeRun(t, trial, output)
+		if len(run.Parts) != 2 {
+			t.Errorf("%s has %d parts", trial, len(run.Parts))
+		}
+		for i := range run.Phases {
+			p := &run.Phases[i]
+			if !strings.HasPrefix(p.Name, "recovery ") {
+				continue
+			}
+			recovered++
+			if !p.WarmUp || p.Offered == 0 {
+				t.Errorf("%s: phase %+v", trial, p)
+			}
+		}
+	}
+	if said, _ := os.ReadFile(output); recovered == 0 {
+		t.Errorf("no phase of %d trials let the target recover\n%s", len(trials), said)
+	}
+}
+
+// A worker that is killed in the middle of a search costs a trial; an interrupt ends the search, and it is resumed with
+// the trials that are whole.
+func TestASearchOfWorkersGoesOn(t *testing.T) {
+	t.Parallel()
+	cmd, dir, output := searching(t, narrow(t, time.Millisecond), "--trials", "40", "--width", "0.01", "--trial", "4s")
+	began := func(n int) func() bool {
+		return func() bool { return linesHome(filepath.Join(dir, fmt.Sprintf("trial-%02d", n)), 2) > 2 }
+	}
+	until(t, "the first trial runs", began(1))
+	pids := workersOf(t, cmd.Process.Pid)
+	if len(pids) != 2 {
+		t.Fatalf("workers %v", pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the search goes on", began(2))
+	if first := wholeRun(t, filepath.Join(dir, "trial-01"), output); len(lostOnes(first)) != 1 {
+		t.Errorf("lost %q", lostOnes(first))
+	}
+	if said, _ := os.ReadFile(output); !strings.Contains(string(said), "is lost") {
+		t.Errorf("the lost worker isn't named:\n%s", said)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
+	}
+	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+		t.Errorf("workers are left: %v", left)
+	}
+	again := exec.Command(cmd.Args[0], append(slices.Clone(cmd.Args[1:]), "--resume", dir)...)
+	again.Args = slices.DeleteFunc(again.Args, func(a string) bool { return a == "--bundle" })
+	at := slices.Index(again.Args, dir)
+	again.Args = slices.Delete(again.Args, at, at+1)
+	again.Dir = cmd.Dir
+	before, err := os.Stat(filepath.Join(dir, "trial-01", record.RunFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = again.Process.Kill()
+		_ = again.Wait()
+	})
+	until(t, "the interrupted trial is done again", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "trial-02.killed-1"))
+		return err == nil && began(2)()
+	})
+	if after, err := os.Stat(filepath.Join(dir, "trial-01", record.RunFile)); err != nil ||
+		!after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the first trial was done again: %v", err)
+	}
+	_ = again.Process.Signal(os.Interrupt)
+	_ = again.Wait()
+}
