@@ -164,6 +164,9 @@ func (f *families) operation(name string, o *operationPoint) {
 	f.counter("brunt_late_total", "Operations sent more than 1 ms after their intended start.", float64(c.Late), of)
 	f.counter("brunt_missing_total", "Reads that found no row or key.", float64(c.Missing), of)
 	f.counter("brunt_bad_hash_total", "Answers whose body had a wrong hash.", float64(c.BadHash), of)
+	f.counter("brunt_misdirected_total", "Operations with a request to an address that lacks its key.",
+		float64(c.Misdirected), of)
+	f.counter("brunt_unmapped_total", "Operations whose bucket had no known address.", float64(c.Unmapped), of)
 	f.counter("brunt_received_bytes_total", "Bytes of answers.", float64(c.BytesIn), of)
 	for class := 1; class < len(c.Status); class++ {
 		if n := c.Status[class]; n > 0 {

@@ -68,6 +68,8 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		w.number("late", o.counts.Late)
 		w.number("missing", o.counts.Missing)
 		w.number("bad_hash", o.counts.BadHash)
+		w.number("misdirected", o.counts.Misdirected)
+		w.number("unmapped", o.counts.Unmapped)
 		w.number("bytes_in", o.counts.BytesIn)
 		for class := 1; class < len(o.counts.Errors); class++ {
 			if k := o.counts.Errors[class]; k > 0 {

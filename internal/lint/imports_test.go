@@ -12,6 +12,7 @@ import (
 // project's drawing, and a change of an arrow is a change of this table.
 var allowed = table(`
 balance: gen protocol
+bucket: gen protocol/iproto
 cgroup:
 cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
@@ -185,8 +186,8 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance cgroup compare confidence exitcode failover gen hints keyspace measure message plan planfile render schedule schema/sql
-	secret sqltext stats template timeline units verdict verify workload`)
+	`balance bucket cgroup compare confidence exitcode failover gen hints keyspace measure message plan planfile render
+	schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

@@ -188,7 +188,7 @@ func (c *Counts) count(s *Sample) {
 			c.Status[class]++
 		}
 	}
-	if s.Class == protocol.OK && s.Attempts <= 1 && !s.Missing && !s.BadHash {
+	if s.Class == protocol.OK && s.Attempts <= 1 && !s.Missing && !s.BadHash && !s.Misdirected && !s.Unmapped {
 		return
 	}
 	if s.Class != protocol.OK {
@@ -209,6 +209,12 @@ func (c *Counts) count(s *Sample) {
 	}
 	if s.BadHash {
 		c.BadHash++
+	}
+	if s.Misdirected {
+		c.Misdirected++
+	}
+	if s.Unmapped {
+		c.Unmapped++
 	}
 }
 

@@ -44,6 +44,8 @@ type Counts struct {
 	MissingUpdates uint64   `json:"missing_updates,omitzero"` // updates that found none
 	MissingDeletes uint64   `json:"missing_deletes,omitzero"` // deletes that found none
 	BadHash        uint64   `json:"bad_hash,omitzero"`        // replies whose body's hash was wrong
+	Misdirected    uint64   `json:"misdirected,omitzero"`     // operations with a request to a node that lacks its key
+	Unmapped       uint64   `json:"unmapped,omitzero"`        // operations whose bucket had no known node
 	BytesIn        uint64   `json:"bytes_in,omitzero"`        // of answers, where known
 	Status         ByStatus `json:"status,omitzero"`          // HTTP
 }
@@ -187,6 +189,8 @@ func (c *Counts) Add(o *Counts) {
 	c.MissingUpdates += o.MissingUpdates
 	c.MissingDeletes += o.MissingDeletes
 	c.BadHash += o.BadHash
+	c.Misdirected += o.Misdirected
+	c.Unmapped += o.Unmapped
 	c.BytesIn += o.BytesIn
 	add(c.Errors[:], o.Errors[:])
 	add(c.Unsent[:], o.Unsent[:])

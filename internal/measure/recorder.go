@@ -25,7 +25,9 @@ type Sample struct {
 	Missing        bool          // a request found no row or key
 	Missed         protocol.Kind // if Missing, the kind of that request: an update, a delete, or otherwise a read
 	BadHash        bool
-	Status         int // HTTP status
+	Misdirected    bool // a request went to a node that doesn't have its key
+	Unmapped       bool // nobody knew which node has the bucket of its key
+	Status         int  // HTTP status
 	BytesIn        int64
 }
 

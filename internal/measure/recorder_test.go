@@ -26,7 +26,8 @@ func TestRecordSorts(t *testing.T) {
 	polling(c, r)
 	for _, s := range []Sample{
 		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1, Status: 204, BytesIn: 10},
-		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Status: 99},
+		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Misdirected: true,
+			Unmapped: true, Status: 99},
 		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001, BadHash: true, Status: 600},
 		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: protocol.Timeout,
 			Status: 503},
@@ -42,7 +43,8 @@ func TestRecordSorts(t *testing.T) {
 	iv := c.Cut(1e9, Meta{Phase: "p", UnixNs: 5})
 
 	o := &iv.Operations[0]
-	want := Counts{Done: 4, Attempts: 7, Retries: 3, Late: 1, Missing: 1, BadHash: 1, BytesIn: 10}
+	want := Counts{Done: 4, Attempts: 7, Retries: 3, Late: 1, Missing: 1, BadHash: 1, Misdirected: 1, Unmapped: 1,
+		BytesIn: 10}
 	want.Errors[protocol.Timeout], want.Status[2], want.Status[5] = 1, 1, 1
 	if o.Counts != want {
 		t.Errorf("operation 0: %+v\nwant %+v", o.Counts, want)

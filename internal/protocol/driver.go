@@ -168,6 +168,9 @@ type Failure struct {
 	Code  string
 	Text  string
 	Fatal bool // the connection can't be used any more
+	// Misdirected says that the node which answered isn't the one that has the key: it refused the request, or named
+	// another node. Of replies, it is also true if another node was asked then, and answered well.
+	Misdirected bool
 }
 
 // Reset prepares r for a request with n captures, keeping buffers.
@@ -185,7 +188,7 @@ func (r *Reply) Reset(n int) {
 
 // Fail records a failure.
 func (r *Reply) Fail(e *Error) {
-	r.Failure = Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: e.Fatal}
+	r.Failure = Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: e.Fatal, Misdirected: e.Misdirected}
 }
 
 // Conn is a connection that blocks. It is used by one goroutine at a time.

@@ -150,6 +150,8 @@ type Error struct {
 	Text  string // one line, with no secret in it
 	Fatal bool   // the connection can't be used any more
 	Err   error  // what the library said, if anything
+	// Misdirected is that of Failure.
+	Misdirected bool
 }
 
 // Error implements error.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"brunt/internal/measure"
@@ -103,12 +104,19 @@ func (t *writer) addresses() cell.Table {
 		{Head: t.say("address"), Left: true}, {Head: t.say("done")}, {Head: t.say("rate")}, {Head: t.say("failed")},
 		{Head: t.say("reconnects"), Priority: 4},
 	}, t.fewQuantileColumns()...)
+	astray := slices.ContainsFunc(run.Targets, func(g record.Target) bool { return g.Counts.Misdirected > 0 })
+	if astray {
+		out.Columns = slices.Insert(out.Columns, 4, cell.Column{Head: t.say("misdirected")})
+	}
 	for i := range run.Targets {
 		g := &run.Targets[i]
 		row := []cell.Cell{
 			cell.Text(units.Clean(g.Address)), cell.Count(g.Counts.Done),
 			estimate(cell.Rate(perSecond(g.Counts.OK, run.DurationNs)), g.RateWithin),
 			failedShare(g.Counts.Failed, g.Counts.Done, cell.Plain), cell.Count(g.Reconnects),
+		}
+		if astray {
+			row = slices.Insert(row, 4, failedShare(g.Counts.Misdirected, g.Counts.Done, cell.Plain))
 		}
 		out.Add(append(row, fewQuantiles(&g.Service, cell.Plain)...)...)
 	}

@@ -195,6 +195,14 @@ func (t *writer) rarities(out *tree, all *record.Operation) {
 		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done),
 			verdict.MissingList(&all.Counts).In(t.l)))
 	}
+	if n := all.Misdirected; n > 0 {
+		out.add(t.say("misdirected"), cell.Count(n).Marked(cell.Warn), t.say(
+			"%s went to an address that doesn't have their key", t.percent(n, all.Done)))
+	}
+	if n := all.Unmapped; n > 0 {
+		out.add(t.say("unmapped"), cell.Count(n).Marked(cell.Warn), t.say(
+			"%s went to any address, as nobody knew which has their bucket", t.percent(n, all.Done)))
+	}
 	if all.BadHash > 0 {
 		out.add(t.say("bad hash"), cell.Count(all.BadHash).Marked(cell.Bad), "")
 	}

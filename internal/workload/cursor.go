@@ -54,13 +54,17 @@ type Cursor struct {
 	step      int
 	filled    int // how many steps have their arguments
 	phase     phase
-	news      bool             // Failure hasn't been taken
-	unsure    bool             // an attempt that failed may have been applied
-	Missing   bool             // an answer lacked what was asked for
-	BadHash   bool             // an answer's hash was wrong
-	Missed    protocol.Kind    // what the last request was that found nothing
-	Status    int              // HTTP: of the last answer that had one
-	Failure   protocol.Failure // of the last attempt; Class OK if it succeeded
+	news      bool // Failure hasn't been taken
+	unsure    bool // an attempt that failed may have been applied
+	Missing   bool // an answer lacked what was asked for
+	BadHash   bool // an answer's hash was wrong
+	// Misdirected says that a request went to a node that doesn't have its key.
+	Misdirected bool
+	// Unmapped says that nobody knew which node has the bucket of its key.
+	Unmapped bool
+	Missed   protocol.Kind    // what the last request was that found nothing
+	Status   int              // HTTP: of the last answer that had one
+	Failure  protocol.Failure // of the last attempt; Class OK if it succeeded
 
 	state   State
 	rules   Rules
@@ -85,7 +89,7 @@ func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules:
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
-	c.Status, c.BytesIn, c.Missing, c.BadHash = 0, 0, false, false
+	c.Status, c.BytesIn, c.Missing, c.BadHash, c.Misdirected, c.Unmapped = 0, 0, false, false, false, false
 	c.op = &c.work.Operations[c.Operation]
 	c.step, c.filled, c.news, c.unsure = 0, 0, false, false
 	c.forgive()
@@ -216,6 +220,7 @@ func (c *Cursor) absorb(r *protocol.Reply) {
 		c.Missing, c.Missed = true, c.op.Steps[c.step].kind
 	}
 	c.BadHash = c.BadHash || r.BadHash
+	c.Misdirected = c.Misdirected || r.Misdirected
 	if r.Status != 0 {
 		c.Status = r.Status
 	}

@@ -106,6 +106,7 @@ func (a *worker) anySession(address int) *session {
 // redirected repeats a request at another server, because the first one answered that the other serves it. It returns
 // false if the request can't be sent.
 func (l *loop) redirected(f *request, r *protocol.Reply) bool {
+	f.cursor.Misdirected = f.cursor.Misdirected || r.Misdirected
 	address, ask, ok := l.router.Redirect(&r.Failure, f.redirects)
 	if !ask {
 		l.fleet.moved()

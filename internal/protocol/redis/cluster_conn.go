@@ -122,7 +122,7 @@ func (c *clusterConn) node(ctx context.Context, address string) (*nodeConn, *pro
 // of a connection to one node.
 func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	address, ask := c.addressOf(req, args), false
-	received, reopened := int64(0), false
+	received, reopened, misdirected := int64(0), false, false
 	for redirects := 0; ; redirects++ {
 		reply.Reset(len(req.Capture))
 		again := c.lost[address]
@@ -141,6 +141,7 @@ func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.
 		n.codec.requests, n.codec.ask = c.router.requests, ask
 		n.Do(ctx, req, args, reply)
 		received += reply.BytesIn
+		misdirected = misdirected || reply.Misdirected
 		if reply.Fatal {
 			n.Close()
 			delete(c.nodes, address)
@@ -156,7 +157,7 @@ func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.
 			break
 		}
 	}
-	reply.BytesIn, reply.Reopened = received, reopened
+	reply.BytesIn, reply.Reopened, reply.Misdirected = received, reopened, misdirected
 }
 
 // addressOf is the address that a request is sent to first.

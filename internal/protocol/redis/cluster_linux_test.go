@@ -137,6 +137,9 @@ func TestEachSlotIsLearnedFromOneRedirection(t *testing.T) {
 		t.Errorf("%d of %d succeeded with %d redirections, want %d; %v", sum.OK(), n, sum.Retries, len(elsewhere),
 			l.failures())
 	}
+	if sum.Misdirected != uint64(len(elsewhere)) {
+		t.Errorf("%d of %d operations were misdirected, want %d", sum.Misdirected, n, len(elsewhere))
+	}
 	for i := range total.Addresses {
 		if total.Addresses[i].Done < n/4 {
 			t.Errorf("address %d did %d operations", i, total.Addresses[i].Done)
@@ -200,7 +203,14 @@ func TestSlotMigratesUnderLoad(t *testing.T) {
 		if !o.library && sum.Retries != uint64(asks+moves) {
 			t.Errorf("%+v: %d retries recorded for %d ASK and %d MOVED", o, sum.Retries, asks, moves)
 		}
+		if n := sum.Misdirected; n < 20 || n > uint64(asks+moves) {
+			t.Errorf("%+v: %d operations misdirected with %d ASK and %d MOVED", o, n, asks, moves)
+		}
 		l.run(t.Context(), schedule.Stage{Operations: 500})
+		if after, _ := l.counts(); !o.library && after.Misdirected != sum.Misdirected {
+			t.Errorf("%+v: %d further operations misdirected after the slot was known to have moved", o,
+				after.Misdirected-sum.Misdirected)
+		}
 		if again := errorStat(t, from, "MOVED"); !o.library && again != moves {
 			t.Errorf("%+v: %d further MOVED after the slot was known to have moved", o, again-moves)
 		}

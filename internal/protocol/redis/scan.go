@@ -279,7 +279,7 @@ func serverFailure(text []byte) protocol.Failure {
 	if !isCode(code) {
 		code = ""
 	}
-	return protocol.Failure{Class: classOf(code), Code: code, Text: s}
+	return protocol.Failure{Class: classOf(code), Code: code, Text: s, Misdirected: code == "MOVED" || code == "ASK"}
 }
 
 // isCode tells an error's code, by convention in capitals, from an ordinary word.
