@@ -204,31 +204,43 @@ func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
 
 // DecodeBytes is Decode without base64.
 func (d *HDRDecoder) DecodeBytes(b []byte) (*Histogram, error) {
-	h, err := d.decode(b)
-	if err != nil {
-		return nil, fmt.Errorf("decode HdrHistogram: %w", err)
+	h := NewHistogram()
+	if err := d.DecodeInto(h, b); err != nil {
+		return nil, err
 	}
+	h.sumBuckets()
 	return h, nil
 }
 
-func (d *HDRDecoder) decode(b []byte) (*Histogram, error) {
+// DecodeInto is DecodeBytes into the memory of h, whose values are forgotten. Mean is 0 until Restore is called, which
+// must be. After an error h is empty.
+func (d *HDRDecoder) DecodeInto(h *Histogram, b []byte) error {
+	*h = Histogram{few: h.few[:0]}
+	if err := d.decode(h, b); err != nil {
+		*h = Histogram{few: h.few[:0]}
+		return fmt.Errorf("decode HdrHistogram: %w", err)
+	}
+	return nil
+}
+
+func (d *HDRDecoder) decode(h *Histogram, b []byte) error {
 	if len(b) > maxEncoded {
-		return nil, fmt.Errorf("%d bytes are more than a histogram can need (%d)", len(b), maxEncoded)
+		return fmt.Errorf("%d bytes are more than a histogram can need (%d)", len(b), maxEncoded)
 	}
 	if len(b) < 8 || binary.BigEndian.Uint32(b) != cookieV2Compressed {
-		return nil, errors.New("not in the V2 compressed encoding")
+		return errors.New("not in the V2 compressed encoding")
 	}
 	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-8) {
-		return nil, fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
+		return fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
 	}
 	if err := d.unzip(b[8:]); err != nil {
-		return nil, err
+		return err
 	}
 	counts, err := readHeader(d.raw.Bytes())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return readCounts(counts)
+	return h.readCounts(counts)
 }
 
 // unzip decompresses a stream into raw, up to the largest size of a histogram.
@@ -270,42 +282,53 @@ func readHeader(raw []byte) (counts []byte, err error) {
 	return counts, nil
 }
 
-func readCounts(b []byte) (*Histogram, error) {
-	h := NewHistogram()
+// readCounts reads counts into an empty histogram.
+func (h *Histogram) readCounts(b []byte) error {
 	next := int64(0)
-	var overflow uint64
 	for len(b) > 0 {
-		v, rest, ok := readZigZag(b)
-		if !ok {
-			return nil, errors.New("the last count is cut off")
+		var v int64
+		if c := b[0]; c < 0x80 {
+			v, b = int64(c>>1)^-int64(c&1), b[1:]
+		} else {
+			var ok bool
+			if v, b, ok = readZigZag(b); !ok {
+				return errors.New("the last count is cut off")
+			}
 		}
-		b = rest
 		if v <= 0 {
 			if v < next-buckets {
-				return nil, fmt.Errorf("counts beyond bucket %d", buckets-1)
+				return fmt.Errorf("counts beyond bucket %d", buckets-1)
 			}
 			next += max(-v, 1)
 			continue
 		}
 		if next >= buckets {
-			return nil, fmt.Errorf("counts beyond bucket %d", buckets-1)
+			return fmt.Errorf("counts beyond bucket %d", buckets-1)
 		}
-		if _, overflow = bits.Add64(h.count, uint64(v), 0); overflow != 0 {
-			return nil, errors.New("counts add up to more than 64 bits hold")
+		sum, overflow := bits.Add64(h.count, uint64(v), 0)
+		if overflow != 0 {
+			return errors.New("counts add up to more than 64 bits hold")
 		}
-		h.addDecoded(uint32(next), uint64(v))
+		h.count = sum
+		h.few = append(h.few, bucketCount{uint32(next), uint64(v)})
 		next++
 	}
-	return h, nil
+	if n := len(h.few); n > 0 {
+		h.min, _ = bucketRange(h.few[0].bucket)
+		_, hi := bucketRange(h.few[n-1].bucket)
+		h.max = min(hi, highestNs)
+	}
+	return nil
 }
 
-func (h *Histogram) addDecoded(b uint32, n uint64) {
-	lo, hi := bucketRange(b)
-	h.addBucket(b, n)
-	h.addRange(lo, min(hi, highestNs))
-	h.count += n
-	sumHi, sumLo := bits.Mul64(uint64(min(lo+(hi-lo+1)/2, highestNs)), n)
-	h.addSum(sumHi, sumLo)
+// sumBuckets makes the sum of a decoded histogram that of the middles of its buckets.
+func (h *Histogram) sumBuckets() {
+	h.sumHi, h.sumLo = 0, 0
+	h.Each(func(lo, hi int64, n uint64) bool {
+		hi = min(hi, highestNs)
+		h.addSum(bits.Mul64(uint64(min(lo+(hi-lo+1)/2, highestNs)), n))
+		return true
+	})
 }
 
 // Restore sets the values that an encoding doesn't contain: the exact least and greatest value, clamped to their
@@ -319,6 +342,9 @@ func (h *Histogram) Restore(minNs, maxNs int64, meanNs float64) {
 	lo, hi = bucketRange(bucketOf(h.max))
 	h.max = min(max(maxNs, lo), hi, highestNs)
 	if meanNs < 0 || meanNs > highestNs || math.IsNaN(meanNs) {
+		if h.sumHi == 0 && h.sumLo == 0 {
+			h.sumBuckets()
+		}
 		return
 	}
 	// mean = whole + part; the sum is whole·count + part·count, exact to the mean's own precision.

@@ -30,10 +30,11 @@ type page [octaveSize]uint32
 //
 // The first few distinct values are kept in a short list. After that, each octave allocates 4 KiB with its first value
 // and keeps them over Reset, so recording allocates nothing once the load's range has been seen. There are at most 38
-// octaves (152 KiB).
+// octaves (152 KiB). A histogram that was decoded is a list, however long, until a value is added: 16 bytes for each
+// bucket with values.
 type Histogram struct {
 	pages  *[octaves]*page // nil until there are more than a few distinct values
-	few    []bucketCount   // the values until then, by bucket
+	few    []bucketCount   // the values until then, by bucket, ascending
 	count  uint64
 	sumLo  uint64 // 128-bit sum
 	sumHi  uint64
@@ -134,6 +135,10 @@ const fewBuckets = 8
 
 // list adds to the list of buckets. If the list is full, it converts the list to pages and returns false.
 func (h *Histogram) list(b uint32, n uint64) bool {
+	if len(h.few) > fewBuckets { // it was decoded
+		h.paginate()
+		return false
+	}
 	for i := range h.few {
 		if h.few[i].bucket == b {
 			h.few[i].n += n
@@ -193,9 +198,7 @@ func (h *Histogram) Merge(o *Histogram) {
 	if o.Count() == 0 {
 		return
 	}
-	for _, f := range o.few {
-		h.addBucket(f.bucket, f.n)
-	}
+	h.mergeFew(o.few)
 	if o.pages != nil {
 		h.mergePages(o)
 	}
@@ -211,6 +214,28 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.addRange(o.min, o.max)
 	h.count += o.count
 	h.addSum(o.sumHi, o.sumLo)
+}
+
+// mergeFew adds a list of buckets, which is long if it was decoded.
+func (h *Histogram) mergeFew(few []bucketCount) {
+	if h.pages == nil && len(few) > fewBuckets {
+		h.paginate()
+	}
+	for _, f := range few {
+		if h.pages == nil || f.n > math.MaxUint32 {
+			h.addBucket(f.bucket, f.n)
+			continue
+		}
+		p := h.pages[f.bucket>>octaveBits]
+		if p == nil {
+			p = h.grow(f.bucket)
+		}
+		sum := p[f.bucket&octaveMask] + uint32(f.n)
+		p[f.bucket&octaveMask] = sum
+		if sum < uint32(f.n) {
+			h.carry(f.bucket, 1)
+		}
+	}
 }
 
 func (h *Histogram) mergePages(o *Histogram) {

@@ -68,50 +68,60 @@ func (b *Bundle) join(run *Run, parts []*Recorded) error {
 }
 
 // Together calls f with the intervals of all parts of run together, in order, as Merge returned it. Parts
-// whose clocks began apart are joined by the time since their own beginning.
+// whose clocks began apart are joined by the time since their own beginning. It holds a line of each part and one open
+// file, however many parts there are.
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	sources := make([]Source, len(parts))
 	for i, p := range parts {
-		sources[i] = Source{p.Run, p.Intervals}
+		sources[i] = Source{p.Run, p.intervalLines}
 	}
 	return Align(run, sources, f)
 }
 
 // Source is where the intervals of a part come from, in order: a bundle, or a run under way.
 type Source struct {
-	Run       *Run
-	Intervals func(func(*measure.Interval) error) error
+	Run *Run
+	// Lines calls f with the lines of intervals.ndjson, which f doesn't keep.
+	Lines func(f func(line []byte) error) error
 }
 
 // Align is Together for parts that may be under way: it calls f as soon as each source has passed on what belongs to an
-// interval, or ended.
+// interval, or ended. The histograms of one line at a time are decoded: those of all sources would need a
+// megabyte each.
 func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
-	readers := make([]*partReader, len(sources))
-	for i, s := range sources {
-		readers[i] = newPartReader(s.Intervals, operationMap(run, s.Run), targetMap(run, s.Run))
-		defer readers[i].stop()
-		readers[i].fetch()
-		readers[i].laterNs = readers[i].beganNs() - readers[0].beganNs()
+	a := &aligner{run: run, decoder: lineDecoder{reuse: true}}
+	for _, s := range sources {
+		r := newPartReader(s, run)
+		defer r.stop()
+		r.advance()
+		for r.now != nil && a.decode(r) == nil {
+			r.advance()
+		}
+		a.readers = append(a.readers, r)
+		r.laterNs = r.beganNs() - a.readers[0].beganNs()
 	}
 	for index := 0; ; index++ {
-		for _, r := range readers {
-			r.fetch()
+		for _, r := range a.readers { // not sooner: the next line of a run under way comes an interval later
+			if r.joined {
+				r.advance()
+			}
 		}
-		first := earliest(readers)
+		first := a.earliest()
 		if first == nil {
 			break
 		}
 		sum := *first
 		sum.Account, sum.Index, sum.Arrivals, sum.ArrivalsLost = measure.Account{}, index, nil, 0
-		for _, r := range readers {
-			r.addTo(&sum, first, run)
+		head := span{sum.Phase, sum.WarmUp, sum.Drain, first.StartNs, max(min(run.IntervalNs, first.DurationNs())/2, 1)}
+		for _, r := range a.readers {
+			a.add(r, &sum, &head)
 		}
 		sum.Settle()
 		if err := f(&sum); err != nil {
 			return err
 		}
 	}
-	for _, r := range readers {
+	for _, r := range a.readers {
 		if r.err != nil {
 			return r.err
 		}
@@ -119,23 +129,90 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 	return nil
 }
 
-// partReader reads one part's intervals one by one.
+// aligner joins the intervals of parts.
+type aligner struct {
+	run     *Run
+	readers []*partReader
+	decoder lineDecoder
+}
+
+// span is what intervals have in common that ran at the same time.
+type span struct {
+	phase         string
+	warmUp, drain bool
+	startNs       int64
+	withinNs      int64 // in which they begin
+}
+
+// has reports whether the interval of a line ran at that time.
+func (s *span) has(l *intervalLine) bool {
+	return l.Phase == s.phase && l.WarmUp == s.warmUp && l.Drain == s.drain && l.StartNs-s.startNs < s.withinNs
+}
+
+// decode returns the reader's interval, valid until the next call; nil if it can't be decoded. Recorded.Intervals also
+// passes over such lines.
+func (a *aligner) decode(r *partReader) *measure.Interval {
+	iv, err := a.decoder.interval(r.now, r.run)
+	if err != nil {
+		return nil
+	}
+	return iv
+}
+
+// earliest is the interval that began first, valid until the next call of decode.
+func (a *aligner) earliest() *measure.Interval {
+	for {
+		var first *partReader
+		for _, r := range a.readers {
+			if r.now != nil && (first == nil || r.now.line.StartNs < first.now.line.StartNs) {
+				first = r
+			}
+		}
+		if first == nil {
+			return nil
+		}
+		if iv := a.decode(first); iv != nil {
+			return iv
+		}
+		first.advance()
+	}
+}
+
+// add adds the reader's interval to sum if it ran at the same time.
+func (a *aligner) add(r *partReader, sum *measure.Interval, head *span) {
+	for r.now != nil && head.has(&r.now.line) {
+		iv := a.decode(r)
+		if iv == nil {
+			r.advance()
+			continue
+		}
+		sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
+		measure.Shift(iv.Arrivals, -r.laterNs)
+		sum.AddArrivals(iv, r.operations, r.targets)
+		r.joined = true
+		return
+	}
+}
+
+// partReader reads one part's lines one by one.
 type partReader struct {
-	next                func() (*measure.Interval, bool)
+	run                 *Run
+	next                func() ([]byte, bool)
 	stop                func()
-	now                 *measure.Interval // not yet joined; nil if it has to be fetched, or at the end
-	ended               bool
+	text                lineText
+	now                 *lineText // nil at the end
+	joined              bool      // now is a part of the last sum
 	operations, targets []int
 	laterNs             int64 // how much later its load began than the first part's, each by its own clock
 	err                 error
 }
 
-func newPartReader(intervals func(func(*measure.Interval) error) error, operations, targets []int) *partReader {
-	r := &partReader{operations: operations, targets: targets}
-	r.next, r.stop = iter.Pull(func(yield func(*measure.Interval) bool) {
+func newPartReader(s Source, run *Run) *partReader {
+	r := &partReader{run: s.Run, operations: operationMap(run, s.Run), targets: targetMap(run, s.Run)}
+	r.next, r.stop = iter.Pull(func(yield func([]byte) bool) {
 		stopped := errors.New("stopped")
-		if err := intervals(func(iv *measure.Interval) error {
-			if !yield(iv) {
+		if err := s.Lines(func(line []byte) error {
+			if !yield(line) {
 				return stopped
 			}
 			return nil
@@ -146,11 +223,19 @@ func newPartReader(intervals func(func(*measure.Interval) error) error, operatio
 	return r
 }
 
-// fetch reads the next interval, unless one is there that isn't joined yet.
-func (r *partReader) fetch() {
-	if r.now == nil && !r.ended {
-		iv, more := r.next()
-		r.now, r.ended = iv, !more
+// advance reads the next line that can be decoded.
+func (r *partReader) advance() {
+	r.joined = false
+	for {
+		line, more := r.next()
+		if !more {
+			r.now = nil
+			return
+		}
+		if r.text.read(line) == nil {
+			r.now = &r.text
+			return
+		}
 	}
 }
 
@@ -159,33 +244,7 @@ func (r *partReader) beganNs() int64 {
 	if r.now == nil {
 		return 0
 	}
-	return r.now.StartNs
-}
-
-// earliest is the interval that began first.
-func earliest(readers []*partReader) (first *measure.Interval) {
-	for _, r := range readers {
-		if r.now != nil && (first == nil || r.now.StartNs < first.StartNs) {
-			first = r.now
-		}
-	}
-	return first
-}
-
-// addTo adds the reader's interval to sum if it ran next to first: in the same part of the load, and
-// beginning less than half an interval later.
-func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
-	iv := r.now
-	if iv == nil || iv.Phase != first.Phase || iv.WarmUp != first.WarmUp || iv.Drain != first.Drain {
-		return
-	}
-	if iv.StartNs-first.StartNs >= max(min(run.IntervalNs, first.DurationNs())/2, 1) {
-		return
-	}
-	sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
-	measure.Shift(iv.Arrivals, -r.laterNs)
-	sum.AddArrivals(iv, r.operations, r.targets)
-	r.now = nil
+	return r.now.line.StartNs
 }
 
 // copyObserved copies the files of a part's observe folder, if it has one.

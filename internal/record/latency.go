@@ -108,7 +108,11 @@ func (l *Latency) Histogram() (*measure.Histogram, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode HdrHistogram: not base64: %w", err)
 	}
-	return decodeHistogram(&measure.HDRDecoder{}, hdr, l.Count, int64(l.MinNs), int64(most), l.MeanNs)
+	h := measure.NewHistogram()
+	if err := decodeHistogram(&measure.HDRDecoder{}, h, hdr, l.Count, int64(l.MinNs), int64(most), l.MeanNs); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // Answers are the times that l was made of.
@@ -120,27 +124,28 @@ func (l *Latency) Answers() (measure.Answers, error) {
 // maxNs is the longest time that a record may hold: ten years.
 const maxNs = int64(10 * 365 * 24 * 3600 * 1e9)
 
-func decodeHistogram(decoder *measure.HDRDecoder, hdr []byte, count uint64, minNs, maxValueNs int64,
-	meanNs float64) (*measure.Histogram, error) {
+// decodeHistogram decodes into h, which is of no use after an error.
+func decodeHistogram(decoder *measure.HDRDecoder, h *measure.Histogram, hdr []byte, count uint64, minNs,
+	maxValueNs int64, meanNs float64) error {
 	if len(hdr) == 0 {
 		if count != 0 {
-			return nil, fmt.Errorf("a histogram of %d values is missing", count)
+			return fmt.Errorf("a histogram of %d values is missing", count)
 		}
-		return measure.NewHistogram(), nil
+		h.Reset()
+		return nil
 	}
-	h, err := decoder.DecodeBytes(hdr)
-	if err != nil {
-		return nil, err
+	if err := decoder.DecodeInto(h, hdr); err != nil {
+		return err
 	}
 	if h.Count() != count {
-		return nil, fmt.Errorf("histogram holds %d values instead of %d", h.Count(), count)
+		return fmt.Errorf("histogram holds %d values instead of %d", h.Count(), count)
 	}
 	if minNs < 0 || maxValueNs < minNs || maxValueNs > maxNs || math.IsNaN(meanNs) || meanNs < 0 ||
 		meanNs > float64(maxNs) {
-		return nil, fmt.Errorf("histogram's extremes %d to %d ns, mean %g ns, make no sense", minNs, maxValueNs, meanNs)
+		return fmt.Errorf("histogram's extremes %d to %d ns, mean %g ns, make no sense", minNs, maxValueNs, meanNs)
 	}
 	h.Restore(minNs, maxValueNs, meanNs)
-	return h, nil
+	return nil
 }
 
 // Confidence is that of all Bounds.

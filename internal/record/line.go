@@ -2,10 +2,13 @@ package record
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"brunt/internal/measure"
 )
@@ -64,7 +67,8 @@ type histogramLine struct {
 	MinNs  int64   `json:"min_ns"`
 	MeanNs float64 `json:"mean_ns"`
 	MaxNs  int64   `json:"max_ns"`
-	HDR    []byte  `json:"hdr"` // HdrHistogram V2, compressed; base64 in JSON
+	HDR    []byte  `json:"hdr"`          // HdrHistogram V2, compressed; base64 in JSON
+	At     int     `json:"at,omitempty"` // its place in a lineText, from 1, instead of HDR; never in files
 }
 
 // lineEncoder writes intervals as lines. It keeps its buffers between them, which are large enough
@@ -139,30 +143,137 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
-// NewDecoder returns what reads the lines of a run's intervals.ndjson. It is for one goroutine; what it returns shares
-// no memory.
-func NewDecoder(run *Run) func(line []byte) (*measure.Interval, error) {
-	hdr := &measure.HDRDecoder{}
-	return func(line []byte) (*measure.Interval, error) { return decodeInterval(line, run, hdr) }
+// lineText is a line that is decoded but for its histograms, which are most of it and cost most. It keeps its memory
+// from line to line.
+type lineText struct {
+	line  intervalLine
+	hdr   []byte // histograms of the line, compressed, one behind the other
+	ends  []int  // where each of them ends
+	small []byte // the line without them
 }
 
-// decodeInterval is the inverse of lineEncoder.encode for a line of run.
+// hdrKey begins a histogram. Within a JSON string its quotes would have backslashes.
+var hdrKey = []byte(`"hdr":"`)
+
+// read decodes a line of run.
+func (t *lineText) read(b []byte) error {
+	if !t.strip(b) {
+		t.small, t.hdr, t.ends = append(t.small[:0], b...), t.hdr[:0], t.ends[:0]
+	}
+	t.line = intervalLine{}
+	if err := json.Unmarshal(t.small, &t.line); err != nil {
+		return err
+	}
+	if l := &t.line; l.StartNs < 0 || l.EndNs < l.StartNs || l.EndNs > maxNs || l.Slices < 0 {
+		return fmt.Errorf("times %d to %d ns make no sense", l.StartNs, l.EndNs)
+	}
+	return nil
+}
+
+// strip takes the histograms out of a line: the JSON decoder would read their text three times. It reports whether it
+// could.
+func (t *lineText) strip(b []byte) bool {
+	t.small, t.hdr, t.ends = t.small[:0], t.hdr[:0], t.ends[:0]
+	for {
+		at := bytes.Index(b, hdrKey)
+		if at < 0 {
+			t.small = append(t.small, b...)
+			return true
+		}
+		text := b[at+len(hdrKey):]
+		end := bytes.IndexByte(text, '"')
+		if end < 0 || at > 0 && b[at-1] == '\\' {
+			return false
+		}
+		var err error
+		if t.hdr, err = base64.StdEncoding.AppendDecode(t.hdr, text[:end]); err != nil {
+			return false
+		}
+		t.ends = append(t.ends, len(t.hdr))
+		t.small = append(append(t.small, b[:at]...), `"at":`...)
+		t.small = strconv.AppendInt(t.small, int64(len(t.ends)), 10)
+		b = text[end+1:]
+	}
+}
+
+// packed is the compressed histogram of l.
+func (t *lineText) packed(l *histogramLine) ([]byte, error) {
+	switch {
+	case l.At == 0:
+		return l.HDR, nil
+	case l.At < 0 || l.At > len(t.ends):
+		return nil, errors.New("there is no such histogram")
+	case l.At == 1:
+		return t.hdr[:t.ends[0]], nil
+	}
+	return t.hdr[t.ends[l.At-2]:t.ends[l.At-1]], nil
+}
+
+// lineDecoder makes intervals of lines. It is for one goroutine.
+type lineDecoder struct {
+	hdr measure.HDRDecoder
+	// reuse says that an interval is valid until the next one is decoded, in whose memory that is.
+	reuse bool
+	used  []*measure.Histogram // by the last interval
+	free  []*measure.Histogram
+	last  measure.Interval
+}
+
+// begin returns an empty interval of run.
+func (d *lineDecoder) begin(run *Run) *measure.Interval {
+	if !d.reuse {
+		return &measure.Interval{Account: measure.Account{
+			Operations: make([]measure.OperationAccount, len(run.Operations)),
+			Addresses:  make([]measure.AddressAccount, len(run.Targets)),
+		}}
+	}
+	d.free, d.used = append(d.free, d.used...), d.used[:0]
+	operations, addresses := d.last.Operations, d.last.Addresses
+	clear(operations)
+	clear(addresses)
+	d.last = measure.Interval{}
+	d.last.Operations = slices.Grow(operations[:0], len(run.Operations))[:len(run.Operations)]
+	d.last.Addresses = slices.Grow(addresses[:0], len(run.Targets))[:len(run.Targets)]
+	return &d.last
+}
+
+// histogram returns one to decode into.
+func (d *lineDecoder) histogram() *measure.Histogram {
+	if !d.reuse {
+		return measure.NewHistogram()
+	}
+	if n := len(d.free); n > 0 {
+		d.used, d.free = append(d.used, d.free[n-1]), d.free[:n-1]
+	} else {
+		d.used = append(d.used, measure.NewHistogram())
+	}
+	return d.used[len(d.used)-1]
+}
+
+// decodeInterval is the inverse of lineEncoder.encode for a line of run. What it returns shares no memory.
 func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Interval, error) {
-	var line intervalLine
-	if err := json.Unmarshal(b, &line); err != nil {
+	t := &lineText{}
+	if err := t.read(b); err != nil {
 		return nil, err
 	}
-	if line.StartNs < 0 || line.EndNs < line.StartNs || line.EndNs > maxNs || line.Slices < 0 {
-		return nil, fmt.Errorf("times %d to %d ns make no sense", line.StartNs, line.EndNs)
-	}
-	iv := &measure.Interval{
+	d := lineDecoder{hdr: *hdr}
+	iv, err := d.interval(t, run)
+	*hdr = d.hdr
+	return iv, err
+}
+
+// interval decodes the rest of a line of run.
+func (d *lineDecoder) interval(t *lineText, run *Run) (*measure.Interval, error) {
+	line := &t.line
+	iv := d.begin(run)
+	operations, addresses := iv.Operations, iv.Addresses
+	*iv = measure.Interval{
 		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp,
 		Drain: line.Drain, Control: line.Control,
 		Account: measure.Account{
 			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
 			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health,
-			Operations: make([]measure.OperationAccount, len(run.Operations)),
-			Addresses:  make([]measure.AddressAccount, len(run.Targets)),
+			Operations: operations, Addresses: addresses,
 		},
 	}
 	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 ||
@@ -170,10 +281,10 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 		return nil, fmt.Errorf("health makes no sense")
 	}
 	var err error
-	if iv.OwnLag, err = line.OwnLag.decode(hdr); err != nil {
+	if iv.OwnLag, err = d.decode(t, line.OwnLag); err != nil {
 		return nil, fmt.Errorf("own_lag: %w", err)
 	}
-	if iv.Turnaround, err = line.Turnaround.decode(hdr); err != nil {
+	if iv.Turnaround, err = d.decode(t, line.Turnaround); err != nil {
 		return nil, fmt.Errorf("turnaround: %w", err)
 	}
 	if err := sensible(line.Still); err != nil {
@@ -181,12 +292,12 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 	}
 	iv.Standstills, iv.Events = line.Still, line.Events
 	for i := range line.Operations {
-		if err := line.Operations[i].decode(iv.Operations, run.Schema, hdr); err != nil {
+		if err := line.Operations[i].decode(iv.Operations, run.Schema, d, t); err != nil {
 			return nil, fmt.Errorf("operation %d: %w", line.Operations[i].Operation, err)
 		}
 	}
 	for i := range line.Addresses {
-		if err := line.Addresses[i].decode(iv.Addresses, hdr); err != nil {
+		if err := line.Addresses[i].decode(iv.Addresses, d, t); err != nil {
 			return nil, fmt.Errorf("address %d: %w", line.Addresses[i].Address, err)
 		}
 	}
@@ -225,7 +336,7 @@ func (l *intervalLine) kind(run *Run) string {
 	return measure.KindClosed
 }
 
-func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr *measure.HDRDecoder) (err error) {
+func (l *operationLine) decode(into []measure.OperationAccount, schema int, d *lineDecoder, t *lineText) (err error) {
 	if l.Operation < 0 || l.Operation >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -242,7 +353,7 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 		to   **measure.Histogram
 	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.WithoutGenerator, &o.WithoutGenerator}, {l.Lag, &o.Lag},
 		{l.FailedResponse, &o.FailedResponse}} {
-		if *h.to, err = h.from.decode(hdr); err != nil {
+		if *h.to, err = d.decode(t, h.from); err != nil {
 			return err
 		}
 	}
@@ -252,7 +363,7 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 	return nil
 }
 
-func (l *addressLine) decode(into []measure.AddressAccount, hdr *measure.HDRDecoder) (err error) {
+func (l *addressLine) decode(into []measure.AddressAccount, d *lineDecoder, t *lineText) (err error) {
 	if l.Address < 0 || l.Address >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -261,15 +372,21 @@ func (l *addressLine) decode(into []measure.AddressAccount, hdr *measure.HDRDeco
 	if a.Counts, err = l.Counts.measured(); err != nil {
 		return err
 	}
-	a.Service, err = l.Service.decode(hdr)
+	a.Service, err = d.decode(t, l.Service)
 	return err
 }
 
-func (l *histogramLine) decode(hdr *measure.HDRDecoder) (*measure.Histogram, error) {
+// decode makes a histogram of a line's, which may be nil.
+func (d *lineDecoder) decode(t *lineText, l *histogramLine) (*measure.Histogram, error) {
 	if l == nil {
 		return nil, nil
 	}
-	return decodeHistogram(hdr, l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	hdr, err := t.packed(l)
+	if err != nil {
+		return nil, err
+	}
+	h := d.histogram()
+	return h, decodeHistogram(&d.hdr, h, hdr, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
 // measured is the inverse of CountsOf.

@@ -103,9 +103,12 @@ func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join
 // run leaves it, is passed over; so is a damaged line before it. Damage reports what a complete run's intervals lack.
 func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
 	r.damaged, r.arrivals = nil, 0
-	hdr, found := &measure.HDRDecoder{}, uint64(0)
+	t, d, found := &lineText{}, &lineDecoder{}, uint64(0)
 	err := r.lines(IntervalsFile, func(line []byte) (func() error, error) {
-		iv, err := decodeInterval(line, r.Run, hdr)
+		if err := t.read(line); err != nil {
+			return nil, err
+		}
+		iv, err := d.interval(t, r.Run)
 		return func() error {
 			if !iv.WarmUp {
 				c := iv.Totals()
@@ -127,6 +130,64 @@ func (r *Recorded) Errors(f func(e *ErrorSample) error) error {
 		err := json.Unmarshal(line, e)
 		return func() error { return f(e) }, err
 	})
+}
+
+// intervalLines calls f with the lines of intervals.ndjson, whole or damaged. The file isn't kept open.
+func (r *Recorded) intervalLines(f func(line []byte) error) error {
+	path := filepath.Join(r.Dir, IntervalsFile)
+	in := &reopened{fsys: r.fsys, path: path}
+	defer in.close()
+	for lines, n := linefile.NewReader(in, maxLineBytes), 1; ; n++ {
+		line, err := lines.Next()
+		if err == io.EOF || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s:%d: %w", path, n, err)
+		}
+		if err := f(line); err != nil {
+			return err
+		}
+	}
+}
+
+// reopened reads a file that is open only while it does.
+type reopened struct {
+	fsys FS
+	path string
+	at   int64
+	kept io.ReadCloser // a file that can't be read from a place stays open
+}
+
+// Read implements io.Reader.
+func (r *reopened) Read(b []byte) (int, error) {
+	if r.kept != nil {
+		return r.kept.Read(b)
+	}
+	file, err := r.fsys.Open(r.path)
+	if err != nil {
+		return 0, err
+	}
+	from, ok := file.(io.ReaderAt)
+	if !ok {
+		r.kept = file
+		return file.Read(b)
+	}
+	n, err := from.ReadAt(b, r.at)
+	r.at += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	if failed := file.Close(); err == nil { // io.EOF must stay what it is
+		err = failed
+	}
+	return n, err
+}
+
+func (r *reopened) close() {
+	if r.kept != nil {
+		_ = r.kept.Close() // nothing was written
+	}
 }
 
 // lines decodes a file line by line. use is called only for lines that decode.

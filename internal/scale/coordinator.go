@@ -60,7 +60,8 @@ type Coordinator struct {
 	quit     chan struct{}
 
 	mu      sync.Mutex
-	cond    *sync.Cond // something below has changed
+	cond    *sync.Cond    // something below has changed
+	turn    chan struct{} // closed, and made again, when all workers are to hear something
 	members []*member
 	agreed  bool
 	refused *refusal // told to all who wait for their job
@@ -88,11 +89,11 @@ type member struct {
 	gone    string // how its process ended, where that is known
 	problem *refusal
 
-	asked  int // how many times it asked for phases
-	lines  int // of its intervals that are at home
-	file   *os.File
-	decode func([]byte) (*measure.Interval, error)
-	queue  []*measure.Interval
+	asked   int        // how many times it asked for phases
+	keeping sync.Mutex // held by who appends to its intervals
+	lines   int        // of its intervals that are at home
+	live    int64      // bytes of them that the live view may read
+	passed  int64      // bytes of these that it has read
 }
 
 // name is what people call a worker.
@@ -127,6 +128,7 @@ func Listen(o Options) (*Coordinator, error) {
 	mux.HandleFunc("POST /clock", c.serveClock)
 	mux.HandleFunc("POST /report", c.serveReport)
 	mux.HandleFunc("PUT /file", c.serveFile)
+	mux.HandleFunc("GET /file", c.serveHave)
 	c.server = &http.Server{
 		Handler: mux, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // who isn't of this run is refused, and told so by TLS
@@ -141,7 +143,15 @@ func Listen(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
-func (c *Coordinator) prepare() { c.cond = sync.NewCond(&c.mu) }
+func (c *Coordinator) prepare() { c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{}) }
+
+// announce has all workers hear what has changed at once: those that wait for their job, and those that wait for the
+// start. c.mu is held.
+func (c *Coordinator) announce() {
+	close(c.turn)
+	c.turn = make(chan struct{})
+	c.cond.Broadcast()
+}
 
 // Port is the port that workers call.
 func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
@@ -156,19 +166,7 @@ func (c *Coordinator) StartNs() int64 {
 // Close ends the service. Workers that are still there try again until they lose patience.
 func (c *Coordinator) Close() error {
 	close(c.quit)
-	return errors.Join(c.server.Close(), c.closeFiles())
-}
-
-func (c *Coordinator) closeFiles() (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.members {
-		if m.file != nil {
-			err = errors.Join(err, m.file.Close())
-			m.file = nil
-		}
-	}
-	return err
+	return c.server.Close()
 }
 
 // Exited says that the process of a worker has ended, and how. It is safe for concurrent use.
@@ -195,7 +193,7 @@ func (c *Coordinator) halt(hard bool, aborted message.Message) {
 		c.aborted = aborted
 	}
 	c.stop, c.hard = true, c.hard || hard
-	c.cond.Broadcast()
+	c.announce()
 }
 
 // Aborted is why the load was ended by a rule; zero if none did.
@@ -302,7 +300,7 @@ func (c *Coordinator) Gather(ctx context.Context) error {
 	c.mu.Lock()
 	c.o.Job.EpochNs = c.clock.Now()
 	c.agreed = true
-	c.cond.Broadcast()
+	c.announce()
 	c.mu.Unlock()
 	if err := c.gather(ctx, Ready, "become ready"); err != nil {
 		return c.refuse(err)
@@ -401,7 +399,7 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.startNs = c.clock.Now() + int64(lead)
-	c.cond.Broadcast()
+	c.announce()
 	return c.startNs
 }
 
@@ -410,17 +408,22 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
 	sources := make([]record.Source, len(parts))
 	for i, p := range parts {
-		sources[i] = record.Source{Run: p.Run, Intervals: c.intervals(c.members[i])}
+		sources[i] = record.Source{Run: p.Run, Lines: c.intervals(c.members[i])}
 	}
 	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
 }
 
-// intervals passes on a worker's intervals as they come.
-func (c *Coordinator) intervals(m *member) func(func(*measure.Interval) error) error {
-	return func(f func(*measure.Interval) error) error {
-		for {
+// chunk is how much of a worker's intervals the live view reads at a time, if that is a line.
+const chunk = 64 << 10
+
+// intervals passes on the lines of a worker's intervals as they come. They wait in the file at home, whatever the other
+// workers do, and not in memory.
+func (c *Coordinator) intervals(m *member) func(func([]byte) error) error {
+	return func(f func([]byte) error) error {
+		var buffer []byte
+		for at := int64(0); ; {
 			c.mu.Lock()
-			for len(m.queue) == 0 && !m.over {
+			for m.live == at && !m.over {
 				if !c.asked() {
 					c.cond.Wait()
 					continue
@@ -429,16 +432,43 @@ func (c *Coordinator) intervals(m *member) func(func(*measure.Interval) error) e
 				c.nextPhases()
 				c.mu.Lock()
 			}
-			if len(m.queue) == 0 {
-				c.mu.Unlock()
+			end := m.live
+			c.mu.Unlock()
+			if end == at {
 				return nil
 			}
-			iv := m.queue[0]
-			m.queue = slices.Delete(m.queue, 0, 1)
-			c.mu.Unlock()
-			if err := f(iv); err != nil {
+			var err error
+			if buffer, err = wholeLines(filepath.Join(c.folder(m.number), record.IntervalsFile), at, end, buffer); err != nil {
 				return err
 			}
+			for line := range bytes.Lines(buffer) {
+				c.mu.Lock()
+				m.passed += int64(len(line))
+				c.mu.Unlock()
+				if err := f(line); err != nil {
+					return err
+				}
+			}
+			at += int64(len(buffer))
+		}
+	}
+}
+
+// wholeLines reads whole lines of a file, of which there are some between two places: a chunk, or one line. It uses
+// the memory of buffer.
+func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for size := min(to-from, chunk); ; size = min(to-from, 2*size) {
+		buffer = slices.Grow(buffer[:0], int(size))[:size]
+		if _, err := file.ReadAt(buffer, from); err != nil {
+			return nil, err
+		}
+		if whole := bytes.LastIndexByte(buffer, '\n') + 1; whole > 0 || size == to-from {
+			return buffer[:whole], nil
 		}
 	}
 }

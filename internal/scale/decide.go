@@ -78,7 +78,7 @@ func (c *Coordinator) asked() bool {
 		if m.over {
 			continue
 		}
-		if m.asked <= len(c.phases) || len(m.queue) > 0 {
+		if m.asked <= len(c.phases) || m.passed < m.live {
 			return false
 		}
 		some = true

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,95 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson"))
 	if err != nil || string(text) != "a\nb\nc\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// The live view reads what waits in the files at home: many lines at once, and lines that are longer than it reads at a
+// time.
+func TestLinesWaitInFiles(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	w, _ := connected(t, c, ticket)
+	if err := os.MkdirAll(c.folder(0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 40 {
+		want = append(want, strings.Repeat("x", i*chunk/16)+"\n")
+	}
+	for i := 0; i < len(want); i += 5 {
+		if _, err := w.reportAs(t, Running, i, strings.Join(want[i:i+5], "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.reportAs(t, Ended, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := c.intervals(c.members[0])(func(line []byte) error {
+		got = append(got, string(line))
+		return nil
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d lines were read, want %d as they were sent (%v)", len(got), len(want), err)
+	}
+}
+
+// A worker that is ready is answered when the start is known, not sooner and not after its next attempt.
+func TestReadyWorkersHearOfTheStart(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	w, _ := connected(t, c, ticket)
+	heard := make(chan Answer, 1)
+	go func() {
+		for {
+			a, err := w.reportAs(t, Ready, 0, "")
+			if err != nil || a.StartNs != 0 {
+				heard <- a
+				return
+			}
+		}
+	}()
+	for c.state(0) != Ready {
+		time.Sleep(time.Millisecond)
+	}
+	at := c.Start(time.Second)
+	if a := <-heard; a.StartNs != at {
+		t.Errorf("the worker heard of a start at %d, want %d", a.StartNs, at)
+	}
+}
+
+// A file that came while the load ran isn't sent again; one that differs is.
+func TestFilesThatAreThereAreNotSentAgain(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	w, _ := connected(t, c, ticket)
+	bundle := t.TempDir()
+	text := bytes.Repeat([]byte("0123456789\n"), 10_000)
+	here, there := filepath.Join(bundle, "intervals.ndjson"), filepath.Join(c.folder(0), "intervals.ndjson")
+	if err := errors.Join(os.MkdirAll(c.folder(0), 0o755), os.WriteFile(here, text, 0o600),
+		os.WriteFile(there, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func() os.FileInfo {
+		if err := w.send(t.Context(), bundle, "intervals.ndjson"); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after
+	}
+	if !os.SameFile(before, send()) {
+		t.Error("a file that was there was sent again")
+	}
+	if err := os.WriteFile(there, text[:len(text)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := send().Size(); got != int64(len(text)) {
+		t.Errorf("half of the file was there, and now there are %d bytes of %d", got, len(text))
 	}
 }
 
@@ -239,7 +329,8 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 
 // Whatever a report holds is answered or refused, and only what is whole is kept.
 func FuzzReport(f *testing.F) {
-	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0,"lines":"YQo="}`))
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0}` + "\na\nb\n"))
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0}` + "\na\nhalf a li"))
 	f.Add([]byte(`{"run":"run","worker":-1}`))
 	f.Add([]byte(`{"lines":"!`))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -250,9 +341,6 @@ func FuzzReport(f *testing.F) {
 		c.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
 		if code := answer.Code; code != 200 && code != 400 && code != 409 {
 			t.Errorf("status %d", code)
-		}
-		if err := c.closeFiles(); err != nil {
-			t.Fatal(err)
 		}
 		kept, _ := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson")) // none if there were no lines
 		if n := countLines(kept); n != c.members[0].lines {

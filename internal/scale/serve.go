@@ -2,9 +2,11 @@ package scale
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"brunt/internal/record"
@@ -75,17 +78,36 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 		m.process, m.state, m.problem = h.Process, Joined, nil
 	}
 	c.cond.Broadcast()
-	c.mu.Unlock()
-	err := c.wait(r.Context(), func() bool { return c.agreed || c.refused != nil })
-	c.mu.Lock()
+	for !c.agreed && c.refused == nil && r.Context().Err() == nil {
+		c.awaitTurn(r.Context(), 0)
+	}
 	refused := c.refused
 	c.mu.Unlock()
 	switch {
-	case err != nil: // it has hung up
+	case r.Context().Err() != nil: // it has hung up
 	case refused != nil:
 		respond(w, http.StatusConflict, refused)
 	default:
 		respond(w, http.StatusOK, &c.o.Job)
+	}
+}
+
+// awaitTurn waits until all workers are to hear something, ctx ends, or most is over, if that isn't 0. c.mu is held,
+// but not while it waits.
+func (c *Coordinator) awaitTurn(ctx context.Context, most time.Duration) {
+	turn := c.turn
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	var late <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	case <-late:
 	}
 }
 
@@ -95,24 +117,47 @@ func (c *Coordinator) serveClock(w http.ResponseWriter, _ *http.Request) {
 	respond(w, http.StatusOK, &sample{ReceivedNs: received, RepliedNs: c.clock.Now()})
 }
 
+// startHold is how long the answer to a worker that is ready waits for the start, so that all hear of it at once.
+const startHold = time.Second
+
+// bodies are buffers for reports.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // serveReport notes how a worker is, and says what it is to do.
 func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
+	body := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(body)
+	body.Reset()
 	var said Report
-	if !receive(w, r, &said) {
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+	if err == nil {
+		err = said.decode(body.Bytes())
+	}
+	if err != nil {
+		respond(w, http.StatusBadRequest, &refusal{"not a message of a worker: " + err.Error(), codeBadPlan})
 		return
 	}
 	m := c.memberOf(w, said.Run, said.Worker)
 	if m == nil {
 		return
 	}
+	answer, err := c.hear(r.Context(), m, &said)
+	if err != nil {
+		refuseWorker(w, 0, "%v", err)
+		return
+	}
+	respond(w, http.StatusOK, answer)
+}
+
+// hear takes a report, and returns what the worker is to do. Its error refuses the worker.
+func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.process == "" { // the coordinator has begun again
 		m.process, m.host = said.Process, said.Host
 	}
 	if m.process != said.Process {
-		refuseWorker(w, 0, "the share of worker %s belongs to another process", m.name())
-		return
+		return nil, fmt.Errorf("the share of worker %s belongs to another process", m.name())
 	}
 	m.seen = time.Now()
 	if m.lost && m.gone == "" && m.state != Ended {
@@ -126,7 +171,7 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 			m.gone = said.Error
 		}
 	}
-	if err := c.keep(m, &said); err != nil {
+	if err := c.keep(m, said); err != nil {
 		c.tell("worker %s: %v", m.name(), err)
 	}
 	if m.state != Ended {
@@ -134,48 +179,48 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 	}
 	m.over = m.over || m.state == Ended
 	c.cond.Broadcast()
-	respond(w, http.StatusOK,
-		c.instruct(&Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard}, &said))
+	if said.State == Ready && c.startNs == 0 && !c.stop {
+		c.awaitTurn(ctx, startHold)
+	}
+	return c.instruct(&Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard}, said), nil
 }
 
-// keep writes the lines of a report to the worker's bundle, and decodes them for the live view.
+// keep writes the lines of a report to the worker's bundle. c.mu is held, but not while it writes.
 func (c *Coordinator) keep(m *member, said *Report) error {
 	if len(said.Lines) == 0 || said.From != m.lines {
 		return nil
 	}
-	if m.file == nil {
-		name := filepath.Join(c.folder(m.number), record.IntervalsFile)
-		file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-		if err != nil {
-			return err
-		}
-		m.file = file
-	}
-	if _, err := m.file.Write(said.Lines); err != nil {
-		return err
-	}
-	m.lines += countLines(said.Lines)
-	if m.over {
-		return nil
-	}
-	return m.enqueue(c.folder(m.number), said.Lines)
+	c.mu.Unlock()
+	m.keeping.Lock()
+	err := c.append(m, said)
+	m.keeping.Unlock()
+	c.mu.Lock()
+	return err
 }
 
-// enqueue decodes lines for the live view. What it can't decode is in the bundle all the same.
-func (m *member) enqueue(folder string, lines []byte) error {
-	if m.decode == nil {
-		part, err := record.Open(record.OS{}, folder)
-		if err != nil {
-			return err
-		}
-		m.decode = record.NewDecoder(part.Run)
+// append adds the lines of a report to the worker's intervals, unless another report was faster.
+func (c *Coordinator) append(m *member, said *Report) error {
+	c.mu.Lock()
+	news := said.From == m.lines
+	c.mu.Unlock()
+	if !news {
+		return nil
 	}
-	for line := range bytes.Lines(lines) {
-		iv, err := m.decode(line)
-		if err != nil {
-			return fmt.Errorf("an interval can't be read: %w", err)
-		}
-		m.queue = append(m.queue, iv)
+	name := filepath.Join(c.folder(m.number), record.IntervalsFile)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(said.Lines)
+	size, e := file.Seek(0, io.SeekEnd)
+	if err = errors.Join(err, e, file.Close()); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.lines += countLines(said.Lines)
+	if !m.over {
+		m.live = size
 	}
 	return nil
 }
@@ -214,6 +259,27 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveHave says whether a file of a worker's bundle is here already, as its hash has it: intervals come while the load
+// runs.
+func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	number, err := strconv.Atoi(q.Get("worker"))
+	name := q.Get("name")
+	if err != nil || q.Get("run") != c.o.Run || number < 0 || number >= len(c.members) || !bundleFile(name) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	status := http.StatusNotFound
+	if file, err := os.Open(filepath.Join(c.folder(number), filepath.FromSlash(name))); err == nil {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, file); err == nil && hex.EncodeToString(sum.Sum(nil)) == r.Header.Get(hashHeader) {
+			status = http.StatusNoContent
+		}
+		_ = file.Close() // nothing was written
+	}
+	w.WriteHeader(status)
 }
 
 // take writes a file whose hash is known.

@@ -8,11 +8,13 @@
 //	join    who a worker is; the answer, when all are there and agree, is its job
 //	clock   timestamps, for the offset between the clocks
 //	report  how the worker is, and lines of intervals.ndjson that the coordinator lacks
-//	file    a file of the worker's bundle
+//	file    a file of the worker's bundle; GET asks whether it is there already
 package scale
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
@@ -82,11 +84,24 @@ type Report struct {
 	State   State  `json:"state"`
 	Error   string `json:"error,omitempty"` // with Failed: why
 	Code    int    `json:"code,omitempty"`  // with Failed: the exit code for that
-	// From is the number of the first of Lines, those of intervals.ndjson.
+	// From is the number of the first of Lines, those of intervals.ndjson, which follow the rest of a report as they are.
 	From      int    `json:"from"`
 	Decisions int    `json:"decisions,omitempty"` // of the coordinator's that it has
 	Asked     int    `json:"asked,omitempty"`     // how many times it has asked for phases
-	Lines     []byte `json:"lines,omitempty"`
+	Lines     []byte `json:"-"`
+}
+
+// encode is the report as it is sent: a line of JSON, and Lines.
+func (r *Report) encode() ([]byte, error) {
+	head, err := json.Marshal(r)
+	return slices.Concat(head, []byte("\n"), r.Lines), err
+}
+
+// decode is the inverse of encode. Lines is a part of b, without a last line that isn't whole.
+func (r *Report) decode(b []byte) error {
+	head, lines, _ := bytes.Cut(b, []byte("\n"))
+	r.Lines = lines[:bytes.LastIndexByte(lines, '\n')+1]
+	return json.Unmarshal(head, r)
 }
 
 // Answer is what the coordinator wants of a worker.

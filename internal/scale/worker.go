@@ -376,7 +376,12 @@ func (w *Worker) Fail(err error, code int) {
 
 // post sends a message and reads the answer. A refusal is an *Error. Timeout 0 means ctx's.
 func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, message, answer any) error {
-	body, err := json.Marshal(message)
+	body, err := []byte(nil), error(nil)
+	if r, ok := message.(*Report); ok {
+		body, err = r.encode()
+	} else {
+		body, err = json.Marshal(message)
+	}
 	if err != nil {
 		return err
 	}
@@ -438,15 +443,28 @@ func (w *Worker) send(ctx context.Context, bundle, name string) error {
 	}
 	q := url.Values{"run": {w.ticket.Run}, "worker": {strconv.Itoa(w.ticket.Worker)}, "process": {w.hello.Process},
 		"name": {name}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "https://"+w.address+"/file?"+q.Encode(),
-		io.LimitReader(file, size))
+	address, hash := "https://"+w.address+"/file?"+q.Encode(), hex.EncodeToString(sum.Sum(nil))
+	if size > worthAsking {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return err
+		}
+		request.Header.Set(hashHeader, hash)
+		if w.do(request, nil) == nil {
+			return nil
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, address, io.LimitReader(file, size))
 	if err != nil {
 		return err
 	}
 	request.ContentLength = size
-	request.Header.Set(hashHeader, hex.EncodeToString(sum.Sum(nil)))
+	request.Header.Set(hashHeader, hash)
 	return w.do(request, nil)
 }
+
+// worthAsking is how many bytes a file has at least for a worker to ask whether the coordinator has it already.
+const worthAsking = 16 << 10
 
 // tail reads lines of a file that grows.
 type tail struct {
