@@ -94,7 +94,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
 		newAdvise(s), newDoctor(s), newSchema(s), newReport(s), newVerify(s),
 		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s),
-		newVersion(s), newManual(), newHealFaults(s), newWorker(s),
+		newVersion(s), newManual(), newHealFaults(s), newWorker(s), newTicket(s),
 	)
 	addDialects(root, s)
 	root.InitDefaultHelpCmd()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,19 +24,23 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.workersFlags = fs
 	fs.IntVar(&f.workers.Number, "workers", 0, "spread the load over so many processes, which begin at one instant")
-	fs.StringVar(&f.workers.On, "on", loadtest.Local, "where workers run: local (this machine) or ssh (--hosts)")
+	fs.StringVar(&f.workers.On, "on", loadtest.Local, "where workers run: local (this machine), ssh (--hosts), kubernetes (--image) or external (--ticket)")
 	fs.StringSliceVar(&f.workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
 	fs.StringVar(&f.workers.SSHConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
 	fs.StringVar(&f.workers.OnLost, "on-lost", scale.GoOn, "what to do when a worker is lost: go-on (without its share) or abort")
 	fs.StringVar(&f.workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
-	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 30*time.Second, "how long to wait for workers to come and to be ready")
+	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 0,
+		"how long to wait for workers to come and to be ready (default 30s; kubernetes 2m, external 10m)")
 	fs.BoolVar(&f.workers.MixedCores, "mixed-cores", false, "let workers have different numbers of cores")
+	f.bindCluster(fs)
 	inGroup(fs, groupWorkers)
 	proposeValues(cmd, "on", engines())
 	proposeValues(cmd, "on-lost", scale.Policies())
 }
 
-func engines() []string { return []string{loadtest.Local, loadtest.SSH} }
+func engines() []string {
+	return []string{loadtest.Local, loadtest.SSH, loadtest.Kubernetes, loadtest.External}
+}
 
 // mostWorkers bounds the workers of one load.
 const mostWorkers = mostParts
@@ -49,8 +52,8 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	}
 	set := f.workersFlags.Changed
 	if !set("workers") {
-		for _, name := range []string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
-			"ssh-config"} {
+		for _, name := range append([]string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
+			"ssh-config", "advertise", "ticket"}, clusterFlags()...) {
 			if set(name) {
 				return fmt.Errorf("--%s is for --workers; give --workers N", name)
 			}
@@ -61,7 +64,7 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	case f.workers.Number < 1 || f.workers.Number > mostWorkers:
 		return fmt.Errorf("--workers %d: give a number from 1 to %d", f.workers.Number, mostWorkers)
 	case !slices.Contains(engines(), f.workers.On):
-		return fmt.Errorf("--on %s: use %s", f.workers.On, strings.Join(engines(), " or "))
+		return fmt.Errorf("--on %s: use %s", f.workers.On, strings.Join(engines(), ", "))
 	case f.workers.On == loadtest.SSH && len(f.workers.Hosts) == 0:
 		return errors.New("--on ssh: name the hosts with --hosts")
 	case f.workers.On == loadtest.SSH &&
@@ -73,10 +76,13 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 		return errors.New("--on-lost redistribute: the share of a lost worker can't be given to others; use go-on or abort")
 	case record.None:
 		return errors.New("--no-record: the result is made of the workers' records; remove the flag")
-	case f.workers.JoinTimeout <= 0:
+	case set("join-timeout") && f.workers.JoinTimeout <= 0:
 		return durationFlag("join-timeout", f.workers.JoinTimeout)
 	}
 	if err := oneOf("on-lost", f.workers.OnLost, scale.Policies()); err != nil {
+		return err
+	}
+	if err := f.checkCluster(); err != nil {
 		return err
 	}
 	for _, l := range plans {

@@ -18,8 +18,8 @@ cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/pic
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
     exitcode export failover fault hints history inspect inspect/advise inspect/servers k6x loadtest machine measure
     message password plan planfile program program/campaign protocol protocol/http protocols record render/cell
-    render/texts report report/live result result/reader runner scale schedule schema schema/fill secret selftest
-    spool summary target timeline units verdict workload
+    render/texts report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill secret
+    selftest spool summary target timeline units verdict workload
 compare: message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
@@ -71,7 +71,8 @@ k6x/trend: k6x/private
 keyspace: gen
 linefile:
 loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan planfile
-    protocol record report report/live runner scale schedule schema/fill secret selftest spool target units verdict workload
+    protocol record report report/live runner scale scale/kubernetes schedule schema/fill secret selftest spool target
+    units verdict workload
 machine: cgroup
 measure: protocol
 message: units
@@ -122,6 +123,9 @@ result/reader: confidence failover record result verdict
 runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
     observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
 scale: measure message protocol record
+scale/kubernetes: scale
+scale/kubernetes/kubernetestest:
+s3:
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -138,6 +142,7 @@ target: gen plan protocol protocols schema/sql secret topology workload
 template: gen
 testserver:
 testserver/ferretdb:
+testserver/s3:
 timeline: measure protocol
 topology: protocol
 tools/bench: linefile protocol/echo record testserver tools/peers

@@ -24,25 +24,31 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/scale"
+	"brunt/internal/scale/kubernetes"
 	"brunt/internal/verdict"
 )
 
 // Workers says over which workers a load is spread.
 type Workers struct {
 	Number      int           // 0 means that this process sends the load
-	On          string        // Local or SSH
+	On          string        // Local, SSH, Kubernetes or External
 	Hosts       []string      // with SSH: host[,user@host:port…], which get workers in turn
 	SSHConfig   string        // with SSH: file of settings of the client; "" means the user's
 	OnLost      string        // one of scale.Policies
 	Listen      string        // host:port at which workers reach this process; "" means a free port
-	JoinTimeout time.Duration // how long to wait for workers to come and to be ready
+	JoinTimeout time.Duration // how long to wait for workers to come and to be ready; 0: as On needs
 	MixedCores  bool          // workers may have different numbers of cores
+	Advertise   string        // host:port that workers call, if it is not that of Listen
+	Ticket      string        // with External: file of the ticket, or of what brunt ticket made before
+	Cluster     Cluster       // with Kubernetes
 }
 
 // Where workers run.
 const (
-	Local = "local" // processes of this machine
-	SSH   = "ssh"   // hosts that the system's ssh client reaches
+	Local      = "local"      // processes of this machine
+	SSH        = "ssh"        // hosts that the system's ssh client reaches
+	Kubernetes = "kubernetes" // pods of a Job
+	External   = "external"   // whoever starts them
 )
 
 // WorkerNotice is the ID of what is told of workers.
@@ -67,9 +73,13 @@ type leading struct {
 	c         *scale.Coordinator
 	processes scale.Processes
 	watch     *verdict.Watch
-	sum       measure.Tally    // of all workers' intervals so far
-	faults    []record.Fault   // that the coordinator did
-	warnings  []record.Warning // about them
+	sum       measure.Tally       // of all workers' intervals so far
+	faults    []record.Fault      // that the coordinator did
+	warnings  []record.Warning    // about them
+	client    *kubernetes.Client  // with Kubernetes
+	cluster   *kubernetes.Workers // with Kubernetes, once there are pods
+	pair      *scale.Pair         // with External, if the ticket was made before
+	written   string              // with External: file of the ticket
 }
 
 // lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
@@ -82,33 +92,35 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	d := &leading{l: l, v: v}
+	if err := d.preflight(ctx); err != nil {
+		return nil, "", workerError(Failure(ctx, err))
+	}
 	f, o, err := l.follow(out, hard, v, end)
 	if err != nil {
 		return nil, "", err
 	}
+	d.f = f
 	defer func() { err = errors.Join(err, f.close()) }()
 	r, err := l.tables(ctx, v, o)
 	if err != nil {
 		return nil, "", Failure(ctx, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	d := &leading{l: l, v: v, f: f}
 	if err := d.open(&o); err != nil {
 		return nil, "", exitcode.Usage(err)
 	}
 	defer func() { err = errors.Join(err, d.c.Close()) }()
 	begun, parts, err := d.gather(ctx, out)
 	if err != nil {
-		d.processes.Stop(stopPatience)
-		return nil, "", errors.Join(workerError(Failure(ctx, err)), d.discard())
+		return nil, "", errors.Join(workerError(Failure(ctx, err)), d.release(), d.discard())
 	}
 	if v.Began != nil {
 		v.Began(begun)
 	}
 	if err = f.live.start(begun, d.dir); err != nil {
 		d.c.Stop(true, message.Message{})
-		d.processes.Stop(stopPatience)
-		return nil, "", errors.Join(Failure(ctx, err), d.discard())
+		return nil, "", errors.Join(Failure(ctx, err), d.release(), d.discard())
 	}
 	f.page.start(begun)
 	err = d.drive(ctx, hard, begun, parts, o.Sinks, r)
@@ -116,7 +128,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 		v.Ended()
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", errors.Join(err, d.release())
 	}
 	run, err = d.finish(ctx, hard, out, r)
 	if err != nil {
@@ -155,12 +167,19 @@ func (d *leading) open(o *runner.Options) error {
 	}
 	settings := l.Plan.Settings.WithDefaults()
 	place := record.Place{Root: o.Recording.Root, Dir: o.Recording.Dir}
-	id := record.NewID()
-	lead, worker, err := scale.NewIdentities(id)
-	if err != nil {
-		return err
+	if l.Workers.On == External {
+		if d.pair, err = scale.ReadPair(l.Workers.Ticket); err != nil {
+			return err
+		}
 	}
-	d.ticket, d.command = scale.Ticket{Run: id, Identity: worker}, o.Recording.Command
+	pair := d.pair
+	if pair == nil {
+		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
+			return err
+		}
+	}
+	id := pair.Ticket.Run
+	d.ticket, d.command = pair.Ticket, o.Recording.Command
 	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
 		return err
 	}
@@ -169,7 +188,7 @@ func (d *leading) open(o *runner.Options) error {
 	}
 	d.c, err = scale.Listen(scale.Options{
 		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
-		Identity: lead, Interval: settings.Interval, Patience: l.Workers.JoinTimeout,
+		Identity: pair.Coordinator, Interval: settings.Interval, Patience: l.Workers.patience(),
 		MixedCores: l.Workers.MixedCores, OnLost: l.Workers.OnLost, Tell: d.tell,
 		Job: scale.Job{
 			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
@@ -192,7 +211,7 @@ func (f *Workers) address() string {
 	switch {
 	case f.Listen != "":
 		return f.Listen
-	case f.On == SSH:
+	case f.On == SSH || f.On == Kubernetes:
 		return ":0"
 	}
 	return "127.0.0.1:0"
@@ -220,11 +239,16 @@ func (d *leading) tell(text string) {
 // gather starts the workers and waits until they are ready. It returns what their records say together, before the
 // load.
 func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, parts []*record.Recorded, err error) {
-	if err := d.launch(ctx, out); err != nil {
+	gathering, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if err := d.launch(ctx, fail, out); err != nil {
 		return nil, nil, err
 	}
-	if err := d.c.Gather(ctx); err != nil {
-		return nil, nil, err
+	if err := d.c.Gather(gathering); err != nil {
+		if ctx.Err() == nil && gathering.Err() != nil {
+			err = context.Cause(gathering) // the engine says why
+		}
+		return nil, nil, d.whereabouts(err)
 	}
 	if parts, err = d.c.Begun(); err != nil {
 		return nil, nil, err
@@ -233,8 +257,14 @@ func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, 
 	return begun, parts, err
 }
 
-// launch starts the workers' processes.
-func (d *leading) launch(ctx context.Context, out *Outputs) error {
+// launch starts the workers, or has an engine start them, which calls fail if it can't before the load.
+func (d *leading) launch(ctx context.Context, fail context.CancelCauseFunc, out *Outputs) error {
+	switch d.l.Workers.On {
+	case Kubernetes:
+		return d.onCluster(ctx, fail)
+	case External:
+		return d.external(out)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -381,13 +411,13 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 		}
 	}()
 	home := d.c.Home(waiting, lostGrace)
-	d.processes.Stop(stopPatience)
+	released := d.release()
 	parts, err := d.parts(home)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, released)
 	}
 	parts[0].Run.AddFaults(d.faults)
-	return Join(d.dir, parts, func(run *record.Run) {
+	run, err := Join(d.dir, parts, func(run *record.Run) {
 		run.Warnings = append(run.Warnings, d.warnings...)
 		d.f.live.finish(run, r.Workload)
 		out.warnLostLines(run)
@@ -397,6 +427,10 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 			run.Thresholds[i].Aborted = true
 		}
 	})
+	if released != nil { // the result is whole all the same
+		d.tell(released.Error())
+	}
+	return run, err
 }
 
 // parts opens the workers' bundles. Those of lost workers end where these were lost.

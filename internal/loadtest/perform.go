@@ -65,6 +65,9 @@ type Hooks struct {
 // Perform runs a load: it stands between what the run tells and those who read it, hears signals,
 // exports, keeps the record, prints the result and returns the error that is the exit code.
 func (l *Test) Perform(stdout, stderr io.Writer) (err error) {
+	if l.Workers.Cluster.Print {
+		return l.printCluster(stdout)
+	}
 	out := NewOutputs(stdout, stderr)
 	ctx, hard, stop := Interruptible(out.Err, Endings(l.ReopensLog))
 	defer stop()

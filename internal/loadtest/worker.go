@@ -26,12 +26,37 @@ import (
 // WorkerCommand is brunt's command of the processes that a load's workers are; it calls Work.
 const WorkerCommand = "worker"
 
-// Work finds the coordinator that the ticket on stdin names, and does what it says. The version is that of brunt.
-func Work(stdin io.Reader, stderr io.Writer, version string) error {
-	var ticket scale.Ticket
-	if err := json.NewDecoder(stdin).Decode(&ticket); err != nil {
-		return exitcode.Usage(fmt.Errorf(
-			"workers are started by brunt run --workers, which gives them a ticket on standard input: %w", err))
+// Worker says which worker a process is.
+type Worker struct {
+	Ticket   string        // file; "" means standard input
+	Index    int           // from 0; below 0: the ticket's, or the one that the engine says by variables
+	Patience time.Duration // how long to look for the coordinator at least
+}
+
+// ticket reads the worker's ticket.
+func (o *Worker) ticket(stdin io.Reader) (t scale.Ticket, err error) {
+	if o.Ticket != "" {
+		t, err = scale.ReadTicket(o.Ticket)
+	} else if err = json.NewDecoder(stdin).Decode(&t); err != nil {
+		err = fmt.Errorf(
+			"workers are started by brunt run --workers, which gives them a ticket on standard input; give it as a file with --ticket: %w",
+			err)
+	}
+	if err != nil {
+		return t, err
+	}
+	if o.Index >= 0 || t.Worker < 0 {
+		t.Worker, err = scale.WorkerNumber(o.Index)
+	}
+	t.PatienceNs = max(t.PatienceNs, int64(o.Patience))
+	return t, err
+}
+
+// Work finds the coordinator that the worker's ticket names, and does what it says. The version is that of brunt.
+func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
+	ticket, err := o.ticket(stdin)
+	if err != nil {
+		return exitcode.Usage(err)
 	}
 	signal.Ignore(syscall.SIGPIPE) // the reader of standard error may be killed, and the load continues
 	ctx, hard, stop := Interruptible(stderr, Endings(false))

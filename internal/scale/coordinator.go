@@ -275,8 +275,9 @@ func (c *Coordinator) tell(format string, args ...any) {
 
 // An Error ends a run before its load, with an exit code.
 type Error struct {
-	Code int
-	Text string
+	Code    int
+	Text    string
+	Missing bool // workers didn't come, or weren't ready, in time
 }
 
 // Error implements error.
@@ -337,9 +338,10 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 	defer c.mu.Unlock()
 	switch {
 	case failed != nil && failed.problem != nil:
-		return &Error{failed.problem.Code, fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
+		return &Error{Code: failed.problem.Code, Text: fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
 	case failed != nil:
-		return &Error{codeUnreachable, fmt.Sprintf("worker %s ended before the load: %s", failed.name(), failed.gone)}
+		return &Error{Code: codeUnreachable, Text: fmt.Sprintf("worker %s ended before the load: %s",
+			failed.name(), failed.gone)}
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -351,7 +353,7 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 			missing = append(missing, m.name())
 		}
 	}
-	return &Error{codeUnreachable, fmt.Sprintf(
+	return &Error{Code: codeUnreachable, Missing: true, Text: fmt.Sprintf(
 		"%d of %d workers didn't %s within %s: %s; see that they run and can reach port %d of this machine, or give more time with --join-timeout",
 		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), c.Port())}
 }
@@ -391,7 +393,7 @@ func (c *Coordinator) disagreement() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return &Error{codeBadPlan, "the workers disagree: " + strings.Join(faults, "; ")}
+	return &Error{Code: codeBadPlan, Text: "the workers disagree: " + strings.Join(faults, "; ")}
 }
 
 // Start sets the instant at which all workers begin, so much later than now that each hears of it in time.

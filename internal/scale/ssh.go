@@ -90,7 +90,7 @@ func (s *SSH) shell(ctx context.Context, host, line string, input io.Reader) (st
 		return "", ctx.Err()
 	}
 	if err != nil {
-		return "", &Error{codeUnreachable, fmt.Sprintf("host %s: %s", host, sshTrouble(err, errs.String()))}
+		return "", &Error{Code: codeUnreachable, Text: fmt.Sprintf("host %s: %s", host, sshTrouble(err, errs.String()))}
 	}
 	return out.String(), nil
 }

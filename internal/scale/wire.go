@@ -26,6 +26,8 @@ type Ticket struct {
 	Identity  Identity `json:"identity"`
 	Worker    int      `json:"worker"` // its number, from 0; below 0: it is told by the engine that starts it
 	Dir       string   `json:"dir"`    // folder for the worker's bundle; "": a new one for temporary files
+	// PatienceNs is how long the worker looks for its coordinator at least, ns.
+	PatienceNs int64 `json:"patience_ns,omitempty"`
 }
 
 // Hello is what a worker says of itself.
@@ -130,3 +132,6 @@ const mostBody = 64 << 20
 
 // mostLines bounds the bytes of interval lines in one report.
 const mostLines = 4 << 20
+
+// NumberOfEngine as the number of a ticket says that the engine that starts a worker tells it its number.
+const NumberOfEngine = -1

@@ -127,7 +127,7 @@ func (w *Worker) Name() string {
 
 // find tries the coordinator's addresses until one answers.
 func (w *Worker) find(ctx context.Context) error {
-	timed, cancel := context.WithTimeout(ctx, patienceBefore)
+	timed, cancel := context.WithTimeout(ctx, max(patienceBefore, time.Duration(w.ticket.PatienceNs)))
 	defer cancel()
 	for {
 		var last error
@@ -143,7 +143,7 @@ func (w *Worker) find(ctx context.Context) error {
 			}
 		}
 		if !protocol.Sleep(timed, 200*time.Millisecond) {
-			return &Error{codeUnreachable, fmt.Sprintf(
+			return &Error{Code: codeUnreachable, Text: fmt.Sprintf(
 				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
 				strings.Join(w.ticket.Addresses, " or "), last)}
 		}
@@ -204,7 +204,7 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 		case answer.Stop:
 			return 0, ErrCalledOff
 		case time.Since(heard) > patienceBefore:
-			return 0, &Error{codeUnreachable, "the coordinator has not answered for " + patienceBefore.String()}
+			return 0, &Error{Code: codeUnreachable, Text: "the coordinator has not answered for " + patienceBefore.String()}
 		case answer.StartNs > 0:
 			at := w.At(answer.StartNs)
 			if err := sleepUntil(ctx, at); err != nil {
@@ -401,7 +401,7 @@ func (w *Worker) do(request *http.Request, answer any) error {
 	response, err := w.client.Do(request)
 	var foreign *tls.CertificateVerificationError
 	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
-		return &Error{codeBadPlan, fmt.Sprintf(
+		return &Error{Code: codeBadPlan, Text: fmt.Sprintf(
 			"what answers at %s is no coordinator of this run: its certificate is of another", w.address)}
 	}
 	if err != nil {
@@ -422,7 +422,7 @@ func (w *Worker) do(request *http.Request, answer any) error {
 	if response.StatusCode >= http.StatusInternalServerError {
 		return refused
 	}
-	return &Error{refused.Code, refused.Text}
+	return &Error{Code: refused.Code, Text: refused.Text}
 }
 
 // send brings a file of the bundle home.

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"brunt/internal/loadtest"
+)
+
+// bindCluster binds the flags of workers that Kubernetes or somebody else starts.
+func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
+	w := &f.workers
+	fs.StringVar(&w.Advertise, "advertise", "", "host:port that workers call, if it isn't that of --listen")
+	fs.StringVar(&w.Ticket, "ticket", "",
+		"with --on external: file of the ticket for workers, to be written, or coordinator.json of brunt ticket")
+	c := &w.Cluster
+	fs.StringVar(&c.Pods.Image, "image", "", "with --on kubernetes: image of brunt, of the same version")
+	fs.StringVar(&c.Pods.PullSecret, "image-pull-secret", "", "with --on kubernetes: name of the secret for the image's registry")
+	fs.StringVar(&c.Source.Namespace, "namespace", "", "with --on kubernetes: namespace (default: the context's)")
+	fs.StringVar(&c.Source.Kubeconfig, "kubeconfig", "", "with --on kubernetes: kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
+	fs.StringVar(&c.Source.Context, "kube-context", "", "with --on kubernetes: context of the kubeconfig (default: its current-context)")
+	fs.StringVar(&c.Pods.CPU, "cpu", "1", "with --on kubernetes: cores of each worker, as request and as limit")
+	fs.StringVar(&c.Pods.Memory, "memory", "512Mi", "with --on kubernetes: memory of each worker, as request and as limit")
+	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: name of a secret whose keys become the workers' variables")
+	fs.BoolVar(&c.Print, "manifest", false,
+		"with --on kubernetes: print the objects of a coordinator and its workers for kubectl, and send nothing")
+}
+
+// clusterFlags are the names of flags for --on kubernetes.
+func clusterFlags() []string {
+	return []string{"image", "image-pull-secret", "namespace", "kubeconfig", "kube-context", "cpu", "memory", "env-secret",
+		"manifest"}
+}
+
+// checkCluster refuses flags that don't fit together or that the cluster would refuse.
+func (f *workerFlags) checkCluster() error {
+	w := &f.workers
+	set := f.workersFlags.Changed
+	for _, name := range clusterFlags() {
+		if w.On != loadtest.Kubernetes && set(name) {
+			return fmt.Errorf("--%s is for --on kubernetes; add that", name)
+		}
+	}
+	switch {
+	case w.On == loadtest.Kubernetes:
+		if err := w.Cluster.Pods.Check(); err != nil {
+			return err
+		}
+		for _, name := range []string{"on-lost", "join-timeout"} {
+			if set(name) {
+				w.Cluster.Flags = append(w.Cluster.Flags, "--"+name, f.workersFlags.Lookup(name).Value.String())
+			}
+		}
+		if w.MixedCores {
+			w.Cluster.Flags = append(w.Cluster.Flags, "--mixed-cores")
+		}
+	case w.On == loadtest.External && w.Ticket == "":
+		return errors.New("--on external: name the file of the workers' ticket with --ticket")
+	case w.On != loadtest.External && w.Ticket != "":
+		return errors.New("--ticket is for --on external; add that")
+	case w.On == loadtest.External && w.Listen == "":
+		return errors.New("--on external: say where workers reach this process, with --listen HOST:PORT")
+	}
+	if w.Advertise != "" {
+		if err := checkAddress("advertise", w.Advertise); err != nil {
+			return err
+		}
+	}
+	if host, _, err := net.SplitHostPort(w.Listen); w.Listen != "" && err != nil {
+		return fmt.Errorf("--listen %s: write HOST:PORT", w.Listen)
+	} else if w.On == loadtest.External && host == "" && w.Advertise == "" && !madeBefore(w.Ticket) {
+		return fmt.Errorf("--listen %s names no host: say the one by which workers reach it, or give --advertise HOST:PORT",
+			w.Listen)
+	}
+	return nil
+}
+
+// checkAddress refuses an address that workers can't call.
+func checkAddress(name, text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 || host == "" {
+		return fmt.Errorf("--%s %s: write HOST:PORT", name, text)
+	}
+	return nil
+}
+
+// madeBefore reports whether a file of a ticket is there already: then it says where workers reach the coordinator.
+func madeBefore(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,345 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/record"
+	"brunt/internal/scale"
+	"brunt/internal/scale/kubernetes/kubernetestest"
+	"brunt/internal/testserver"
+)
+
+// onCluster are the flags for a pretended cluster, whose pods are processes of this machine.
+func onCluster(c *kubernetestest.Cluster, more ...string) []string {
+	return append([]string{"--on", "kubernetes", "--image", "brunt:test", "--kubeconfig", c.Kubeconfig, "--listen",
+		"127.0.0.1:0"}, more...)
+}
+
+func pretended(t *testing.T) *kubernetestest.Cluster {
+	t.Helper()
+	testserver.SkipQuick(t)
+	return kubernetestest.New(t, "brunt")
+}
+
+// Four pods send the whole load, and nothing stays in the cluster or on disk but the record.
+func TestWorkersOnKubernetes(t *testing.T) {
+	t.Parallel()
+	c := pretended(t)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	args := append([]string{"run", queuePlan(t), "--quiet", "--workers", "4", "--bundle", dir}, onCluster(c)...)
+	out, err := exec.Command("brunt", args...).CombinedOutput()
+	if err != nil && !strings.Contains(err.Error(), strconv.Itoa(exitcode.Invalid)) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := wholeRun(t, dir, "")
+	if run.Total.Done != 60 {
+		t.Errorf("%d operations, want 60", run.Total.Done)
+	}
+	if len(run.Parts) != 4 || len(lostOnes(run)) > 0 {
+		t.Errorf("%d parts, lost %q", len(run.Parts), lostOnes(run))
+	}
+	if left := c.Objects(); len(left) > 0 {
+		t.Errorf("left in the cluster: %q", left)
+	}
+	if found, _ := exec.Command("grep", "-rl", "PRIVATE KEY", dir).Output(); len(found) > 0 {
+		t.Errorf("a key of the run is kept in %s", found)
+	}
+	asked := strings.Join(c.Requests(), "\n")
+	for _, want := range []string{"POST /apis/batch/v1/namespaces/load/jobs", "POST /api/v1/namespaces/load/secrets",
+		"DELETE /apis/batch/v1/namespaces/load/jobs/", "DELETE /api/v1/namespaces/load/secrets/"} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("the API server wasn't asked for %s:\n%s", want, asked)
+		}
+	}
+}
+
+// A pod that is killed costs its own share, and the pod that Kubernetes puts in its place doesn't send that again.
+func TestAKilledPodIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	c := pretended(t)
+	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 4, onCluster(c)...)
+	pids := c.Pods(1)
+	if len(pids) != 1 {
+		t.Fatalf("pods of worker 2: %v", pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string {
+		out, _ := os.ReadFile(output)
+		return string(out)
+	}
+	until(t, "the worker is called lost", func() bool { return strings.Contains(said(), "worker 2 (") })
+	until(t, "its successor has ended without an error", func() bool {
+		return slices.Equal(c.Phases(1), []string{"Failed", "Succeeded"})
+	})
+	before := linesHome(dir, 1)
+	until(t, "the others go on", func() bool { return linesHome(dir, 1) > before+2 })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
+		t.Errorf("lost %q", lost)
+	}
+	var done uint64
+	for _, p := range run.Parts {
+		done += p.Done
+	}
+	if done != run.Total.Done {
+		t.Errorf("%d operations in all, %d of the parts", run.Total.Done, done)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		t.Errorf("exit %d\n%s", code, said())
+	}
+	if left := c.Objects(); len(left) > 0 {
+		t.Errorf("left in the cluster: %q", left)
+	}
+}
+
+// An interrupt while pods are waited for deletes all that was created.
+func TestAnInterruptCleansTheCluster(t *testing.T) {
+	t.Parallel()
+	c := pretended(t)
+	c.Pending = func(map[string]any) {}
+	dir := filepath.Join(t.TempDir(), "bundle")
+	args := append([]string{"brunt", "run", queuePlan(t), "--workers", "2", "--bundle", dir}, onCluster(c)...)
+	cmd, output := start(t, nil, args...)
+	until(t, "the pods are asked for", func() bool {
+		return slices.Contains(c.Requests(), "GET /api/v1/namespaces/load/pods")
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		out, _ := os.ReadFile(output)
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if left := c.Objects(); len(left) > 0 {
+		t.Errorf("left in the cluster: %q", left)
+	}
+	if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+		t.Error("a bundle is left")
+	}
+}
+
+// pending has pods stay in a state.
+func pending(status string) func(map[string]any) {
+	return func(pod map[string]any) {
+		var s map[string]any
+		if err := json.Unmarshal([]byte(status), &s); err != nil {
+			panic(err)
+		}
+		pod["status"] = s
+	}
+}
+
+// What a cluster can't do is one line that says what, why and what to do, and leaves nothing.
+func TestWhatAClusterCantDo(t *testing.T) {
+	t.Parallel()
+	image := `{"phase":"Pending","containerStatuses":[{"image":"brunt:test","state":{"waiting":{"reason":"ImagePullBackOff",
+		"message":"Back-off pulling image"}}}]}`
+	node := `{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",
+		"message":"0/3 nodes are available: 3 Insufficient cpu."}]}`
+	for name, row := range map[string]struct {
+		spoil func(*kubernetestest.Cluster)
+		more  []string
+		want  string
+	}{
+		"no rights": {func(c *kubernetestest.Cluster) { c.Forbidden = []string{"create jobs", "list pods"} }, nil,
+			"may not create jobs.batch, list pods in the namespace load"},
+		"refused rights": {func(c *kubernetestest.Cluster) { c.Forbidden = []string{"really create secrets"} }, nil,
+			"may not create secrets in the namespace load: secrets is forbidden"},
+		"no namespace": {nil, []string{"--namespace", "nowhere"}, "there is no namespace nowhere; create it"},
+		"no such image": {func(c *kubernetestest.Cluster) { c.Pending = pending(image) }, nil,
+			"worker 1, 2: the image brunt:test can't be pulled (ImagePullBackOff): Back-off pulling image"},
+		"node too small": {func(c *kubernetestest.Cluster) { c.Pending = pending(node) }, []string{"--join-timeout", "1s"},
+			"0/3 nodes are available: 3 Insufficient cpu."},
+		"quota": {func(c *kubernetestest.Cluster) {
+			c.Quota = "exceeded quota: few, requested: cpu=1, used: cpu=0, limited: cpu=0"
+		},
+			nil, "worker 1, 2: its pod can't be created: exceeded quota: few, requested: cpu=1"},
+		"pods that hang": {func(c *kubernetestest.Cluster) { c.Pending = func(map[string]any) {} },
+			[]string{"--join-timeout", "1s"}, "2 of 2 workers didn't come within 1s: 1, 2; "},
+		"no way back": {nil, []string{"--advertise", "127.0.0.1:1", "--join-timeout", "2s"},
+			"pods call 127.0.0.1:1"},
+		"no context": {nil, []string{"--kube-context", "there"}, "has no context there; there are: here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := pretended(t)
+			if row.spoil != nil {
+				row.spoil(c)
+			}
+			dir := filepath.Join(t.TempDir(), "bundle")
+			args := append([]string{"run", queuePlan(t), "--quiet", "--workers", "2", "--bundle", dir},
+				onCluster(c, row.more...)...)
+			cmd := exec.Command("brunt", args...)
+			out, _ := cmd.CombinedOutput()
+			if !strings.Contains(string(out), row.want) || strings.Count(string(out), "\n") != 1 {
+				t.Errorf("want one line with %q, got\n%s", row.want, out)
+			}
+			want := exitcode.Unreachable
+			if name == "no context" {
+				want = exitcode.BadPlan
+			}
+			if code := cmd.ProcessState.ExitCode(); code != want {
+				t.Errorf("exit %d, want %d", code, want)
+			}
+			if left := c.Objects(); len(left) > 0 {
+				t.Errorf("left in the cluster: %q", left)
+			}
+			if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+				t.Error("a bundle is left")
+			}
+		})
+	}
+}
+
+// A manifest is printed without a request, and has no secret.
+func TestAManifestSendsNothing(t *testing.T) {
+	t.Parallel()
+	c := pretended(t)
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	text := "target: {protocol: noop, addresses: [none]}\nsessions: 4\nqueries: [{name: one, command: [PING], count: 60}]\n"
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("brunt", append([]string{"run", plan, "--workers", "2", "-p", "topsecret", "--manifest"},
+		onCluster(c)...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"kind: Job\n", "completionMode: Indexed", "image: brunt:test",
+		"brunt ticket --address brunt-", "BRUNT_PASSWORD=…"} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("the manifest lacks %q:\n%s", want, out)
+		}
+	}
+	if bytes.Contains(out, []byte("topsecret")) || bytes.Contains(out, []byte("PRIVATE KEY")) {
+		t.Errorf("the manifest has a secret:\n%s", out)
+	}
+	if asked := c.Requests(); len(asked) > 0 {
+		t.Errorf("the API server was asked: %q", asked)
+	}
+}
+
+// startWorkers starts workers by hand: the first with a flag for its number, others with what engines set.
+func startWorkers(t *testing.T, ticket string, n int) {
+	t.Helper()
+	for k := range n {
+		args, env := []string{"brunt", "worker", "--ticket", ticket}, []string{"JOB_COMPLETION_INDEX="}
+		switch k {
+		case 0:
+			args = append(args, "--index", "0")
+		case 1:
+			env = []string{"JOB_COMPLETION_INDEX=1"}
+		case 2:
+			env = []string{"JOB_COMPLETION_INDEX=", "SLURM_PROCID=0", "SLURM_ARRAY_TASK_ID=5", "SLURM_ARRAY_TASK_MIN=3"}
+		}
+		start(t, env, args...)
+	}
+}
+
+// Workers that somebody else starts find the coordinator by its ticket, whether that writes it or it was made before.
+func TestWorkersOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	testserver.SkipQuick(t)
+	for _, before := range []bool{false, true} {
+		t.Run(fmt.Sprint("made before ", before), func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(t.TempDir(), "ticket")
+			ticket, mine, listen := filepath.Join(folder, "worker.json"), filepath.Join(folder, "mine.json"), "127.0.0.1:0"
+			if before {
+				l, err := net.Listen("tcp", listen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				listen = l.Addr().String()
+				_ = l.Close() // its port is likely to stay free
+				mine = filepath.Join(folder, "coordinator.json")
+				if out, err := exec.Command("brunt", "ticket", "--address", listen, "--out", folder).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			} else {
+				ticket = mine
+			}
+			dir := filepath.Join(t.TempDir(), "bundle")
+			cmd, output := start(t, nil, "brunt", "run", queuePlan(t), "--quiet", "--workers", "3", "--on", "external",
+				"--ticket", mine, "--listen", listen, "--bundle", dir)
+			until(t, "the ticket is there", func() bool {
+				_, err := scale.ReadTicket(ticket)
+				return err == nil
+			})
+			if info, err := os.Stat(ticket); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the ticket has the mode %v", info.Mode())
+			}
+			startWorkers(t, ticket, 3)
+			_ = cmd.Wait()
+			run := wholeRun(t, dir, output)
+			if run.Total.Done != 60 || len(run.Parts) != 3 {
+				t.Errorf("%d operations of %d parts", run.Total.Done, len(run.Parts))
+			}
+			if _, err := os.Stat(mine); (err == nil) != before {
+				t.Errorf("the coordinator's file after the run: %v", err)
+			}
+		})
+	}
+}
+
+// Workers that can't know who they are say what to do.
+func TestWorkersWithoutANumber(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	pair, err := scale.NewPair("run", []string{"127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket := filepath.Join(folder, "worker.json")
+	if err := scale.WriteSecret(ticket, &pair.Ticket); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(folder, "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct {
+		ticket string
+		env    []string
+		want   string
+	}{
+		"no number": {ticket, nil, "no engine has given this worker a number"},
+		"bad index": {ticket, []string{"JOB_COMPLETION_INDEX=x"}, `JOB_COMPLETION_INDEX is "x"`},
+		"two": {ticket, []string{"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_ARRAY_TASK_ID=1"},
+			"say which worker it is with --index"},
+		"no ticket": {filepath.Join(folder, "none"), nil, "no such file"},
+		"empty":     {empty, nil, "isn't the ticket of a worker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("brunt", "worker", "--ticket", row.ticket)
+			cmd.Env = append(os.Environ(), row.env...)
+			out, _ := cmd.CombinedOutput()
+			if !strings.Contains(string(out), row.want) || strings.Count(string(out), "\n") != 1 {
+				t.Errorf("want one line with %q, got\n%s", row.want, out)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
+				t.Errorf("exit %d", code)
+			}
+		})
+	}
+}

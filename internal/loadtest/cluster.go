@@ -1,0 +1,199 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/scale"
+	"brunt/internal/scale/kubernetes"
+)
+
+// Cluster says how Kubernetes runs workers.
+type Cluster struct {
+	Source kubernetes.Source
+	Pods   kubernetes.Pods
+	// Print has Perform print what a load of a coordinator and workers in a cluster is made of, instead of a load.
+	Print bool
+	Flags []string // with Print: further flags of the coordinator
+}
+
+// How long workers have to come if nobody says so.
+const (
+	joinPatience         = 30 * time.Second
+	joinPatienceCluster  = 2 * time.Minute  // images are pulled
+	joinPatienceExternal = 10 * time.Minute // somebody starts them by hand
+)
+
+// schedulePatience is how long a pod may be without a node: long enough for one that another pod just leaves.
+const schedulePatience = 20 * time.Second
+
+// patience is how long workers have to come.
+func (f *Workers) patience() time.Duration {
+	switch {
+	case f.JoinTimeout > 0:
+		return f.JoinTimeout
+	case f.On == Kubernetes:
+		return joinPatienceCluster
+	case f.On == External:
+		return joinPatienceExternal
+	}
+	return joinPatience
+}
+
+// preflight asks whether the engine would run workers, before anything is done to the target.
+func (d *leading) preflight(ctx context.Context) (err error) {
+	w := &d.l.Workers
+	if w.On != Kubernetes {
+		return nil
+	}
+	if d.client, err = kubernetes.Open(w.Cluster.Source); err != nil {
+		return err
+	}
+	if err := d.client.Check(ctx); err != nil {
+		return err
+	}
+	_, err = d.callback(ctx, "0")
+	return err
+}
+
+// callback is the address at which pods reach this process.
+func (d *leading) callback(ctx context.Context, port string) (string, error) {
+	w := &d.l.Workers
+	if w.Advertise != "" {
+		return w.Advertise, nil
+	}
+	host, _, _ := net.SplitHostPort(w.Listen) // "" without
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return net.JoinHostPort(host, port), nil
+	}
+	ip, err := d.client.LocalAddress(ctx)
+	if err != nil {
+		return "", err
+	}
+	if ip.IsLoopback() {
+		return "", exitcode.Usage(fmt.Errorf(
+			"the API server is reached at %s, so that it isn't known at which address pods reach this machine; say it with --listen HOST:PORT, or with --advertise HOST:PORT if that is another machine's",
+			ip))
+	}
+	return net.JoinHostPort(ip.String(), port), nil
+}
+
+// onCluster has Kubernetes run the workers. fail ends the gathering.
+func (d *leading) onCluster(ctx context.Context, fail context.CancelCauseFunc) error {
+	address, err := d.callback(ctx, strconv.Itoa(d.c.Port()))
+	if err != nil {
+		return err
+	}
+	w := &d.l.Workers
+	d.ticket.Addresses = []string{address}
+	d.ticket.PatienceNs = int64(w.patience())
+	o := kubernetes.Options{
+		Name: kubernetes.Name(d.l.Plan.Name, d.ticket.Run), Workers: w.Number, Pods: w.Cluster.Pods, Ticket: d.ticket,
+		Patience: schedulePatience, Tell: d.tell, Exited: d.c.Exited, Fail: func(err error) { fail(err) },
+		Begun: func() bool { return d.c.StartNs() > 0 },
+	}
+	if w.JoinTimeout > 0 {
+		o.Patience = w.JoinTimeout
+	}
+	o.Pods.Deadline = deadline(d.l.Plan)
+	d.cluster, err = d.client.Launch(ctx, o)
+	return err
+}
+
+// How long pods may exist at most.
+const (
+	deadlineBeyond  = time.Hour      // the load: for images, tables, and bundles
+	deadlineUnknown = 24 * time.Hour // if the load ends when all is done
+)
+
+// deadline is how long the pods of a load may exist at most, even if nobody deletes them.
+func deadline(p *plan.Plan) time.Duration {
+	sum := deadlineBeyond
+	for i := range p.Load {
+		if p.Load[i].Duration == 0 {
+			return deadlineUnknown
+		}
+		sum += p.Load[i].Duration
+	}
+	return sum
+}
+
+// printCluster prints what a load of a coordinator and workers in a cluster is made of.
+func (l *Test) printCluster(w io.Writer) error {
+	text, err := planfile.Write(l.Plan)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	secrets, err := planfile.SecretValues(l.Plan)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	d := &kubernetes.Deployment{
+		Name: kubernetes.Name(l.Plan.Name, ""), Namespace: l.Workers.Cluster.Source.Namespace, Workers: l.Workers.Number,
+		Pods: l.Workers.Cluster.Pods, Plan: text, Flags: l.Workers.Cluster.Flags,
+	}
+	d.Pods.Deadline = deadline(l.Plan)
+	if l.Plan.Target.Password != "" {
+		d.Secrets = append(d.Secrets, "BRUNT_PASSWORD")
+	}
+	d.Secrets = append(d.Secrets, slices.Sorted(maps.Keys(secrets))...)
+	return kubernetes.Manifest(w, d)
+}
+
+// external has somebody else start the workers, with a ticket from a file.
+func (d *leading) external(out *Outputs) error {
+	w := &d.l.Workers
+	made := w.Ticket
+	if d.pair == nil {
+		address := w.Advertise
+		if address == "" {
+			host, _, _ := net.SplitHostPort(w.Listen) // checked before
+			address = net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
+		}
+		d.ticket.Worker, d.ticket.Addresses = scale.NumberOfEngine, []string{address}
+		d.ticket.PatienceNs = int64(w.patience())
+		if err := scale.WriteSecret(w.Ticket, &d.ticket); err != nil {
+			return exitcode.Usage(err)
+		}
+		d.written = w.Ticket
+	} else {
+		made = "FILE"
+	}
+	fmt.Fprintf(out.Err,
+		"brunt: waiting up to %s for %d workers at %s; start each with: brunt worker --ticket %s --index K, K from 0 to %d\n",
+		w.patience(), w.Number, d.ticket.Addresses[0], made, w.Number-1)
+	return nil
+}
+
+// whereabouts adds to an error of workers that are missing where their pods are.
+func (d *leading) whereabouts(err error) error {
+	var e *scale.Error
+	if d.cluster == nil || !errors.As(err, &e) || !e.Missing {
+		return err
+	}
+	return &scale.Error{Code: e.Code, Text: fmt.Sprintf("%s (pods call %s; %s)", e.Text, d.ticket.Addresses[0],
+		d.cluster.Missing())}
+}
+
+// release ends what runs the workers, and removes what was made for them.
+func (d *leading) release() (err error) {
+	d.processes.Stop(stopPatience)
+	if d.cluster != nil {
+		err = d.cluster.Close()
+	}
+	if d.written != "" {
+		err = errors.Join(err, os.Remove(d.written))
+	}
+	return err
+}

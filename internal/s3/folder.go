@@ -1,0 +1,100 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// PutFolder stores the files of a folder below a place. The file named last, if it is there, is stored last: who finds
+// it finds all.
+func (s *Store) PutFolder(ctx context.Context, p Place, dir, last string) error {
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(names, last); i >= 0 {
+		names = append(slices.Delete(names, i, i+1), last)
+	}
+	for _, name := range names {
+		if err := s.putFile(ctx, p.In(name), filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return fmt.Errorf("%s: %w", p.In(name), err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) putFile(ctx context.Context, p Place, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return s.Put(ctx, p, file, info.Size())
+}
+
+// Folders lists the folders below a place that have a file of a name, relative to it; "" is the place itself.
+func (s *Store) Folders(ctx context.Context, p Place, has string) (folders []string, err error) {
+	names, err := s.List(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	for _, name := range names {
+		if folder, ok := strings.CutSuffix("/"+name, "/"+has); ok {
+			folders = append(folders, strings.TrimPrefix(folder, "/"))
+		}
+	}
+	slices.Sort(folders)
+	return folders, nil
+}
+
+// GetFolder writes the objects below a place into a folder.
+func (s *Store) GetFolder(ctx context.Context, p Place, dir string) error {
+	names, err := s.List(ctx, p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	for _, name := range names {
+		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasSuffix(name, "/") {
+			continue // no file of a folder of ours
+		}
+		if err := s.getFile(ctx, p.In(name), filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return fmt.Errorf("%s: %w", p.In(name), err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) getFile(ctx context.Context, p Place, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return s.Get(ctx, p, func(from io.Reader) error {
+		file, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, from)
+		if e := file.Close(); err == nil {
+			err = e
+		}
+		return err
+	})
+}

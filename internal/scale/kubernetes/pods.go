@@ -1,0 +1,226 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pod is what brunt reads of a pod.
+type pod struct {
+	Metadata struct {
+		Name    string            `json:"name"`
+		UID     string            `json:"uid"`
+		Labels  map[string]string `json:"labels"`
+		Notes   map[string]string `json:"annotations"`
+		Created time.Time         `json:"creationTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		Node string `json:"nodeName"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string      `json:"phase"`
+		Reason     string      `json:"reason"`
+		Message    string      `json:"message"`
+		Conditions []condition `json:"conditions"`
+		Containers []struct {
+			Image string `json:"image"`
+			State struct {
+				Waiting    *waiting    `json:"waiting"`
+				Terminated *terminated `json:"terminated"`
+			} `json:"state"`
+		} `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+type waiting struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+type terminated struct {
+	ExitCode int    `json:"exitCode"`
+	Signal   int    `json:"signal"`
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+}
+
+// index is the number of the pod's worker, from 0; -1 if it has none.
+func (p *pod) index() int {
+	text, ok := p.Metadata.Labels[indexLabel]
+	if !ok {
+		text = p.Metadata.Notes[indexLabel]
+	}
+	k, err := strconv.Atoi(text)
+	if err != nil {
+		return -1
+	}
+	return k
+}
+
+// newest are the last pods of each worker.
+func newest(pods []pod) map[int]*pod {
+	found := map[int]*pod{}
+	for i := range pods {
+		p := &pods[i]
+		if have := found[p.index()]; have == nil || have.Metadata.Created.Before(p.Metadata.Created) {
+			found[p.index()] = p
+		}
+	}
+	return found
+}
+
+// disrupted reports whether the cluster ended the pod: it was evicted, preempted, or its node went.
+func (p *pod) disrupted() bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == "DisruptionTarget" && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// end says how the pod ended.
+func (p *pod) end() (how string, ended bool) {
+	if p.Status.Phase != "Failed" && p.Status.Phase != "Succeeded" {
+		return "", false
+	}
+	name := "pod " + p.Metadata.Name
+	for _, c := range p.Status.Containers {
+		t := c.State.Terminated
+		if t == nil {
+			continue
+		}
+		how = fmt.Sprintf("%s ended with exit code %d", name, t.ExitCode)
+		if t.Reason != "" && t.Reason != "Error" && t.Reason != "Completed" {
+			how += " (" + t.Reason + ")"
+		}
+		if said := lastLine(t.Message); said != "" && t.ExitCode != 0 {
+			how += ": " + said
+		}
+		return how, true
+	}
+	how = fmt.Sprintf("%s ended: %s %s", name, p.Status.Reason, p.Status.Message)
+	return strings.TrimSuffix(strings.TrimSpace(how), ":"), true
+}
+
+// lastLine is the last line of a program's output that says something.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "brunt: ")
+}
+
+// state is where the pod is, for people.
+func (p *pod) state() string {
+	if t := p.trouble(); t.text != "" {
+		return t.text
+	}
+	if how, ended := p.end(); ended {
+		return how
+	}
+	if p.Status.Phase == "Running" {
+		return fmt.Sprintf("pod %s runs on node %s", p.Metadata.Name, p.Spec.Node)
+	}
+	text := fmt.Sprintf("pod %s is %s", p.Metadata.Name, p.Status.Phase)
+	if p.Spec.Node != "" {
+		text += " on node " + p.Spec.Node
+	}
+	return text
+}
+
+// trouble is something that keeps a pod from running; text is the same for all pods that have it.
+type trouble struct {
+	text  string // "": none
+	final bool   // waiting doesn't help
+}
+
+// trouble is what keeps the pod from running.
+func (p *pod) trouble() trouble {
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return trouble{text: fmt.Sprintf(
+				"no node takes its pod (%s): %s; ask for less with --cpu and --memory, or for fewer --workers", c.Reason, c.Message)}
+		}
+	}
+	for _, c := range p.Status.Containers {
+		w := c.State.Waiting
+		if w == nil {
+			continue
+		}
+		switch w.Reason {
+		case "ErrImagePull":
+			return trouble{text: pulling(c.Image, w)}
+		case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable":
+			return trouble{text: pulling(c.Image, w), final: true}
+		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			return trouble{text: fmt.Sprintf("its container can't be started (%s): %s", w.Reason, w.Message), final: true}
+		}
+	}
+	return trouble{}
+}
+
+func pulling(image string, w *waiting) string {
+	return fmt.Sprintf("the image %s can't be pulled (%s): %s; see --image and --image-pull-secret", image, w.Reason, w.Message)
+}
+
+// event is what brunt reads of an event.
+type event struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// jobTrouble is what keeps the Job from making pods.
+func (c *Client) jobTrouble(ctx context.Context, name string) trouble {
+	var list struct {
+		Items []event `json:"items"`
+	}
+	selector := url.QueryEscape("involvedObject.kind=Job,involvedObject.name=" + name)
+	if err := c.do(ctx, http.MethodGet, c.path("", "events")+"?fieldSelector="+selector, nil, &list); err != nil {
+		return trouble{} // pods are missed in any case
+	}
+	for _, e := range list.Items {
+		if e.Reason == "FailedCreate" {
+			return trouble{text: "its pod can't be created: " + withoutPod(e.Message, name),
+				final: strings.Contains(e.Message, "forbidden")}
+		}
+	}
+	return trouble{}
+}
+
+// withoutPod leaves the random name of a pod out of a message.
+func withoutPod(message, job string) string {
+	const begin = "Error creating: "
+	text := strings.TrimPrefix(message, begin)
+	if rest, ok := strings.CutPrefix(text, `pods "`+job); ok {
+		if _, after, ok := strings.Cut(rest, `" `); ok {
+			return strings.TrimPrefix(after, "is forbidden: ")
+		}
+	}
+	return text
+}
+
+// mostNumbers bounds how many workers a text names.
+const mostNumbers = 8
+
+// numbers lists workers for people, who count from 1.
+func numbers(workers []int) string {
+	var all []string
+	for i, k := range workers {
+		if i == mostNumbers && len(workers) > mostNumbers+1 {
+			return fmt.Sprintf("%s and %d more", strings.Join(all, ", "), len(workers)-i)
+		}
+		all = append(all, strconv.Itoa(k+1))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,78 @@
+package scale
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Pair is what a coordinator and workers need that are started apart from each other: the coordinator's certificate,
+// and the ticket of the workers.
+type Pair struct {
+	Coordinator Identity `json:"coordinator"`
+	Ticket      Ticket   `json:"ticket"`
+}
+
+// NewPair makes the certificates of a run, whose workers call the coordinator at addresses and learn their numbers from
+// the engine that starts them.
+func NewPair(run string, addresses []string) (*Pair, error) {
+	lead, worker, err := NewIdentities(run)
+	return &Pair{Coordinator: lead,
+		Ticket: Ticket{Run: run, Addresses: addresses, Identity: worker, Worker: NumberOfEngine}}, err
+}
+
+// ReadPair reads what NewPair made; nil if the file isn't there.
+func ReadPair(path string) (*Pair, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Pair{}
+	if json.Unmarshal(data, p) != nil || p.Coordinator.Key == "" || p.Ticket.Run == "" {
+		return nil, fmt.Errorf(
+			"%s is there already and isn't the coordinator's file that brunt ticket makes; name that, or a file that isn't there yet",
+			path)
+	}
+	return p, nil
+}
+
+// ReadTicket reads the ticket of a worker.
+func ReadTicket(path string) (t Ticket, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return t, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil || t.Run == "" || len(t.Addresses) == 0 {
+		return t, fmt.Errorf("%s isn't the ticket of a worker, which brunt ticket or brunt run --on external makes", path)
+	}
+	return t, nil
+}
+
+// WriteSecret writes a file that only its owner can read, as JSON. One that is there already is an error.
+func WriteSecret(path string, what any) error {
+	data, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: a ticket is for one run; remove it, or name another file", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(data, '\n'))
+	return errors.Join(err, file.Close())
+}

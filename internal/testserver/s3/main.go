@@ -1,0 +1,28 @@
+// Command s3 serves an object store in memory for tests, by gofakes3. It takes any credentials. It is a module of its
+// own so that brunt doesn't depend on what it is made of.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:9000", "address to listen on")
+	bucket := flag.String("bucket", "", "name of the only bucket")
+	flag.Parse()
+	store := s3mem.New()
+	if err := store.CreateBucket(*bucket); err != nil {
+		fmt.Fprintln(os.Stderr, "s3:", err)
+		os.Exit(1)
+	}
+	server := &http.Server{Addr: *listen, Handler: gofakes3.New(store).Server(), ReadHeaderTimeout: time.Minute}
+	fmt.Fprintln(os.Stderr, "s3:", server.ListenAndServe())
+	os.Exit(1)
+}
