@@ -62,6 +62,11 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	ctx, hard, stop := Interruptible(stderr, Endings(false))
 	defer stop()
 	w, led, err := scale.Connect(ctx, ticket, version)
+	var refused *scale.Error
+	if errors.As(err, &refused) && refused.Code == exitcode.Pass { // another process has the share: nothing is missing
+		fmt.Fprintln(stderr, "brunt: "+refused.Text)
+		return nil
+	}
 	if err != nil {
 		return workerError(err)
 	}
