@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -102,26 +101,53 @@ func (k *KubernetesCluster) component(name string, args ...string) {
 // kubernetesBinary finds a program that .ci/kubernetes has built.
 func kubernetesBinary(t TB, name string) string {
 	t.Helper()
+	path := filepath.Join(kubernetesFolder(t), name)
+	if !executable(path) {
+		t.Fatalf("%s isn't built: run: make kubernetes", path)
+	}
+	return path
+}
+
+// kubernetesFolder is where .ci/kubernetes leaves what it has made.
+func kubernetesFolder(t TB) string {
+	t.Helper()
+	path, err := cached("kubernetes-" + kubernetesModule(t, "k8s.io/kubernetes"))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return path
+}
+
+// kubernetesModule is the version of a module that .ci/kubernetes builds.
+func kubernetesModule(t TB, name string) string {
+	t.Helper()
 	source, err := sourceDir()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	module, err := os.ReadFile(filepath.Join(source, "kubernetes", "go.mod"))
+	text, err := os.ReadFile(filepath.Join(source, "kubernetes", "go.mod"))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	version := regexp.MustCompile(`(?m)^require k8s.io/kubernetes (\S+)`).FindSubmatch(module)
+	version := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` (v\S+)`).FindSubmatch(text)
 	if version == nil {
-		t.Fatalf("internal/testserver/kubernetes/go.mod requires no k8s.io/kubernetes")
+		t.Fatalf("internal/testserver/kubernetes/go.mod doesn't require %s", name)
 	}
-	path, err := cached(filepath.Join("kubernetes-"+string(version[1]), name))
-	if err == nil && !executable(path) {
-		err = fs.ErrNotExist
+	return string(version[1])
+}
+
+// K6Operator finds a k6-operator that .ci/kubernetes has built, and the definitions of its objects, in YAML.
+func K6Operator(t TB) (program string, definitions []string) {
+	t.Helper()
+	program = kubernetesBinary(t, "k6-operator-"+kubernetesModule(t, "github.com/grafana/k6-operator"))
+	for _, name := range []string{"k6.io_testruns.yaml", "k6.io_privateloadzones.yaml"} {
+		text, err := os.ReadFile(filepath.Join(kubernetesFolder(t), name))
+		if err != nil {
+			t.Fatalf("%v: run: make kubernetes", err)
+		}
+		definitions = append(definitions, string(text))
 	}
-	if err != nil {
-		t.Fatalf("%s %s: %v: run: make kubernetes", name, version[1], err)
-	}
-	return path
+	return program, definitions
 }
 
 // Kubeconfig writes a file with which clients reach the cluster as a user, and returns its path.

@@ -194,10 +194,13 @@ func (n *KubernetesNodes) heed(p *kubePod, gone bool) {
 // live is the life of a pod, from its image to its removal.
 func (n *KubernetesNodes) live(r *podRun) {
 	c := &r.pod.Spec.Containers[0]
-	for began := time.Now(); ; {
+	for attempt := 0; ; attempt++ {
 		reason, err := n.begin(r, c)
 		if err == nil {
 			break
+		}
+		if reason == errImagePull && attempt%2 == 1 {
+			reason, err = "ImagePullBackOff", fmt.Errorf("Back-off pulling image %q: %s: %w", c.Image, errImagePull, err)
 		}
 		n.report(r, "Pending", map[string]any{"waiting": map[string]string{"reason": reason, "message": err.Error()}})
 		select {
@@ -206,7 +209,7 @@ func (n *KubernetesNodes) live(r *podRun) {
 		case <-r.deleted:
 			n.forget(&r.pod)
 			return
-		case <-time.After(min(time.Since(began), time.Second)):
+		case <-time.After(min(time.Duration(attempt)*100*time.Millisecond, 5*time.Second)):
 		}
 	}
 	started := kubeTime()[:19] + "Z"
@@ -255,6 +258,9 @@ func (n *KubernetesNodes) ending(r *podRun, c *kubeContainer) (phase string, end
 
 func (r *podRun) log() string { return filepath.Join(r.dir, "log") }
 
+// errImagePull is why a container waits whose image its node doesn't know; every other time it says that it backs off.
+const errImagePull = "ErrImagePull"
+
 // begin starts a pod's process, or says why it can't.
 func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err error) {
 	image, known := n.images[c.Image]
@@ -264,7 +270,7 @@ func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err
 	}
 	switch {
 	case !known:
-		return "ErrImagePull", fmt.Errorf("failed to pull and unpack image %q: not found", c.Image)
+		return errImagePull, fmt.Errorf("failed to pull and unpack image %q: not found", c.Image)
 	case len(r.pod.Spec.Containers) > 1 || len(r.pod.Spec.InitContainers) > 0:
 		return "CreateContainerError", errors.New("a node of the tests runs pods of one container only")
 	case nonRoot != nil && *nonRoot && r.pod.user(&image, c) == 0:
@@ -289,13 +295,20 @@ func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err
 	for i, argument := range command {
 		command[i] = strings.ReplaceAll(expand(argument, env), "0.0.0.0:", r.ip+":")
 	}
+	hosts, err := n.k.hosts(r.pod.Metadata.Namespace)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.dir, "hosts"), []byte(hosts), 0o644)
+	}
+	if err != nil {
+		return "CreateContainerError", err
+	}
 	log, err := os.Create(r.log())
 	if err != nil {
 		return "CreateContainerError", err
 	}
 	defer log.Close()
 	cmd := exec.Command("unshare", "--mount", "--uts", "--propagation", "private", "--", "sh", "-c",
-		script(root, volumes, &image, &r.pod, c, command))
+		script(r.dir, &image, &r.pod, c, command))
 	cmd.Env, cmd.Stdout, cmd.Stderr = nil, log, log
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -358,6 +371,15 @@ func (n *KubernetesNodes) Log(namespace, pod string) string {
 	}
 	text, _ := os.ReadFile(r.log()) // none before it has begun
 	return string(text)
+}
+
+// Volume is the folder of a pod's volume, until the pod is gone.
+func (n *KubernetesNodes) Volume(namespace, pod, volume string) string {
+	r := n.find(namespace, pod)
+	if r == nil {
+		return ""
+	}
+	return filepath.Join(r.dir, "volumes", volume)
 }
 
 func (n *KubernetesNodes) find(namespace, pod string) *podRun {

@@ -297,12 +297,15 @@ type KubernetesImage struct {
 	Files      map[string]string // paths in the image: files of this machine
 	Host       bool              // it also has the programs of this machine: /usr, /bin and so on
 	Entrypoint []string
-	User       int // of a container whose pod says nothing else
+	WorkingDir string // "" is the root
+	User       int    // of a container whose pod says nothing else
 }
 
 // script is a program of sh that makes an image's file system in a mount namespace of its own, with the container's
 // volumes in it, and becomes the container's process there. Nothing of it is left when the process has ended.
-func script(root, volumes string, image *KubernetesImage, p *kubePod, c *kubeContainer, command []string) string {
+// dir holds the pod's files.
+func script(dir string, image *KubernetesImage, p *kubePod, c *kubeContainer, command []string) string {
+	root := filepath.Join(dir, "root")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	bind := func(from, to string, readOnly bool) {
@@ -314,7 +317,7 @@ func script(root, volumes string, image *KubernetesImage, p *kubePod, c *kubeCon
 		}
 	}
 	line("set -e\nhostname %s\nmount -t tmpfs -o mode=755 pod %s\ncd %[2]s", quoted(p.hostname()), quoted(root))
-	line("mkdir -p etc tmp data\nchmod 1777 tmp data\ncp /etc/hosts /etc/resolv.conf etc/")
+	line("mkdir -p etc tmp data\nchmod 1777 tmp data\ncp %s /etc/resolv.conf etc/", quoted(filepath.Join(dir, "hosts")))
 	for _, system := range []string{"/proc", "/sys", "/dev"} {
 		bind(system, system, false)
 	}
@@ -326,7 +329,7 @@ func script(root, volumes string, image *KubernetesImage, p *kubePod, c *kubeCon
 		bind(from, to, true)
 	}
 	for _, m := range c.Mounts {
-		bind(filepath.Join(volumes, m.Name, m.SubPath), m.Path, m.ReadOnly)
+		bind(filepath.Join(dir, "volumes", m.Name, m.SubPath), m.Path, m.ReadOnly)
 	}
 	if c.Security.ReadOnly {
 		line("mount -o remount,ro .")
@@ -335,11 +338,11 @@ func script(root, volumes string, image *KubernetesImage, p *kubePod, c *kubeCon
 	if group = user; p.Spec.Security.Group != nil {
 		group = *p.Spec.Security.Group
 	}
-	dir := c.WorkingDir
-	if dir == "" {
-		dir = "/"
+	working := c.WorkingDir
+	if working == "" {
+		working = "/" + strings.TrimPrefix(image.WorkingDir, "/")
 	}
-	b.WriteString("exec unshare --root=. --wd=" + quoted(dir) + " --setgid=" + strconv.Itoa(group) +
+	b.WriteString("exec unshare --root=. --wd=" + quoted(working) + " --setgid=" + strconv.Itoa(group) +
 		" --setuid=" + strconv.Itoa(user) + " --")
 	for _, argument := range command {
 		b.WriteString(" " + quoted(argument))

@@ -23,6 +23,26 @@ type kubeService struct {
 	} `json:"spec"`
 }
 
+// hosts is the file /etc/hosts of the pods of a namespace, which stands for the cluster's DNS. A service without an
+// address is at that of this machine: the processes of all pods share its network.
+func (k *KubernetesCluster) hosts(namespace string) (string, error) {
+	var list struct {
+		Items []kubeService `json:"items"`
+	}
+	if err := k.Get("/api/v1/namespaces/"+namespace+"/services", &list); err != nil {
+		return "", err
+	}
+	hosts := loopback + " localhost\n"
+	for _, s := range list.Items {
+		ip, name := s.Spec.ClusterIP, s.Metadata.Name
+		if ip == "None" {
+			ip = loopback
+		}
+		hosts += fmt.Sprintf("%[1]s %[2]s %[2]s.%[3]s %[2]s.%[3]s.svc %[2]s.%[3]s.svc.cluster.local\n", ip, name, namespace)
+	}
+	return hosts, nil
+}
+
 // serveServices listens at the addresses of the cluster's services, which are of this machine, and passes connections
 // on to a pod that the service selects.
 func (n *KubernetesNodes) serveServices() {

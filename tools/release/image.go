@@ -19,8 +19,8 @@ import (
 // nobody runs brunt in a container.
 const nobody = 65532
 
-// writeImage writes a container image for every processor of Linux, made from nothing but the binary,
-// as an archive of the OCI image layout that podman, skopeo and docker load.
+// writeImage writes a container image for every processor of Linux, made from nothing but the binary
+// and a link to it, as an archive of the OCI image layout that podman, skopeo and docker load.
 func (r *release) writeImage() error {
 	platforms := v1.ImageIndex(empty.Index)
 	for _, t := range r.targets {
@@ -66,6 +66,7 @@ func (r *release) image(t target) (v1.Image, error) {
 	w := tar.NewWriter(&b)
 	for _, h := range []*tar.Header{
 		{Typeflag: tar.TypeReg, Name: "brunt", Mode: 0o755, Size: int64(len(binary))},
+		{Typeflag: tar.TypeSymlink, Name: "usr/bin/k6", Linkname: "/brunt", Mode: 0o777}, // for k6-operator
 		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777},
 		{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o755, Uid: nobody, Gid: nobody},
 	} {

@@ -209,6 +209,9 @@ func checkImage(t *testing.T, archive, binary string) {
 	if data, err := io.ReadAll(r); err != nil || !bytes.Equal(data, read(t, binary)) {
 		t.Errorf("the image holds another binary: %v", err)
 	}
+	if h, err := r.Next(); err != nil || h.Name != "usr/bin/k6" || h.Linkname != "/brunt" {
+		t.Errorf("no link to brunt in the place of k6: %+v, %v", h, err)
+	}
 }
 
 // checkContents compares the list of contents with what the binary says of itself.

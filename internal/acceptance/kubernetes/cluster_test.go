@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,8 +27,10 @@ func TestMain(m *testing.M) {
 
 // The images that the nodes know.
 const (
-	bruntImage = "localhost/brunt:test" // as tools/release makes it
-	shellImage = "localhost/shell:test" // the programs of this machine, and brunt
+	bruntImage    = "localhost/brunt:test" // as tools/release makes it
+	shellImage    = "localhost/shell:test" // the programs of this machine
+	operatorImage = "ghcr.io/grafana/k6-operator:test"
+	starterImage  = "ghcr.io/grafana/k6-operator:latest-starter" // has sh and curl
 )
 
 // stage is what the tests share: a cluster, and a binary of brunt.
@@ -49,11 +53,19 @@ var shared = sync.OnceValues(func() (*stage, error) {
 		return nil, fmt.Errorf("build brunt: %w: %s", err, out)
 	}
 	s.KubernetesCluster = testserver.Kubernetes(owner)
-	binary := map[string]string{"/brunt": s.brunt}
+	operator, definitions := testserver.K6Operator(owner)
 	s.nodes = s.AddNodes(map[string]testserver.KubernetesImage{
-		bruntImage: {Files: binary, Entrypoint: []string{"/brunt"}, User: 65532},
-		shellImage: {Files: map[string]string{"/brunt": s.brunt, "/k6/k6": s.brunt}, Host: true},
+		bruntImage: {Files: map[string]string{"/brunt": s.brunt, "/usr/bin/k6": s.brunt}, Entrypoint: []string{"/brunt"},
+			WorkingDir: "/data", User: 65532},
+		shellImage:    {Host: true},
+		operatorImage: {Files: map[string]string{"/manager": operator}, Entrypoint: []string{"/manager"}, User: 65532},
+		starterImage:  {Host: true, User: 65532},
 	}, nodesOf(4, "4")...)
+	for _, d := range definitions {
+		if err := s.Create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", d); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 })
 
@@ -149,4 +161,23 @@ func (s *stage) running(t *testing.T, namespace string, n int) (all []pod) {
 		return len(all) == n
 	})
 	return all
+}
+
+// restricted has the cluster refuse pods that ask for more than the strictest profile allows.
+const restricted = `{"pod-security.kubernetes.io/enforce": "restricted"}`
+
+// documented is the block of YAML with a text on a page of docs.
+func documented(t *testing.T, name, with string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if strings.Contains(block[1], with) {
+			return block[1]
+		}
+	}
+	t.Fatalf("%s has no block of YAML with %q", name, with)
+	return ""
 }
