@@ -24,6 +24,10 @@ type Options struct {
 	Changed  func(*record.Fault)  // receives each fault when its state changes, concurrently
 	Warn     func(record.Warning) // receives each warning, concurrently
 	Does     Does
+	// Begins, if not nil, is called before a fault is done, which waits for it, and Over when it has been healed, or has
+	// been done if there is nothing to heal. Both are called concurrently for different faults.
+	Begins func()
+	Over   func(*record.Fault)
 }
 
 // Does says which of a plan's faults a conductor does, where several processes send the load.
@@ -107,6 +111,13 @@ func (c *Conductor) own(all []string) (out []string) {
 		out = append(out, a)
 	}
 	return out
+}
+
+// All reports whether this conductor does all faults of the plan.
+func (c *Conductor) All() bool {
+	return !slices.ContainsFunc(c.o.Plan.Faults, func(f plan.Fault) bool {
+		return !c.mine(&f) || f.Kind == plan.FaultNetwork && len(c.own(places(c.o.Plan, &f))) < len(places(c.o.Plan, &f))
+	})
 }
 
 // check reports what is wrong with a fault on this machine.
@@ -201,14 +212,21 @@ func (c *Conductor) End() ([]record.Fault, []record.Warning) {
 	if c.dog != nil {
 		c.dog.close()
 	}
+	all := c.Done()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []record.Fault
+	return all, c.warnings
+}
+
+// Done returns the faults that have been done so far, in the order in which they began. It is safe for concurrent use.
+func (c *Conductor) Done() (out []record.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, f := range c.faults {
 		out = append(out, *f)
 	}
 	slices.SortStableFunc(out, func(a, b record.Fault) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
-	return out, c.warnings
+	return out
 }
 
 // Close ends the proxies.
@@ -266,6 +284,10 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		if c.dog != nil && d.cure != nil {
 			c.dog.add(d.cure)
 		}
+		if c.o.Begins != nil {
+			c.o.Begins()
+			defer c.over(r)
+		}
 		r.BeginNs = c.o.Now()
 		c.changed(r)
 		err = d.inject(ctx)
@@ -297,6 +319,13 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		c.until(ctx, c.startNs+int64(at.Until))
 	}
 	c.heal(f, d, r)
+}
+
+// over says that a fault is over.
+func (c *Conductor) over(r *record.Fault) {
+	if c.o.Over != nil {
+		c.o.Over(r)
+	}
 }
 
 func (c *Conductor) changed(r *record.Fault) {

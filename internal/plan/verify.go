@@ -7,9 +7,10 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Verification says how acknowledged writes are read back after the load; see Step.Verify. Zero values mean the
-// defaults named next to each.
+// Verification says when and how acknowledged writes are read back; see Step.Verify. Zero values mean the defaults
+// named next to each.
 type Verification struct {
+	After       string        // AfterRun, or AfterEachFault: also while the load goes on; AfterRun
 	Patience    time.Duration // for addresses to answer, and for readings to agree with what was written; 10 s
 	Limit       time.Duration // for all of it; what hasn't been read by then counts as not checked. 10 min
 	Connections int           // to each address; 8
@@ -17,8 +18,20 @@ type Verification struct {
 	Where       Places // of its keys
 }
 
+// The values of Verification.After.
+const (
+	AfterRun       = "run"
+	AfterEachFault = "each-fault"
+)
+
+// VerifyAfter are the values of Verification.After.
+func VerifyAfter() []string { return []string{AfterRun, AfterEachFault} }
+
 // WithDefaults returns v with every field that is zero at its default.
 func (v Verification) WithDefaults() Verification {
+	if v.After == "" {
+		v.After = AfterRun
+	}
 	if v.Patience <= 0 {
 		v.Patience = 10 * time.Second
 	}
@@ -79,6 +92,11 @@ func (c *checker) verification() {
 	if v.Connections < 0 || v.Connections > MaxVerifyConnections {
 		c.add(v.Where.At("connections", v.At), fmt.Sprintf("give a number from 1 to %d", MaxVerifyConnections),
 			"verify: connections is %d", v.Connections)
+	}
+	c.oneOf(v.Where.At("after", v.At), "after", v.After, VerifyAfter()...)
+	if v.After == AfterEachFault && len(c.plan.Faults) == 0 {
+		c.add(v.Where.At("after", v.At), "add faults, or remove it", "verify: after is %s, and the plan has no faults",
+			v.After)
 	}
 	if len(v.Where) > 0 && !c.plan.Verifies() {
 		c.add(v.At, "add verify to the query or statement that writes", "verify says how to read writes back, and no "+

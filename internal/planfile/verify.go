@@ -69,6 +69,7 @@ func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
 // verificationForm is the form of how all writes are read back.
 func verificationForm() form {
 	return newMapping("", "verify",
+		field{"after", "After", choice(plan.VerifyAfter()), "when: after the run, or also after each fault; run", false},
 		field{"patience", "Patience", span{above: true},
 			"for addresses to answer, and for readings to agree with what was written; 10s", false},
 		field{"limit", "Limit", span{above: true}, "time limit of reading back; 10m", false},

@@ -23,8 +23,10 @@ const (
 	ErrorsFile    = "errors.ndjson"
 	FaultsFile    = "faults.ndjson" // only of runs with faults
 	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
-	WatchedFolder = "observe"       // what was watched: a file for each source
-	WorkersFolder = "workers"       // of runs with workers: their bundles, and how they were led
+	// VerifiedFile has what reading back after each fault found. Only runs that do so have it.
+	VerifiedFile  = "verified.ndjson"
+	WatchedFolder = "observe" // what was watched: a file for each source
+	WorkersFolder = "workers" // of runs with workers: their bundles, and how they were led
 )
 
 // DefaultRoot is the folder that holds bundles unless the user names another.

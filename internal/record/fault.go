@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"brunt/internal/linefile"
 )
@@ -36,47 +37,57 @@ func (f *Fault) same(o *Fault) bool {
 	return f.Name == o.Name && f.Number == o.Number && f.Target == o.Target
 }
 
-// maxFaultBytes is how much of faults may wait in memory while the disk is full.
-const maxFaultBytes = 1 << 20
-
 // Fault appends the state of a fault to FaultsFile and makes it durable. It is to be called whenever the state changes;
 // the last line of a fault is how it ended. It is safe for concurrent use, and warns once if it fails.
-func (b *Bundle) Fault(f *Fault) {
-	line, err := json.Marshal(f)
+func (b *Bundle) Fault(f *Fault) { b.event(&b.faults, f) }
+
+// event appends a line to a log and makes it durable.
+func (b *Bundle) event(l *eventLog, v any) {
+	line, err := json.Marshal(v)
 	if err == nil {
-		err = b.appendFault(append(line, '\n'))
+		err = l.append(b, append(line, '\n'))
 	}
 	if err != nil {
-		b.warn(writeWarning(b.Dir, fmt.Errorf("%s: %w", FaultsFile, err)))
+		b.warn(writeWarning(b.Dir, fmt.Errorf("%s: %w", l.name, err)))
 	}
 }
 
-func (b *Bundle) appendFault(line []byte) error {
-	b.faultsMu.Lock()
-	defer b.faultsMu.Unlock()
-	if b.faults == nil {
-		file, err := b.fsys.Create(filepath.Join(b.Dir, FaultsFile))
+// eventLog is a file of few lines, each of which is made durable at once. Its methods are safe for concurrent use.
+type eventLog struct {
+	name string
+	mu   sync.Mutex
+	log  *linefile.Log // nil before the first line
+}
+
+// maxEventBytes is how much of an eventLog may wait in memory while the disk is full.
+const maxEventBytes = 1 << 20
+
+func (l *eventLog) append(b *Bundle, line []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		file, err := b.fsys.Create(filepath.Join(b.Dir, l.name))
 		if err != nil {
 			return err
 		}
-		b.faults = linefile.NewLog(file, maxFaultBytes)
+		l.log = linefile.NewLog(file, maxEventBytes)
 	}
-	if b.faults.Room(len(line)) {
-		b.faults.Add(line)
+	if l.log.Room(len(line)) {
+		l.log.Add(line)
 	}
-	err := b.faults.Flush()
-	b.faults.Sync()
+	err := l.log.Flush()
+	l.log.Sync()
 	return err
 }
 
-// closeFaults closes FaultsFile if there is one.
-func (b *Bundle) closeFaults() error {
-	b.faultsMu.Lock()
-	defer b.faultsMu.Unlock()
-	if b.faults == nil {
+// close closes the file if there is one.
+func (l *eventLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
 		return nil
 	}
-	return b.faults.Close()
+	return l.log.Close()
 }
 
 // Faults returns the faults of a run in the order in which they began, from FaultsFile: what they were like when the

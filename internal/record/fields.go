@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 type mergeRule func(whole, part reflect.Value, first bool)
 
 // mergeRules are the rules that a field's tag merge may name. "by A B" is one more: elements of a list whose fields A
-// and B, which are texts, are the same become one, by their own fields' tags.
+// and B are the same become one, by their own fields' tags.
 var mergeRules map[string]mergeRule
 
 func init() {
@@ -175,7 +176,7 @@ func mergeBy(whole, part reflect.Value, keys []string) {
 func keyOf(element reflect.Value, keys []string) string {
 	texts := make([]string, len(keys))
 	for i, key := range keys {
-		texts[i] = element.FieldByName(key).String()
+		texts[i] = fmt.Sprint(element.FieldByName(key))
 	}
 	return strings.Join(texts, "\x00")
 }

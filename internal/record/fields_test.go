@@ -36,7 +36,7 @@ func TestEveryFieldSaysHowItIsMerged(t *testing.T) {
 					break
 				}
 				k, ok := field.Type.Elem().FieldByName(key)
-				if !ok || k.Type.Kind() != reflect.String || k.Tag.Get("merge") != "same" {
+				if !ok || k.Type.Kind() != reflect.String && k.Type.Kind() != reflect.Int || k.Tag.Get("merge") != "same" {
 					t.Errorf("its key %s is no text that is the same in all that it joins", key)
 				}
 			}

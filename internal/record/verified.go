@@ -14,7 +14,41 @@ type Verified struct {
 	DurationNs int64               `json:"duration_ns" merge:"most"`
 	// LateNs is how long after the load it took until what was stale at first was read as written.
 	LateNs int64 `json:"late_ns,omitempty" merge:"most"`
+	// AfterFaults is what was found after each fault, while the load went on; only of plans that ask for it.
+	AfterFaults []VerifiedFault `json:"after_faults,omitempty" merge:"by Fault Number"`
+	// LostMeanwhile are writes that were lost when they were read back after a fault, and of which the last reading
+	// doesn't say so: they have been overwritten since, or could not be read.
+	LostMeanwhile uint64 `json:"lost_meanwhile,omitempty" merge:"sum"`
 }
+
+// VerifiedFault is what reading back after a fault found, while the load went on: of the writes that had been
+// acknowledged by then.
+type VerifiedFault struct {
+	Fault  string `json:"fault" merge:"same"`
+	Number int    `json:"number" merge:"same"` // of those of its name, from 1
+	// OverNs is when the fault had been healed, or done if there is nothing to heal. Writes acknowledged by UntilNs were
+	// read back.
+	OverNs     int64 `json:"over_ns" merge:"latest"`
+	UntilNs    int64 `json:"until_ns" merge:"latest"`
+	DurationNs int64 `json:"duration_ns" merge:"most"`
+	// Reason says why not all was read back; zero if all was.
+	Reason     message.Message     `json:"reason,omitzero" merge:"first"`
+	Operations []VerifiedOperation `json:"operations,omitempty" merge:"by Name"`
+	Nodes      []VerifiedNode      `json:"nodes,omitempty" merge:"by Address"`
+	// NewLost are the lost writes that no earlier reading had found lost. A later one found Returned of them there, so
+	// that they were stale.
+	NewLost    uint64     `json:"new_lost" merge:"sum"`
+	Returned   uint64     `json:"returned,omitempty" merge:"sum"`
+	Bad        []BadWrite `json:"bad,omitempty" merge:"distinct"` // new ones; the first MaxBadWrites
+	BadMore    uint64     `json:"bad_omitted,omitempty" merge:"sum"`
+	Unrecorded uint64     `json:"unrecorded,omitempty" merge:"sum"` // writes that weren't on disk, of which nothing is known
+}
+
+// Lost reports whether writes were lost, which no later reading found there.
+func (v *VerifiedFault) Lost() bool { return v.NewLost > v.Returned }
+
+// Sum is what became of the writes of all operations.
+func (v *VerifiedFault) Sum() VerifiedOperation { return sumOf(v.Operations) }
 
 // MaxBadWrites is how many writes a record names.
 const MaxBadWrites = 1000
@@ -52,10 +86,11 @@ func (o *VerifiedOperation) Wrong() uint64 {
 func (o *VerifiedOperation) Unchecked() uint64 { return o.NeverRead + o.NotChecked }
 
 // Sum is what became of the writes of all operations.
-func (v *Verified) Sum() VerifiedOperation {
-	var out VerifiedOperation
-	for i := range v.Operations {
-		o := &v.Operations[i]
+func (v *Verified) Sum() VerifiedOperation { return sumOf(v.Operations) }
+
+func sumOf(operations []VerifiedOperation) (out VerifiedOperation) {
+	for i := range operations {
+		o := &operations[i]
 		for _, f := range [][2]*uint64{{&out.Acknowledged, &o.Acknowledged}, {&out.OK, &o.OK},
 			{&out.Overwritten, &o.Overwritten}, {&out.Lost, &o.Lost}, {&out.Duplicated, &o.Duplicated},
 			{&out.Stale, &o.Stale}, {&out.Resurrected, &o.Resurrected}, {&out.Unexpected, &o.Unexpected},

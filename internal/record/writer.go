@@ -48,10 +48,9 @@ type Bundle struct {
 	mu       sync.Mutex
 	warnings []Warning
 
-	faultsMu sync.Mutex
-	faults   *linefile.Log // nil before the first
-
-	writes writesLog
+	faults   eventLog
+	verified eventLog
+	writes   writesLog
 }
 
 var _ measure.Sink = (*Bundle)(nil)
@@ -70,6 +69,7 @@ func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle
 		Dir: dir, fsys: fsys, options: o, failures: newFailureLog(o.SamplesPerClass),
 		intervals: linefile.NewLog(intervals, o.WaitingBytes),
 		errors:    linefile.NewLog(failures, 1<<20),
+		faults:    eventLog{name: FaultsFile}, verified: eventLog{name: VerifiedFile},
 	}
 }
 
@@ -207,7 +207,7 @@ func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
 	unwritten := b.intervals.Waiting() > 0 || len(b.merged) > 0
-	err := joined(b.intervals.Close(), b.errors.Close(), b.closeFaults(), b.closeWrites())
+	err := joined(b.intervals.Close(), b.errors.Close(), b.faults.close(), b.verified.close(), b.closeWrites())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
@@ -242,7 +242,8 @@ func (b *Bundle) Abandon() {
 	b.spare.release()
 	_ = b.intervals.Close()
 	_ = b.errors.Close()
-	_ = b.closeFaults()
+	_ = b.faults.close()
+	_ = b.verified.close()
 	_ = b.closeWrites()
 }
 
@@ -253,7 +254,7 @@ func (b *Bundle) Discard() {
 	if b.began {
 		return
 	}
-	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile} {
+	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile, VerifiedFile} {
 		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
 	}
 	if b.ours {

@@ -49,10 +49,21 @@ type writesLog struct {
 	data []byte
 	n    int
 	last Write
-	full [][]byte // encoded lines of this interval
-	lost uint64
+	full []sealedLine // of this interval
+	lost uint64       // writes that are in no line, since the last line
 
-	log *linefile.Log // nil before the first; for one goroutine
+	fileMu  sync.Mutex
+	log     *linefile.Log // nil before the first
+	waiting []sealedLine  // without their text: those that log has not written yet
+	unkept  uint64        // writes that are in no line
+}
+
+// sealedLine is an encoded line.
+type sealedLine struct {
+	text   []byte
+	bytes  int
+	writes uint64
+	lost   uint64
 }
 
 // add keeps a write. It allocates nothing but to grow its buffer.
@@ -81,14 +92,14 @@ func (l *writesLog) seal() {
 	}
 	line, err := json.Marshal(writesLine{l.n, l.lost, crc32.ChecksumIEEE(l.data), l.data})
 	if err == nil {
-		l.full = append(l.full, append(line, '\n'))
+		l.full = append(l.full, sealedLine{append(line, '\n'), len(line) + 1, uint64(l.n), l.lost})
 		l.lost = 0
 	}
 	l.data, l.n, l.last = l.data[:0], 0, Write{}
 }
 
 // take returns the lines of what was added since the last call.
-func (l *writesLog) take() [][]byte {
+func (l *writesLog) take() []sealedLine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seal()
@@ -101,44 +112,70 @@ func (l *writesLog) take() [][]byte {
 // does no I/O.
 func (b *Bundle) Wrote(w Write) { b.writes.add(w) }
 
-// FlushWrites writes what Wrote was told of. It must not be called while Interval is.
-func (b *Bundle) FlushWrites() {
+// FlushWrites writes what Wrote was told of. It returns the writes that are not on disk: lines wait in memory while the
+// disk is full, and writes for which there is no room are given up. It is safe for concurrent use.
+func (b *Bundle) FlushWrites() (missing uint64) {
+	b.writes.fileMu.Lock()
+	defer b.writes.fileMu.Unlock()
 	if err := b.flushWrites(); err != nil {
 		b.warn(writeWarning(b.Dir, fmt.Errorf("%s: %w", WritesFile, err)))
 	}
+	missing = b.writes.unkept
+	for _, line := range b.writes.waiting {
+		missing += line.writes
+	}
+	return missing
 }
 
 func (b *Bundle) flushWrites() error {
 	l := &b.writes
 	lines := l.take()
-	if l.log == nil {
-		if len(lines) == 0 {
-			return nil
-		}
+	if l.log == nil && len(lines) > 0 {
 		file, err := b.fsys.Create(filepath.Join(b.Dir, WritesFile))
 		if err != nil {
+			for _, line := range lines {
+				l.giveUp(&line)
+			}
 			return err
 		}
 		l.log = linefile.NewLog(file, maxWritesBytes)
 	}
+	if l.log == nil {
+		return nil
+	}
 	for _, line := range lines {
-		if l.log.Room(len(line)) {
-			l.log.Add(line)
+		if !l.log.Room(line.bytes) {
+			l.giveUp(&line)
 			continue
 		}
-		var lost writesLine
-		if err := json.Unmarshal(line, &lost); err != nil {
-			return err
-		}
-		l.mu.Lock()
-		l.lost += lost.Lost + uint64(lost.N)
-		l.mu.Unlock()
+		l.log.Add(line.text)
+		line.text = nil
+		l.waiting = append(l.waiting, line)
 	}
-	return l.log.Flush()
+	err := l.log.Flush()
+	bytes := 0
+	for i := range l.waiting {
+		bytes += l.waiting[i].bytes
+	}
+	for len(l.waiting) > 0 && bytes > l.log.Waiting() {
+		bytes -= l.waiting[0].bytes
+		l.waiting = l.waiting[1:]
+	}
+	return err
+}
+
+// giveUp counts the writes of a line that is not written.
+func (l *writesLog) giveUp(line *sealedLine) {
+	l.unkept += line.writes
+	l.mu.Lock()
+	l.lost += line.lost + line.writes
+	l.mu.Unlock()
 }
 
 // closeWrites closes WritesFile if there is one.
 func (b *Bundle) closeWrites() error {
+	b.writes.fileMu.Lock()
+	defer b.writes.fileMu.Unlock()
 	if b.writes.log == nil {
 		return nil
 	}
@@ -216,6 +253,23 @@ func decodeWrites(data []byte, n int) ([]Write, error) {
 	return out, nil
 }
 
+// VerifiedAfter appends what reading back after a fault found to VerifiedFile and makes it durable. It is safe for
+// concurrent use, and warns once if it fails.
+func (b *Bundle) VerifiedAfter(v *VerifiedFault) { b.event(&b.verified, v) }
+
+// VerifiedAfter returns what reading back after each fault found, from VerifiedFile.
+func (r *Recorded) VerifiedAfter() (all []VerifiedFault, err error) {
+	err = r.lines(VerifiedFile, func(line []byte) (func() error, error) {
+		v := VerifiedFault{}
+		err := json.Unmarshal(line, &v)
+		return func() error {
+			all = append(all, v)
+			return nil
+		}, err
+	})
+	return all, err
+}
+
 // unverified counts the writes of a run that ended before they were read back; nil if it has none.
 func (r *Recorded) unverified() (*Verified, error) {
 	v := &Verified{Reason: message.New("verify.killed")}
@@ -244,6 +298,12 @@ func (r *Recorded) unverified() (*Verified, error) {
 		return nil, err
 	}
 	v.Unrecorded = damage.Lost
+	if v.AfterFaults, err = r.VerifiedAfter(); err != nil {
+		return nil, err
+	}
+	for i := range v.AfterFaults {
+		v.LostMeanwhile += v.AfterFaults[i].NewLost
+	}
 	v.Operations = slices.DeleteFunc(v.Operations, func(o VerifiedOperation) bool {
 		return o.Acknowledged+o.Failed+o.Unknown == 0
 	})

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"brunt/internal/record"
@@ -11,7 +13,7 @@ import (
 // Writes returns the tables of the writes of a run that were read back.
 func Writes(run *record.Run, l units.Language) []cell.Table {
 	t := &writer{run: run, l: l}
-	return t.all(t.writes, t.writesByAddress, t.badWrites)
+	return t.all(t.writes, t.writesByAddress, t.writesAfterFaults, t.badWrites)
 }
 
 // mostBadWrites limits the writes that the report lists.
@@ -76,6 +78,57 @@ func (t *writer) writesByAddress() cell.Table {
 	return out
 }
 
+// writesAfterFaults is the table of the readings during the load, if there are any.
+func (t *writer) writesAfterFaults() cell.Table {
+	out := cell.Table{ID: "writes-after-faults", Title: t.say("WRITES AFTER FAULTS"),
+		Note: t.say("those acknowledged by then, read back while the load went on"),
+		Columns: []cell.Column{{Head: t.say("fault"), Left: true}, {Head: t.say("at")}, {Head: t.say("acknowledged")},
+			{Head: t.say("ok")}, {Head: t.say("overwritten"), Priority: 5}, {Head: t.say("lost")},
+			{Head: t.say("of these new"), Priority: 2}, {Head: t.say("seen later"), Priority: 3},
+			{Head: t.say("stale"), Priority: 4}, {Head: t.say("otherwise wrong"), Priority: 1}, {Head: t.say("not read")},
+			{Head: t.say("took"), Priority: 6}}}
+	if t.run.Verified == nil {
+		return out
+	}
+	var whys []string
+	for i := range t.run.Verified.AfterFaults {
+		v := &t.run.Verified.AfterFaults[i]
+		o := v.Sum()
+		out.Add(cell.Text(fmt.Sprintf("%s %d", units.Clean(v.Fault), v.Number)),
+			cell.Text(t.span(int64(time.Duration(v.UntilNs).Round(time.Millisecond)))), cell.Count(o.Acknowledged),
+			countOrNone(o.OK), countOrNone(o.Overwritten), markedCount(o.Lost, cell.Bad), markedCount(v.NewLost, cell.Bad),
+			markedCount(v.Returned, cell.Warn), markedCount(o.Stale, cell.Warn), markedCount(o.Wrong()-o.Lost, cell.Bad),
+			markedCount(o.Unchecked()+v.Unrecorded, cell.Warn),
+			cell.Text(t.span(int64(time.Duration(v.DurationNs).Round(time.Millisecond)))))
+		if why := v.Reason.In(t.l); !v.Reason.IsZero() && !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	out.Foot = whys
+	return out
+}
+
+// allBadWrites returns the writes that the last reading found wrong, and those that only readings during the load did.
+func allBadWrites(v *record.Verified) []record.BadWrite {
+	type id struct {
+		operation, key string
+		index          uint64
+	}
+	out, have := slices.Clone(v.Bad), map[id]bool{}
+	for i := range v.Bad {
+		have[id{v.Bad[i].Operation, v.Bad[i].Key, v.Bad[i].Index}] = true
+	}
+	for i := range v.AfterFaults {
+		for _, w := range v.AfterFaults[i].Bad {
+			if n := (id{w.Operation, w.Key, w.Index}); !have[n] {
+				have[n] = true
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
 // badWrites is the table of writes that were lost or are wrong.
 func (t *writer) badWrites() cell.Table {
 	out := cell.Table{ID: "bad-writes", Title: t.say("WRITES THAT AREN'T AS THEY WERE"),
@@ -88,17 +141,17 @@ func (t *writer) badWrites() cell.Table {
 	if t.run.Verified == nil {
 		return out
 	}
-	v := t.run.Verified
+	v, all := t.run.Verified, allBadWrites(t.run.Verified)
 	const most = 30 // characters of a key or value
-	for i := range v.Bad[:min(len(v.Bad), mostBadWrites)] {
-		w := &v.Bad[i]
+	for i := range all[:min(len(all), mostBadWrites)] {
+		w := &all[i]
 		text := func(s string) cell.Cell { return cell.Text(cell.Cut(units.Clean(s), most)) }
 		out.Add(cell.Text(t.say(w.Fate)).Marked(cell.Bad), text(w.Key), cell.Text(units.Clean(w.Operation)),
 			cell.Count(w.Index), text(w.Wrote), text(w.Found), cell.Text(units.Clean(w.Where)),
 			cell.Text(t.span(int64(time.Duration(w.EndNs).Round(time.Millisecond)))), cell.Text(units.Clean(w.Address)),
 			cell.Text(t.faultOf(w)))
 	}
-	if more := uint64(len(v.Bad)-len(out.Rows)) + v.BadMore; more > 0 {
+	if more := uint64(len(all)-len(out.Rows)) + v.BadMore; more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
 	}
 	return out

@@ -56,6 +56,8 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	made, err := fault.Prepare(fault.Options{
 		Plan: p, Watchdog: r.o.Faults.Watchdog, Now: func() int64 { return r.clock.Now() },
 		Changed: func(f *record.Fault) { r.bundle.Fault(f) },
+		Begins:  func() { r.aftermath.faultBegins() },
+		Over:    func(f *record.Fault) { r.aftermath.faultOver(f) },
 		Warn:    r.o.Tell.Notice,
 		Does:    does,
 	})

@@ -51,6 +51,10 @@ type partition struct {
 	before   []verify.Reading // readings of the last pass
 	homes    []int            // by key: the node that is read; −1 for all nodes
 	late     []bool           // by key: the first reading was wrong
+	open     []bool           // by key: reading it was interrupted before its patience was over
+
+	end   uint64                 // operations from this number on are in neither all nor begun
+	begun map[int][]verify.Write // by key: writes that began while keys were read
 
 	mu    sync.Mutex
 	found map[[2]int]string // by key and node: values read that are wrong
@@ -60,8 +64,8 @@ type partition struct {
 const mostFound = 4 * record.MaxBadWrites
 
 // partition reads keys back and adds the results.
-func (b *readBack) partition(ctx context.Context, all []keyed) {
-	p := &partition{readBack: b, all: ours(all), found: map[[2]int]string{}}
+func (b *readBack) partition(ctx context.Context, all []keyed, end uint64) {
+	p := &partition{readBack: b, all: ours(all), found: map[[2]int]string{}, end: end, begun: map[int][]verify.Write{}}
 	all = p.all
 	for i := range all {
 		if i == 0 || all[i].key != all[i-1].key {
@@ -73,7 +77,7 @@ func (b *readBack) partition(ctx context.Context, all []keyed) {
 	p.starts = append(p.starts, len(all))
 	p.readings = make([]verify.Reading, keys*len(b.nodes))
 	p.before = make([]verify.Reading, keys*len(b.nodes))
-	p.late = make([]bool, keys)
+	p.late, p.open = make([]bool, keys), make([]bool, keys)
 	every := make([]int, keys)
 	for k := range every {
 		every[k] = k
@@ -82,8 +86,12 @@ func (b *readBack) partition(ctx context.Context, all []keyed) {
 	for k := range every {
 		p.late[k] = !p.well(k)
 	}
-	p.settle(ctx, every)
-	for k := range every {
+	again := every
+	if p.live != nil { // a key that keeps changing has no two readings that agree
+		again = slices.DeleteFunc(every, func(k int) bool { return !p.late[k] || p.excused(k) })
+	}
+	p.settle(ctx, again)
+	for k := range keys {
 		p.conclude(ctx, k)
 	}
 }
@@ -123,6 +131,10 @@ func (p *partition) of(key int) (verify.History, []verify.Reading) {
 	if h := p.homes[key]; h >= 0 {
 		readings = readings[h : h+1]
 	}
+	writes = append(writes, p.begun[key]...)
+	if p.live != nil && slices.ContainsFunc(writes, func(w verify.Write) bool { return w.Foreign }) {
+		return verify.During(writes), readings
+	}
 	return verify.Of(writes), readings
 }
 
@@ -143,20 +155,33 @@ func (p *partition) agree(key int) bool {
 // betweenReadings is the pause before keys are read once more.
 const betweenReadings = 100 * time.Millisecond
 
+// mostBetweenReadings is the longest pause while the load goes on: pauses double, to leave servers to the load.
+const mostBetweenReadings = time.Second
+
 // settle reads keys until two readings agree and are as expected, or the patience is over.
 func (p *partition) settle(ctx context.Context, keys []int) {
 	until := time.Now().Add(p.how.Patience)
-	for {
+	for pause := betweenReadings; len(keys) > 0; {
 		copy(p.before, p.readings)
 		p.pass(ctx, keys)
-		keys = slices.DeleteFunc(slices.Clone(keys), func(k int) bool { return p.agree(k) && p.well(k) })
-		if len(keys) == 0 || time.Now().After(until) || !protocol.Sleep(ctx, betweenReadings) {
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k int) bool {
+			return p.well(k) && (p.live != nil || p.agree(k)) || p.excused(k)
+		})
+		if len(keys) == 0 || time.Now().After(until) || !protocol.Sleep(ctx, pause) {
 			break
+		}
+		if p.live != nil {
+			pause = min(2*pause, mostBetweenReadings)
 		}
 		for _, k := range keys { // if one address is enough, another one may answer
 			if h := p.homes[k]; h >= 0 && p.readings[k*len(p.nodes)+h].State == verify.Unread {
 				p.homes[k] = (h + 1) % len(p.nodes)
 			}
+		}
+	}
+	if ctx.Err() != nil {
+		for _, k := range keys {
+			p.open[k] = true
 		}
 	}
 	for _, n := range p.nodes {
@@ -177,6 +202,7 @@ func (p *partition) pass(ctx context.Context, keys []int) {
 		}
 	}
 	all.Wait()
+	p.extend()
 }
 
 // mostReadFailures is how many readings over a connection may fail in a row before its other keys wait for the next
@@ -199,6 +225,9 @@ func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, ke
 		if h := p.homes[k]; h >= 0 && h != number {
 			continue
 		}
+		if p.keeps(k, at) {
+			continue
+		}
 		*at = verify.Reading{}
 		if failures == mostReadFailures {
 			continue
@@ -213,6 +242,17 @@ func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, ke
 			p.keep(k, number, *at, w.buf)
 		}
 	}
+}
+
+// keeps reports whether a key need not be read again at an address. While the load goes on, one reading that fits is
+// enough, and servers are left to the load.
+func (p *partition) keeps(key int, have *verify.Reading) bool {
+	if p.live == nil || have.State == verify.Unread {
+		return false
+	}
+	h, _ := p.of(key)
+	m, _ := h.Match(*have)
+	return m == verify.Fits
 }
 
 // asked returns the write whose request is used to read a key: one that names a capture, if there is any.
@@ -267,6 +307,9 @@ func (p *partition) read(ctx context.Context, n *node, conn *protocol.Conn, w *w
 		n.failed(reply.Class.String() + " " + reply.Code + ": " + reply.Text)
 		return verify.Reading{}
 	}
+	if ctx.Err() != nil { // during a load, the next fault begins
+		return verify.Reading{}
+	}
 	if w.buf = w.buf[:0]; state != verify.Present {
 		return verify.Reading{State: state}
 	}
@@ -316,6 +359,11 @@ func (p *partition) conclude(ctx context.Context, key int) {
 	j := h.Judge(readings)
 	first := p.starts[key]
 	all := p.all[first:p.starts[key+1]]
+	if p.open[key] && !p.well(key) || p.excused(key) {
+		p.leave(key)
+		return
+	}
+	known := false // an earlier reading has found it lost
 	if p.late[key] && j.Fate == verify.OK {
 		p.v.LateNs = max(p.v.LateNs, int64(time.Since(p.began)))
 	}
@@ -340,6 +388,7 @@ func (p *partition) conclude(ctx context.Context, key int) {
 			o.Acknowledged++
 			f := h.Fate(i, &j)
 			p.count(ctx, o, f)
+			known = p.trace(w, f) && i == h.About(readings) || known
 			if p.late[key] && (f == verify.OK || f == verify.Overwritten) {
 				o.Late++
 			}
@@ -352,10 +401,29 @@ func (p *partition) conclude(ctx context.Context, key int) {
 	if about >= 0 && all[about].Effect == protocol.NotApplied {
 		p.v.Operations[all[about].Operation].FailedThere++
 	}
-	if about >= 0 && j.Fate != verify.OK && j.Fate != verify.NeverRead {
+	if about >= 0 && j.Fate != verify.OK && j.Fate != verify.NeverRead && !(known && p.live != nil) {
 		p.bad(key, &all[about], &j)
 	}
 	p.perNode(key, &h)
+}
+
+// leave counts the writes of a key of which the readings say nothing.
+func (p *partition) leave(key int) {
+	for i := p.starts[key]; i < p.starts[key+1]; i++ {
+		w := &p.all[i]
+		if w.Foreign {
+			continue
+		}
+		switch o := &p.v.Operations[w.Operation]; w.Effect {
+		case protocol.NotApplied:
+			o.Failed++
+		case protocol.Unsure:
+			o.Unknown++
+		default:
+			o.Acknowledged++
+			o.NotChecked++
+		}
+	}
 }
 
 // count counts an acknowledged write.
@@ -422,8 +490,8 @@ func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
 		Fate: j.Fate.String(), Operation: p.v.Operations[w.Operation].Name, Index: w.Index, SentNs: w.SentNs,
 		EndNs: w.EndNs, Found: p.found[[2]int{key, number}],
 	}
-	if t := p.recorded.Run.Targets; w.Address < len(t) {
-		out.Address = t[w.Address].Address
+	if w.Address < len(p.addresses) {
+		out.Address = p.addresses[w.Address]
 	}
 	if j.Fate != verify.Lost {
 		out.Where = p.nodes[number].seen.Address

@@ -52,8 +52,9 @@ type Runner struct {
 	faults    *fault.Conductor     // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
-	lost      []int64  // when each lost write was acknowledged
-	registers *contest // nil for plans without registers
+	lost      []int64    // when each lost write was acknowledged
+	registers *contest   // nil for plans without registers
+	aftermath *aftermath // nil unless writes are read back after each fault
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 }
@@ -240,6 +241,10 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if r.faults != nil {
 		r.faults.Begin(ctx)
 		defer r.recordFaults()
+	}
+	if r.aftermath != nil {
+		r.aftermath.start(ctx)
+		defer r.aftermath.end()
 	}
 	if r.o.Begin != nil {
 		if err := r.o.Begin(ctx); err != nil {

@@ -27,6 +27,7 @@ func (r *Runner) rememberWrites() {
 			Index: w.Index, Operation: w.Operation, Address: w.Address, SentNs: w.SentNs, EndNs: w.EndNs, Effect: w.Effect,
 		})
 	}
+	r.aftermath = r.newAftermath()
 }
 
 // verifyWrites reads back the load's writes, and adds the results to the record.
@@ -38,24 +39,37 @@ func (r *Runner) verifyWrites(ctx context.Context) {
 		r.Record.Verified = &record.Verified{Reason: message.New("verify.no-record")}
 		return
 	}
-	r.bundle.FlushWrites()
+	missing := r.bundle.FlushWrites()
 	recorded, err := record.Open(record.OS{}, r.Dir)
 	if err != nil {
 		r.Record.Verified = &record.Verified{Reason: message.OfError(err)}
 		return
 	}
-	recorded.Run = r.Record
+	b := r.readBack(recorded)
+	b.whole, b.missing, b.faults = true, missing, r.Record.Faults
+	if r.aftermath != nil {
+		b.losses = r.aftermath.losses
+	}
+	r.Record.Verified, r.lost = b.do(ctx)
+	if r.aftermath != nil {
+		r.Record.Verified.AfterFaults = r.aftermath.found()
+	}
+}
+
+// readBack returns what reads the run's writes back from the addresses that it has now.
+func (r *Runner) readBack(recorded *record.Recorded) *readBack {
 	b := &readBack{
 		work: r.Workload, recorded: recorded, part: r.o.Part, how: r.system.Plan.Verify.WithDefaults(),
-		driver: r.system.Driver, timeout: r.system.Plan.Settings.OperationTimeout, whole: true,
-		one: r.system.Plan.Target.Options["mode"] == "cluster", name: r.unproxied, faults: r.Record.Faults,
+		driver: r.system.Driver, timeout: r.system.Plan.Settings.OperationTimeout,
+		one: r.system.Plan.Target.Options["mode"] == "cluster", name: r.unproxied, losses: losses{},
 	}
 	for i := range r.nodes.Len() {
+		b.addresses = append(b.addresses, r.unproxied(r.nodes.At(i).Address))
 		if r.nodes.Active(i) {
 			b.nodes = append(b.nodes, &node{target: r.nodes.At(i)})
 		}
 	}
-	r.Record.Verified, r.lost = b.do(ctx)
+	return b
 }
 
 // ReadBack reads back the writes of a bundle's run from the servers of the bundle's plan. The run may have been killed.
@@ -74,8 +88,18 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 	b := &readBack{
 		work: w, recorded: recorded, how: s.Plan.Verify.WithDefaults(), driver: s.Driver,
 		timeout: s.Plan.Settings.OperationTimeout, whole: run.Complete, one: s.Plan.Target.Options["mode"] == "cluster",
-		name: func(address string) string { return address }, faults: run.Faults,
+		name: func(address string) string { return address }, faults: run.Faults, losses: losses{},
 	}
+	for i := range run.Targets {
+		b.addresses = append(b.addresses, run.Targets[i].Address)
+	}
+	var earlier []record.VerifiedFault
+	if run.Verified != nil {
+		b.missing, earlier = run.Verified.Unrecorded, run.Verified.AfterFaults
+	} else if earlier, err = recorded.VerifiedAfter(); err != nil {
+		return nil, err
+	}
+	b.losses.add(w, earlier)
 	if run.Stride > 1 {
 		b.part = schedule.Part{Of: run.Stride, Takes: []uint64{run.Offset}}
 	}
@@ -83,6 +107,7 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 		b.nodes = append(b.nodes, &node{target: t})
 	}
 	v, _ := b.do(ctx)
+	v.AfterFaults = earlier
 	return v, nil
 }
 
@@ -132,6 +157,17 @@ func (w *writer) of(index uint64, f func(step int, v *workload.Verify)) {
 	}
 }
 
+// written calls f with every verified write of an operation. foreign says that nothing is known of what became of it.
+func (w *writer) written(r *record.Write, foreign bool, f func(k *keyed)) {
+	w.of(r.Index, func(step int, v *workload.Verify) {
+		f(&keyed{verify.Hash(w.key(step, v)), verify.Write{
+			Index: r.Index, Operation: w.work.Pick(r.Index), Step: step, Address: r.Address,
+			SentNs: r.SentNs, EndNs: r.EndNs, Effect: r.Effect, Value: verify.Hash(w.value(step, v)), Absent: v.Absent,
+			Foreign: foreign,
+		}})
+	})
+}
+
 // keyHead is the length of the prefix of a key's text.
 const keyHead = 4
 
@@ -173,6 +209,11 @@ type readBack struct {
 	name     func(address string) string // name of the server behind an address
 	faults   []record.Fault
 
+	addresses []string // of the record's targets
+	missing   uint64   // writes that are not on disk
+	losses    losses   // found by earlier readings
+	live      *live    // nil after the load
+
 	v     *record.Verified
 	began time.Time
 	lost  []int64
@@ -205,6 +246,12 @@ func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 		b.v.Reason = message.New("verify.interrupted")
 	case limited.Err() != nil:
 		b.v.Reason = message.New("verify.limit", message.Span("limit", b.how.Limit))
+	}
+	if b.live == nil {
+		b.v.LostMeanwhile = uint64(len(b.losses))
+		for _, l := range b.losses {
+			b.lost = append(b.lost, l.endNs)
+		}
 	}
 	b.v.DurationNs = int64(time.Since(b.began))
 	b.v.Operations = slices.DeleteFunc(b.v.Operations, func(o record.VerifiedOperation) bool {
@@ -249,7 +296,7 @@ func (b *readBack) known(i uint64) bool {
 func (b *readBack) survey() (*survey, error) {
 	s, first := &survey{}, b.work.Plan.First
 	damage, err := b.recorded.Writes(func(w *record.Write) error {
-		if !b.known(w.Index) {
+		if !b.known(w.Index) || b.live.later(w) {
 			return nil
 		}
 		s.writes++
@@ -257,9 +304,12 @@ func (b *readBack) survey() (*survey, error) {
 		s.seen.add(w.Index - first)
 		return nil
 	})
-	b.v.Unrecorded = damage.Lost
-	s.blind = !b.whole || damage.Lines > 0 || damage.Lost > 0
-	if !b.whole {
+	b.v.Unrecorded = max(damage.Lost, b.missing)
+	s.blind = !b.whole || damage.Lines > 0 || b.v.Unrecorded > 0
+	switch {
+	case b.live != nil:
+		s.end = b.live.sent()
+	case !b.whole:
 		s.end += 1000 + s.writes/2 // operations after the last interval
 		if total := b.work.Total; total > 0 {
 			s.end = min(s.end, total)
@@ -277,7 +327,7 @@ func (b *readBack) partitions(ctx context.Context, s *survey) {
 			b.v.Reason = message.OfError(err)
 			return
 		}
-		b.partition(ctx, all)
+		b.partition(ctx, all, s.end)
 	}
 }
 
@@ -285,21 +335,15 @@ func (b *readBack) partitions(ctx context.Context, s *survey) {
 func (b *readBack) gather(s *survey, p, of uint64) (out []keyed, err error) {
 	w := &writer{work: b.work}
 	add := func(r *record.Write, foreign bool) {
-		w.of(r.Index, func(step int, v *workload.Verify) {
-			key := verify.Hash(w.key(step, v))
-			if key%of != p {
-				return
+		w.written(r, foreign, func(k *keyed) {
+			if k.key%of == p {
+				out = append(out, *k)
 			}
-			out = append(out, keyed{key, verify.Write{
-				Index: r.Index, Operation: b.work.Pick(r.Index), Step: step, Address: r.Address,
-				SentNs: r.SentNs, EndNs: r.EndNs, Effect: r.Effect, Value: verify.Hash(w.value(step, v)), Absent: v.Absent,
-				Foreign: foreign,
-			}})
 		})
 	}
 	first := b.work.Plan.First
 	_, err = b.recorded.Writes(func(r *record.Write) error {
-		if b.known(r.Index) {
+		if b.known(r.Index) && !b.live.later(r) {
 			add(r, false)
 		}
 		return nil

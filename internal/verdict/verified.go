@@ -15,29 +15,55 @@ func (j *judge) wrongWrites() (out []failure) {
 	}
 	sum := v.Sum()
 	if sum.Lost > 0 {
+		out = append(out, failure{certain: true, text: message.New("verdict.lost-writes", message.Count("n", sum.Lost),
+			message.Nested("first", firstLost(v.Bad)))})
+	}
+	if v.LostMeanwhile > 0 {
 		first := message.Message{}
-		for i := range v.Bad {
-			if w := &v.Bad[i]; w.Fate == "lost" {
-				first = badWrite(w)
-				break
+		for i := range v.AfterFaults {
+			if a := &v.AfterFaults[i]; first.IsZero() && a.Lost() {
+				first = firstLost(a.Bad)
 			}
 		}
-		out = append(out, failure{certain: true, text: message.New("verdict.lost-writes", message.Count("n", sum.Lost),
-			message.Nested("first", first))})
+		out = append(out, failure{certain: true, text: message.New("verdict.lost-meanwhile",
+			message.Count("n", v.LostMeanwhile), message.Nested("first", first))})
 	}
-	var others []message.Message
-	if sum.Duplicated > 0 {
-		others = append(others, message.New("writes.duplicated", message.Count("n", sum.Duplicated)))
-	}
-	if n := sum.Resurrected + sum.FailedThere; n > 0 {
-		others = append(others, message.New("writes.resurrected", message.Count("n", n)))
-	}
-	if sum.Unexpected > 0 {
-		others = append(others, message.New("writes.unexpected", message.Count("n", sum.Unexpected)))
-	}
-	if len(others) > 0 {
-		out = append(out, failure{certain: true, text: message.New("verdict.wrong-writes",
+	if others := wrong(&sum); len(others) > 0 {
+		return append(out, failure{certain: true, text: message.New("verdict.wrong-writes",
 			message.Nested("what", message.List(others...)))})
+	}
+	for i := range v.AfterFaults {
+		a := &v.AfterFaults[i]
+		of := a.Sum()
+		if others := wrong(&of); len(others) > 0 {
+			text := message.New("verdict.wrong-after-fault", message.Text("fault", a.Fault), message.Count("number", a.Number),
+				message.Nested("what", message.List(others...)))
+			return append(out, failure{certain: true, text: text})
+		}
+	}
+	return out
+}
+
+// firstLost says which write of some was lost first; zero if none was.
+func firstLost(all []record.BadWrite) message.Message {
+	for i := range all {
+		if all[i].Fate == "lost" {
+			return badWrite(&all[i])
+		}
+	}
+	return message.Message{}
+}
+
+// wrong says what is wrong with writes besides losses.
+func wrong(o *record.VerifiedOperation) (out []message.Message) {
+	if o.Duplicated > 0 {
+		out = append(out, message.New("writes.duplicated", message.Count("n", o.Duplicated)))
+	}
+	if n := o.Resurrected + o.FailedThere; n > 0 {
+		out = append(out, message.New("writes.resurrected", message.Count("n", n)))
+	}
+	if o.Unexpected > 0 {
+		out = append(out, message.New("writes.unexpected", message.Count("n", o.Unexpected)))
 	}
 	return out
 }
@@ -99,6 +125,9 @@ const (
 	WarnStale     = "writes-stale"
 	WarnUnread    = "writes-unread"
 	WarnUndecided = "registers-undecided"
+	// of readings after faults
+	WarnFaultUnchecked = "writes-unchecked-after-fault"
+	WarnReturned       = "writes-returned"
 )
 
 // assessVerified warns of what reading writes back can't say.
@@ -118,6 +147,7 @@ func assessVerified(run *record.Run) (out []record.Warning) {
 	if sum.Stale > 0 {
 		out = append(out, record.NewWarning(WarnStale, message.Count("n", sum.Stale)))
 	}
+	out = append(out, assessReadings(v)...)
 	for _, n := range v.Nodes {
 		if n.Unread > 0 && n.Error != "" {
 			out = append(out, record.NewWarning(WarnUnread, message.Text("address", n.Address), message.Count("n", n.Unread),
@@ -127,12 +157,39 @@ func assessVerified(run *record.Run) (out []record.Warning) {
 	return out
 }
 
+// assessReadings warns of what reading back after faults can't say.
+func assessReadings(v *record.Verified) (out []record.Warning) {
+	short, unread, returned, why := 0, uint64(0), uint64(0), message.Message{}
+	for i := range v.AfterFaults {
+		a := &v.AfterFaults[i]
+		returned += a.Returned
+		sum := a.Sum()
+		left := sum.Unchecked() + a.Unrecorded
+		if left == 0 && len(a.Operations) > 0 || a.Reason.ID == "verify.load-over" { // the last reading reads all
+			continue
+		}
+		short++
+		unread += left
+		if why.IsZero() && !a.Reason.IsZero() {
+			why = message.New("writes.why", message.Nested("why", a.Reason))
+		}
+	}
+	if short > 0 {
+		out = append(out, record.NewWarning(WarnFaultUnchecked, message.Count("n", short),
+			message.Count("of", len(v.AfterFaults)), message.Count("writes", unread), message.Nested("why", why)))
+	}
+	if returned > 0 {
+		out = append(out, record.NewWarning(WarnReturned, message.Count("n", returned)))
+	}
+	return out
+}
+
 // ExitCodeOfWrites is what the program returns for writes that were read back: 99 if an acknowledged one isn't there as
 // it was written, 98 if none could be read, and 0 otherwise.
 func ExitCodeOfWrites(v *record.Verified) int {
 	sum := v.Sum()
 	switch {
-	case sum.Wrong() > 0:
+	case sum.Wrong()+v.LostMeanwhile > 0:
 		return ExitFail
 	case sum.Acknowledged == sum.Unchecked():
 		return ExitInvalid

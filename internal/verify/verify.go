@@ -91,6 +91,7 @@ type History struct {
 	lastSent int64 // when the last acknowledged write was sent that began after others had ended
 	known    bool  // a write was acknowledged, so that something is known of what must be there
 	last     int   // the acknowledged write that ended last of those that can be the last; −1 if none can
+	moving   bool  // it is being written to while it is read
 }
 
 // Of returns the history of a key's writes, which it keeps.
@@ -107,6 +108,14 @@ func Of(writes []Write) History {
 			h.last = i
 		}
 	}
+	return h
+}
+
+// During returns the history of a key that is read while it may be written to. Addresses may then show different
+// writes. Writes that were under way when it was read, or began later, must be Unsure: what they changed is no loss.
+func During(writes []Write) History {
+	h := Of(writes)
+	h.moving = true
 	return h
 }
 
@@ -221,7 +230,7 @@ func (h *History) Judge(readings []Reading) Judgement {
 		j.Fate = Resurrected
 	case seen[Fits] == 0:
 		j.Fate = Lost
-	case seen[Missing]+seen[Old]+seen[Back] > 0, apart:
+	case seen[Missing]+seen[Old]+seen[Back] > 0, apart && !h.moving:
 		j.Fate = Stale
 	}
 	return j

@@ -91,6 +91,9 @@ func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
 	c.Status, c.BytesIn, c.Missing, c.BadHash, c.Misdirected, c.Unmapped = 0, 0, false, false, false, false
 	c.op = &c.work.Operations[c.Operation]
+	if c.op.verified && c.work.Begins != nil {
+		c.work.Begins(index)
+	}
 	c.step, c.filled, c.news, c.unsure = 0, 0, false, false
 	c.forgive()
 	c.forgetTimings()

@@ -37,6 +37,9 @@ type Workload struct {
 	// it, concurrently.
 	Wrote func(Written)
 
+	// Begins, if not nil, is told the number of every such operation before anything of it is sent, concurrently.
+	Begins func(index uint64)
+
 	// Reads are the requests that read writes back; see Step.Verify. Sessions of the load don't know them.
 	Reads protocol.Program
 
