@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"brunt/internal/message"
-	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/verify"
@@ -42,8 +41,7 @@ var (
 // newAftermath returns nil unless the plan wants its writes read back after each fault of this process. Another machine
 // may do faults of which this one doesn't know when they are over: there it returns nil, too.
 func (r *Runner) newAftermath() *aftermath {
-	p := r.system.Plan
-	if p.Verify.After != plan.AfterEachFault || !p.Verifies() || r.o.Recording.None || r.faults == nil || !r.faults.All() {
+	if !r.eachFault || !r.system.Plan.Verifies() || r.o.Recording.None || !r.faults.All() {
 		return nil
 	}
 	a := &aftermath{r: r, losses: losses{}, wake: make(chan struct{}, 1), done: make(chan struct{})}

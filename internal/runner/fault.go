@@ -68,6 +68,7 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	if does == fault.OfServers {
 		return p, nil // no load connects here
 	}
+	r.eachFault = p.Verify.After == plan.AfterEachFault
 	return r.proxied(p), nil
 }
 
@@ -180,7 +181,7 @@ func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	out.Where = slices.Clone(p.Where)
 	out.Target.Options = maps.Clone(p.Target.Options)
 	// The faults have been checked, and name addresses that the load no longer has.
-	out.Faults, out.Proxies = nil, nil
+	out.Faults, out.Proxies, out.Verify.After = nil, nil, ""
 	r.behind = map[string]string{}
 	for _, a := range written {
 		r.behind[r.faults.Proxied(a)] = a

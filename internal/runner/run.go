@@ -55,6 +55,7 @@ type Runner struct {
 	lost      []int64    // when each lost write was acknowledged
 	registers *contest   // nil for plans without registers
 	aftermath *aftermath // nil unless writes are read back after each fault
+	eachFault bool       // the plan wants writes read back after each fault
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 }
