@@ -19,9 +19,10 @@ import (
 type gated struct {
 	shelf
 	puts, gets atomic.Int64
-	rogue      func()                              // what POST /rogue does
-	put        func(n int64)                       // before PUT number n, from 1, is answered, and after it has been applied
-	get        func(n int64, gone <-chan struct{}) // before GET number n; gone is closed when its client has left
+	rogue      func()        // what POST /rogue does
+	put        func(n int64) // before PUT number n, from 1, is answered; it has been applied
+	// get is called before GET number n is served. gone is closed when its client has left.
+	get func(n int64, gone <-chan struct{})
 }
 
 func (g *gated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +212,8 @@ func TestTheNextFaultEndsAReading(t *testing.T) {
 		}
 	}
 	address := g.serve(t)
-	plan := strings.Replace(fmt.Sprintf(aftermathPlan, address, address), "at: 100ms,", "at: 100ms, every: 2s, times: 2,", 1)
+	plan := fmt.Sprintf(aftermathPlan, address, address)
+	plan = strings.Replace(plan, "at: 100ms,", "at: 100ms, every: 2s, times: 2,", 1)
 	plan = strings.Replace(plan, "patience: 300ms", "patience: 10m", 1)
 	o := load(t, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet")
 	if o.run == nil || !judged(o.code) {
