@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -102,6 +102,9 @@ bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a secon
 
 bench-ycsb: bin/bench ## brunt ycsb beside go-ycsb
 	./bin/bench ycsb $(BENCH)
+
+bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
+	./bin/bench scale $(BENCH)
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare

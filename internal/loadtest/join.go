@@ -19,19 +19,30 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 		return nil, exitcode.Usage(err)
 	}
 	verdict.MergeScripts(run, parts)
-	together := func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) }
-	if err := failover.Fill(run, together); err != nil {
-		return nil, err
+	within := confidence.NewTaker()
+	takers := []measure.Sink{within}
+	var outages *failover.Taker
+	if run.Failover != nil {
+		outages = failover.NewTaker(run)
+		takers = append(takers, outages)
 	}
-	if err := verdict.FillWindows(run, together); err != nil {
-		return nil, err
+	windows := verdict.WindowsOf(run)
+	if windows != nil {
+		takers = append(takers, windows)
 	}
-	complete(run)
-	judgeAgain(run, sums)
-	if err := confidence.Fill(run, together); err != nil {
-		return nil, err
-	}
-	return run, exitcode.Usage(record.Join(record.OS{}, dir, run, parts...))
+	err = record.JoinAnd(record.OS{}, dir, run, takers, func() error {
+		if outages != nil {
+			outages.Fill(run)
+		}
+		if windows != nil {
+			windows.Fill(run)
+		}
+		complete(run)
+		judgeAgain(run, sums)
+		within.Fill(run)
+		return nil
+	}, parts...)
+	return run, exitcode.Usage(err)
 }
 
 // judgeAgain judges a run made of others. Of the warnings that these had, it keeps what judging doesn't

@@ -183,3 +183,12 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("input/output error") }
 func (failingReader) Close() error             { return nil }
+
+// decodeInterval decodes a line of run.
+func decodeInterval(line []byte, run *Run) (*measure.Interval, error) {
+	t := &lineText{}
+	if err := t.read(line); err != nil {
+		return nil, err
+	}
+	return (&lineDecoder{}).interval(t, run)
+}

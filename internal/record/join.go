@@ -17,6 +17,12 @@ import (
 // and distributions are the sums; samples of errors and what was observed are kept of every part, all of them. run gets
 // the hints that follow from the joined intervals.
 func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
+	return JoinAnd(fsys, dir, run, nil, func() error { return nil }, parts...)
+}
+
+// JoinAnd is Join for a run that isn't judged yet: takers get the joined intervals, which are made once, and then
+// complete completes run with what they have found.
+func JoinAnd(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", parts[0].Dir, err)
@@ -28,7 +34,7 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 	hash := run.PlanHash // plan.yml holds remarks, which don't count
 	if err = b.Start(plan, run); err == nil {
 		run.PlanHash = hash
-		err = b.join(run, parts)
+		err = b.join(run, takers, complete, parts)
 	}
 	if err != nil {
 		b.Abandon()
@@ -42,14 +48,24 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 	return nil
 }
 
-func (b *Bundle) join(run *Run, parts []*Recorded) error {
-	hints := NewHintTaker(run, nil)
+func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, parts []*Recorded) error {
+	hinted := *run // judging comes later, and doesn't look at them
+	hints := NewHintTaker(&hinted, nil)
 	err := Together(run, parts, func(iv *measure.Interval) error {
+		for _, t := range takers {
+			if err := t.Interval(iv); err != nil {
+				return err
+			}
+		}
 		return errors.Join(b.Interval(iv), hints.Interval(Filled(iv)))
 	})
+	if err == nil {
+		err = complete()
+	}
 	if err != nil {
 		return err
 	}
+	run.Hints, run.HintsMore = hinted.Hints, hinted.HintsMore
 	for i, p := range parts {
 		err := p.Errors(func(e *ErrorSample) error {
 			b.Failed(e)

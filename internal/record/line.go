@@ -250,19 +250,7 @@ func (d *lineDecoder) histogram() *measure.Histogram {
 	return d.used[len(d.used)-1]
 }
 
-// decodeInterval is the inverse of lineEncoder.encode for a line of run. What it returns shares no memory.
-func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Interval, error) {
-	t := &lineText{}
-	if err := t.read(b); err != nil {
-		return nil, err
-	}
-	d := lineDecoder{hdr: *hdr}
-	iv, err := d.interval(t, run)
-	*hdr = d.hdr
-	return iv, err
-}
-
-// interval decodes the rest of a line of run.
+// interval decodes the rest of a line of run: with read it is the inverse of lineEncoder.encode.
 func (d *lineDecoder) interval(t *lineText, run *Run) (*measure.Interval, error) {
 	line := &t.line
 	iv := d.begin(run)

@@ -102,8 +102,12 @@ func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join
 // Intervals calls f with every interval in order until f fails. A torn last line, as a killed
 // run leaves it, is passed over; so is a damaged line before it. Damage reports what a complete run's intervals lack.
 func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
+	return r.intervals(&lineDecoder{}, f)
+}
+
+func (r *Recorded) intervals(d *lineDecoder, f func(iv *measure.Interval) error) error {
 	r.damaged, r.arrivals = nil, 0
-	t, d, found := &lineText{}, &lineDecoder{}, uint64(0)
+	t, found := &lineText{}, uint64(0)
 	err := r.lines(IntervalsFile, func(line []byte) (func() error, error) {
 		if err := t.read(line); err != nil {
 			return nil, err
@@ -297,7 +301,7 @@ func (r *Recorded) Damage() (out []Warning) {
 // Tally sums up the intervals.
 func (r *Recorded) Tally() (*measure.Tally, error) {
 	t := &measure.Tally{}
-	return t, r.Intervals(t.Interval)
+	return t, r.intervals(&lineDecoder{reuse: true}, t.Interval)
 }
 
 // countErrors counts the samples, which are the least that happened.

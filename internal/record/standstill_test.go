@@ -92,12 +92,11 @@ func TestStandstillsOfOperationsAreRecorded(t *testing.T) {
 func TestStandstillsThatMakeNoSense(t *testing.T) {
 	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`,
 		`{"start_ns":1,"end_ns":9000000000000000000}`} {
-		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{},
-			&measure.HDRDecoder{}); err == nil {
+		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{}); err == nil {
 			t.Errorf("%s was taken", text)
 		}
 		line := `{"start_ns":0,"end_ns":10,"operations":[{"op":0,"standstills":[` + text + `]}]}`
-		if _, err := decodeInterval([]byte(line), &Run{Operations: make([]Operation, 1)}, &measure.HDRDecoder{}); err == nil {
+		if _, err := decodeInterval([]byte(line), &Run{Operations: make([]Operation, 1)}); err == nil {
 			t.Errorf("%s was taken of an operation", text)
 		}
 	}

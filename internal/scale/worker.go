@@ -34,6 +34,8 @@ type Worker struct {
 	Job    Job
 	Offset Offset // of the coordinator's clock
 	Dir    string // folder for the bundle, which is not there yet
+	// Lead is how long before the start the worker heard of it. It is known when Begin has returned.
+	Lead time.Duration
 
 	ticket  Ticket
 	hello   Hello
@@ -207,6 +209,7 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 			return 0, &Error{Code: codeUnreachable, Text: "the coordinator has not answered for " + patienceBefore.String()}
 		case answer.StartNs > 0:
 			at := w.At(answer.StartNs)
+			w.Lead = time.Until(at)
 			if err := sleepUntil(ctx, at); err != nil {
 				return 0, err
 			}

@@ -30,8 +30,8 @@ func NewWindows(texts []string, operations []string) *Windows {
 	return w
 }
 
-// FillWindows judges the run's rules over windows of the intervals that the iterator passes on. It comes before Judge.
-func FillWindows(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
+// WindowsOf returns the windows of the run's rules; nil if none has one. Fill comes before Judge.
+func WindowsOf(run *record.Run) *Windows {
 	var texts []string
 	windowed := false
 	for i := range run.Thresholds {
@@ -42,7 +42,15 @@ func FillWindows(run *record.Run, intervals func(func(*measure.Interval) error) 
 	if !windowed {
 		return nil
 	}
-	w := NewWindows(texts, run.OperationNames())
+	return NewWindows(texts, run.OperationNames())
+}
+
+// FillWindows judges the run's rules over windows of the intervals that the iterator passes on. It comes before Judge.
+func FillWindows(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
+	w := WindowsOf(run)
+	if w == nil {
+		return nil
+	}
 	if err := intervals(w.Interval); err != nil {
 		return err
 	}

@@ -73,7 +73,8 @@ type ours struct {
 	where []string // flags that say where the server is
 	flags []string
 	env   []string
-	rate  float64 // open load, operations a second; 0 means closed
+	rate  float64           // open load, operations a second; 0 means closed
+	look  func(*record.Run) // is shown each turn's record; may be nil
 }
 
 // turn runs the plan for d and reads what the record says of it.
@@ -100,6 +101,9 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	run, _, err := b.Result()
 	if err != nil {
 		return p, err
+	}
+	if c.look != nil {
+		c.look(run)
 	}
 	p.Requests, p.Failed = run.Total.Done, run.Total.Failed
 	p.P50Us, p.P99Us = float64(run.Total.Service.P50Ns)/1e3, float64(run.Total.Service.P99Ns)/1e3

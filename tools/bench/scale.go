@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// The goals of loads that are quantiles over workers.
+const (
+	goalCores  = 1.0  // of the coordinator
+	goalMB     = 1024 // of its memory
+	goalRatio  = 1.03 // of the CPU a request of one process
+	goalSkewMs = 5.0  // between workers of one machine
+)
+
+// scaling simulates many workers against a coordinator, and compares four workers with one process.
+func scaling(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("scale", flag.ContinueOnError)
+	sim := &simulation{}
+	f.IntVar(&sim.workers, "workers", 1000, "how many workers are simulated")
+	f.IntVar(&sim.rate, "rate", 10_000, "operations a second of each of them")
+	f.IntVar(&sim.seconds, "seconds", 60, "length of the simulated load")
+	turns := f.Int("rounds", 4, "rounds of one process and four workers")
+	seconds := f.Int("turn", 5, "length of a turn, in seconds")
+	part := f.String("only", "", "sim or workers: only that part")
+	return withStand(ctx, f, args, func(s *stand) error {
+		var lines [][]string
+		if *part != "workers" {
+			sim.dir = filepath.Join(s.dir, "simulation")
+			out, err := s.simulate(sim)
+			if err != nil {
+				return fmt.Errorf("simulation: %w", err)
+			}
+			lines = out
+		}
+		if *part != "sim" {
+			out, err := s.fourWorkers(*turns, time.Duration(*seconds)*time.Second)
+			if err != nil {
+				return fmt.Errorf("four workers: %w", err)
+			}
+			lines = append(lines, out...)
+		}
+		fmt.Print("\n| What | Measured | Goal | Met |\n|---|--:|--:|---|\n")
+		for _, l := range lines {
+			fmt.Printf("| %s |\n", strings.Join(l, " | "))
+		}
+		return nil
+	})
+}
+
+// row is a row of the table: what must be less than a goal, if that isn't 0.
+func row(what, unit string, got, goal float64) []string {
+	text := strconv.FormatFloat(got, 'f', max(0, 3-len(strconv.Itoa(int(got)))), 64)
+	if goal == 0 {
+		return []string{what, text + unit, "", ""}
+	}
+	met := "no"
+	if got < goal || unit == "" && got <= goal {
+		met = "yes"
+	}
+	return []string{what, text + unit, strconv.FormatFloat(goal, 'g', -1, 64) + unit, met}
+}
+
+// simulate runs the two processes of a simulation on a half of the cores each, and then merges the bundles.
+func (s *stand) simulate(sim *simulation) ([][]string, error) {
+	if err := os.MkdirAll(sim.dir, 0o755); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(sim.dir)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, time.Duration(sim.seconds)*time.Second+4*time.Minute)
+	defer cancel()
+	workers, err := begin(ctx, self, sim.args(workersCommand))
+	if err != nil {
+		return nil, err
+	}
+	defer workers.end()
+	if _, err := workers.line(); err != nil { // intervals are made
+		return nil, err
+	}
+	coordinator, err := begin(ctx, self, sim.args(coordinatorCommand))
+	if err != nil {
+		return nil, err
+	}
+	defer coordinator.end()
+	if err := testserver.Pin(coordinator.cmd.Process.Pid, s.servers); err != nil {
+		return nil, err
+	}
+	ticket, err := coordinator.line()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := workers.in.Write(ticket); err != nil {
+		return nil, err
+	}
+	lost := stolen()
+	var led ledResult
+	if err := coordinator.result(&led); err != nil {
+		return nil, err
+	}
+	var worked workedResult
+	if err := workers.result(&worked); err != nil {
+		return nil, err
+	}
+	lost = (stolen() - lost) / (float64(sim.seconds) * float64(len(s.servers)+len(s.clients)))
+	merged, err := s.mergeAll(sim)
+	if err != nil {
+		return nil, err
+	}
+	if want := uint64(sim.workers-worked.Failed) * uint64(sim.rate*sim.seconds); merged.Done != want {
+		return nil, fmt.Errorf("the merged record holds %d operations, want %d", merged.Done, want)
+	}
+	err = s.raw.AppendJSON(map[string]any{"group": "simulation", "workers": sim.workers, "rate": sim.rate,
+		"seconds": sim.seconds, "coordinator": led, "simulated": worked, "merge": merged, "load1": load1(), "stolen_share": lost})
+	n := fmt.Sprintf("%d workers of %d/s", sim.workers, sim.rate)
+	seconds := float64(sim.seconds)
+	return [][]string{
+		row(n+": coordinator's CPU while the load runs, cores", "", led.LoadCPUS/led.LoadS, goalCores),
+		row(n+": coordinator's peak memory", " MB", led.RSSMB, goalMB),
+		row(n+": sum of an interval after its end, p50", " ms", led.AfterMs.P50, 0),
+		row(n+": sum of an interval after its end, p99", " ms", led.AfterMs.P99, 1000),
+		row(n+": a worker's interval", " KB", float64(worked.LineBytes)/1e3, 0),
+		row(n+": network to the coordinator, a second", " MB", (led.ReadMB-led.LinesMB)/seconds, 0),
+		row(n+": network from the coordinator, a second", " MB", (led.WrittenMB-led.LinesMB)/seconds, 0),
+		row(n+": gathered", " s", led.GatherS, 0),
+		row(n+": start heard, from the first to the last", " ms", worked.HeardMs.Max, 0),
+		row(n+": start heard by the last, ahead of it", " ms", worked.LeadMs, 0),
+		row(n+": begin of simulated workers, from the median, p99", " ms", worked.SkewMs.P99, 0),
+		row(n+": bundles at home", " s", led.HomeS, 0),
+		row(n+": lost workers", "", float64(led.Lost+worked.Failed), 0),
+		row(n+": intervals written late by the simulation, p99", " ms", worked.BehindMs.P99, 0),
+		row(n+": brunt merge", " s", merged.WallS, 0),
+		row(n+": brunt merge, CPU", " s", merged.CPUS, 0),
+		row(n+": brunt merge, peak memory", " MB", merged.RSSMB, goalMB),
+		row(n+": brunt merge, most open files", "", float64(merged.Files), 100),
+	}, err
+}
+
+// merging is what brunt merge needed.
+type merging struct {
+	WallS float64 `json:"wall_s"`
+	CPUS  float64 `json:"cpu_s"`
+	RSSMB float64 `json:"rss_mb"`
+	Files int     `json:"files"` // most that were open, looked at ten times a second
+	Done  uint64  `json:"done"`
+}
+
+func (s *stand) mergeAll(sim *simulation) (*merging, error) {
+	whole := filepath.Join(sim.dir, "whole")
+	args := []string{"merge", "--bundle", whole, "--output", "json"}
+	for k := range sim.workers {
+		args = append(args, filepath.Join(sim.dir, strconv.Itoa(k+1)))
+	}
+	cmd := exec.CommandContext(s.ctx, s.brunt, args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	m, over := &merging{}, make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
+			select {
+			case <-over:
+				tick.Stop()
+				return
+			case <-tick.C:
+				open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", cmd.Process.Pid)) // gone at the end
+				m.Files = max(m.Files, len(open))
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(over)
+	<-watched
+	m.WallS = time.Since(began).Seconds()
+	b, failure := record.Open(record.OS{}, whole)
+	if failure != nil { // the exit code of a merge is its verdict's
+		return nil, fmt.Errorf("%w (%v): %s", failure, err, tail(complaints.String()))
+	}
+	u := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	m.CPUS = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	m.RSSMB, m.Done = float64(u.Maxrss)/1024, b.Run.Total.Done
+	return m, nil
+}
+
+// child is a process of a simulation.
+type child struct {
+	cmd *exec.Cmd
+	in  interface{ Write([]byte) (int, error) }
+	out *bufio.Reader
+}
+
+func begin(ctx context.Context, self string, args []string) (*child, error) {
+	c := &child{cmd: exec.CommandContext(ctx, self, args...)}
+	c.cmd.Stderr = os.Stderr
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.in, c.out = in, bufio.NewReader(out)
+	return c, c.cmd.Start()
+}
+
+func (c *child) line() ([]byte, error) {
+	line, err := c.out.ReadBytes('\n')
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.cmd.Args[1], errors.Join(err, c.cmd.Wait()))
+	}
+	return line, err
+}
+
+func (c *child) result(into any) error {
+	line, err := c.line()
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.Unmarshal(line, into), c.cmd.Wait())
+}
+
+// end ends the process if it is still there.
+func (c *child) end() {
+	if c.cmd.ProcessState == nil {
+		_ = c.cmd.Process.Kill() // it may just have ended
+		_ = c.cmd.Wait()
+	}
+}
+
+// fourRate is what each of four workers sends, and the process that they are compared with, requests a second: four of
+// them leave a core of this machine idle for a part of the time.
+const fourRate = 5_000
+
+// fourWorkers compares four workers, each of which sends what one process does, with that process, in turns.
+func (s *stand) fourWorkers(rounds int, d time.Duration) ([][]string, error) {
+	var out [][]string
+	var skews []time.Duration
+	for _, t := range []struct {
+		name string
+		open func() (*ours, error)
+	}{
+		{"HTTP (nginx)", func() (*ours, error) {
+			mine, _, err := s.nginx()
+			return mine, err
+		}},
+		{"Redis GET", func() (*ours, error) {
+			r, err := s.started(testserver.Redis(s.tb))
+			if err != nil {
+				return nil, err
+			}
+			return s.redis(r, "redis-get"), evalRedis(r.Addr, fillRedis)
+		}},
+		{"noop", func() (*ours, error) {
+			return &ours{s: s, plan: "noop", where: []string{"--proto", "noop", "--vu", "48"}}, nil
+		}},
+	} {
+		mine, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		one, four := *mine, *mine
+		one.rate, four.rate = fourRate, 4*fourRate
+		four.flags = append(slices.Clone(mine.flags), "--workers", "4")
+		four.look = func(run *record.Run) { skews = append(skews, beganApart(run)...) }
+		ratios, all := []float64{}, [2][]float64{}
+		for round := range rounds {
+			var costs [2]float64
+			for i, c := range []*ours{&one, &four} {
+				p, err := c.turn(d)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", t.name, err)
+				}
+				p.At, p.Group, p.Client, p.Round = time.Now().UTC(), "workers "+t.name, []string{"one process", "four workers"}[i],
+					round
+				p.Load1 = load1()
+				if err := s.raw.AppendJSON(&p); err != nil {
+					return nil, err
+				}
+				costs[i] = p.CPUUs
+				all[i] = append(all[i], p.CPUUs)
+			}
+			ratios = append(ratios, costs[1]/costs[0])
+		}
+		slices.Sort(ratios)
+		slices.Sort(all[0])
+		slices.Sort(all[1])
+		out = append(out, row(fmt.Sprintf("%s: CPU of a request, one process of %d/s, median", t.name, fourRate), " µs",
+			all[0][len(all[0])/2], 0), row(fmt.Sprintf("%s: CPU of a request, four workers of %d/s each, and their coordinator",
+			t.name, fourRate), " µs", all[1][len(all[1])/2], 0),
+			row(t.name+": ratio, median of the rounds", "", ratios[len(ratios)/2], goalRatio))
+	}
+	return append(out, row("four workers: begin, from the first of them, p99", " ms", quantilesOf(skews).P99, goalSkewMs)), nil
+}
+
+// beganApart is how much later each worker of a run began than the first, by a clock that all of them read.
+func beganApart(run *record.Run) (out []time.Duration) {
+	first := int64(0)
+	for i := range run.Parts {
+		if w := run.Parts[i].Worker; w != nil && (i == 0 || w.StartLateNs < first) {
+			first = w.StartLateNs
+		}
+	}
+	for i := range run.Parts {
+		if w := run.Parts[i].Worker; w != nil {
+			out = append(out, time.Duration(w.StartLateNs-first+w.ClockUncertaintyNs))
+		}
+	}
+	return out
+}
