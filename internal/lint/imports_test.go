@@ -145,7 +145,7 @@ testserver/ferretdb:
 testserver/s3:
 timeline: measure protocol
 topology: protocol
-tools/bench: linefile protocol/echo record testserver tools/peers
+tools/bench: linefile measure protocol protocol/echo record scale testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure
 tools/examples: tools/peers

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
 )
@@ -182,8 +181,8 @@ func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
 // HDRDecoder decodes histograms and keeps its buffers between them. It is not safe for concurrent use.
 // The zero value is ready.
 type HDRDecoder struct {
-	zip io.ReadCloser // a zlib.Resetter
-	raw bytes.Buffer
+	zip inflater
+	raw []byte
 }
 
 // Decode is the inverse of EncodeHDR. It accepts any V2 encoding with the layout of this package: lowest discernible
@@ -233,40 +232,23 @@ func (d *HDRDecoder) decode(h *Histogram, b []byte) error {
 	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-8) {
 		return fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
 	}
-	if err := d.unzip(b[8:]); err != nil {
+	var err error
+	if d.raw, err = d.zip.inflate(d.raw[:0], b[8:], maxPayload); err != nil {
+		if errors.Is(err, errInflateFull) {
+			err = errors.New("more counts than 24 h at 3 digits have buckets")
+		}
 		return err
 	}
-	counts, err := readHeader(d.raw.Bytes())
+	counts, err := readHeader(d.raw)
 	if err != nil {
 		return err
 	}
 	return h.readCounts(counts)
 }
 
-// unzip decompresses a stream into raw, up to the largest size of a histogram.
-func (d *HDRDecoder) unzip(stream []byte) (err error) {
-	if d.zip == nil {
-		d.zip, err = zlib.NewReader(bytes.NewReader(stream))
-	} else {
-		err = d.zip.(zlib.Resetter).Reset(bytes.NewReader(stream), nil)
-	}
-	if err != nil {
-		d.zip = nil
-		return fmt.Errorf("not a zlib stream: %w", err)
-	}
-	d.raw.Reset()
-	if _, err := d.raw.ReadFrom(io.LimitReader(d.zip, maxPayload+1)); err != nil {
-		return fmt.Errorf("broken zlib stream: %w", err)
-	}
-	return nil
-}
-
 func readHeader(raw []byte) (counts []byte, err error) {
 	if len(raw) < headerSize || binary.BigEndian.Uint32(raw) != cookieV2 {
 		return nil, errors.New("no V2 header inside")
-	}
-	if len(raw) > maxPayload {
-		return nil, errors.New("more counts than 24 h at 3 digits have buckets")
 	}
 	counts = raw[headerSize:]
 	if n := binary.BigEndian.Uint32(raw[4:]); uint64(n) != uint64(len(counts)) {

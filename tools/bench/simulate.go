@@ -154,16 +154,18 @@ func (o *ledResult) lead(c *scale.Coordinator, s *simulation) error {
 		err := sum.Interval(iv)
 		o.Intervals++
 		after = append(after, time.Since(start.Add(time.Duration(o.Intervals)*time.Second)))
+		if o.Intervals == s.seconds { // what follows are bundles that come home
+			o.LoadS, o.LoadCPUS = time.Since(start).Seconds(), (cpuTime() - cpu).Seconds()
+			o.ReadMB, o.WrittenMB, o.LoadRSSMB = ioOf("rchar")-read, ioOf("wchar")-written, peakMB()
+			began, cpu = time.Now(), cpuTime()
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	o.AfterMs, o.LoadS, o.LoadCPUS = quantilesOf(after), time.Since(start).Seconds(), (cpuTime() - cpu).Seconds()
 	total := sum.Total().Totals()
-	o.Done, o.ReadMB, o.WrittenMB = total.Done, ioOf("rchar")-read, ioOf("wchar")-written
-	o.LinesMB, o.LoadRSSMB = float64(s.kept())/1e6, peakMB()
-	began, cpu = time.Now(), cpuTime()
+	o.AfterMs, o.Done, o.LinesMB = quantilesOf(after), total.Done, float64(s.kept())/1e6
 	for _, part := range c.Home(ctx, time.Second) {
 		if part.Lost {
 			o.Lost++
