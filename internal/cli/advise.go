@@ -16,8 +16,8 @@ import (
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
+	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
-	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/report"
@@ -26,7 +26,7 @@ import (
 
 // adviseFlags are the flags of brunt advise.
 type adviseFlags struct {
-	runFlags
+	seriesFlags
 	apply    bool
 	build    bool
 	anyway   bool
@@ -61,7 +61,6 @@ still builds.`,
 	cmd.Flags().BoolVar(&f.anyway, "anyway", false, "with --apply: judge by runs that the generator spoiled, too")
 	cmd.Flags().IntVar(&f.times, "times", 5, "runs with each index, and as many without it")
 	cmd.Flags().DurationVar(&f.coolDown, "cool-down", 5*time.Second, "between runs")
-	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
 }
@@ -92,7 +91,6 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	if f.resume != "" && !planned {
 		return exitcode.Usage(errors.New("--resume goes on with the runs of a plan: name it, with the flags that it had"))
 	}
-	f.order = fmt.Sprint(f.apply, f.build, f.times)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	db, err := servers.Open(ctx, f.live.Inspected[0], f.build)
@@ -113,7 +111,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.printProofs(s.out, unproven(proposals))
+	return f.printProofs(s.out, series.Unproven(proposals))
 }
 
 // inspectionsOf reads what a run's record says of databases.
@@ -128,47 +126,21 @@ func inspectionsOf(dir string) ([]record.Inspection, error) {
 	return b.Run.Inspections, nil
 }
 
-func unproven(list []record.Proposal) (out []record.Proof) {
-	for _, p := range list {
-		out = append(out, record.Proof{Proposal: p})
-	}
-	return out
-}
-
 // measured runs the plan: once to see its statements, or to prove what is proposed.
 func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) error {
 	p, err := f.read(s, args, nil)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	return s.runInTurn(&f.runFlags, "advise", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
-		conduct := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
-			t.say("run %s", o.Name)
-			return t.conduct(ctx, o)
-		}
-		seen, err := conduct(ctx, program.Order{Name: "seen", Plan: p})
-		if err == nil && seen.Run.Interrupted {
-			err = context.Canceled
-		}
-		if err != nil {
-			return err
-		}
-		list, err := advise.Proposals(ctx, t.dir, db, seen.Run.Inspections)
-		if err != nil {
-			return err
-		}
-		proofs := unproven(list)
+	order := fmt.Sprint(f.apply, f.build, f.times)
+	return f.runs(s, "advise", order, []*plan.Plan{p}, func(ctx context.Context, t *series.Series) error {
+		var trial *advise.Trial
 		if f.apply {
-			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }}
-			trial.Into(t.dir, program.Order{Plan: p}, func(ctx context.Context, o program.Order) (*program.Outcome, error) {
-				if err := program.Sleep(ctx, f.coolDown); err != nil {
-					return nil, err
-				}
-				return conduct(ctx, o)
-			})
-			proofs, err = trial.Prove(ctx, list)
+			trial = &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway}
 		}
-		return errors.Join(err, f.printProofs(t.out.Out, proofs))
+		return t.Advise(ctx, p, db, trial, f.coolDown, func(proofs []record.Proof) error {
+			return f.printProofs(t.Out.Out, proofs)
+		})
 	})
 }
 

@@ -1,27 +1,21 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
+	"brunt/internal/loadtest/series"
 	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
-	"brunt/internal/program"
 	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/runner"
-	"brunt/internal/schema"
-	"brunt/internal/schema/fill"
 	"brunt/internal/target"
 	"brunt/internal/units"
 )
@@ -100,7 +94,11 @@ brunt campaign resume goes on with it.`,
 			if err != nil {
 				return err
 			}
-			return s.beginCampaign(f, l, p, p.Name+"-campaign")
+			c, err := f.campaign(s, l)
+			if err != nil {
+				return err
+			}
+			return c.Begin(s.out, s.err, p, p.Name+"-campaign")
 		},
 	}
 	f.workerFlags.bind(cmd)
@@ -120,9 +118,11 @@ func newCampaignResume(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.campaign(f, l, args[0], func(o campaign.Options) (*campaign.Campaign, error) {
-				return campaign.Resume(args[0], s.readPlan, o)
-			})
+			c, err := f.campaign(s, l)
+			if err != nil {
+				return err
+			}
+			return c.Resume(s.out, s.err, args[0])
 		},
 	}
 	f.workerFlags.bind(cmd)
@@ -202,94 +202,12 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 	return p, planfile.Secrets(p, os.LookupEnv)
 }
 
-// beginCampaign runs a programme in the folder that the flags name, or a new one.
-func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.Program, name string) (err error) {
-	dir := f.record.record.Dir
-	if dir == "" {
-		if dir, err = program.NewFolder(f.record.record.Root, "", name, time.Now()); err != nil {
-			return exitcode.Usage(err)
-		}
-	}
-	return s.campaign(f, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
-}
-
-// campaign runs the campaign that open begins or resumes in dir.
-func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
-	open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
+// campaign is what the flags say of a campaign.
+func (f *campaignFlags) campaign(s *streams, l units.Language) (*series.Campaign, error) {
 	if err := f.checkWorkers(&f.record.record); err != nil {
-		return exitcode.Usage(err)
+		return nil, exitcode.Usage(err)
 	}
-	out := loadtest.NewOutputs(s.out, s.err)
-	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
-	defer stop()
-	defer func() { err = errors.Join(err, out.Flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, dir: dir, version: s.version}
-	report := &loadtest.Report{Language: l, Quiet: f.quiet}
-	t.load = loadtest.Test{Process: s.process(), Quiet: f.quiet, Hooks: report.Hooks, Workers: f.workers,
-		Options: runner.Options{NoSetup: true, NoTeardown: true}}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("campaign: find this program: %w", err)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("campaign: %w", err)
-	}
-	c, err := open(campaign.Options{
-		Dir: dir, Brunt: program, Version: s.version, Language: l, Read: s.readPlan, Say: t.say,
-		Conduct: t.step, Schema: t.schema,
-		Valid: target.Check,
-		Reach: func(ctx context.Context, p *plan.Plan) error {
-			_, err := target.Find(ctx, p, target.Patience{})
-			return err
-		},
-	})
-	if err != nil {
-		return exitcode.Usage(err)
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	err = c.Run(ctx)
-	if ctx.Err() != nil {
-		return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir))
-	}
-	var down *campaign.UnreachableError
-	if ctx.Err() == nil && errors.As(err, &down) {
-		return exitcode.With(exitcode.Unreachable, err)
-	}
-	if err != nil {
-		return loadtest.Failure(ctx, err)
-	}
-	look := loadtest.Look(out.Out)
-	return errors.Join(loadtest.Drain(out.Out),
-		cell.WriteText(out.Out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...),
-		line(out, dir))
-}
-
-func line(out *loadtest.Outputs, dir string) error {
-	_, err := fmt.Fprintln(out.Out, dir)
-	return err
-}
-
-// step carries out a run of a campaign.
-func (t *inTurn) step(ctx context.Context, r campaign.Run) (*program.Outcome, error) {
-	l := t.load
-	l.Live.Watched = r.Watch
-	if r.Inspect != "" {
-		l.Live.Inspected = []string{r.Inspect}
-	}
-	l.Options.Recording.Extra = r.Extra
-	return t.one(ctx, r.Order, l, r.Dir)
-}
-
-// schema creates and fills a plan's tables for a campaign.
-func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
-	o := schema.FillOptions{Version: t.version, Workers: 4}
-	o.Verify, _ = fill.ParseVerify("count")
-	changes, notices, err := schema.Up(ctx, p, o)
-	for _, n := range notices {
-		t.say("%s", n.Text)
-	}
-	for i := range changes {
-		t.say("%s %s", changes[i].Name, changed(&changes[i]))
-	}
-	return err
+	return &series.Campaign{
+		Record: f.record.record, Workers: f.workers, Process: s.process(), Quiet: f.quiet, Language: l, Read: s.readPlan,
+	}, nil
 }

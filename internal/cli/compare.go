@@ -55,7 +55,7 @@ compares them and says so.`,
 			}
 			c, err := compare.Runs(base, candidate, o)
 			if err != nil {
-				return refusal(err)
+				return compare.Refusal(err)
 			}
 			code := exitcode.Pass
 			if c.Verdict == compare.Regression {
@@ -137,15 +137,6 @@ func readResults(paths []string) (all []*result.Result, err error) {
 	return all, exitcode.Usage(err)
 }
 
-// refusal gives a refused comparison its exit code.
-func refusal(err error) error {
-	var refused *compare.Refused
-	if errors.As(err, &refused) && refused.Invalid {
-		return exitcode.With(exitcode.Invalid, err)
-	}
-	return exitcode.Usage(err)
-}
-
 func newIntervals(s *streams) *cobra.Command {
 	f := &resultFlags{}
 	cmd := &cobra.Command{
@@ -170,7 +161,7 @@ summary of k6, or the output of go-ycsb or pgbench in a file.`,
 			}
 			summary, err := compare.Intervals(runs, o)
 			if err != nil {
-				return refusal(err)
+				return compare.Refusal(err)
 			}
 			switch f.output {
 			case "json":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/compare"
 	"brunt/internal/exitcode"
 	"brunt/internal/history"
 	"brunt/internal/render/cell"
@@ -49,7 +50,7 @@ version is --version, or the commit that the current folder is at.`,
 			}
 			e, err := history.NewEntry(runs, series, version, time.Now(), anyway)
 			if err != nil {
-				return refusal(err)
+				return compare.Refusal(err)
 			}
 			st := store()
 			if err := st.Add(e); err != nil {

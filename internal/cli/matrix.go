@@ -41,7 +41,11 @@ can't be told from the best, and advises the smallest that is within the toleran
 				return exitcode.Usage(err)
 			}
 			p.Anyway = f.anyway
-			return s.beginCampaign(&f.campaignFlags, l, p, p.Name)
+			c, err := f.campaign(s, l)
+			if err != nil {
+				return err
+			}
+			return c.Begin(s.out, s.err, p, p.Name)
 		},
 	}
 	f.workerFlags.bind(cmd)

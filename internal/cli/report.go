@@ -1,27 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/compare"
-	"brunt/internal/confidence"
 	"brunt/internal/exitcode"
-	"brunt/internal/failover"
-	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/render/texts"
 	"brunt/internal/report"
-	"brunt/internal/secret"
-	"brunt/internal/timeline"
 	"brunt/internal/verdict"
 )
 
@@ -78,7 +68,11 @@ shows one run, a series of runs, or runs against others: those after --, or of -
 
 // one prints the result of one run.
 func (f *reportFlags) one(s *streams, path string) error {
-	r, err := readRun(path, nil)
+	b, err := record.Open(record.OS{}, path)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	r, err := report.Open(b)
 	if err != nil {
 		return err
 	}
@@ -90,27 +84,18 @@ func (f *reportFlags) one(s *streams, path string) error {
 
 // page writes the page of some runs. Of one run the exit code is its own.
 func (f *reportFlags) page(s *streams, paths []string) error {
-	sheet := &report.Sheet{}
-	for _, side := range []struct {
-		paths []string
-		to    *[]report.Result
-	}{{paths, &sheet.Results}, {f.against, &sheet.Against}} {
-		for _, path := range side.paths {
-			t := timeline.New(0)
-			t.Part(report.MostParts)
-			r, err := readRun(path, t)
-			if err != nil {
-				return err
-			}
-			r.Timeline = t
-			*side.to = append(*side.to, *r)
-		}
-	}
-	if err := f.compared(sheet, paths); err != nil {
+	sheet, err := f.sheet(paths)
+	if err != nil {
 		return err
 	}
 	o := report.Options{Language: f.language()}
-	if err := writeFile(s.out, f.html, func(w io.Writer) error { return report.HTML(w, sheet, o) }); err != nil {
+	var page bytes.Buffer
+	if err = report.HTML(&page, sheet, o); err == nil && f.html == "-" {
+		_, err = s.out.Write(page.Bytes())
+	} else if err == nil {
+		err = record.ReplaceFile(record.OS{}, f.html, page.Bytes())
+	}
+	if err != nil {
 		return fmt.Errorf("the page can't be written to %s: %w", f.html, err)
 	}
 	if !f.quiet && f.html != "-" {
@@ -122,104 +107,31 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 	return exitcode.With(verdict.ExitCode(sheet.Results[0].Run), nil)
 }
 
-// compared puts what a comparison says of several runs onto their page, or why there is none.
-func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
-	if len(paths)+len(f.against) < 2 {
-		return nil
+// sheet reads what a page shows.
+func (f *reportFlags) sheet(paths []string) (*report.Sheet, error) {
+	sheet := &report.Sheet{}
+	for i, path := range slices.Concat(paths, f.against) {
+		b, err := record.Open(record.OS{}, path)
+		if err != nil {
+			return nil, exitcode.Usage(err)
+		}
+		r, err := report.OpenForPage(b)
+		if err != nil {
+			return nil, err
+		}
+		if i < len(paths) {
+			sheet.Results = append(sheet.Results, *r)
+		} else {
+			sheet.Against = append(sheet.Against, *r)
+		}
 	}
-	base, err := readResults(paths)
+	if len(paths)+len(f.against) < 2 {
+		return sheet, nil
+	}
+	runs, err := readResults(paths)
 	others, err2 := readResults(f.against)
 	if err := errors.Join(err, err2); err != nil {
-		return exitcode.Usage(err)
-	}
-	switch {
-	case len(others) > 0:
-		var c *compare.Comparison
-		if c, err = compare.Runs(base, others, compare.Options{}); err == nil {
-			s.Tables = c.Tables(f.language())
-			s.Verdict, s.Mark, s.Reasons, s.Changes = string(c.Verdict), c.Mark(), c.Reasons(f.language()), c.Chart(f.language())
-		}
-	default:
-		var all *compare.Summary
-		if all, err = compare.Intervals(base, compare.Options{}); err == nil {
-			s.Tables = all.Tables(f.language())
-		}
-	}
-	var refused *compare.Refused
-	if errors.As(err, &refused) {
-		s.Remarks = append(s.Remarks, texts.In(f.language(), "The runs are not compared: %s.",
-			message.Sentences(refused.Reasons...).In(f.language())))
-		return nil
-	}
-	return err
-}
-
-// readRun reads a run from its bundle and judges it if its end couldn't. What happened over time goes
-// into sink, if there is one.
-func readRun(path string, sink measure.Sink) (*report.Result, error) {
-	bundle, err := record.Open(record.OS{}, path)
-	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
-	run, sums, err := bundle.Result()
-	if err != nil {
-		return nil, err
-	}
-	if bundle.Live() {
-		// Thresholds and the verdict are for its end.
-		run.Thresholds, run.Warnings = nil, append(run.Warnings, verdict.UnderWay(run))
-	} else if sums != nil {
-		if err := failover.Fill(run, bundle.Intervals); err != nil {
-			return nil, err
-		}
-		if err := verdict.FillWindows(run, bundle.Intervals); err != nil {
-			return nil, err
-		}
-		verdict.Judge(run, sums.Total())
-	}
-	if run.Total.RateWithin == nil {
-		if err := confidence.Fill(run, bundle.Intervals); err != nil {
-			return nil, err
-		}
-	}
-	r := &report.Result{Run: run, Path: bundle.Dir}
-	if sink != nil {
-		if err := bundle.Intervals(sink.Interval); err != nil {
-			return nil, err
-		}
-	}
-	if run.Complete {
-		run.Warnings = append(run.Warnings, bundle.Damage()...)
-	}
-	if sink == nil {
-		return r, nil
-	}
-	// A bundle without its plan is still worth a page.
-	text, _ := bundle.Plan()
-	r.Plan = []byte(secret.Text(string(text)))
-	r.Machines, err = report.Machines(bundle)
-	return r, err
-}
-
-// writeFile writes a file so that it is there whole or not at all; - is standard output.
-func writeFile(stdout io.Writer, path string, write func(io.Writer) error) error {
-	if path == "-" {
-		return write(stdout)
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".brunt-*")
-	if err != nil {
-		return err
-	}
-	err = write(file)
-	if err == nil {
-		err = file.Chmod(0o644)
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		// What was begun is of no use to anybody.
-		_ = os.Remove(file.Name())
-	}
-	return err
+	return sheet, sheet.Compare(runs, others, f.language())
 }

@@ -130,8 +130,6 @@ type runFlags struct {
 	allowFaults    bool
 	faultsDryRun   bool
 	part           string
-	resume         string // folder of a series that was killed
-	order          string // what decides a series besides its plans
 }
 
 func (f *runFlags) bind(s *streams, cmd *cobra.Command) {

@@ -104,33 +104,8 @@ func printNotes(s *streams, notes []record.Warning) {
 
 func printChanges(s *streams, changes []schema.Change) {
 	for _, c := range changes {
-		fmt.Fprintf(s.out, "%-24s %s\n", c.Name, changed(&c))
+		fmt.Fprintf(s.out, "%-24s %s\n", c.Name, &c)
 	}
-}
-
-// changed says what was done to a table.
-func changed(c *schema.Change) string {
-	var b strings.Builder
-	b.WriteString(c.Action)
-	if l := c.Load; l != nil {
-		fmt.Fprintf(&b, ", %d rows", l.Rows)
-		if l.Resumed > 0 {
-			fmt.Fprintf(&b, " (%d by an earlier run)", l.Resumed)
-		}
-		if l.RatePerS > 0 {
-			fmt.Fprintf(&b, ", %.0f rows/s", l.RatePerS)
-		}
-		if l.Checksum != "" {
-			fmt.Fprintf(&b, ", checksum %s", l.Checksum)
-		}
-		if l.Verified != fill.VerifyNone && l.Verified != "" {
-			fmt.Fprintf(&b, ", verified by %s", l.Verified)
-		}
-	}
-	if c.Analyzed {
-		b.WriteString(", analyzed")
-	}
-	return b.String()
 }
 
 func newSchemaDown(s *streams) *cobra.Command {

@@ -2,17 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/exitcode"
-	"brunt/internal/message"
+	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
 	"brunt/internal/program"
-	"brunt/internal/units"
 )
 
 // searchFlags are the flags of a search besides those of every load.
@@ -23,7 +21,7 @@ type searchFlags struct {
 }
 
 func newSearch(s *streams) *cobra.Command {
-	f := &runFlags{}
+	f := &seriesFlags{}
 	o := &searchFlags{SearchOptions: program.DefaultSearch()}
 	cmd := &cobra.Command{
 		Use:   "search PLAN",
@@ -52,12 +50,11 @@ repeated, and says nothing of the target.`,
 	fs.IntVar(&o.MaxSessions, "max-sessions", o.MaxSessions, "most sessions that trials may have")
 	fs.BoolVar(&o.anyway, "anyway", false,
 		"judge trials that the generator spoiled all the same, for rehearsals on a busy machine; the result says so")
-	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
 }
 
-func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []string) error {
+func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args []string) error {
 	if f.warmUp < 0 {
 		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
 	}
@@ -79,69 +76,8 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 	if cmd.Flags().Changed("warm-up") {
 		h.WarmUp = f.warmUp
 	}
-	f.order = fmt.Sprintf("%+v %s %s %t", h.Options, h.Trial, h.WarmUp, o.anyway)
-	return s.runInTurn(f, "search", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
-		began := time.Now().UTC()
-		h.Conduct = t.conduct
-		if o.anyway {
-			h.Conduct = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
-				out, err := t.conduct(ctx, order)
-				if err == nil {
-					out.AcceptInvalid()
-				}
-				return out, err
-			}
-		}
-		h.Planned = func(trial program.Trial) {
-			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N),
-				units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
-		}
-		h.Told = func(r program.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
-		found, err := h.Run(ctx)
-		if err != nil && ctx.Err() == nil {
-			return errors.Join(err, searchLeft(t, f, p, found, began))
-		}
-		report := program.SearchReport(p, found, began)
-		if o.anyway {
-			report.Note = message.New("note.trials-anyway")
-		}
-		err = errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
-		return searchEnd(report.Search.Bracket, err)
+	order := fmt.Sprintf("%+v %s %s %t", h.Options, h.Trial, h.WarmUp, o.anyway)
+	return f.runs(s, "search", order, []*plan.Plan{p}, func(ctx context.Context, t *series.Series) error {
+		return t.Search(ctx, h, o.anyway, f.report())
 	})
-}
-
-// searchLeft keeps and prints what a search came to that an error ended; nothing if it had no trials.
-func searchLeft(t *inTurn, f *runFlags, p *plan.Plan, found *program.Search, began time.Time) error {
-	if len(found.Results()) == 0 {
-		return nil
-	}
-	report := program.SearchReport(p, found, began)
-	return errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
-}
-
-// searchEnd is the exit code of a search, with a line about what to do where it found no bracket.
-func searchEnd(b program.Bracket, err error) error {
-	switch b.End {
-	case program.Found:
-		return err
-	case program.AtLowest:
-		return exitcode.With(exitcode.Threshold,
-			errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"),
-				err))
-	case program.AtHighest:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"),
-				err))
-	case program.GeneratorLimit:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(
-				errors.New(
-					"the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
-	case program.OutOfTrials:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(
-				errors.New(
-					"the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
-	}
-	return err
 }

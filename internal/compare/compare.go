@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/result"
@@ -91,6 +92,15 @@ type Refused struct {
 // Error is one line.
 func (e *Refused) Error() string {
 	return e.In(units.English)
+}
+
+// Refusal gives a refused comparison its exit code.
+func Refusal(err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) && refused.Invalid {
+		return exitcode.With(exitcode.Invalid, err)
+	}
+	return exitcode.Usage(err)
 }
 
 // In is the error in a language.

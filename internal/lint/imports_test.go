@@ -14,13 +14,13 @@ var allowed = table(`
 balance: gen protocol
 bucket: gen protocol/iproto
 cgroup:
-cli: compare confidence dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
-    dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
-    exitcode export failover fault hints history inspect inspect/advise inspect/servers k6x loadtest machine measure
-    message password plan planfile program program/campaign protocol protocol/http protocols record render/cell
-    render/texts report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill secret
-    selftest spool summary target timeline units verdict workload
-compare: message metric record render/cell render/junit render/svg render/texts result stats units
+cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
+    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop exitcode export
+    fault hints history inspect inspect/advise inspect/servers k6x loadtest loadtest/series machine measure message
+    password plan planfile program program/campaign protocol protocol/http protocols record render/cell render/texts
+    report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill secret selftest
+    spool summary target units verdict workload
+compare: exitcode message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
@@ -73,6 +73,8 @@ linefile:
 loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan planfile
     protocol record report report/live runner scale scale/kubernetes schedule schema/fill secret selftest spool target
     units verdict workload
+loadtest/series: compare exitcode inspect inspect/advise loadtest message plan planfile program program/campaign
+    record render/cell result result/reader runner schema schema/fill target units
 machine: cgroup
 measure: protocol
 message: units
@@ -82,9 +84,9 @@ observe/self: cgroup machine measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan protocol secret suggest
-program: engine filelock measure message plan record render/cell render/texts secret stats units verdict
-program/campaign: filelock inspect inspect/advise inspect/servers linefile message observe plan planfile program record
-    render/cell render/page render/svg render/texts report secret timeline units verdict
+program: engine filelock linefile measure message plan record render/cell render/texts secret stats units verdict
+program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
+    render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
@@ -115,17 +117,17 @@ render/junit: units
 render/page: render/cell render/texts units
 render/svg: render/cell units
 render/texts: units
-report: measure message protocol record render/cell render/junit render/page render/svg render/texts summary timeline units
-    verdict
+report: compare confidence measure message protocol record render/cell render/junit render/page render/svg
+    render/texts result result/reader secret summary timeline units verdict
 report/live: measure record render/page report timeline units
 result: message metric record
-result/reader: confidence failover record result verdict
+result/reader: confidence failover measure record result verdict
 runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
     observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
+s3:
 scale: measure message protocol record
 scale/kubernetes: scale
 scale/kubernetes/kubernetestest:
-s3:
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -173,7 +175,7 @@ inspect/postgres: cli dialect engine program report runner
 k6x: cli dialect program report
 measure: cli dialect engine plan record report runner verdict
 observe: cli dialect engine report runner
-loadtest: cli dialect k6x program
+loadtest: cli dialect k6x
 planfile: cli dialect engine record report
 program: cli dialect engine/loop engine/pool k6x protocol/postgres protocols runner
 protocol: cli dialect engine measure plan record report runner

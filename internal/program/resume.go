@@ -1,53 +1,12 @@
 package program
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
-	"brunt/internal/filelock"
 	"brunt/internal/record"
 )
-
-const (
-	orderFile = "series.sha256" // of what was asked for
-	lockFile  = "series.lock"
-)
-
-// Claim locks a series' folder for this process until the returned value is closed. order is a text with everything
-// that determines the series. It is stored in a new folder, and must be the same when the folder is resumed.
-func Claim(dir, order string, resume bool) (io.Closer, error) {
-	sum := sha256.Sum256([]byte(order))
-	want, path := hex.EncodeToString(sum[:]), filepath.Join(dir, orderFile)
-	if resume {
-		noted, err := os.ReadFile(path)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%s holds no series to resume; name the folder that it made", dir)
-		case strings.TrimSpace(string(noted)) != want:
-			return nil, fmt.Errorf(
-				"%s holds a series of another plan or with other flags; resume it with those, or begin a new one", dir)
-		}
-	}
-	lock, held, err := filelock.Hold(filepath.Join(dir, lockFile))
-	if err != nil {
-		return nil, fmt.Errorf("folder of the series: %w", err)
-	}
-	if held {
-		return nil, fmt.Errorf("a series is running in %s; wait for its end", dir)
-	}
-	if !resume {
-		if err := record.ReplaceFile(record.OS{}, path, []byte(want+"\n")); err != nil {
-			return nil, errors.Join(fmt.Errorf("folder of the series: %w", err), lock.Close())
-		}
-	}
-	return lock, nil
-}
 
 // Kept returns the outcome of the run with the bundle dir, or nil if there is no complete run. An incomplete run is
 // renamed and kept.

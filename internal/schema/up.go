@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
@@ -22,6 +23,31 @@ type Change struct {
 	Action   string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
 	Load     *fill.TableReport
 	Analyzed bool // the planner's statistics of it were made
+}
+
+// String says what was done to the table.
+func (c *Change) String() string {
+	var b strings.Builder
+	b.WriteString(c.Action)
+	if l := c.Load; l != nil {
+		fmt.Fprintf(&b, ", %d rows", l.Rows)
+		if l.Resumed > 0 {
+			fmt.Fprintf(&b, " (%d by an earlier run)", l.Resumed)
+		}
+		if l.RatePerS > 0 {
+			fmt.Fprintf(&b, ", %.0f rows/s", l.RatePerS)
+		}
+		if l.Checksum != "" {
+			fmt.Fprintf(&b, ", checksum %s", l.Checksum)
+		}
+		if l.Verified != fill.VerifyNone && l.Verified != "" {
+			fmt.Fprintf(&b, ", verified by %s", l.Verified)
+		}
+	}
+	if c.Analyzed {
+		b.WriteString(", analyzed")
+	}
+	return b.String()
 }
 
 // up is an Up under way, or the set-up of a run.

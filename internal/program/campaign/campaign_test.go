@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 // child begins or resumes a campaign and runs it.
 func child(file, dir string) error {
 	var c *Campaign
-	if _, err := os.Stat(filepath.Join(dir, JournalName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, program.JournalName)); err == nil {
 		if c, err = Resume(dir, readPlan, options(dir)); err != nil {
 			return err
 		}
@@ -193,11 +193,11 @@ func TestFailuresAreOneLine(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("got %q, want one line with %q", err, c.want)
 			}
-			want := failed
+			want := "failed"
 			if c.name == "no database" { // it is looked for before the first step
 				want = ""
 			}
-			if state := run.journal.state(p.Steps[len(p.Steps)-1].ID()); state != want {
+			if state := run.journal.State(p.Steps[len(p.Steps)-1].ID()); state != want {
 				t.Errorf("the step is %q in the journal", state)
 			}
 		})
@@ -215,11 +215,11 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "a campaign is running in") {
+	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "a program is running in") {
 		t.Errorf("a second campaign beside the first: %v", err)
 	}
 	if _, err := Resume(dir, readPlan, options(dir)); err == nil ||
-		!strings.Contains(err.Error(), "a campaign is running in") {
+		!strings.Contains(err.Error(), "a program is running in") {
 		t.Errorf("resumed while it runs: %v", err)
 	}
 	if err := c.Close(); err != nil {
@@ -258,7 +258,7 @@ func TestDiskTooSmall(t *testing.T) {
 	if err := c.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "are free") {
 		t.Errorf("got %v", err)
 	}
-	if n := len(c.journal.entries); n != 1 {
+	if n := len(c.journal.Entries()); n != 1 {
 		t.Errorf("%d lines in the journal: something was begun", n)
 	}
 }
@@ -394,7 +394,7 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 	}
 	cells := []program.CellLog{{Settings: program.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}},
 		Mean: 21e6}, {Settings: program.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
-	c := &Campaign{Program: p, journal: &journal{}, results: []Result{
+	c := &Campaign{Program: p, journal: &program.Journal{}, results: []Result{
 		{Number: 1, Kind: planfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34},
 			Bracket: program.Bracket{End: program.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
 		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail",

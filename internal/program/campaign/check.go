@@ -151,7 +151,7 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 	asks, advises := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if c.journal.state(s.ID()) == done {
+		if c.journal.Done(s.ID()) {
 			continue
 		}
 		asks, advises = asks || s.sends() && s.Kind != planfile.StepSearch && s.Kind != planfile.StepMatrix || len(s.SQL) > 0,
@@ -181,7 +181,7 @@ func (c *Campaign) reach(ctx context.Context) error {
 		return nil
 	}
 	for i := range c.Steps {
-		if s := &c.Steps[i]; s.Load != nil && s.sends() && c.journal.state(s.ID()) != done {
+		if s := &c.Steps[i]; s.Load != nil && s.sends() && !c.journal.Done(s.ID()) {
 			return c.o.Reach(ctx, s.Load)
 		}
 	}

@@ -45,7 +45,7 @@ func TestRightsAreAskedForFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = errors.Join(c.Run(ctx), c.Close())
-		if n := len(c.journal.entries); n != 1 {
+		if n := len(c.journal.Entries()); n != 1 {
 			t.Errorf("%s: %d lines in the journal: something was begun", user, n)
 		}
 		return err

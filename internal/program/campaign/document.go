@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"brunt/internal/program"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
 	"brunt/internal/render/texts"
@@ -30,7 +31,7 @@ type part struct {
 type document struct {
 	l        units.Language
 	program  *Program
-	header   *Header
+	header   *program.Header
 	results  []Result
 	failures map[string]string // of steps, by their IDs
 	dir      string
@@ -47,8 +48,8 @@ func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
 		if err != nil {
 			return err
 		}
-		files, err := write(&document{l: l, program: c.Program, header: c.journal.header(), results: c.results,
-			failures: c.journal.failures(), dir: c.o.Dir}, "", "")
+		files, err := write(&document{l: l, program: c.Program, header: c.journal.Header(), results: c.results,
+			failures: c.journal.Failures(), dir: c.o.Dir}, "", "")
 		if err != nil {
 			return err
 		}
@@ -68,11 +69,12 @@ func Report(dir string, read ReadPlan, l units.Language, html, md string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	failures, err := failuresIn(dir)
+	_, entries, err := program.ReadJournal(dir)
 	if err != nil {
 		return nil, err
 	}
-	return write(&document{l: l, program: p, header: h, results: results, failures: failures, dir: dir}, html, md)
+	d := &document{l: l, program: p, header: h, results: results, failures: program.FailuresOf(entries), dir: dir}
+	return write(d, html, md)
 }
 
 func write(d *document, html, md string) ([]string, error) {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,8 +86,8 @@ func TestKilledInEachStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := map[string]int{}
-	for _, e := range c.journal.entries {
-		if e.State == done {
+	for _, e := range c.journal.Entries() {
+		if e.State == "done" {
 			times[e.Step]++
 		}
 	}
@@ -95,7 +96,7 @@ func TestKilledInEachStep(t *testing.T) {
 			t.Errorf("step %s was done %d times", id, times[id])
 		}
 	}
-	for _, left := range c.journal.processes() {
+	for _, left := range c.journal.Processes() {
 		if left.Began != "" && beganAt(left.PID) == left.Began {
 			t.Errorf("process %d is still there", left.PID)
 		}
@@ -300,5 +301,47 @@ func TestChangedFilesAreNotResumed(t *testing.T) {
 				t.Errorf("resumed with a file that was edited: %v", err)
 			}
 		})
+	}
+}
+
+// The journal of a campaign that an earlier version began names it by another key. What is done isn't done again.
+func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/earlier")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, program.JournalName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte("FOLDER"), []byte(dir))
+	if err := errors.Join(os.WriteFile(path, text, 0o644), os.WriteFile(filepath.Join(dir, "go"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	h, p, err := Kept(dir, readPlan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Kind != kind || h.Name != "pings" || !p.Anyway || len(p.Steps) != 2 {
+		t.Errorf("the campaign is %+v with %d steps", h, len(p.Steps))
+	}
+	o := options(dir)
+	o.Conduct = func(context.Context, Run) (*program.Outcome, error) {
+		return nil, errors.New("the step is done already")
+	}
+	c, err := Resume(dir, readPlan, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures := c.journal.Failures()
+	if len(failures) != 1 || !strings.Contains(failures["02-prepare"], "failed: exit status 1") {
+		t.Errorf("the failures are %q", failures)
+	}
+	if err := errors.Join(c.Run(context.Background()), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !c.journal.Done("02-prepare") || len(c.results) != 2 || c.results[0].Trial == nil {
+		t.Errorf("the results are %+v", c.results)
 	}
 }

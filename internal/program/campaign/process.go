@@ -10,14 +10,8 @@ import (
 	"time"
 
 	"brunt/internal/planfile"
+	"brunt/internal/program"
 )
-
-// process is a process that a campaign started: its PID, and when it began, to distinguish it from a later process with
-// the same PID.
-type process struct {
-	PID   int    `json:"pid"`
-	Began string `json:"began,omitempty"` // "" if the system doesn't say
-}
 
 // The time between asking a process to end and killing it.
 const stopPatience = 10 * time.Second
@@ -158,7 +152,7 @@ func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
 }
 
 // endLeft ends the processes that a killed campaign left behind.
-func endLeft(left []process) {
+func endLeft(left []program.Process) {
 	for _, p := range left {
 		if p.Began != "" && beganAt(p.PID) == p.Began {
 			endGroup(p.PID, func() bool { return groupThere(p.PID) })

@@ -3,9 +3,6 @@ package campaign
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +15,12 @@ import (
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/units"
+)
+
+// The files in a campaign's folder, besides its journal and the folders of its steps.
+const (
+	FileName   = "campaign.yml" // the file that was run
+	ResultName = "step.json"    // in a step's folder
 )
 
 // Run is one load of a campaign.
@@ -48,7 +51,7 @@ type Options struct {
 type Campaign struct {
 	*Program
 	o       Options
-	journal *journal
+	journal *program.Journal
 	service *service
 	results []Result // of the steps that are done
 	looked  bool     // lookAhead has succeeded
@@ -67,7 +70,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.journal.header() != nil {
+	if c.journal.Header() != nil {
 		return nil, errors.Join(
 			fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir,
 				o.Dir), c.Close())
@@ -83,15 +86,13 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c, c.journal.add(entry{Header: &Header{
-		Name: p.Name, Path: p.Path, Hash: hash(p.Text), Files: files, Scale: p.Scale, Anyway: p.Anyway, Brunt: o.Version,
-	}})
+	return c, c.journal.Begin(p.header(files, o.Version))
 }
 
 // Resume continues a campaign that was killed or failed. The caller must call Close.
 func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	o.Dir = dir
-	h, p, err := Kept(dir, read)
+	_, p, err := Kept(dir, read)
 	if err == nil {
 		err = p.check(true, o.Valid)
 	}
@@ -102,47 +103,52 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hash(p.Text) != h.Hash {
-		return nil, errors.Join(
-			fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign",
-				filepath.Join(dir, FileName)), c.Close())
-	}
 	files, err := p.hashes()
+	if err == nil {
+		err = c.journal.Resume(p.header(files, o.Version))
+	}
+	if errors.Is(err, program.ErrOther) {
+		err = fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign",
+			filepath.Join(dir, FileName))
+	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	for path, was := range h.Files {
-		if files[path] != was {
-			return nil, errors.Join(
-				fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", path),
-				c.Close())
-		}
-	}
-	endLeft(c.journal.processes())
+	endLeft(c.journal.Processes())
 	return c, nil
 }
 
-// Kept reads the header and the program of the campaign in a folder.
-func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
-	f, err := os.Open(filepath.Join(dir, JournalName))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
+// kind is that of campaigns in the headers of journals.
+const kind = "campaign"
+
+// header identifies the campaign. files are the hashes of what it names.
+func (p *Program) header(files map[string]string, version string) program.Header {
+	return program.Header{
+		Kind: kind, Name: p.Name, Path: p.Path, Hash: program.Hash(p.Text), Files: files, Scale: p.Scale,
+		Anyway: p.Anyway, Brunt: version,
 	}
-	defer f.Close()
-	var first entry
-	if err := json.NewDecoder(f).Decode(&first); err != nil || first.Header == nil {
-		return nil, nil, fmt.Errorf("%s: damaged: it doesn't say what campaign it is of", filepath.Join(dir, JournalName))
+}
+
+// Kept reads the header and the program of the campaign in a folder.
+func Kept(dir string, read ReadPlan) (*program.Header, *Program, error) {
+	h, _, err := program.ReadJournal(dir)
+	switch {
+	case err != nil || h != nil && h.Kind != kind:
+		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
+	case h == nil:
+		return nil, nil, fmt.Errorf("%s: damaged: it doesn't say what campaign it is of",
+			filepath.Join(dir, program.JournalName))
 	}
 	text, err := ReadFile(filepath.Join(dir, FileName))
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := Parse(first.Header.Path, text, first.Header.Scale, read)
+	p, err := Parse(h.Path, text, h.Scale, read)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Anyway = first.Header.Anyway
-	return first.Header, p, nil
+	p.Anyway = h.Anyway
+	return h, p, nil
 }
 
 // hashes returns the hashes of the plans and of the files of SQL that the steps name, by path, except for files that
@@ -167,31 +173,28 @@ func (p *Program) hashes() (map[string]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w; check the path", s.At, err)
 			}
-			all[path] = hash(text)
+			all[path] = program.Hash(text)
 		}
 	}
 	return all, nil
 }
 
-func hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
 // open initializes the campaign and reads the results of the steps that are done.
 func open(p *Program, o Options) (*Campaign, error) {
-	j, err := openJournal(o.Dir)
+	j, err := program.OpenJournal(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	c := &Campaign{Program: p, o: o, journal: j}
 	s := &commandRunner{program: p, brunt: o.Brunt,
-		started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
+		started: func(pid int) error {
+			return j.Add(program.Entry{Process: &program.Process{PID: pid, Began: beganAt(pid)}})
+		}}
 	if p.Inspect != "" {
 		s.sql = c.query
 	}
 	c.service = &service{commandRunner: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log")}
-	c.results, err = results(p, o.Dir, func(s *Step) bool { return j.state(s.ID()) == done })
+	c.results, err = results(p, o.Dir, func(s *Step) bool { return j.Done(s.ID()) })
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -220,7 +223,7 @@ func results(p *Program, dir string, isDone func(*Step) bool) (all []Result, err
 }
 
 // Close ends the service if the campaign runs it, and unlocks the folder.
-func (c *Campaign) Close() error { return errors.Join(c.service.close(), c.journal.close()) }
+func (c *Campaign) Close() error { return errors.Join(c.service.close(), c.journal.Close()) }
 
 // Run executes the steps that are not done. A step that fails ends the campaign with an error of one line. A bad result
 // of the target is a result, and ends nothing.
@@ -245,7 +248,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if c.journal.state(s.ID()) == done {
+		if c.journal.Done(s.ID()) {
 			continue
 		}
 		if err := c.carryOut(ctx, s); err != nil {
@@ -258,31 +261,26 @@ func (c *Campaign) Run(ctx context.Context) error {
 // carryOut executes one step, and writes its states to the journal.
 func (c *Campaign) carryOut(ctx context.Context, s *Step) error {
 	c.o.Say("step %d of %d: %s", s.Number, len(c.Steps), c.does(c.o.Language, s))
-	if err := c.journal.add(entry{Step: s.ID(), State: begun}); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(c.folder(s), 0o755); err != nil {
-		return fmt.Errorf("step %s: %w", s.ID(), err)
-	}
-	r := &Result{
-		Schema: ResultSchema, ID: s.ID(), Kind: s.Kind, Name: s.Name, Number: s.Number, Round: s.Round,
-		Started: time.Now().UTC(), Note: c.Note(),
-	}
-	c.sent = 0
-	err := c.perform(ctx, s, r)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	return c.journal.Do(ctx, s.ID(), func() error {
+		r := &Result{
+			Schema: ResultSchema, ID: s.ID(), Kind: s.Kind, Name: s.Name, Number: s.Number, Round: s.Round,
+			Started: time.Now().UTC(), Note: c.Note(),
 		}
-		err = fmt.Errorf("step %s: %w", s.ID(), err)
-		return errors.Join(err, c.journal.add(entry{Step: s.ID(), State: failed, Error: err.Error()}))
-	}
-	r.Ended, r.Requests = time.Now().UTC(), c.sent
-	if err := r.write(c.folder(s)); err != nil {
-		return fmt.Errorf("step %s: %w", s.ID(), err)
-	}
-	c.results = append(c.results, *r)
-	return c.journal.add(entry{Step: s.ID(), State: done})
+		c.sent = 0
+		err := os.MkdirAll(c.folder(s), 0o755)
+		if err == nil {
+			err = c.perform(ctx, s, r)
+		}
+		if err == nil {
+			r.Ended, r.Requests = time.Now().UTC(), c.sent
+			err = r.write(c.folder(s))
+		}
+		if err != nil {
+			return fmt.Errorf("step %s: %w", s.ID(), err)
+		}
+		c.results = append(c.results, *r)
+		return nil
+	})
 }
 
 func (c *Campaign) folder(s *Step) string { return filepath.Join(c.o.Dir, s.ID()) }
@@ -320,24 +318,19 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 
 // commands executes a list of the step's commands, except for those that were done before the campaign was killed.
 func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []planfile.Command) error {
-	did, _ := c.journal.progress(s.ID(), what)
+	did, _ := c.journal.Progress(s.ID(), what)
 	for i := did; i < len(list); i++ {
-		if err := c.note(s, what, i, false); err != nil {
+		if err := c.journal.Note(s.ID(), what, i, false); err != nil {
 			return err
 		}
 		if err := c.service.run(ctx, &list[i], c.commandLog(s)); err != nil {
 			return err
 		}
-		if err := c.note(s, what, i, true); err != nil {
+		if err := c.journal.Note(s.ID(), what, i, true); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// note writes to the journal that an action of a step begins or is done.
-func (c *Campaign) note(s *Step, what string, n int, done bool) error {
-	return c.journal.add(entry{Step: s.ID(), Action: &action{What: what, N: n, Done: done}})
 }
 
 // ready makes sure that the service is ready with the campaign's own settings.

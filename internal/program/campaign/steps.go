@@ -63,8 +63,8 @@ func (c *Campaign) scripts(ctx context.Context, s *Step, files []string) error {
 		if err != nil {
 			return fmt.Errorf("sql: %w; check the path", err)
 		}
-		from := inspect.Progress{Tell: func(n int, done bool) error { return c.note(s, name, n, done) }}
-		from.Done, from.Begun = c.journal.progress(s.ID(), name)
+		from := inspect.Progress{Tell: func(n int, done bool) error { return c.journal.Note(s.ID(), name, n, done) }}
+		from.Done, from.Begun = c.journal.Progress(s.ID(), name)
 		if err := db.Exec(ctx, string(text), from); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

@@ -15,7 +15,7 @@ import (
 
 // Tables returns the results of the steps that are done, and the settings that were compared.
 func (c *Campaign) Tables(l units.Language) []cell.Table {
-	out := []cell.Table{summary(c.Program, c.results, c.journal.failures(), l)}
+	out := []cell.Table{summary(c.Program, c.results, c.journal.Failures(), l)}
 	for i := range c.results {
 		report := program.Report{Matrix: c.results[i].Matrix}
 		out = append(out, report.Tables(l)...)

@@ -18,6 +18,7 @@ import (
 
 	"brunt/internal/confidence"
 	"brunt/internal/failover"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/verdict"
@@ -113,13 +114,9 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		return nil, err
 	}
 	if sums != nil {
-		if err := failover.Fill(run, b.Intervals); err != nil {
+		if err := Judge(b, run, sums); err != nil {
 			return nil, err
 		}
-		if err := verdict.FillWindows(run, b.Intervals); err != nil {
-			return nil, err
-		}
-		verdict.Judge(run, sums.Total())
 	}
 	if precise && run.Total.RateWithin == nil {
 		if err := confidence.Fill(run, b.Intervals); err != nil {
@@ -135,6 +132,18 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		return nil, fmt.Errorf("read the plan of %s: %w", b.Dir, err)
 	}
 	return r, nil
+}
+
+// Judge judges the run of a bundle that was killed before it could do so. run and sums are its Result.
+func Judge(b *record.Recorded, run *record.Run, sums *measure.Tally) error {
+	if err := failover.Fill(run, b.Intervals); err != nil {
+		return err
+	}
+	if err := verdict.FillWindows(run, b.Intervals); err != nil {
+		return err
+	}
+	verdict.Judge(run, sums.Total())
+	return nil
 }
 
 // unknown says what a result may be.

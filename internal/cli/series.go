@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
+	"brunt/internal/loadtest/series"
+	"brunt/internal/plan"
+	"brunt/internal/runner"
+)
+
+// seriesFlags are the flags of the commands that run loads one after another.
+type seriesFlags struct {
+	runFlags
+	resume string // folder of a series that was killed
+}
+
+func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.resume, "resume", "",
+		"go on in this folder of a series that was killed or interrupted, with the same plan and flags: runs that are whole are kept")
+	f.runFlags.bind(s, cmd)
+}
+
+// checkSeries refuses flags that are of one run.
+func (f *seriesFlags) checkSeries() error {
+	switch {
+	case f.record.None:
+		return exitcode.Usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
+	case f.record.HDRLog != "":
+		return exitcode.Usage(errors.New("--hlog is for one run; take the histograms from the bundles of the series"))
+	case !slices.Contains(seriesFormats(), f.output):
+		return exitcode.Usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(seriesFormats(), ", ")))
+	}
+	return nil
+}
+
+func seriesFormats() []string { return []string{"text", "json", "md", "csv"} }
+
+// runs makes a series of the given kind. order is what decides it besides its plans.
+func (f *seriesFlags) runs(s *streams, kind, order string, plans []*plan.Plan,
+	do func(context.Context, *series.Series) error) error {
+	if err := f.checkSeries(); err != nil {
+		return err
+	}
+	if err := f.checkWorkers(&f.record, plans...); err != nil {
+		return exitcode.Usage(err)
+	}
+	return series.Run(s.out, s.err, series.Options{
+		Kind: kind, Order: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
+		Force: f.force,
+		Load: loadtest.Test{Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(), Quiet: f.quiet,
+			Options: runner.Options{Faults: f.faults()}, Hooks: f.report().Hooks},
+	}, do)
+}

@@ -1,0 +1,127 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
+	"brunt/internal/plan"
+	"brunt/internal/program"
+	"brunt/internal/program/campaign"
+	"brunt/internal/render/cell"
+	"brunt/internal/schema"
+	"brunt/internal/schema/fill"
+	"brunt/internal/target"
+	"brunt/internal/units"
+)
+
+// Campaign is what a command says of a campaign.
+type Campaign struct {
+	Record   loadtest.Record // of which the folders count
+	Workers  loadtest.Workers
+	Process  loadtest.Process
+	Quiet    bool
+	Language units.Language // of messages and tables
+	Read     campaign.ReadPlan
+}
+
+// Begin runs a campaign in the folder that the options name, or in a new one with this name.
+func (f *Campaign) Begin(stdout, stderr io.Writer, p *campaign.Program, name string) (err error) {
+	dir := f.Record.Dir
+	if dir == "" {
+		if dir, err = program.NewFolder(f.Record.Root, "", name, time.Now()); err != nil {
+			return exitcode.Usage(err)
+		}
+	}
+	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+}
+
+// Resume goes on with the campaign in a folder.
+func (f *Campaign) Resume(stdout, stderr io.Writer, dir string) error {
+	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) {
+		return campaign.Resume(dir, f.Read, o)
+	})
+}
+
+// run runs the campaign that open begins or resumes in dir.
+func (f *Campaign) run(stdout, stderr io.Writer, dir string,
+	open func(campaign.Options) (*campaign.Campaign, error)) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("campaign: find this program: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("campaign: %w", err)
+	}
+	report := &loadtest.Report{Language: f.Language, Quiet: f.Quiet}
+	load := loadtest.Test{Workers: f.Workers, Process: f.Process, Quiet: f.Quiet, Hooks: report.Hooks}
+	load.Options.NoSetup, load.Options.NoTeardown = true, true
+	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) (err error) {
+		t.Dir = dir
+		c, err := open(campaign.Options{
+			Dir: dir, Brunt: self, Version: f.Process.Version, Language: f.Language, Read: f.Read, Say: t.Say,
+			Conduct: t.step, Schema: t.schema,
+			Valid: target.Check,
+			Reach: func(ctx context.Context, p *plan.Plan) error {
+				_, err := target.Find(ctx, p, target.Patience{})
+				return err
+			},
+		})
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		err = c.Run(ctx)
+		var down *campaign.UnreachableError
+		switch {
+		case ctx.Err() != nil:
+			return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir))
+		case errors.As(err, &down):
+			return exitcode.With(exitcode.Unreachable, err)
+		case err != nil:
+			return loadtest.Failure(ctx, err)
+		}
+		return t.printCampaign(c, f.Language)
+	})
+}
+
+// printCampaign writes the results of a campaign, and its folder.
+func (t *Series) printCampaign(c *campaign.Campaign, l units.Language) error {
+	out := t.Out.Out
+	o := loadtest.Look(out)
+	look := cell.Look{Columns: o.Width, Color: o.Color, Language: l}
+	err := errors.Join(loadtest.Drain(out), cell.WriteText(out, look, c.Tables(l)...))
+	_, failed := fmt.Fprintln(out, t.Dir)
+	return errors.Join(err, failed)
+}
+
+// step carries out a run of a campaign.
+func (t *Series) step(ctx context.Context, r campaign.Run) (*program.Outcome, error) {
+	l := t.load
+	l.Live.Watched = r.Watch
+	if r.Inspect != "" {
+		l.Live.Inspected = []string{r.Inspect}
+	}
+	l.Options.Recording.Extra = r.Extra
+	return t.one(ctx, r.Order, l, r.Dir)
+}
+
+// schema creates and fills a plan's tables for a campaign.
+func (t *Series) schema(ctx context.Context, p *plan.Plan) error {
+	o := schema.FillOptions{Version: t.load.Process.Version, Workers: 4}
+	o.Verify, _ = fill.ParseVerify("count")
+	changes, notices, err := schema.Up(ctx, p, o)
+	for _, n := range notices {
+		t.Say("%s", n.Text)
+	}
+	for i := range changes {
+		t.Say("%s %s", changes[i].Name, &changes[i])
+	}
+	return err
+}

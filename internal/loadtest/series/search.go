@@ -1,0 +1,72 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
+	"brunt/internal/message"
+	"brunt/internal/program"
+	"brunt/internal/units"
+)
+
+// Search executes the trials of a search, and prints what it found. anyway judges trials that the generator spoiled.
+func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway bool, f *loadtest.Report) error {
+	began := time.Now().UTC()
+	h.Conduct = t.Conduct
+	if anyway {
+		h.Conduct = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
+			out, err := t.Conduct(ctx, order)
+			if err == nil {
+				out.AcceptInvalid()
+			}
+			return out, err
+		}
+	}
+	h.Planned = func(trial program.Trial) {
+		t.Say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N),
+			units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
+	}
+	h.Told = func(r program.Result) { t.Say("trial %d: %s", r.Number, r.Line()) }
+	found, err := h.Run(ctx)
+	if err != nil && ctx.Err() == nil {
+		if len(found.Results()) > 0 { // an error ended it, and what it came to is kept and printed
+			err = errors.Join(err, t.Conclude(f, program.SearchReport(h.Plan, found, began)))
+		}
+		return err
+	}
+	report := program.SearchReport(h.Plan, found, began)
+	if anyway {
+		report.Note = message.New("note.trials-anyway")
+	}
+	return searchEnd(report.Search.Bracket, t.Conclude(f, report))
+}
+
+// searchEnd is the exit code of a search, with a line about what to do where it found no bracket.
+func searchEnd(b program.Bracket, err error) error {
+	switch b.End {
+	case program.Found:
+		return err
+	case program.AtLowest:
+		return exitcode.With(exitcode.Threshold,
+			errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"),
+				err))
+	case program.AtHighest:
+		return exitcode.With(exitcode.Invalid,
+			errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"),
+				err))
+	case program.GeneratorLimit:
+		return exitcode.With(exitcode.Invalid,
+			errors.Join(
+				errors.New(
+					"the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
+	case program.OutOfTrials:
+		return exitcode.With(exitcode.Invalid,
+			errors.Join(
+				errors.New(
+					"the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+// Package series executes the runs of a program one after another, each into a bundle of its own below one folder.
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/runner"
+)
+
+// Options say what a series is of.
+type Options struct {
+	Kind       string // "repeat", "search" or "advise"
+	Order      string // what decides the series besides its kind and its plans
+	Plans      []*plan.Plan
+	Resume     string // the folder of a series that was killed; "" begins a new one
+	NoSetup    bool   // neither create nor fill tables
+	NoTeardown bool   // keep the tables that the series created
+	Force      bool   // fill empty tables that brunt didn't create
+	Load       loadtest.Test
+}
+
+// Series is a series under way.
+type Series struct {
+	Out  *loadtest.Outputs
+	Dir  string // its folder
+	hard <-chan struct{}
+	load loadtest.Test // what all runs share
+}
+
+// Run makes the folder of a series and the plans' tables, calls do, and drops what it made. A series that was ended by
+// hand has the exit code that says so, if do returns the context's error or nil.
+func Run(stdout, stderr io.Writer, o Options, do func(context.Context, *Series) error) error {
+	load := o.Load
+	load.Options.NoSetup, load.Options.NoTeardown = true, true
+	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) error { return t.run(ctx, o, do) })
+}
+
+// begin calls do with the outputs of a series and a context that signals end.
+func begin(stdout, stderr io.Writer, load loadtest.Test, do func(context.Context, *Series) error) (err error) {
+	out := loadtest.NewOutputs(stdout, stderr)
+	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
+	defer stop()
+	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	return do(ctx, &Series{Out: out, hard: hard, load: load})
+}
+
+func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *Series) error) (err error) {
+	last := o.Plans[len(o.Plans)-1]
+	if t.Dir = o.Resume; t.Dir == "" {
+		if t.Dir, err = program.NewFolder(o.Load.Record.Root, o.Load.Record.Dir, last.Name+"-"+o.Kind, time.Now()); err != nil {
+			return exitcode.Usage(err)
+		}
+	}
+	order := o.Kind + "\n" + o.Order
+	for _, p := range o.Plans {
+		text, err := planfile.Write(p)
+		if err != nil {
+			return fmt.Errorf("plan %s: %w", p.Name, err)
+		}
+		order += "\n" + string(text)
+	}
+	j, err := program.OpenJournal(t.Dir)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	h := program.Header{Kind: o.Kind, Name: last.Name, Hash: program.Hash([]byte(order)), Brunt: o.Load.Process.Version}
+	if o.Resume == "" {
+		err = j.Begin(h)
+	} else if err = j.Resume(h); errors.Is(err, program.ErrOther) {
+		err = fmt.Errorf("%s holds a series of another plan or with other flags; resume it with those, or begin a new one",
+			t.Dir)
+	}
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	if !o.NoSetup {
+		for _, p := range o.Plans {
+			down, refused := t.tables(ctx, p, &o)
+			if refused != nil {
+				return loadtest.Failure(ctx, refused)
+			}
+			defer func() { err = errors.Join(err, down()) }()
+		}
+	}
+	var judged error // the verdict of a series that was carried out
+	err = j.Do(ctx, o.Kind, func() error {
+		err := do(ctx, t)
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		switch exitcode.Of(err) {
+		case exitcode.Regression, exitcode.Invalid, exitcode.Threshold:
+			judged, err = err, nil
+		}
+		return err
+	})
+	if err == nil {
+		err = judged
+	}
+	if ctx.Err() != nil {
+		var e *exitcode.Error
+		if errors.As(err, &e) && e.Code == exitcode.Interrupted {
+			return err
+		}
+		return exitcode.With(exitcode.Interrupted, nil)
+	}
+	return err
+}
+
+// tables makes the tables that p needs and are missing, and returns what drops those that it made.
+func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down func() error, err error) {
+	if len(p.Tables) == 0 && len(p.Prepare) == 0 && (p.Keyspace == nil || p.Keyspace.Create == nil) {
+		return func() error { return nil }, nil
+	}
+	one := *p
+	one.Settings.Sessions = 1
+	one.Load = slices.Clone(p.Load)
+	for i := range one.Load {
+		one.Load[i].Sessions = 0
+	}
+	v, err := t.load.Hooks(t.Out)
+	if err != nil {
+		return nil, err
+	}
+	one.Faults, one.Proxies = nil, nil
+	r, err := runner.Open(ctx, &one, runner.Options{
+		Recording: runner.Recording{None: true, Version: t.load.Process.Version}, Tell: v.Tell, Force: o.Force,
+		NoTeardown: o.NoTeardown,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.SetUp(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r.Close, nil
+}
+
+// Conduct executes a run, unless the series was resumed and has it. It is a program.RunFunc.
+func (t *Series) Conduct(ctx context.Context, o program.Order) (*program.Outcome, error) {
+	dir := filepath.Join(t.Dir, o.Name)
+	if kept, err := program.Kept(dir); kept != nil || err != nil {
+		return kept, err
+	}
+	return t.one(ctx, o, t.load, dir)
+}
+
+// one executes l with what o says, into the bundle dir.
+func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir string) (*program.Outcome, error) {
+	l.Plan, l.Next, l.Options.PeakPerS, l.Record.Dir = o.Plan, o.Next, o.PeakPerS, dir
+	v, err := l.Hooks(t.Out)
+	if err != nil {
+		return nil, err
+	}
+	tell := v.Tell.Notice
+	v.Tell.Hint, v.Tell.Notice = nil, nil // of each run again and again; the bundles have them
+	if l.Workers.Number > 0 && tell != nil {
+		v.Tell.Notice = func(w record.Warning) {
+			if w.ID == loadtest.WorkerNotice {
+				tell(w)
+			}
+		}
+	}
+	if _, dir, err = l.Send(ctx, t.hard, t.Out, &v); err != nil {
+		return nil, err
+	}
+	return program.Read(record.OS{}, dir)
+}
+
+// Say tells of the series on standard error, unless quiet.
+func (t *Series) Say(format string, args ...any) {
+	if !t.load.Quiet {
+		fmt.Fprintf(t.Out.Err, "brunt: "+format+"\n", args...)
+	}
+}
+
+// Conclude writes a report into the folder of its series, and prints it.
+func (t *Series) Conclude(f *loadtest.Report, r *program.Report) error {
+	return errors.Join(r.Write(t.Dir), t.Print(f, r))
+}
+
+// Print writes what came of a series in the form of f, and more tables after its own.
+func (t *Series) Print(f *loadtest.Report, r *program.Report, more ...cell.Table) error {
+	o := loadtest.Look(t.Out.Out)
+	look := cell.Look{Columns: o.Width, Color: o.Color, Language: f.Language}
+	return errors.Join(loadtest.Drain(t.Out.Out), r.Print(t.Out.Out, f.Form, look, t.Dir, more...))
+}

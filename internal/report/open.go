@@ -1,0 +1,91 @@
+package report
+
+import (
+	"errors"
+
+	"brunt/internal/compare"
+	"brunt/internal/confidence"
+	"brunt/internal/measure"
+	"brunt/internal/message"
+	"brunt/internal/record"
+	"brunt/internal/render/texts"
+	"brunt/internal/result"
+	"brunt/internal/result/reader"
+	"brunt/internal/secret"
+	"brunt/internal/timeline"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// Open reads a run from its bundle, and judges it if it was killed before it could do so. A live run has neither
+// thresholds nor a verdict: they are for its end.
+func Open(b *record.Recorded) (*Result, error) { return open(b, nil) }
+
+// open reads a run, and passes its intervals to sink if that isn't nil.
+func open(b *record.Recorded, sink measure.Sink) (*Result, error) {
+	run, sums, err := b.Result()
+	if err != nil {
+		return nil, err
+	}
+	if b.Live() {
+		run.Thresholds, run.Warnings = nil, append(run.Warnings, verdict.UnderWay(run))
+	} else if sums != nil {
+		if err := reader.Judge(b, run, sums); err != nil {
+			return nil, err
+		}
+	}
+	if run.Total.RateWithin == nil {
+		if err := confidence.Fill(run, b.Intervals); err != nil {
+			return nil, err
+		}
+	}
+	if sink != nil {
+		if err := b.Intervals(sink.Interval); err != nil {
+			return nil, err
+		}
+	}
+	if run.Complete { // what is damaged is known when it has been read
+		run.Warnings = append(run.Warnings, b.Damage()...)
+	}
+	return &Result{Run: run, Path: b.Dir}, nil
+}
+
+// OpenForPage reads a run as Open does, with all that a page shows besides.
+func OpenForPage(b *record.Recorded) (*Result, error) {
+	t := timeline.New(0)
+	t.Part(MostParts)
+	r, err := open(b, t)
+	if err != nil {
+		return nil, err
+	}
+	r.Timeline = t
+	// A bundle without its plan is still worth a page.
+	text, _ := b.Plan()
+	r.Plan = []byte(secret.Text(string(text)))
+	r.Machines, err = Machines(b)
+	return r, err
+}
+
+// Compare puts what a comparison says of several runs onto their page, or why there is none. Without others it gives
+// the intervals of the runs.
+func (s *Sheet) Compare(runs, others []*result.Result, l units.Language) (err error) {
+	if len(others) > 0 {
+		var c *compare.Comparison
+		if c, err = compare.Runs(runs, others, compare.Options{}); err == nil {
+			s.Tables = c.Tables(l)
+			s.Verdict, s.Mark, s.Reasons, s.Changes = string(c.Verdict), c.Mark(), c.Reasons(l), c.Chart(l)
+		}
+	} else {
+		var all *compare.Summary
+		if all, err = compare.Intervals(runs, compare.Options{}); err == nil {
+			s.Tables = all.Tables(l)
+		}
+	}
+	var refused *compare.Refused
+	if errors.As(err, &refused) {
+		s.Remarks = append(s.Remarks, texts.In(l, "The runs are not compared: %s.",
+			message.Sentences(refused.Reasons...).In(l)))
+		return nil
+	}
+	return err
+}
