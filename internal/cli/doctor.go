@@ -1,18 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
-	"io"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"brunt/internal/doctor"
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
-	"brunt/internal/secret"
 	"brunt/internal/units"
 )
 
@@ -45,7 +39,12 @@ reached, 104 if something else stands in the way of the load, 0 otherwise.`,
 			if err != nil {
 				return loadtest.Failure(ctx, err)
 			}
-			if err := printFindings(s.out, all, &form); err != nil {
+			if form.output == "json" {
+				err = doctor.JSON(s.out, all, form.language())
+			} else {
+				err = form.tables(s.out, func(l units.Language) []cell.Table { return doctor.Tables(all, l) })
+			}
+			if err != nil {
 				return err
 			}
 			switch doctor.Worst(all) {
@@ -60,51 +59,4 @@ reached, 104 if something else stands in the way of the load, 0 otherwise.`,
 	f.bind(cmd)
 	form.bind(cmd.Flags(), "text", "findings", "text", "md", "csv", "json")
 	return cmd
-}
-
-// printFindings writes findings in the chosen form, without secrets.
-func printFindings(w io.Writer, all []doctor.Finding, form *formFlags) error {
-	say := func(f *doctor.Finding, l units.Language) (text, remedy string) {
-		if !f.Remedy.IsZero() {
-			remedy = secret.Text(f.Remedy.In(l))
-		}
-		return secret.Text(strings.ReplaceAll(f.Text.In(l), "\n", " ")), remedy
-	}
-	if form.output == "json" {
-		type finding struct {
-			Level   string `json:"level"` // fine, note, problem or unreachable
-			Subject string `json:"subject"`
-			Text    string `json:"text"`
-			Remedy  string `json:"remedy,omitempty"`
-		}
-		out := []finding{}
-		for i := range all {
-			text, remedy := say(&all[i], form.language())
-			out = append(out, finding{all[i].Level.String(), all[i].Subject, text, remedy})
-		}
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(out)
-	}
-	return form.tables(w, func(l units.Language) []cell.Table {
-		t := cell.Table{ID: "doctor", Columns: []cell.Column{
-			{Head: "", Left: true}, {Head: texts.In(l, "subject"), Left: true}, {Head: texts.In(l, "finding"), Left: true},
-			{Head: texts.In(l, "what to do"), Left: true},
-		}}
-		for i := range all {
-			f := &all[i]
-			sign, mark := "✔", cell.Good
-			switch f.Level {
-			case doctor.Note:
-				sign, mark = "!", cell.Plain
-			case doctor.Problem, doctor.Unreachable:
-				sign, mark = "✘", cell.Bad
-			}
-			text, remedy := say(f, l)
-			t.Add(cell.Text(sign).Marked(mark), cell.Text(units.Clean(f.Subject)), cell.Text(units.Clean(text)),
-				cell.Text(remedy))
-		}
-		return []cell.Table{t}
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/exitcode"
 )
 
@@ -31,7 +32,7 @@ func TestHelpInGroups(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			short := cookAs(t, "brunt", command, "--help")
 			shown := shownFlags(short.out)
-			for _, name := range append(first, "help", helpAll) {
+			for _, name := range append(first, "help", usage.HelpAll) {
 				if !slices.Contains(shown, name) {
 					t.Errorf("help lacks --%s", name)
 				}
@@ -41,7 +42,7 @@ func TestHelpInGroups(t *testing.T) {
 			}
 			all := cookAs(t, "brunt", command, "--help-all")
 			at := 0
-			for _, group := range flagGroups {
+			for _, group := range usage.Groups {
 				i := strings.Index(all.out, "\n"+group+":\n")
 				if i < at {
 					t.Errorf("%s isn't there, or not in order", group)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/dialect/service"
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
@@ -49,23 +50,23 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.DurationVarP(&f.Duration, "duration", "z", service.UsualDuration, "how long")
 	fs.Uint64VarP(&f.Requests, "requests", "n", 0, "end after exactly so many requests")
 	fs.DurationVar(&f.wait, "wait", 0, "wait so long for the service to come up before the load")
-	inGroup(fs, groupLoad, "rate", "sessions", "duration", "requests")
+	usage.InGroup(fs, usage.Load, "rate", "sessions", "duration", "requests")
 	fs.BoolVarP(&f.Insecure, "insecure", "k", false, "don't verify certificates")
 	fs.StringVar(&f.CA, "cacert", "", "authority's certificate (PEM)")
 	fs.BoolVar(&f.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&f.Redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.Compress, "compress", false, "ask for gzip")
 	fs.BoolVar(&f.NoReuse, "noreuse", false, "a new connection for each request")
-	inGroup(fs, groupTarget, "insecure")
+	usage.InGroup(fs, usage.Target, "insecure")
 	fs.BoolVar(&f.InOrder, "in-order", true, "several requests in the order of the list; =false draws them by the seed")
 	fs.StringVarP(&f.Method, "method", "X", "", "method, for URLs (default GET, with a body POST)")
 	fs.StringArrayVarP(&f.Headers, "header", "H", nil, `header field "Name: value", for every request (repeatable)`)
 	fs.StringVarP(&f.Data, "data", "d", "", "body, for URLs: text, @file, or @- for standard input")
 	fs.StringVar(&f.SecretData, "secret-data", "", "the same, but kept in no record and no output")
 	fs.Uint64Var(&f.Seed, "seed", 1, "seed of the order of requests")
-	inGroup(fs, groupData, "method", "header", "data")
+	usage.InGroup(fs, usage.Data, "method", "header", "data")
 	fs.StringVar(&f.Good, "good", "200-399", "statuses that are no failure")
-	inGroup(fs, groupJudging)
+	usage.InGroup(fs, usage.Judging)
 	f.loadFlags.bind(cmd, "brief")
 }
 

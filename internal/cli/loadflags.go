@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/loadtest"
 	"brunt/internal/machine"
 	"brunt/internal/plan"
@@ -50,7 +51,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.StringArrayVar(&f.thresholds, "threshold", nil,
 		`rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
 	fs.BoolVar(&f.account, "account", false, "account for outages: how long, what was lost, when all was as before")
-	inGroup(fs, groupJudging, "threshold")
+	usage.InGroup(fs, usage.Judging, "threshold")
 	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
 	fs.DurationVar(&f.warmUp, "warm-up", 0, "load of this length before, kept out of the result")
 	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one operation, retries included")
@@ -58,19 +59,19 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.StringVar(&f.outage, "outage", "fail",
 		"what happens to requests of an open load while no address can be reached: fail, or wait")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "requests in flight a session")
-	inGroup(fs, groupLoad)
+	usage.InGroup(fs, usage.Load)
 	fs.DurationVar(&f.tolerance, "timing-tolerance", 0, "how late a request may be sent, to be sent together with others")
 	fs.DurationVar(&f.spin, "spin", 0, "busy-wait so long before an intended start instead of sleeping")
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.IntVar(&f.loops, "loops", 0, "event loops (default: as few as carry the load)")
 	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
-	inGroup(fs, groupMachine)
+	usage.InGroup(fs, usage.Machine)
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
 	f.workerFlags.bind(cmd)
 	f.outputFlags.bind(cmd, usualOutput)
-	inGroup(fs, groupOutput, "output")
+	usage.InGroup(fs, usage.Output, "output")
 	for flag, words := range map[string][]string{
 		"late": {"queue", "drop"}, "outage": {"fail", "wait"}, "tier": {"auto", "codec", "library"}, "awake": awakeModes(),
 	} {

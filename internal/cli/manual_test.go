@@ -4,15 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"brunt/internal/cli/usage"
 )
 
-// Every manual page has what holds for all commands, and the documentation has the same.
+// Every manual page has what holds for all commands.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeManual(newRoot(&streams{}), dir); err != nil {
+	if err := usage.WriteManual(newRoot(&streams{}), dir); err != nil {
 		t.Fatal(err)
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "man1", "*.1"))
@@ -24,26 +25,6 @@ func TestManual(t *testing.T) {
 	for _, page := range pages {
 		if text := contentsOf(t, page); !order.MatchString(text) || strings.Count(text, ".SH EXIT STATUS") != 1 {
 			t.Errorf("%s lacks a section or has it in another place:\n%s", filepath.Base(page), text)
-		}
-	}
-	var codes []string
-	for _, m := range exitMeanings() {
-		codes = append(codes, m.word)
-	}
-	var documented []string
-	rows := regexp.MustCompile(`(?m)^\| (\d+) \|`)
-	for _, m := range rows.FindAllStringSubmatch(contentsOf(t, "../../docs/exit-codes.md"), -1) {
-		documented = append(documented, m[1])
-	}
-	if !slices.Equal(codes, documented) {
-		t.Errorf("the manual has the codes %v, exit-codes.md %v", codes, documented)
-	}
-	environment := contentsOf(t, "../../docs/environment.md")
-	for _, m := range variables() {
-		for _, name := range strings.Split(m.word, ", ") {
-			if !strings.Contains(environment, "`"+name+"`") {
-				t.Errorf("environment.md lacks %s", name)
-			}
 		}
 	}
 }

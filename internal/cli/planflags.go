@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/exitcode"
 	"brunt/internal/password"
 	"brunt/internal/plan"
@@ -42,7 +43,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVarP(&f.config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
-	inGroup(fs, groupLoad, "config")
+	usage.InGroup(fs, usage.Load, "config")
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
 	proposeValues(cmd, "proto", protocols.Names())
 	fs.StringSliceVarP(&f.addresses, "addr", "a", nil,
@@ -59,9 +60,9 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.tls.CAFile, "tls-ca", "", "authority's certificate (PEM)")
 	fs.StringVar(&f.tls.CertFile, "tls-cert", "", "client certificate (PEM)")
 	fs.StringVar(&f.tls.KeyFile, "tls-key", "", "client key (PEM)")
-	inGroup(fs, groupTarget, "proto", "addr", "user", "database")
+	usage.InGroup(fs, usage.Target, "proto", "addr", "user", "database")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of all values and of the order of requests (default: the plan's)")
-	inGroup(fs, groupData)
+	usage.InGroup(fs, usage.Data)
 }
 
 // file is the plan's path: the flag or the only argument.

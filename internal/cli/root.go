@@ -2,15 +2,13 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/protocols"
@@ -32,8 +30,8 @@ type streams struct {
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
 	root := newRoot(s)
-	rest, all := wantsAllHelp(args[1:])
-	groupHelp(root, all)
+	rest, all := usage.WantsAllHelp(args[1:])
+	usage.GroupHelp(root, all)
 	if s.dialect.arguments != nil {
 		rest = s.dialect.arguments(s, rest)
 	}
@@ -85,10 +83,9 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := s.wordAfter(cmd); word != "" { // its flags are those of a command that isn't there
-			return unknownCommand(cmd, word)
+			return usage.UnknownCommand(cmd, word, protocolHint)
 		}
-		return exitcode.Usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err),
-			cmd.CommandPath()))
+		return usage.FlagError(cmd, err)
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
@@ -98,9 +95,9 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	)
 	addDialects(root, s)
 	root.InitDefaultHelpCmd()
-	strictHelp(root)
+	usage.StrictHelp(root)
 	root.InitDefaultCompletionCmd()
-	wrapArgs(root)
+	usage.CheckArgs(root, protocolHint)
 	return root
 }
 
@@ -110,57 +107,6 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(commands...)
 	return cmd
-}
-
-// strictHelp makes help about an unknown command the user's error.
-func strictHelp(root *cobra.Command) {
-	help, _, err := root.Find([]string{"help"})
-	if err != nil {
-		return
-	}
-	help.Run = nil
-	help.RunE = func(_ *cobra.Command, args []string) error {
-		cmd, rest, err := root.Find(args)
-		if err != nil || len(rest) > 0 {
-			return exitcode.Usage(fmt.Errorf("no help about %q; see brunt help", strings.Join(args, " ")))
-		}
-		cmd.InitDefaultHelpFlag()
-		return cmd.Help()
-	}
-}
-
-// wrapArgs makes wrong positional arguments and unknown commands the user's error, with the exit
-// code that says so.
-func wrapArgs(c *cobra.Command) {
-	check := c.Args
-	if check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			var e *exitcode.Error
-			if err == nil || errors.As(err, &e) {
-				return err
-			}
-			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
-				return unknownCommand(cmd, args[0])
-			}
-			return exitcode.Usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args),
-				cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
-		}
-	}
-	for _, sub := range c.Commands() {
-		wrapArgs(sub)
-	}
-}
-
-// unknownCommand says that a command has none of a name, and what may have been meant.
-func unknownCommand(cmd *cobra.Command, word string) error {
-	cmd.SuggestionsMinimumDistance = similarWithin
-	near := meant("", cmd.SuggestionsFor(word))
-	if _, name, err := protocols.Find(word); err == nil && near == "" {
-		near = "; for the protocol, write brunt run PLAN --proto " + name
-	}
-	return exitcode.Usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near,
-		cmd.CommandPath()))
 }
 
 // wordAfter is the argument after the name of a command that only has others below it, unless it is a flag.
@@ -178,72 +124,22 @@ func (s *streams) wordAfter(cmd *cobra.Command) string {
 	return rest[0]
 }
 
-// miscounted says what is wrong with the number of arguments of a command, if that is what err, cobra's, is about.
-func miscounted(err error, cmd *cobra.Command, args []string) string {
-	switch {
-	case !strings.Contains(err.Error(), "arg(s)"):
-		return err.Error()
-	case len(args) == 0:
-		return cmd.CommandPath() + " needs arguments, and there are none"
-	case strings.Contains(err.Error(), "at least"):
-		return fmt.Sprintf("%s needs more arguments than %q", cmd.CommandPath(), args)
+// protocolHint says what drives a protocol whose name was taken for a command; "" if the word names none.
+func protocolHint(word string) string {
+	if _, name, err := protocols.Find(word); err == nil {
+		return "for the protocol, write brunt run PLAN --proto " + name
 	}
-	return fmt.Sprintf("%s takes fewer arguments than %q", cmd.CommandPath(), args)
+	return ""
 }
 
-// similarFlags names the flags of cmd that one it doesn't have may stand for.
-func similarFlags(cmd *cobra.Command, err error) string {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
-		return ""
+// newManual writes what packages contain besides the binary: a manual page for every command,
+// completions for the shells, and what editors want to know of plans and campaigns.
+func newManual() *cobra.Command {
+	return &cobra.Command{
+		Use:    "manual FOLDER",
+		Short:  "Write manual pages, completions and JSON Schemas into a folder",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE:   func(cmd *cobra.Command, args []string) error { return usage.WriteManual(cmd.Root(), args[0]) },
 	}
-	// What is similar is cobra's to say, of commands.
-	names := &cobra.Command{SuggestionsMinimumDistance: similarWithin}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
-	})
-	word := unknown.GetSpecifiedName()
-	near := names.SuggestionsFor(word)
-	longer := slices.DeleteFunc(slices.Clone(near), func(n string) bool { return !strings.HasPrefix(n, word) })
-	if len(longer) > 0 { // the rest of a name was forgotten
-		near = longer
-	}
-	return meant("--", near)
-}
-
-// similarWithin is how many letters may be wrong in a name that another is proposed for.
-const similarWithin = 2
-
-// meant asks whether one of some names was meant; "" if there are none, or so many that none is likely.
-func meant(prefix string, names []string) string {
-	const most = 3
-	if len(names) == 0 || len(names) > most {
-		return ""
-	}
-	return "; did you mean " + prefix + strings.Join(names, " or "+prefix) + "?"
-}
-
-// plainFlagError says of a flag's value that can't be read what to give instead, in place of what
-// the parser of its type said.
-func plainFlagError(err error) error {
-	var v *pflag.InvalidValueError
-	if !errors.As(err, &v) {
-		return err
-	}
-	var what string
-	switch v.GetFlag().Value.Type() {
-	case "int", "uint64":
-		what = "give a whole number"
-	case "float64":
-		what = "give a number, such as 1000 or 0.5"
-	case "rate":
-		what = "give operations a second, such as 1000 or 0.5, or N/unit, such as 600/m"
-	case "duration":
-		what = "give a time with its unit, such as 30s or 1m30s"
-	default:
-		return err
-	}
-	return fmt.Errorf("invalid argument %q for \"--%s\": %s", v.GetValue(), v.GetFlag().Name, what)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
@@ -79,7 +80,7 @@ which they were meant to start.`,
 	f.bind(s, cmd)
 	cmd.Flags().Var((*rateValue)(&rate), "rate", "operations per second, or N/unit such as 600/m")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
-	inGroup(cmd.Flags(), groupLoad, "rate", "duration")
+	usage.InGroup(cmd.Flags(), usage.Load, "rate", "duration")
 	return cmd
 }
 
@@ -110,7 +111,7 @@ func newSpike(s *streams) *cobra.Command {
 	fs.DurationVar(&rise, "rise", 10*time.Second, "time from base to peak")
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")
-	inGroup(fs, groupLoad, "base", "peak")
+	usage.InGroup(fs, usage.Load, "base", "peak")
 	return cmd
 }
 
@@ -141,18 +142,18 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
 	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
 	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
-	inGroup(fs, groupLoad, "vu")
+	usage.InGroup(fs, usage.Load, "vu")
 	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
-	inGroup(fs, groupJudging)
+	usage.InGroup(fs, usage.Judging)
 	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
 	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
-	inGroup(fs, groupData)
+	usage.InGroup(fs, usage.Data)
 	fs.BoolVar(&f.allowFaults, "allow-faults", false, "do the plan's faults to servers, and undo them")
 	fs.BoolVar(&f.faultsDryRun, "faults-dry-run", false, "print when the plan's faults come, and send nothing")
-	inGroup(fs, groupLoad)
+	usage.InGroup(fs, usage.Load)
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
-	inGroup(fs, groupOutput)
+	usage.InGroup(fs, usage.Output)
 	f.loadFlags.bind(cmd, cmp.Or(s.dialect.report, "text"))
 }
 
@@ -173,7 +174,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 		return exitcode.Usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
 	}
 	if f.faultsDryRun {
-		return f.timetable(s, p)
+		return timetable(s, p)
 	}
 	if err := f.checkWorkers(&f.record, p); err != nil {
 		return exitcode.Usage(err)

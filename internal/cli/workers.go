@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/scale"
@@ -33,7 +34,7 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 		"how long to wait for workers to come and to be ready (default 30s; kubernetes 2m, external 10m)")
 	fs.BoolVar(&f.workers.MixedCores, "mixed-cores", false, "let workers have different numbers of cores")
 	f.bindCluster(fs)
-	inGroup(fs, groupWorkers)
+	usage.InGroup(fs, usage.Workers)
 	proposeValues(cmd, "on", engines())
 	proposeValues(cmd, "on-lost", scale.Policies())
 }
@@ -107,7 +108,7 @@ func takeWorkers(args []string) (f *workerFlags, rest []string, err error) {
 		switch {
 		case args[i] == "--":
 			return f, append(rest, args[i:]...), nil
-		case args[i] == "" || args[i][0] != '-' || flag == nil || name == helpAll:
+		case args[i] == "" || args[i][0] != '-' || flag == nil || name == usage.HelpAll:
 			rest = append(rest, args[i])
 			continue
 		case joined:

@@ -14,12 +14,13 @@ var allowed = table(`
 balance: gen protocol
 bucket: gen protocol/iproto
 cgroup:
-cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
-    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop exitcode export
-    fault hints history inspect inspect/advise inspect/servers k6x loadtest loadtest/series machine measure message
-    password plan planfile program program/campaign protocol protocol/http protocols record render/cell render/texts
-    report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill secret selftest
-    spool summary target units verdict workload
+cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
+    dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
+    exitcode export fault hints history inspect inspect/advise inspect/servers k6x loadtest loadtest/series machine
+    measure message password plan planfile program program/campaign protocol protocol/http protocols record
+    render/cell report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill
+    secret selftest spool summary target units verdict workload
+cli/usage: exitcode password planfile
 compare: exitcode message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
 control: stats
@@ -36,14 +37,15 @@ dialect/ycsb/output: measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
-doctor: gen machine message plan protocol protocols runner schema/sql target workload
+doctor: gen machine message plan protocol protocols render/cell render/texts runner schema/sql secret target units
+    workload
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
 exitcode: verdict
 export: measure message protocol record
 failover: measure message record
-fault: fault/proxy gen message plan protocol record secret target
+fault: fault/proxy gen message plan protocol record render/cell secret target
 fault/proxy:
 filelock:
 gen:

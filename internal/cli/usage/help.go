@@ -1,4 +1,6 @@
-package cli
+// Package usage is what the help and the errors of a command line with cobra lack: flags in groups, errors that say
+// what to do, and manual pages.
+package usage
 
 import (
 	"slices"
@@ -9,31 +11,33 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroups are the groups of flags in the order of help.
-var flagGroups = []string{groupLoad, groupTarget, groupData, groupJudging, groupOutput, groupMachine, groupWorkers}
+// Groups are the groups of flags in the order of help.
+var Groups = []string{Load, Target, Data, Judging, Output, Machine, Workers}
 
 // The groups of flags. A flag without one is its command's own.
 const (
-	groupLoad    = "Load"
-	groupTarget  = "Target"
-	groupData    = "Data"
-	groupJudging = "Judging"
-	groupOutput  = "Output"
-	groupMachine = "Machine"
-	groupWorkers = "Workers"
+	Load    = "Load"
+	Target  = "Target"
+	Data    = "Data"
+	Judging = "Judging"
+	Output  = "Output"
+	Machine = "Machine"
+	Workers = "Workers"
 )
+
+// HelpAll is the flag that shows all flags, in their groups.
+const HelpAll = "help-all"
 
 const (
 	annotatedGroup = "brunt_group"
 	annotatedFirst = "brunt_first"
-	helpAll        = "help-all"
 )
 
-// inGroup puts the flags that were bound since the last call into a group; help shows those named first
+// InGroup puts the flags that were bound since the last call into a group; help shows those named first
 // without --help-all.
-func inGroup(fs *pflag.FlagSet, group string, first ...string) {
+func InGroup(fs *pflag.FlagSet, group string, first ...string) {
 	fs.VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[annotatedGroup] != nil || f.Name == helpAll {
+		if f.Annotations[annotatedGroup] != nil || f.Name == HelpAll {
 			return
 		}
 		if f.Annotations == nil {
@@ -44,15 +48,15 @@ func inGroup(fs *pflag.FlagSet, group string, first ...string) {
 			f.Annotations[annotatedFirst] = []string{"true"}
 		}
 	})
-	if fs.Lookup(helpAll) == nil {
-		fs.Bool(helpAll, false, "help with all flags, in groups")
+	if fs.Lookup(HelpAll) == nil {
+		fs.Bool(HelpAll, false, "help with all flags, in groups")
 	}
 }
 
-// wantsAllHelp turns --help-all into --help, and reports whether it stood there.
-func wantsAllHelp(args []string) ([]string, bool) {
+// WantsAllHelp turns --help-all into --help, and reports whether it stood there.
+func WantsAllHelp(args []string) ([]string, bool) {
 	end := slices.Index(args, "--")
-	at := slices.Index(args, "--"+helpAll)
+	at := slices.Index(args, "--"+HelpAll)
 	if at < 0 || end >= 0 && end < at {
 		return args, false
 	}
@@ -64,15 +68,15 @@ func wantsAllHelp(args []string) ([]string, bool) {
 // helpTemplates gives templates of help what they need; all commands share them.
 var helpTemplates = sync.OnceFunc(func() {
 	cobra.AddTemplateFunc("flagsOf", func(cmd *cobra.Command) string {
-		return flagsHelp(cmd.LocalFlags(), cmd.Root().Annotations[helpAll] != "")
+		return flagsHelp(cmd.LocalFlags(), cmd.Root().Annotations[HelpAll] != "")
 	})
 })
 
-// groupHelp makes the help of commands whose flags are in groups show those that people need first, or all.
-func groupHelp(root *cobra.Command, all bool) {
+// GroupHelp makes the help of commands whose flags are in groups show those that people need first, or all.
+func GroupHelp(root *cobra.Command, all bool) {
 	helpTemplates()
 	if all {
-		root.Annotations = map[string]string{helpAll: "true"}
+		root.Annotations = map[string]string{HelpAll: "true"}
 	}
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages |",
 		"{{flagsOf . |", 1))
@@ -80,16 +84,16 @@ func groupHelp(root *cobra.Command, all bool) {
 
 // flagsHelp is what help says of flags.
 func flagsHelp(fs *pflag.FlagSet, all bool) string {
-	if fs.Lookup(helpAll) == nil {
+	if fs.Lookup(HelpAll) == nil {
 		return "Flags:\n" + fs.FlagUsages()
 	}
 	parts := map[string]*pflag.FlagSet{"": pflag.NewFlagSet("", pflag.ContinueOnError)}
-	for _, group := range flagGroups {
+	for _, group := range Groups {
 		parts[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
 	}
 	fs.VisitAll(func(f *pflag.Flag) {
 		group := ""
-		if f.Name == helpAll { // it comes last
+		if f.Name == HelpAll { // it comes last
 			return
 		}
 		if g := f.Annotations[annotatedGroup]; g != nil && all {
@@ -99,9 +103,9 @@ func flagsHelp(fs *pflag.FlagSet, all bool) string {
 		}
 		parts[group].AddFlag(f)
 	})
-	parts[""].AddFlag(fs.Lookup(helpAll))
+	parts[""].AddFlag(fs.Lookup(HelpAll))
 	var b strings.Builder
-	for _, group := range append([]string{""}, flagGroups...) {
+	for _, group := range append([]string{""}, Groups...) {
 		part := parts[group]
 		part.SortFlags = false
 		if !part.HasAvailableFlags() {

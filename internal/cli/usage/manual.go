@@ -1,4 +1,4 @@
-package cli
+package usage
 
 import (
 	"bytes"
@@ -16,19 +16,9 @@ import (
 	"brunt/internal/planfile"
 )
 
-// newManual writes what packages contain besides the binary: a manual page for every command,
+// WriteManual writes into a folder what packages contain besides the binary: a manual page for every command,
 // completions for the shells, and what editors want to know of plans and campaigns.
-func newManual() *cobra.Command {
-	return &cobra.Command{
-		Use:    "manual FOLDER",
-		Short:  "Write manual pages, completions and JSON Schemas into a folder",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
-	}
-}
-
-func writeManual(root *cobra.Command, dir string) error {
+func WriteManual(root *cobra.Command, dir string) error {
 	pages, shells, schemas := filepath.Join(dir, "man1"), filepath.Join(dir, "completions"), filepath.Join(dir, "schemas")
 	for _, d := range []string{pages, shells, schemas} {
 		if err := os.MkdirAll(d, 0o755); err != nil {

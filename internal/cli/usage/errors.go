@@ -1,0 +1,143 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"brunt/internal/exitcode"
+)
+
+// FlagError says what is wrong with a flag, err, and what to give instead.
+func FlagError(cmd *cobra.Command, err error) error {
+	return exitcode.Usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err),
+		cmd.CommandPath()))
+}
+
+// StrictHelp makes help about an unknown command the user's error.
+func StrictHelp(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return exitcode.Usage(fmt.Errorf("no help about %q; see brunt help", strings.Join(args, " ")))
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}
+}
+
+// CheckArgs makes wrong positional arguments and unknown commands the user's error, with the exit
+// code that says so.
+func CheckArgs(c *cobra.Command, hint Hint) {
+	check := c.Args
+	if check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var e *exitcode.Error
+			if err == nil || errors.As(err, &e) {
+				return err
+			}
+			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
+				return UnknownCommand(cmd, args[0], hint)
+			}
+			return exitcode.Usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args),
+				cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
+		}
+	}
+	for _, sub := range c.Commands() {
+		CheckArgs(sub, hint)
+	}
+}
+
+// Hint says what a word that is no command may be instead; "" if nothing is known of it.
+type Hint func(word string) string
+
+// UnknownCommand says that a command has none of a name, and what may have been meant.
+func UnknownCommand(cmd *cobra.Command, word string, hint Hint) error {
+	cmd.SuggestionsMinimumDistance = similarWithin
+	near := meant("", cmd.SuggestionsFor(word))
+	if text := hint(word); text != "" && near == "" {
+		near = "; " + text
+	}
+	return exitcode.Usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near,
+		cmd.CommandPath()))
+}
+
+// miscounted says what is wrong with the number of arguments of a command, if that is what err, cobra's, is about.
+func miscounted(err error, cmd *cobra.Command, args []string) string {
+	switch {
+	case !strings.Contains(err.Error(), "arg(s)"):
+		return err.Error()
+	case len(args) == 0:
+		return cmd.CommandPath() + " needs arguments, and there are none"
+	case strings.Contains(err.Error(), "at least"):
+		return fmt.Sprintf("%s needs more arguments than %q", cmd.CommandPath(), args)
+	}
+	return fmt.Sprintf("%s takes fewer arguments than %q", cmd.CommandPath(), args)
+}
+
+// similarFlags names the flags of cmd that one it doesn't have may stand for.
+func similarFlags(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	// What is similar is cobra's to say, of commands.
+	names := &cobra.Command{SuggestionsMinimumDistance: similarWithin}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	word := unknown.GetSpecifiedName()
+	near := names.SuggestionsFor(word)
+	longer := slices.DeleteFunc(slices.Clone(near), func(n string) bool { return !strings.HasPrefix(n, word) })
+	if len(longer) > 0 { // the rest of a name was forgotten
+		near = longer
+	}
+	return meant("--", near)
+}
+
+// similarWithin is how many letters may be wrong in a name that another is proposed for.
+const similarWithin = 2
+
+// meant asks whether one of some names was meant; "" if there are none, or so many that none is likely.
+func meant(prefix string, names []string) string {
+	const most = 3
+	if len(names) == 0 || len(names) > most {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(names, " or "+prefix) + "?"
+}
+
+// plainFlagError says of a flag's value that can't be read what to give instead, in place of what
+// the parser of its type said.
+func plainFlagError(err error) error {
+	var v *pflag.InvalidValueError
+	if !errors.As(err, &v) {
+		return err
+	}
+	var what string
+	switch v.GetFlag().Value.Type() {
+	case "int", "uint64":
+		what = "give a whole number"
+	case "float64":
+		what = "give a number, such as 1000 or 0.5"
+	case "rate":
+		what = "give operations a second, such as 1000 or 0.5, or N/unit, such as 600/m"
+	case "duration":
+		what = "give a time with its unit, such as 30s or 1m30s"
+	default:
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\": %s", v.GetValue(), v.GetFlag().Name, what)
+}
