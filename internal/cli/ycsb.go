@@ -2,10 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 	"brunt/internal/dialect/ycsb/workloads"
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
+	"brunt/internal/loadtest/goycsb"
 	"brunt/internal/protocols"
 	"brunt/internal/target"
 )
@@ -131,6 +132,43 @@ func newYCSBLoad(s *streams, command ycsb.Command, short, about string) *cobra.C
 	return cmd
 }
 
+// execute loads or runs a workload and prints the result as go-ycsb does.
+func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
+	checkpoint := filepath.Join(f.record.Root, settings.CheckpointName())
+	resumed, err := settings.Resumable(checkpoint, os.ReadFile)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	job, err := ycsb.Compile(settings, resumed)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	if f.cmd.Flags().Changed("tier") {
+		if job.Plan.Settings.Tier = f.tier; f.tier == "library" {
+			job.Plan.Settings.Pipeline = 1
+		}
+	}
+	if err := oneOf("awake", f.awake, awakeModes()); err != nil {
+		return exitcode.Usage(err)
+	}
+	job.Plan.Settings.Awake = f.awake
+	if err := f.checkWorkers(&f.record, job.Plan); err != nil {
+		return exitcode.Usage(err)
+	}
+	if err := goycsb.CheckWorkers(settings, f.workers.Number); err != nil {
+		return exitcode.Usage(err)
+	}
+	y := &goycsb.Execution{Job: job, Checkpoint: checkpoint, Led: f.workers.Number > 0, Report: f.report, Quiet: f.quiet}
+	l := &loadtest.Test{
+		Plan: job.Plan, Record: f.record, Live: f.live, Process: s.process(), Quiet: f.quiet,
+		Workers: f.workers, Hooks: y.Hooks,
+	}
+	if label := settings.Set.Text("label", ""); label != "" {
+		l.Options.Recording.Extra = map[string]string{"label": label}
+	}
+	return l.Perform(s.out, s.err)
+}
+
 func newYCSBDatabases(s *streams) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -191,9 +229,6 @@ func newYCSBWorkloads(s *streams) *cobra.Command {
 		},
 	}
 }
-
-// errNoOperation says that a load did nothing.
-var errNoOperation = errors.New("no operation succeeded; the lines above say why")
 
 func newYCSBShell(s *streams) *cobra.Command {
 	f := &ycsbFlags{}

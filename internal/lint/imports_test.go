@@ -16,10 +16,10 @@ bucket: gen protocol/iproto
 cgroup:
 cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
-    exitcode export fault hints history inspect inspect/advise inspect/servers k6x loadtest loadtest/series machine
-    measure message password plan planfile program program/campaign protocol protocol/http protocols record
+    exitcode export fault history inspect inspect/advise inspect/servers k6x loadtest loadtest/cook loadtest/goycsb
+    loadtest/series machine message password plan planfile program program/campaign protocol protocols record
     render/cell report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill
-    secret selftest spool summary target units verdict workload
+    secret selftest summary target units verdict
 cli/usage: exitcode password planfile
 compare: exitcode message metric record render/cell render/junit render/svg render/texts result stats units
 confidence: control measure message record stats
@@ -75,6 +75,9 @@ linefile:
 loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan planfile
     protocol record report report/live runner scale scale/kubernetes schedule schema/fill secret selftest spool target
     units verdict workload
+loadtest/cook: dialect/slowcooker exitcode hints loadtest measure plan planfile protocol protocol/http record report
+    runner secret spool target units verdict workload
+loadtest/goycsb: dialect/ycsb exitcode loadtest measure record verdict workload
 loadtest/series: compare exitcode inspect inspect/advise loadtest message plan planfile program program/campaign
     record render/cell result result/reader runner schema schema/fill target units
 machine: cgroup
@@ -177,7 +180,7 @@ inspect/postgres: cli dialect engine program report runner
 k6x: cli dialect program report
 measure: cli dialect engine plan record report runner verdict
 observe: cli dialect engine report runner
-loadtest: cli dialect k6x
+loadtest: cli k6x
 planfile: cli dialect engine record report
 program: cli dialect engine/loop engine/pool k6x protocol/postgres protocols runner
 protocol: cli dialect engine measure plan record report runner

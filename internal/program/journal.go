@@ -101,6 +101,8 @@ func (j *Journal) Resume(h Header) error {
 	switch {
 	case was == nil:
 		return fmt.Errorf("%s holds no %s to resume; name the folder that it made", j.dir, h.Kind)
+	case was.Kind != h.Kind && was.Kind != seriesKind:
+		return fmt.Errorf("%s is a folder of brunt %s; name one of brunt %s", j.dir, was.Kind, h.Kind)
 	case was.Hash != h.Hash:
 		return ErrOther
 	}
@@ -175,13 +177,16 @@ func headerOf(entries []Entry) *Header {
 	return h
 }
 
+// seriesKind is the kind of series that earlier versions began, whatever they were.
+const seriesKind = "series"
+
 // orderOf returns the header of a series that an earlier version began, or nil if there is none.
 func orderOf(dir string) *Header {
 	sum, err := os.ReadFile(filepath.Join(dir, orderFile))
 	if err != nil {
 		return nil
 	}
-	return &Header{Kind: "series", Hash: strings.TrimSpace(string(sum))}
+	return &Header{Kind: seriesKind, Hash: strings.TrimSpace(string(sum))}
 }
 
 // ReadJournal reads the header and the lines of a journal that another process may be writing. The header is nil if the

@@ -62,6 +62,7 @@ func TestAProgramIsResumed(t *testing.T) {
 		"another text": {func(h *Header) { h.Hash = Hash([]byte("another")) }, ErrOther.Error()},
 		"another file": {func(h *Header) { h.Files = map[string]string{"plan.yml": "2"} }, "plan.yml isn't the file"},
 		"no file":      {func(h *Header) { h.Files = nil }, "plan.yml isn't the file"},
+		"another kind": {func(h *Header) { h.Kind = "search" }, "is a folder of brunt repeat; name one of brunt search"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := h

@@ -133,8 +133,11 @@ func (p *Program) header(files map[string]string, version string) program.Header
 func Kept(dir string, read ReadPlan) (*program.Header, *Program, error) {
 	h, _, err := program.ReadJournal(dir)
 	switch {
-	case err != nil || h != nil && h.Kind != kind:
+	case err != nil:
 		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
+	case h != nil && h.Kind != kind:
+		return nil, nil, fmt.Errorf("%s is a folder of brunt %s; go on with it by brunt %[2]s --resume %[1]s, with the "+
+			"same plan and flags", dir, h.Kind)
 	case h == nil:
 		return nil, nil, fmt.Errorf("%s: damaged: it doesn't say what campaign it is of",
 			filepath.Join(dir, program.JournalName))

@@ -1,0 +1,226 @@
+// Package goycsb executes YCSB's loads and runs, and prints what go-ycsb does.
+package goycsb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/ycsb"
+	"brunt/internal/exitcode"
+	"brunt/internal/loadtest"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/verdict"
+	"brunt/internal/workload"
+)
+
+// Execution is a load or run that prints what go-ycsb does.
+type Execution struct {
+	Job        *ycsb.Job
+	Checkpoint string // file of a load's checkpoint
+	Led        bool   // workers send it
+	Report     bool   // print brunt's own report too, and exit by its verdict
+	Quiet      bool   // no notices
+
+	out        *loadtest.Outputs
+	meter      *ycsb.Meter
+	checkpoint *ycsb.Checkpoint // nil in runs, and with workers
+	began      time.Time
+	took       time.Duration
+}
+
+// Hooks prints go-ycsb's lines.
+func (y *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
+	y.out, y.meter = out, ycsb.NewMeter(y.Job, out.Out, createFile)
+	set := y.Job.Settings
+	if set.Command == ycsb.Load && !y.Led {
+		y.checkpoint = &ycsb.Checkpoint{Path: y.Checkpoint, Job: y.Job, Write: replaceFile}
+	}
+	v := loadtest.Hooks{
+		Sinks:   []measure.Sink{y.meter},
+		Prepare: y.prepare,
+		Attach: func(w *workload.Workload) {
+			if y.checkpoint != nil {
+				y.checkpoint.Last = w.Records.Last
+			}
+			y.meter.Attach(w)
+			y.Job.Narrate(w, out.Out)
+		},
+		Began:  func(*record.Run) { y.began = time.Now() },
+		Ended:  func() { y.took = time.Since(y.began) },
+		Result: y.result, Exit: y.exit,
+	}
+	if y.checkpoint != nil {
+		v.Sinks = append(v.Sinks, y.checkpoint)
+	}
+	if !set.Silence {
+		v.Tell.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.Out, "operation err: %s: %s\n", e.Class, e.Text) }
+	}
+	if !y.Quiet {
+		v.Tell.Notice = loadtest.Notices(out)
+	}
+	return v, nil
+}
+
+// prepare says what will be done.
+func (y *Execution) prepare(context.Context) error {
+	if err := y.Job.Settings.Banner(y.out.Out); err != nil {
+		return err
+	}
+	if y.Job.Resumed > 0 {
+		y.note("%d records are there already; going on after them (%s)", y.Job.Resumed, y.Checkpoint)
+	}
+	if y.Led && y.meter.Parts() {
+		y.note("with workers the lines of a READ_MODIFY_WRITE's read and update are left out")
+	}
+	if n := y.Job.Plan.Settings.Pipeline; n > 1 {
+		y.note(
+			"up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
+	}
+	return nil
+}
+
+// note says something on standard error, unless quiet.
+func (y *Execution) note(format string, values ...any) {
+	if !y.Quiet {
+		fmt.Fprintf(y.out.Err, "brunt: note: "+format+"\n", values...)
+	}
+}
+
+// result prints go-ycsb's lines.
+func (y *Execution) result(run *record.Run, dir string) error {
+	out := y.out.Out
+	if err := loadtest.Drain(out); err != nil {
+		return err
+	}
+	if err := ycsb.Finished(out, y.took); err != nil {
+		return err
+	}
+	if err := y.meter.Finish(out, createFile); err != nil {
+		return err
+	}
+	if err := y.endLoad(run); err != nil {
+		return err
+	}
+	y.explain(run, dir)
+	if y.Report {
+		return (&loadtest.Report{}).Print(out, run, dir)
+	}
+	return nil
+}
+
+// exit is how the run ended, if not well.
+func (y *Execution) exit(run *record.Run) error {
+	reads, first := corrupted(run)
+	switch {
+	case reads > 0:
+		return exitcode.With(exitcode.Threshold,
+			fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first))
+	case run.Interrupted:
+		return exitcode.With(exitcode.Interrupted, nil)
+	case y.Report:
+		return exitcode.With(verdict.ExitCode(run), nil)
+	case run.Total.Done > 0 && run.Total.OK == 0:
+		return errors.New("no operation succeeded; the lines above say why")
+	}
+	return nil
+}
+
+// corrupted is how many reads returned another value than was written, and the first one.
+func corrupted(run *record.Run) (reads uint64, first string) {
+	for _, f := range run.Failures {
+		if f.Code == workload.IntegrityCode {
+			if first == "" {
+				first = f.Text
+			}
+			reads += f.Count
+		}
+	}
+	return reads, first
+}
+
+// endLoad removes the checkpoint of a load that is complete and keeps it otherwise.
+func (y *Execution) endLoad(run *record.Run) error {
+	if y.Job.Settings.Command != ycsb.Load {
+		return nil
+	}
+	if y.checkpoint == nil {
+		if done := run.Total.OK * uint64(y.Job.Settings.Batch); done < uint64(y.Job.Settings.LoadCount) {
+			y.note("%d of %d records were inserted; load again, with dropdata=true", done, y.Job.Settings.LoadCount)
+			return nil
+		}
+		return removeIfThere(y.Checkpoint)
+	}
+	if y.checkpoint.Done() < y.Job.Settings.LoadCount {
+		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(),
+			y.Job.Settings.LoadCount)
+		return y.checkpoint.Save()
+	}
+	return removeIfThere(y.Checkpoint)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// explain says on standard error why operations failed and where the record is.
+func (y *Execution) explain(run *record.Run, dir string) {
+	for _, e := range run.Failures {
+		code := e.Code
+		if code != "" {
+			code = " " + code
+		}
+		fmt.Fprintf(y.out.Err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
+	}
+	for _, w := range run.Warnings {
+		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
+			fmt.Fprintf(y.out.Err, "brunt: %s\n", w.Text)
+		}
+	}
+	if n := run.Total.Missing; n > 0 {
+		fmt.Fprintf(y.out.Err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
+	}
+	if dir != "" {
+		y.note("the record of this %s is in %s", y.Job.Settings.Command, dir)
+	}
+}
+
+// CheckWorkers refuses what needs each operation in this process if there are workers.
+func CheckWorkers(s *ycsb.Settings, workers int) error {
+	if workers == 0 {
+		return nil
+	}
+	for _, c := range []struct {
+		wanted bool
+		name   string
+	}{
+		{s.Output.Raw, "measurementtype=raw"}, {s.Resume, "resume=true"},
+		{s.Verbose && s.Database.Protocol == "noop", "verbose=true"},
+	} {
+		if c.wanted {
+			return fmt.Errorf("-p %s: operations are sent by workers, and only their sums are known here; "+
+				"remove it, or --workers", c.name)
+		}
+	}
+	return nil
+}
+
+// createFile makes a file for results.
+func createFile(name string) (io.WriteCloser, error) { return os.Create(name) }
+
+// replaceFile writes a file, and the folder that it is in, so that a crash leaves the old or the new one.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return record.ReplaceFile(record.OS{}, path, data)
+}
