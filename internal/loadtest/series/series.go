@@ -60,7 +60,8 @@ func begin(stdout, stderr io.Writer, load loadtest.Test, do func(context.Context
 func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *Series) error) (err error) {
 	last := o.Plans[len(o.Plans)-1]
 	if t.Dir = o.Resume; t.Dir == "" {
-		if t.Dir, err = program.NewFolder(o.Load.Record.Root, o.Load.Record.Dir, last.Name+"-"+o.Kind, time.Now()); err != nil {
+		at := &o.Load.Record
+		if t.Dir, err = program.NewFolder(at.Root, at.Dir, last.Name+"-"+o.Kind, time.Now()); err != nil {
 			return exitcode.Usage(err)
 		}
 	}

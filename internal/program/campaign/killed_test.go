@@ -316,7 +316,8 @@ func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = bytes.ReplaceAll(text, []byte("FOLDER"), []byte(dir))
-	if err := errors.Join(os.WriteFile(path, text, 0o644), os.WriteFile(filepath.Join(dir, "go"), nil, 0o644)); err != nil {
+	err = errors.Join(os.WriteFile(path, text, 0o644), os.WriteFile(filepath.Join(dir, "go"), nil, 0o644))
+	if err != nil {
 		t.Fatal(err)
 	}
 	h, p, err := Kept(dir, readPlan)

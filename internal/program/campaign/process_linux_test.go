@@ -185,7 +185,8 @@ func TestFailuresHideSettings(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "got ***") || strings.Contains(err.Error(), "s3cretword") {
 				t.Errorf("%v", err)
 			}
-			if journal, _ := os.ReadFile(filepath.Join(dir, program.JournalName)); strings.Contains(string(journal), "s3cretword") {
+			journal, _ := os.ReadFile(filepath.Join(dir, program.JournalName))
+			if strings.Contains(string(journal), "s3cretword") {
 				t.Errorf("the journal: %s", journal)
 			}
 		})
