@@ -166,16 +166,18 @@ func (s *stage) running(t *testing.T, namespace string, n int) (all []pod) {
 // restricted has the cluster refuse pods that ask for more than the strictest profile allows.
 const restricted = `{"pod-security.kubernetes.io/enforce": "restricted"}`
 
-// documented is the block of YAML with a text on a page of docs.
+// documented is the block of YAML with a text on a page of docs: one in fences, or one that is indented.
 func documented(t *testing.T, name, with string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		if strings.Contains(block[1], with) {
-			return block[1]
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```|(?m)((?:^    [^\n]*\n)+)")
+	for _, block := range blocks.FindAllStringSubmatch(string(page), -1) {
+		if text := block[1] + block[2]; strings.Contains(text, with) {
+			indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+			return regexp.MustCompile("(?m)^"+indent).ReplaceAllString(text, "")
 		}
 	}
 	t.Fatalf("%s has no block of YAML with %q", name, with)
