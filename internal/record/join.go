@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"brunt/internal/measure"
 )
@@ -97,7 +98,8 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 // Source is where the intervals of a part come from, in order: a bundle, or a run under way.
 type Source struct {
 	Run *Run
-	// Lines calls f with the lines of intervals.ndjson, which f doesn't keep.
+	// Lines calls f with the lines of intervals.ndjson, which f doesn't keep. A nil line, never the first, says that the
+	// next one comes after the lines that the other sources have.
 	Lines func(f func(line []byte) error) error
 }
 
@@ -116,14 +118,17 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 		a.readers = append(a.readers, r)
 		r.laterNs = r.beganNs() - a.readers[0].beganNs()
 	}
-	for index := 0; ; index++ {
+	for index := 0; ; {
 		for _, r := range a.readers { // not sooner: the next line of a run under way comes an interval later
-			if r.joined {
+			if r.joined || r.later {
 				r.advance()
 			}
 		}
 		first := a.earliest()
 		if first == nil {
+			if slices.ContainsFunc(a.readers, func(r *partReader) bool { return r.later }) {
+				continue
+			}
 			break
 		}
 		sum := *first
@@ -133,6 +138,7 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 			a.add(r, &sum, &head)
 		}
 		sum.Settle()
+		index++
 		if err := f(&sum); err != nil {
 			return err
 		}
@@ -218,6 +224,7 @@ type partReader struct {
 	text                lineText
 	now                 *lineText // nil at the end
 	joined              bool      // now is a part of the last sum
+	later               bool      // the next line comes after some of others
 	operations, targets []int
 	laterNs             int64 // how much later its load began than the first part's, each by its own clock
 	err                 error
@@ -244,7 +251,7 @@ func (r *partReader) advance() {
 	r.joined = false
 	for {
 		line, more := r.next()
-		if !more {
+		if r.later = more && line == nil; r.later || !more {
 			r.now = nil
 			return
 		}

@@ -87,3 +87,38 @@ func TestJoinNeedsAnEmptyFolder(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A source whose next line waits for what is decided by those of others doesn't hold them up.
+func TestAlignPassesOnWhatOthersHave(t *testing.T) {
+	run, e := startedRun(), &lineEncoder{}
+	lines := func(at ...int) func(func([]byte) error) error {
+		return func(f func([]byte) error) error {
+			for _, k := range at {
+				if k < 0 {
+					if err := f(nil); err != nil {
+						return err
+					}
+					continue
+				}
+				iv := newInterval(k + 1)
+				iv.Offered = 1
+				line, err := e.encode(iv)
+				if err != nil {
+					return err
+				}
+				if err := f(line); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	var got []uint64
+	err := Align(run, []Source{{run, lines(0, -1, -1, 3)}, {run, lines(0, 1, 2, 3)}}, func(iv *measure.Interval) error {
+		got = append(got, iv.Offered)
+		return nil
+	})
+	if want := []uint64{2, 1, 1, 2}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("intervals of %v sources each, want %v (%v)", got, want, err)
+	}
+}

@@ -426,12 +426,17 @@ func (c *Coordinator) intervals(m *member) func(func([]byte) error) error {
 		for at := int64(0); ; {
 			c.mu.Lock()
 			for m.live == at && !m.over {
-				if !c.asked() {
+				all, passed := c.asked()
+				if !all || !passed && at == 0 {
 					c.cond.Wait()
 					continue
 				}
 				c.mu.Unlock()
-				c.nextPhases()
+				if passed {
+					c.nextPhases()
+				} else if err := f(nil); err != nil { // a worker may have cut its last interval in two
+					return err
+				}
 				c.mu.Lock()
 			}
 			end := m.live

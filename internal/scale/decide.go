@@ -67,23 +67,23 @@ func (c *Coordinator) AllSent() {
 	c.cond.Broadcast()
 }
 
-// asked reports whether all workers have asked for phases that aren't named yet, and all of their intervals have been
-// passed on. The lock is held.
-func (c *Coordinator) asked() bool {
+// asked reports whether all workers have asked for phases that aren't named yet, so that no further interval comes
+// before they are, and whether all of their intervals have been passed on. The lock is held.
+func (c *Coordinator) asked() (all, passed bool) {
 	if c.o.Next == nil || c.stop {
-		return false
+		return false, false
 	}
-	some := false
+	passed = true
 	for _, m := range c.members {
 		if m.over {
 			continue
 		}
-		if m.asked <= len(c.phases) || m.passed < m.live {
-			return false
+		if m.asked <= len(c.phases) {
+			return false, false
 		}
-		some = true
+		all, passed = true, passed && m.passed == m.live
 	}
-	return some
+	return all, passed
 }
 
 // nextPhases names the phases that all workers ask for.
