@@ -91,6 +91,7 @@ type run struct {
 	out        *Outcome
 	intervalNs int64
 	startNs    int64           // of the current interval
+	offsetNs   int64           // of the next stage; see schedule.Stage
 	adaptive   *adaptive       // controls the current stage; nil if the stage is not adaptive
 	health     *measure.Health // in the current interval; nil until it is sampled
 }
@@ -122,6 +123,10 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	work, err := scheduled(phases, first, start, r.cfg)
 	if err != nil {
 		return first, err
+	}
+	work.OffsetNs = r.offsetNs
+	for i := range phases {
+		r.offsetNs += int64(phases[i].Duration)
 	}
 	if r.adaptive = nil; phases[0].Adaptive != nil && r.cfg.Follow != nil {
 		r.adaptive = newLed(&phases[0], &work)

@@ -29,7 +29,10 @@ const (
 type Stage struct {
 	First   uint64 // number of its first operation
 	StartNs int64  // on the run's clock; arrivals are relative to it
-	Part    Part   // this machine's operations
+	// OffsetNs is where the stage begins in the load if every phase before it lasts as long as planned. It is the same
+	// on every machine; see Redistribution.
+	OffsetNs int64
+	Part     Part // this machine's operations
 
 	Shape   *Shape  // open: not nil
 	Process Process // open
@@ -48,6 +51,8 @@ func (s *Stage) Open() bool { return s.Shape != nil }
 type Part struct {
 	Of    uint64
 	Takes []uint64
+	// Shared, if not nil, gives arrivals of open stages to other machines when one is lost. Takes then has one number.
+	Shared *Redistribution
 }
 
 // At is the number of the part's operation k.
@@ -86,8 +91,8 @@ type Stripe struct {
 	Own        uint64 // the worker's arrivals before it
 	Drawn      uint64 // arrivals of the schedule, whosever, up to and with it
 	Over       bool   // there is no present arrival
-	// Waits says that the present arrival isn't known: a growing shape doesn't reach that far yet. IntendedNs is then
-	// the earliest time at which it can be. See Known.
+	// Waits says that the present arrival isn't known: a growing shape doesn't reach that far yet, or it isn't decided
+	// that it is this machine's. IntendedNs is then the earliest time at which it can be. See Known.
 	Waits bool
 
 	arrivals *Arrivals
@@ -96,15 +101,34 @@ type Stripe struct {
 	i, n     uint64 // operation i of the part is the next, then i + n
 	want     uint64 // its number
 	end      uint64 // arrivals from this number on don't exist
+
+	view     *view // nil without Part.Shared
+	offsetNs int64 // with Part.Shared: see Stage.OffsetNs
+	heldNs   int64 // with holds: an arrival that has been drawn and that isn't in Drawn yet
+	holds    bool
 }
 
 // Stripe returns the arrivals below number end of worker i of n of this machine.
 func (s *Stage) Stripe(i, n, end uint64) Stripe {
-	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n,
-		want: s.Part.At(i), end: end}
-	t.Advance()
-	t.Own = 0
+	t, _ := s.Stripes(i, n, end)
 	return t
+}
+
+// Stripes returns two Stripes, each of all arrivals below number end of worker i of n of this machine. They may be used
+// by different goroutines.
+func (s *Stage) Stripes(i, n, end uint64) (a, b Stripe) {
+	var shared *view
+	if s.Part.Shared != nil {
+		shared = &view{of: s.Part.Shared}
+	}
+	of := func() Stripe {
+		t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n,
+			want: s.Part.At(i), end: end, view: shared, offsetNs: s.OffsetNs}
+		t.Advance()
+		t.Own = 0
+		return t
+	}
+	return of(), of()
 }
 
 // Known reports whether the present arrival is known, or that there is none. While it isn't, it looks whether the
@@ -124,6 +148,10 @@ func (t *Stripe) Advance() {
 
 // draw takes arrivals from the schedule up to the next one of the worker.
 func (t *Stripe) draw() {
+	if t.view != nil {
+		t.drawShared()
+		return
+	}
 	t.Waits = false
 	for {
 		at, ok := t.arrivals.Next()

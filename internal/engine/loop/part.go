@@ -31,7 +31,7 @@ func newShare(stage schedule.Stage, i, n int, total uint64, finished chan<- *sha
 		if total > 0 {
 			end = total - min(stage.First, total)
 		}
-		p.ahead, p.due = stage.Stripe(p.next, p.n, end), stage.Stripe(p.next, p.n, end)
+		p.ahead, p.due = stage.Stripes(p.next, p.n, end)
 		p.ended = p.ahead.Over
 	}
 	return p

@@ -31,6 +31,8 @@ type arrivalSource struct {
 	grewAt int64          // when a further session was last connected
 	work   func(*session) // adds a further session to the stage; nil if the pool doesn't grow
 
+	sending schedule.Stripe // the next arrival to hand out; used by feed only
+
 	// Guarded by the pool's account.
 	ahead schedule.Stripe // the first arrival that has not been counted as due
 	fell  uint64          // arrivals counted as due
@@ -40,13 +42,8 @@ type arrivalSource struct {
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
-	a.ahead = a.stripe()
+	a.ahead, a.sending = stage.Stripes(0, 1, math.MaxUint64)
 	return a
-}
-
-// stripe returns this machine's arrivals.
-func (a *arrivalSource) stripe() schedule.Stripe {
-	return a.stage.Stripe(0, 1, math.MaxUint64)
 }
 
 func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
@@ -70,8 +67,8 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	defer close(a.closed)
 	wakeExactly()
 	cfg := &a.pool.cfg
-	next := a.stripe()
-	for ; a.known(ctx, &next) && !next.Over; next.Advance() {
+	next := &a.sending
+	for ; a.known(ctx, next) && !next.Over; next.Advance() {
 		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) ||
 			!a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
@@ -207,5 +204,8 @@ func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
 }
 
 func (a *arrivalSource) next() uint64 {
+	if a.stage.Part.Shared != nil { // then some of what was taken is of others' parts
+		return a.stage.First + a.ahead.Drawn
+	}
 	return a.stage.First + max(a.ahead.Drawn, a.stage.Part.After(a.taken))
 }
