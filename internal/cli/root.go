@@ -88,8 +88,8 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		return usage.FlagError(cmd, err)
 	})
 	root.AddCommand(
-		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
-		newAdvise(s), newDoctor(s), newSchema(s), newReport(s), newVerify(s),
+		newRun(s), newQueue(s), newRate(s), newSpike(s), newResume(s), newRepeat(s), newSearch(s), newMatrix(s),
+		newCampaign(s), newAdvise(s), newDoctor(s), newSchema(s), newReport(s), newVerify(s),
 		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s),
 		newVersion(s), newManual(), newHealFaults(s), newWorker(s), newTicket(s),
 	)

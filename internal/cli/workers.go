@@ -19,16 +19,20 @@ import (
 type workerFlags struct {
 	workersFlags *pflag.FlagSet
 	workers      loadtest.Workers
+	slurm        string
 }
 
 func (f *workerFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.workersFlags = fs
 	fs.IntVar(&f.workers.Number, "workers", 0, "spread the load over so many processes, which begin at one instant")
-	fs.StringVar(&f.workers.On, "on", loadtest.Local, "where workers run: local (this machine), ssh (--hosts), kubernetes (--image) or external (--ticket)")
+	fs.StringVar(&f.workers.On, "on", loadtest.Local,
+		"where workers run: local (this machine), ssh (--hosts), slurm, kubernetes (--image) or external (--ticket)")
 	fs.StringSliceVar(&f.workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
 	fs.StringVar(&f.workers.SSHConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
-	fs.StringVar(&f.workers.OnLost, "on-lost", scale.GoOn, "what to do when a worker is lost: go-on (without its share) or abort")
+	fs.StringVar(&f.slurm, "slurm-options", "", "with --on slurm: further arguments of srun, such as --partition=NAME")
+	fs.StringVar(&f.workers.OnLost, "on-lost", scale.GoOn,
+		"what to do when a worker is lost: go-on (without its share), redistribute (others send it) or abort")
 	fs.StringVar(&f.workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
 	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 0,
 		"how long to wait for workers to come and to be ready (default 30s; kubernetes 2m, external 10m)")
@@ -40,7 +44,7 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 }
 
 func engines() []string {
-	return []string{loadtest.Local, loadtest.SSH, loadtest.Kubernetes, loadtest.External}
+	return []string{loadtest.Local, loadtest.SSH, loadtest.Slurm, loadtest.Kubernetes, loadtest.External}
 }
 
 // mostWorkers bounds the workers of one load.
@@ -54,7 +58,7 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	set := f.workersFlags.Changed
 	if !set("workers") {
 		for _, name := range append([]string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
-			"ssh-config", "advertise", "ticket"}, clusterFlags()...) {
+			"ssh-config", "slurm-options", "advertise", "ticket"}, clusterFlags()...) {
 			if set(name) {
 				return fmt.Errorf("--%s is for --workers; give --workers N", name)
 			}
@@ -73,8 +77,8 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 		return fmt.Errorf("--hosts %s: write host, user@host or user@host:port", strings.Join(f.workers.Hosts, ","))
 	case f.workers.On != loadtest.SSH && (len(f.workers.Hosts) > 0 || f.workers.SSHConfig != ""):
 		return errors.New("--hosts and --ssh-config are for --on ssh; add that")
-	case f.workers.OnLost == "redistribute":
-		return errors.New("--on-lost redistribute: the share of a lost worker can't be given to others; use go-on or abort")
+	case f.workers.On != loadtest.Slurm && f.slurm != "":
+		return errors.New("--slurm-options is for --on slurm; add that")
 	case record.None:
 		return errors.New("--no-record: the result is made of the workers' records; remove the flag")
 	case set("join-timeout") && f.workers.JoinTimeout <= 0:
@@ -86,10 +90,26 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	if err := f.checkCluster(); err != nil {
 		return err
 	}
+	f.workers.Slurm = strings.Fields(f.slurm)
 	for _, l := range plans {
+		if err := f.redistributes(l); err != nil {
+			return err
+		}
 		p := *l
 		if err := plan.Share(&p, 0, f.workers.Number); err != nil {
 			return fmt.Errorf("--workers %d: %w", f.workers.Number, err)
+		}
+	}
+	return nil
+}
+
+// redistributes refuses --on-lost redistribute for a load whose operations can't move to other workers.
+func (f *workerFlags) redistributes(p *plan.Plan) error {
+	for i := range p.Load {
+		if ph := &p.Load[i]; f.workers.OnLost == scale.Redistribute && ph.Kind == plan.Closed {
+			return fmt.Errorf(
+				"--on-lost redistribute: phase %q is closed, and its sessions can't move to other workers; use go-on or abort",
+				ph.Name)
 		}
 	}
 	return nil

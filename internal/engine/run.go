@@ -48,6 +48,7 @@ type Controller interface {
 type Outcome struct {
 	Interrupted bool            // ctx ended before the plan
 	Aborted     message.Message // why Check ended the run; zero if it did not
+	Passed      uint64          // operations of the whole load, of every machine, up to where this one's ended
 }
 
 // Next returns the phases that come next, or none if the load is over. sofar contains what was measured until now, by
@@ -99,6 +100,7 @@ type run struct {
 // drive runs stages until there are no more, or ctx ends.
 func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error {
 	first := r.cfg.Workload.Plan.First
+	defer func() { r.out.Passed = first - r.cfg.Workload.Plan.First }()
 	for ctx.Err() == nil {
 		stages := stagesOf(next(r.cfg.Collector.Tally()))
 		if len(stages) == 0 {

@@ -130,7 +130,7 @@ result/reader: confidence failover measure record result verdict
 runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
     observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
 s3:
-scale: measure message protocol record
+scale: linefile measure message protocol record schedule
 scale/kubernetes: scale
 scale/kubernetes/kubernetestest:
 schedule: gen

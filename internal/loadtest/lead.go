@@ -26,14 +26,16 @@ import (
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
 	"brunt/internal/verdict"
+	"brunt/internal/workload"
 )
 
 // Workers says over which workers a load is spread.
 type Workers struct {
 	Number      int           // 0 means that this process sends the load
-	On          string        // Local, SSH, Kubernetes or External
+	On          string        // Local, SSH, Slurm, Kubernetes or External
 	Hosts       []string      // with SSH: host[,user@host:port…], which get workers in turn
 	SSHConfig   string        // with SSH: file of settings of the client; "" means the user's
+	Slurm       []string      // with Slurm: further arguments of srun
 	OnLost      string        // one of scale.Policies
 	Listen      string        // host:port at which workers reach this process; "" means a free port
 	JoinTimeout time.Duration // how long to wait for workers to come and to be ready; 0: as On needs
@@ -47,6 +49,7 @@ type Workers struct {
 const (
 	Local      = "local"      // processes of this machine
 	SSH        = "ssh"        // hosts that the system's ssh client reaches
+	Slurm      = "slurm"      // tasks of a job step, one a node
 	Kubernetes = "kubernetes" // pods of a Job
 	External   = "external"   // whoever starts them
 )
@@ -72,6 +75,7 @@ type leading struct {
 	ticket    scale.Ticket
 	c         *scale.Coordinator
 	processes scale.Processes
+	slurm     *scale.Slurm // nil if workers run elsewhere
 	watch     *verdict.Watch
 	sum       measure.Tally       // of all workers' intervals so far
 	faults    []record.Fault      // that the coordinator did
@@ -130,7 +134,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if err != nil {
 		return nil, "", errors.Join(err, d.release())
 	}
-	run, err = d.finish(ctx, hard, out, r)
+	run, err = d.finish(ctx, hard, out, r.Workload)
 	if err != nil {
 		return nil, "", err
 	}
@@ -180,6 +184,12 @@ func (d *leading) open(o *runner.Options) error {
 	}
 	id := pair.Ticket.Run
 	d.ticket, d.command = pair.Ticket, o.Recording.Command
+	if l.Workers.On == Slurm {
+		d.slurm = &scale.Slurm{Run: id, Workers: l.Workers.Number, Options: l.Workers.Slurm}
+		if err := d.slurm.Check(); err != nil {
+			return workerError(err)
+		}
+	}
 	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
 		return err
 	}
@@ -189,12 +199,13 @@ func (d *leading) open(o *runner.Options) error {
 	d.c, err = scale.Listen(scale.Options{
 		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
 		Identity: pair.Coordinator, Interval: settings.Interval, Patience: l.Workers.patience(),
-		MixedCores: l.Workers.MixedCores, OnLost: l.Workers.OnLost, Tell: d.tell,
+		MixedCores: l.Workers.MixedCores, OnLost: l.Workers.OnLost, Tell: d.tell, Waiting: d.waiting,
+		Journal: d.journal(), Extra: map[string]string{"on": l.Workers.On},
 		Job: scale.Job{
 			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
 			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.Options.Wait),
-			IntervalNs: int64(settings.Interval),
-			Faults:     l.Options.Faults.Allowed, StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
+			IntervalNs: int64(settings.Interval), Redistribute: l.Workers.OnLost == scale.Redistribute,
+			Faults: l.Options.Faults.Allowed, StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
 			Adaptive: slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil }),
 			Asks:     l.Next != nil,
 		},
@@ -211,7 +222,7 @@ func (f *Workers) address() string {
 	switch {
 	case f.Listen != "":
 		return f.Listen
-	case f.On == SSH || f.On == Kubernetes:
+	case f.On == SSH, f.On == Slurm, f.On == Kubernetes:
 		return ":0"
 	}
 	return "127.0.0.1:0"
@@ -269,6 +280,9 @@ func (d *leading) launch(ctx context.Context, fail context.CancelCauseFunc, out 
 	if err != nil {
 		return err
 	}
+	if d.slurm != nil {
+		return d.overSlurm(out, self)
+	}
 	command, err := d.local(self)
 	if d.l.Workers.On == SSH {
 		command, err = d.overSSH(ctx, self)
@@ -324,15 +338,10 @@ func (d *leading) overSSH(ctx context.Context, self string) (launcher, error) {
 	}, nil
 }
 
-// drive starts the load and follows it until all workers have ended it.
-func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record.Run, parts []*record.Recorded,
-	sinks []measure.Sink, r *runner.Runner) error {
-	p := d.l.Plan
-	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
-		Queue: r.Workload.Total, Operations: begun.OperationNames()})
-	defer context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })()
+// stops has interrupts end the load of all workers, until release.
+func (d *leading) stops(ctx context.Context, hard <-chan struct{}) (release func()) {
+	cancel := context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })
 	over := make(chan struct{})
-	defer close(over)
 	go func() {
 		select {
 		case <-hard:
@@ -340,18 +349,40 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 		case <-over:
 		}
 	}()
+	return func() {
+		cancel()
+		close(over)
+	}
+}
+
+// drive starts the load and follows it until all workers have ended it.
+func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record.Run, parts []*record.Recorded,
+	sinks []measure.Sink, r *runner.Runner) error {
+	defer d.stops(ctx, hard)()
 	lead := startLead
 	for _, part := range parts {
 		if w := part.Run.Worker; w != nil {
 			lead = max(lead, startLead+uncertainties*time.Duration(w.ClockUncertaintyNs))
 		}
 	}
+	if d.slurm != nil {
+		d.slurm.Begun()
+	}
 	leader := r.Leader(func(x engine.Decided) {
 		d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control})
 	})
 	leader.Begin()
 	defer d.doFaults(ctx, r, d.c.At(d.c.Start(lead)))()
-	all := append([]measure.Sink{&d.sum, leader, d.watch.Windows()}, sinks...)
+	return d.follow(begun, parts, append([]measure.Sink{leader}, sinks...), r.Workload.Total)
+}
+
+// follow passes on what workers send until all have ended their load, and has rules judge it. queue is how many
+// operations the load has, 0 if it has no end.
+func (d *leading) follow(begun *record.Run, parts []*record.Recorded, sinks []measure.Sink, queue uint64) error {
+	p := d.l.Plan
+	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
+		Queue: queue, Operations: begun.OperationNames()})
+	all := append([]measure.Sink{&d.sum, d.watch.Windows()}, sinks...)
 	return d.c.Follow(begun, parts, func(iv *measure.Interval) error {
 		for _, s := range all {
 			if err := s.Interval(iv); err != nil {
@@ -399,7 +430,7 @@ func (d *leading) nextPhases() func() json.RawMessage {
 }
 
 // finish waits for the workers' bundles and merges them.
-func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, r *runner.Runner) (*record.Run,
+func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, load *workload.Workload) (*record.Run,
 	error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -419,7 +450,7 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	parts[0].Run.AddFaults(d.faults)
 	run, err := Join(d.dir, parts, func(run *record.Run) {
 		run.Warnings = append(run.Warnings, d.warnings...)
-		d.f.live.finish(run, r.Workload)
+		d.f.live.finish(run, load)
 		out.warnLostLines(run)
 		run.Command = d.command
 		run.Interrupted, run.Aborted = ctx.Err() != nil, d.c.Aborted()
@@ -435,7 +466,6 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 
 // parts opens the workers' bundles. Those of lost workers end where these were lost.
 func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
-	var arrivals, whole uint64
 	for _, h := range home {
 		if d.l.Workers.On != Local {
 			h.Spool = "" // on another machine
@@ -444,25 +474,18 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 		if err != nil {
 			return nil, fmt.Errorf("worker %s: %w", h.Name, err)
 		}
-		if !h.Lost {
-			arrivals, whole = arrivals+part.Run.Total.Arrivals(), whole+1
-		}
 		parts = append(parts, part)
-	}
-	for i, h := range home {
 		if !h.Lost {
 			continue
 		}
-		w := parts[i].Run.Worker
-		if w == nil {
-			w = &record.Worker{Name: h.Name}
-			parts[i].Run.Worker = w
+		if part.Run.Worker == nil {
+			part.Run.Worker = &record.Worker{Name: h.Name}
 		}
-		w.LostNs = max(h.LostNs, 1)
-		if sent := parts[i].Run.Total.Arrivals(); whole > 0 {
-			w.Missing = max(arrivals/whole, sent) - sent
-		}
+		part.Run.Worker.LostNs, part.Run.Worker.GivenNs = max(h.LostNs, 1), h.GivenNs
 	}
+	countMissing(parts, slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
+		return p.Kind == plan.Closed && p.Operations == 0
+	}))
 	return parts, nil
 }
 

@@ -64,10 +64,17 @@ type Hooks struct {
 
 // Perform runs a load: it stands between what the run tells and those who read it, hears signals,
 // exports, keeps the record, prints the result and returns the error that is the exit code.
-func (l *Test) Perform(stdout, stderr io.Writer) (err error) {
+func (l *Test) Perform(stdout, stderr io.Writer) error {
 	if l.Workers.Cluster.Print {
 		return l.printCluster(stdout)
 	}
+	return l.perform(stdout, stderr, l.Send)
+}
+
+// sender carries out a load; see Test.Send.
+type sender func(context.Context, <-chan struct{}, *Outputs, *Hooks) (*record.Run, string, error)
+
+func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	out := NewOutputs(stdout, stderr)
 	ctx, hard, stop := Interruptible(out.Err, Endings(l.ReopensLog))
 	defer stop()
@@ -79,7 +86,7 @@ func (l *Test) Perform(stdout, stderr io.Writer) (err error) {
 	if v.Close != nil {
 		defer func() { err = errors.Join(err, v.Close()) }()
 	}
-	run, dir, err := l.Send(ctx, hard, out, &v)
+	run, dir, err := send(ctx, hard, out, &v)
 	if run == nil {
 		return err
 	}

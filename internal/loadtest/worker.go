@@ -124,7 +124,7 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 	of := &record.Worker{Name: w.Name(), ClockOffsetNs: w.Offset.Ns, ClockUncertaintyNs: w.Offset.UncertaintyNs}
 	o := runner.Options{
 		NoSetup: true, NoTeardown: true, Wait: time.Duration(job.WaitNs),
-		Part:  schedule.Part{Of: uint64(job.Workers), Takes: []uint64{uint64(k)}},
+		Part:  schedule.Part{Of: uint64(job.Workers), Takes: []uint64{uint64(k)}, Shared: w.Shared},
 		Epoch: w.At(job.EpochNs), Sinks: []measure.Sink{w},
 		Recording: runner.Recording{Dir: w.Dir, Plan: job.Plan, Command: job.Command, Version: version,
 			Extra: job.Extra, Flags: job.Flags, Worker: of},

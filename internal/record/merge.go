@@ -156,9 +156,24 @@ func mergeParts(run *Run, parts []*Recorded) {
 			ID: r.ID, Offset: r.Offset, Brunt: r.Brunt, Command: r.Command, Started: r.Started, Ended: r.Ended,
 			Sessions: r.Sessions, Done: r.Total.Done, Environment: r.Environment, Awake: r.Awake, Worker: r.Worker,
 		})
+		if r.Worker != nil {
+			run.Parts[len(run.Parts)-1].asWorker(r)
+		}
 		if r.Worker != nil && r.Worker.LostNs == 0 && r.Total.Arrivals() > 0 && r.Verdict.Result == invalidResult {
 			run.Parts[len(run.Parts)-1].Invalid = r.Verdict.Reasons
 		}
+	}
+}
+
+// asWorker adds what the record of a worker says of its part.
+func (p *Part) asWorker(r *Run) {
+	times := &r.Total.Response
+	if times.Count+times.NoAnswer == 0 {
+		times = &r.Total.Service
+	}
+	p.ResponseP99Ns, p.Verdict = times.P99Ns, r.Verdict.Result
+	if r.DurationNs > 0 {
+		p.DonePerS = float64(r.Total.Done) / (float64(r.DurationNs) / 1e9)
 	}
 }
 

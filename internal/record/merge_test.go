@@ -249,3 +249,39 @@ func TestJoinKeepsEverySampleAndFindsHints(t *testing.T) {
 		t.Errorf("hints of no intervals: %+v", joined.Run.Hints)
 	}
 }
+
+// TestWorkersAddUp: whichever of several workers an operation was sent by, also when shares of lost workers went to
+// others, the merged record has the counts and, byte by byte, the histograms of one machine's on the same operations.
+func TestWorkersAddUp(t *testing.T) {
+	all := samples(997)
+	one := withoutMeans(rebuildOf(t, write(t, OS{}, intervalsOf(all, everything), true)))
+	for _, workers := range []int{2, 3, 4, 8} {
+		for _, lost := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%d workers, %d lost", workers, lost), func(t *testing.T) {
+				owner := func(i int) int {
+					k := i % workers
+					if k < lost && i > len(all)/3 {
+						k = lost + i/workers%(workers-lost)
+					}
+					return k
+				}
+				var dirs []string
+				for k := range workers {
+					dirs = append(dirs, write(t, OS{}, intervalsOf(all, func(i int) bool { return owner(i) == k }), true))
+				}
+				merged, _, err := Merge(parts(openAll(t, dirs...))...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := withoutMeans(merged); !reflect.DeepEqual(got, one) {
+					t.Errorf("merged %+v\nwant %+v", got, one)
+				}
+				for i, o := range merged.Operations {
+					if o.Response.HDR == "" || o.Response.HDR != one[i+1].Response.HDR {
+						t.Errorf("operation %s has the histogram %q", o.Name, o.Response.HDR)
+					}
+				}
+			})
+		}
+	}
+}

@@ -105,6 +105,11 @@ type Part struct {
 	Environment Environment `json:"environment"`
 	Awake       *Awake      `json:"awake,omitempty"`
 	Worker      *Worker     `json:"worker,omitempty"`
+	// Of parts that workers ran: operations done a second, the 99th percentile of their response times (of service
+	// times in closed loads), and what their own figures are worth.
+	DonePerS      float64 `json:"done_per_s,omitempty"`
+	ResponseP99Ns Ns      `json:"response_p99_ns,omitempty"`
+	Verdict       string  `json:"verdict,omitempty"`
 	// Invalid is why the part's own figures don't stand, if they don't: of parts that workers ran.
 	Invalid []message.Message `json:"invalid,omitempty"`
 }
@@ -117,9 +122,12 @@ type Worker struct {
 	ClockOffsetNs      int64 `json:"clock_offset_ns"`
 	ClockUncertaintyNs int64 `json:"clock_uncertainty_ns"`
 	StartLateNs        int64 `json:"start_late_ns"` // how much later than agreed it began, by its own clock
-	// LostNs is when it was lost, since the start of the load; 0 if it wasn't. Missing is how many operations it would
-	// about have sent after that.
+	// Passed is how many operations the whole load had, those of all workers, up to the end of this one's.
+	Passed uint64 `json:"passed,omitempty"`
+	// LostNs is when it was lost, since the start of the load; 0 if it wasn't. GivenNs is from when on others had its
+	// share; 0 if nobody had. Missing is how many operations of its share nobody has sent: about, if the load ended early.
 	LostNs  int64  `json:"lost_ns,omitempty"`
+	GivenNs int64  `json:"given_ns,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
 }
 

@@ -300,9 +300,9 @@ type sectionOf struct {
 func (b *builder) sections(r *Result) (out []page.Block) {
 	parts := []sectionOf{
 		{page.Section{ID: "part-figures", Title: b.say("Figures")}, []string{
-			"thresholds", "total", "latency", "distribution", "phases", "adaptive", "addresses", "failover", "failovers",
-			"writes", "writes-by-address", "writes-after-faults", "bad-writes", "registers", "counterexample", "changes",
-			"faults", "events",
+			"thresholds", "total", "latency", "distribution", "phases", "adaptive", "addresses", "workers",
+			"failover", "failovers", "writes", "writes-by-address", "writes-after-faults", "bad-writes",
+			"registers", "counterexample", "changes", "faults", "events",
 		}},
 		{page.Section{ID: "part-failures", Title: b.say("Failures")}, []string{"errors"}},
 		{page.Section{ID: "part-database", Title: b.say("Database")}, nil},

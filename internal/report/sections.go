@@ -224,9 +224,9 @@ func plural[N int | uint64](t *writer, n N, one, many string) string {
 // Tables returns the report of a run, in reading order. Empty sections are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
 	t := &writer{run, o.Language, o.Path}
-	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.adaptive, t.addresses, t.failover,
-		t.failovers, t.writes, t.writesByAddress, t.writesAfterFaults, t.badWrites, t.registers,
-		t.counterexample, t.changes, t.faults, t.events, t.watched, t.machines)
+	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.adaptive, t.addresses, t.workers,
+		t.failover, t.failovers, t.writes, t.writesByAddress, t.writesAfterFaults, t.badWrites,
+		t.registers, t.counterexample, t.changes, t.faults, t.events, t.watched, t.machines)
 	out = append(out, t.inspected()...)
 	return append(out, t.all(t.failures, t.thresholds, t.generator, t.environment, t.warnings)...)
 }

@@ -263,6 +263,9 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Control: r.controller, Follow: r.o.Follow, Late: r.decidedLate,
 		Part: r.o.Part,
 	}, next)
+	if w := r.Record.Worker; w != nil {
+		w.Passed = r.outcome.Passed
+	}
 	return err
 }
 

@@ -19,19 +19,22 @@ import (
 	"syscall"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/schedule"
 )
 
 // Policies for lost workers.
 const (
-	GoOn  = "go-on" // the others go on; what the lost one had to send is missing
-	Abort = "abort" // the load ends
+	GoOn         = "go-on"        // the others go on; what the lost one had to send is missing
+	Redistribute = "redistribute" // the others send what the lost one would have sent
+	Abort        = "abort"        // the load ends
 )
 
 // Policies are what can be done when a worker is lost.
-func Policies() []string { return []string{GoOn, Abort} }
+func Policies() []string { return []string{GoOn, Redistribute, Abort} }
 
 // Options say how a coordinator works.
 type Options struct {
@@ -40,15 +43,19 @@ type Options struct {
 	Dir          string // bundles come home to its folders 1, 2, …
 	Listen       string // host:port; port 0 takes a free one
 	Identity     Identity
-	Job          Job           // what all workers get
-	Interval     time.Duration // of the record
-	Patience     time.Duration // for all workers to come, and then for all to be ready
-	MixedCores   bool          // let workers have different numbers of cores
-	OnLost       string        // one of Policies
+	Job          Job               // what all workers get
+	Interval     time.Duration     // of the record
+	Patience     time.Duration     // for all workers to come, and then for all to be ready
+	MixedCores   bool              // let workers have different numbers of cores
+	OnLost       string            // one of Policies
+	Journal      string            // file from which Resume goes on if this process is killed; "": none
+	Extra        map[string]string // kept in the journal for who resumes
 	Tell         func(text string)
 	// Next names the phases that come next, when all workers ask for them: see Worker.Next. It is called by Follow. Nil:
 	// workers don't ask.
 	Next func() json.RawMessage
+	// Waiting, if not nil, says what workers that haven't come wait for, as far as their engine tells; "" if it doesn't.
+	Waiting func(ctx context.Context) string
 }
 
 // Coordinator leads the workers of one run.
@@ -73,6 +80,8 @@ type Coordinator struct {
 	decisions []Decision
 	phases    []json.RawMessage // one for each time that workers asked
 	allSent   bool
+	losses    []schedule.Loss
+	journal   *linefile.File // nil before the start, and without Options.Journal
 }
 
 // member is a worker as its coordinator sees it.
@@ -85,6 +94,9 @@ type member struct {
 	seen    time.Time
 	lost    bool
 	lostNs  int64  // when it was, by the coordinator's clock
+	given   bool   // its share was given to others
+	stopped bool   // it came back after that
+	untilNs int64  // until when it may send; see Answer
 	over    bool   // it left the live view
 	gone    string // how its process ended, where that is known
 	problem *refusal
@@ -106,6 +118,15 @@ func (m *member) name() string {
 
 // Listen opens a coordinator's address. A port that is taken is an error that says so.
 func Listen(o Options) (*Coordinator, error) {
+	c, err := open(o)
+	if err == nil {
+		c.serve()
+	}
+	return c, err
+}
+
+// open opens a coordinator's address, at which nobody is answered before serve.
+func open(o Options) (*Coordinator, error) {
 	l, err := net.Listen("tcp", o.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; name another with --listen", o.Listen)
@@ -138,9 +159,13 @@ func Listen(o Options) (*Coordinator, error) {
 			return p
 		}(),
 	}
-	go func() { _ = c.server.ServeTLS(l, "", "") }() // its only error is that it was closed
-	go c.watch()
 	return c, nil
+}
+
+// serve begins to answer workers and to look for lost ones.
+func (c *Coordinator) serve() {
+	go func() { _ = c.server.ServeTLS(c.listener, "", "") }() // its only error is that it was closed
+	go c.watch()
 }
 
 func (c *Coordinator) prepare() { c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{}) }
@@ -163,10 +188,11 @@ func (c *Coordinator) StartNs() int64 {
 	return c.startNs
 }
 
-// Close ends the service. Workers that are still there try again until they lose patience.
+// Close ends the service and removes the journal with its key. Workers that are still there try again until they lose
+// patience.
 func (c *Coordinator) Close() error {
 	close(c.quit)
-	return c.server.Close()
+	return errors.Join(c.server.Close(), c.endJournal())
 }
 
 // Exited says that the process of a worker has ended, and how. It is safe for concurrent use.
@@ -174,7 +200,9 @@ func (c *Coordinator) Exited(worker int, how string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[worker]
-	m.gone = how
+	if m.gone = how; how == "" {
+		m.gone = "it has ended"
+	}
 	if c.startNs > 0 && m.state != Ended && !m.lost {
 		c.lose(m, "its process ended: "+how)
 	}
@@ -261,11 +289,41 @@ func (c *Coordinator) lose(m *member, why string) {
 	m.lost, m.over, m.lostNs = true, true, c.clock.Now()
 	c.tell("worker %s is lost %s into the load: %s", m.name(),
 		time.Duration(m.lostNs-c.startNs).Round(100*time.Millisecond), why)
-	if c.o.OnLost == Abort {
+	c.note(&event{Lost: &m.number, AtNs: m.lostNs})
+	switch c.o.OnLost {
+	case Abort:
 		c.halt(false, message.New("stop.worker-lost", message.Text("worker", m.name())))
+	case Redistribute:
+		c.give(m)
 	}
 	c.cond.Broadcast()
 }
+
+// give gives the share of a lost worker to the others: from the end of what it may send on, or from when they have
+// heard of it if its process has ended.
+func (c *Coordinator) give(m *member) {
+	loss := schedule.Loss{Machine: uint64(m.number), FromNs: m.untilNs}
+	if m.gone != "" {
+		loss.FromNs = min(loss.FromNs, m.lostNs-c.startNs+int64(c.o.Interval))
+	}
+	for _, other := range c.members {
+		if !other.lost && !other.given && other.state != Ended {
+			loss.Heirs = append(loss.Heirs, uint64(other.number))
+		}
+	}
+	if len(loss.Heirs) == 0 {
+		return
+	}
+	m.given = true
+	c.losses = append(c.losses, loss)
+	c.note(&event{Loss: &loss})
+	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Heirs),
+		time.Duration(loss.FromNs).Round(100*time.Millisecond))
+}
+
+// lease is how much longer than now a worker may send, once it has been heard: longer than it may be silent, so that
+// only who is lost runs out of it.
+func (c *Coordinator) lease() time.Duration { return c.silence() + c.o.Interval }
 
 func (c *Coordinator) tell(format string, args ...any) {
 	if c.o.Tell != nil {
@@ -334,6 +392,13 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 		}
 		return all
 	})
+	why := ""
+	if err != nil && ctx.Err() == nil && c.o.Waiting != nil {
+		why = c.o.Waiting(ctx)
+	}
+	if why == "" {
+		why = fmt.Sprintf("see that they run and can reach port %d of this machine", c.Port())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -354,8 +419,8 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 		}
 	}
 	return &Error{Code: codeUnreachable, Missing: true, Text: fmt.Sprintf(
-		"%d of %d workers didn't %s within %s: %s; see that they run and can reach port %d of this machine, or give more time with --join-timeout",
-		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), c.Port())}
+		"%d of %d workers didn't %s within %s: %s; %s, or give more time with --join-timeout",
+		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
 }
 
 // The most that clocks may differ, and may be uncertain as a share of an interval.
@@ -401,6 +466,9 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.startNs = c.clock.Now() + int64(lead)
+	if err := c.begin(); err != nil {
+		c.tell("if this process is killed, it can't be resumed: %v", err)
+	}
 	c.announce()
 	return c.startNs
 }
@@ -504,6 +572,8 @@ type Part struct {
 	Spool  string // where the worker wrote it, on its own machine
 	Lost   bool
 	LostNs int64 // since the start of the load
+	// GivenNs is from when on others had a lost worker's share, since the start of the load; 0 if nobody had.
+	GivenNs int64
 }
 
 // Home waits until the bundles of all workers are here. Lost workers have until grace after the others to come back,
@@ -525,9 +595,14 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	defer c.mu.Unlock()
 	var parts []Part
 	for _, m := range c.members {
-		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended}
+		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended || m.given}
 		if p.Lost {
 			p.LostNs = m.lostNs - c.startNs
+		}
+		for _, l := range c.losses {
+			if l.Machine == uint64(m.number) {
+				p.GivenNs = max(l.FromNs, 1)
+			}
 		}
 		parts = append(parts, p)
 	}

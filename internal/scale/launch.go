@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -50,7 +51,10 @@ func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string
 	return nil
 }
 
-// Stop waits until all processes have ended, and kills those that haven't after patience.
+// termPatience is how long processes may take to end what they have started when they are told to.
+const termPatience = time.Second
+
+// Stop waits until all processes have ended. Those that haven't after patience are told to end, and then killed.
 func (p *Processes) Stop(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -62,12 +66,22 @@ func (p *Processes) Stop(patience time.Duration) {
 		return
 	case <-time.After(patience):
 	}
-	p.mu.Lock()
-	for cmd := range p.running {
-		_ = cmd.Process.Kill() // it may just have ended
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-done:
+		return
+	case <-time.After(termPatience):
 	}
-	p.mu.Unlock()
+	p.signal(os.Kill)
 	<-done
+}
+
+func (p *Processes) signal(s os.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for cmd := range p.running {
+		_ = cmd.Process.Signal(s) // it may just have ended
+	}
 }
 
 // prefixed writes whole lines with a prefix.

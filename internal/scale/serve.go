@@ -160,9 +160,15 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 		return nil, fmt.Errorf("the share of worker %s belongs to another process", m.name())
 	}
 	m.seen = time.Now()
-	if m.lost && m.gone == "" && m.state != Ended {
+	switch {
+	case !m.lost || m.gone != "" || m.state == Ended:
+	case !m.given:
 		m.lost = false
+		c.note(&event{Back: &m.number})
 		c.tell("worker %s is back", m.name())
+	case !m.stopped:
+		m.stopped = true
+		c.tell("worker %s is back; others have its share, so it is told to stop", m.name())
 	}
 	if said.State == Failed && m.problem == nil {
 		m.problem = &refusal{said.Error, said.Code}
@@ -176,13 +182,28 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	}
 	if m.state != Ended {
 		m.state, m.asked = said.State, said.Asked
+		if m.state == Ended {
+			c.note(&event{Ended: &m.number})
+		}
 	}
 	m.over = m.over || m.state == Ended
 	c.cond.Broadcast()
 	if said.State == Ready && c.startNs == 0 && !c.stop {
 		c.awaitTurn(ctx, startHold)
 	}
-	return c.instruct(&Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop, Hard: c.hard}, said), nil
+	return c.instruct(c.answer(m), said), nil
+}
+
+// answer is what a worker is to do.
+func (c *Coordinator) answer(m *member) *Answer {
+	a := &Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop || m.given, Hard: c.hard}
+	if c.o.OnLost == Redistribute && c.startNs > 0 {
+		if !m.lost {
+			m.untilNs = max(m.untilNs, max(c.clock.Now()-c.startNs, 0)+int64(c.lease()))
+		}
+		a.UntilNs, a.Losses = m.untilNs, c.losses
+	}
+	return a
 }
 
 // keep writes the lines of a report to the worker's bundle. c.mu is held, but not while it writes.

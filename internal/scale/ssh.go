@@ -133,8 +133,12 @@ func (s *SSH) arguments(host, line string) []string {
 	return append(args, "--", host, line)
 }
 
-// callerAddress is where a host's ssh session came from; loopback if the process isn't in one.
+// callerAddress is where this process was started from: by Slurm's srun, or through an ssh session. Loopback if by
+// neither.
 func callerAddress() string {
+	if node := os.Getenv("SLURM_LAUNCH_NODE_IPADDR"); node != "" {
+		return node
+	}
 	client, _, _ := strings.Cut(os.Getenv("SSH_CONNECTION"), " ")
 	if client == "" {
 		return "127.0.0.1"

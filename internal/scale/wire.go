@@ -15,6 +15,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"brunt/internal/schedule"
 )
 
 // Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
@@ -62,6 +64,9 @@ type Job struct {
 	StartDown  bool  `json:"start_down,omitempty"` // begin although no address answers
 	Adaptive   bool  `json:"adaptive,omitempty"`   // the coordinator decides rates; see Decision
 	Asks       bool  `json:"asks,omitempty"`       // the coordinator names the phases; see Worker.Next
+	// Redistribute says that the share of a lost worker is given to others. Then a worker sends no longer than it is
+	// allowed to; see Answer.
+	Redistribute bool `json:"redistribute,omitempty"`
 }
 
 // State is how far a worker is.
@@ -117,6 +122,10 @@ type Answer struct {
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Phases are what Report.Asked asks for, as the coordinator has put it; absent: not known yet.
 	Phases json.RawMessage `json:"phases,omitempty"`
+	// With Redistribute: until when the worker may send, ns of the schedule, and the losses so far. See
+	// schedule.Redistribution.
+	UntilNs int64           `json:"until_ns,omitempty"`
+	Losses  []schedule.Loss `json:"losses,omitempty"`
 }
 
 // refusal is an error with the exit code that it has for the worker.

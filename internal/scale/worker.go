@@ -27,6 +27,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/schedule"
 )
 
 // Worker is a worker's side of a run: it finds the coordinator, and keeps telling it how the load goes.
@@ -36,6 +37,8 @@ type Worker struct {
 	Dir    string // folder for the bundle, which is not there yet
 	// Lead is how long before the start the worker heard of it. It is known when Begin has returned.
 	Lead time.Duration
+	// Shared says which arrivals are the worker's; nil unless shares of lost workers are given to others.
+	Shared *schedule.Redistribution
 
 	ticket  Ticket
 	hello   Hello
@@ -85,7 +88,10 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 			t.Addresses[i] = net.JoinHostPort(callerAddress(), port)
 		}
 	}
-	host, _ := os.Hostname() // without a name it is called by its number
+	host := os.Getenv("SLURMD_NODENAME")
+	if host == "" {
+		host, _ = os.Hostname() // without a name it is called by its number
+	}
 	w := &Worker{
 		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
 		hard: make(chan struct{}), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
@@ -106,7 +112,13 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 		return nil, ctx, err
 	}
 	w.hello.Offset = w.Offset
-	return w, ctx, w.post(ctx, 0, "join", &w.hello, &w.Job)
+	if err := w.post(ctx, 0, "join", &w.hello, &w.Job); err != nil {
+		return w, ctx, err
+	}
+	if w.Job.Redistribute {
+		w.Shared = schedule.NewRedistribution()
+	}
+	return w, ctx, nil
 }
 
 // workerFolder is where a worker's bundle goes: a folder that isn't there yet.
@@ -248,6 +260,7 @@ func (w *Worker) reports() {
 		every := w.every()
 		if !w.report() {
 			every = max(every, 200*time.Millisecond)
+			w.loseCoordinator()
 		}
 		select {
 		case <-w.quit:
@@ -255,6 +268,15 @@ func (w *Worker) reports() {
 		case <-w.wake:
 		case <-time.After(every):
 		}
+	}
+}
+
+// loseCoordinator ends the load of a worker that has sent all that it may, and whose coordinator doesn't return.
+func (w *Worker) loseCoordinator() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Shared != nil && w.state == Running && time.Since(w.heard) > patienceAfter {
+		w.stop()
 	}
 }
 
@@ -309,6 +331,9 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	}
 	if w.phasesOf = 0; answer.Phases != nil {
 		w.phasesOf = said.Asked
+	}
+	if w.Shared != nil {
+		w.Shared.Set(answer.UntilNs, answer.Losses)
 	}
 	if answer.Stop && !before.Stop {
 		w.stop()

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// onSlurm runs brunt as a user of a cluster, with a secret in its environment.
+func onSlurm(cluster *testserver.Slurm, args ...string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+cluster.Conf, "BRUNT_SECRET_OTHER=topsecret")
+	return cmd
+}
+
+// Workers are tasks of one step, one a node, in an allocation of their own or in one that is there, and neither keys
+// nor the environment's secrets reach Slurm's files.
+func TestWorkersOnSlurm(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartSlurm(t, 3)
+	plan := queuePlan(t)
+	for name, before := range map[string][]string{
+		"own allocation": nil,
+		"in one":         {"salloc", "--quiet", "--nodes=3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "bundle")
+			args := append(slices.Clone(before), "brunt", "run", plan, "--quiet", "--workers", "3", "--on", "slurm",
+				"--bundle", dir)
+			out, err := onSlurm(cluster, args...).CombinedOutput()
+			if err != nil && !strings.Contains(err.Error(), strconv.Itoa(exitcode.Invalid)) {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			run := wholeRun(t, dir, "")
+			if run.Total.Done != 60 || len(lostOnes(run)) > 0 {
+				t.Errorf("%d operations, lost %q", run.Total.Done, lostOnes(run))
+			}
+			var nodes []string
+			for _, p := range run.Parts {
+				_, node, _ := strings.Cut(p.Worker.Name, " ")
+				nodes = append(nodes, node)
+			}
+			if slices.Sort(nodes); fmt.Sprint(nodes) != "[(n1) (n2) (n3)]" {
+				t.Errorf("workers ran at %q", nodes)
+			}
+			found, _ := exec.Command("grep", "-rlE", "PRIVATE KEY|topsecret", dir, filepath.Dir(cluster.Conf)).Output()
+			if len(found) > 0 {
+				t.Errorf("secrets are in %s", found)
+			}
+		})
+	}
+}
+
+// What Slurm can't do is said within the time for joining, with its reason, and leaves nothing behind.
+func TestWorkersThatSlurmDoesntStart(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartSlurm(t, 2)
+	busy := onSlurm(cluster, "srun", "--partition=small", "--nodes=1", "--exclusive", "sleep", "600")
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = busy.Process.Signal(syscall.SIGTERM)
+		_ = busy.Wait()
+	}()
+	jobs := func() string {
+		out, err := onSlurm(cluster, "squeue", "--noheader", "--format=%j %T").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	until(t, "the partition is full", func() bool { return strings.Contains(jobs(), "sleep RUNNING") })
+	for name, row := range map[string]struct{ workers, options, want string }{
+		"full": {"1", "--partition=small", "is pending: "},
+		"no partition": {"1", "--partition=none", "worker 1 ended before the load: srun: Unable to allocate resources: " +
+			"Invalid partition"},
+		"no node": {"1", "--nodelist=n9", "worker 1 ended before the load: srun: "},
+		"too few": {"9", "", "worker 1 ended before the load: srun: Unable to allocate resources: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "bundle")
+			cmd := onSlurm(cluster, "brunt", "run", manySessions(t), "--workers", row.workers, "--on", "slurm",
+				"--slurm-options", row.options, "--join-timeout", "3s", "--bundle", dir)
+			out, _ := cmd.CombinedOutput()
+			if !strings.Contains(string(out), row.want) || strings.Count(string(out), "\n") != 1 {
+				t.Errorf("want one line with %q, got\n%s", row.want, out)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.Unreachable {
+				t.Errorf("exit %d", code)
+			}
+			if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+				t.Error("a bundle is left")
+			}
+			until(t, "no job is left", func() bool { return strings.Count(jobs(), "\n") == 1 })
+		})
+	}
+}
+
+// manySessions writes a plan of enough sessions for 9 workers.
+func manySessions(t *testing.T) string {
+	t.Helper()
+	path := workerPlan(t, "")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := strings.Replace(string(text), "sessions: 4", "sessions: 9", 1)
+	if err := os.WriteFile(path, []byte(more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A node whose slurmd dies and a worker that is killed end no other worker.
+func TestASlurmNodeIsLost(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartSlurm(t, 3)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"SLURM_CONF=" + cluster.Conf}, "brunt", "run", workerPlan(t, ""), "--workers", "3",
+		"--on", "slurm", "--bundle", dir)
+	home := func(k, more int) func() bool {
+		from := linesHome(dir, k)
+		return func() bool { return linesHome(dir, k) > from+more }
+	}
+	for k := range 3 {
+		until(t, "intervals of all workers are there", home(k+1, 2))
+	}
+	at := map[string]int{} // numbers of the workers by node
+	for k := range 3 {
+		part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, node, _ := strings.Cut(part.Run.Worker.Name, " ")
+		at[node] = k + 1
+	}
+	tasks := slurmTasks(t, cluster, "n2")
+	if len(tasks) != 1 {
+		t.Fatalf("processes %v run at n2", tasks)
+	}
+	cluster.Nodes[1].Kill()
+	for _, pid := range tasks {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	said := func() string {
+		out, _ := os.ReadFile(output)
+		return string(out)
+	}
+	until(t, "the worker is called lost", func() bool {
+		return strings.Contains(said(), fmt.Sprintf("worker %d (n2) is lost", at["(n2)"]))
+	})
+	for _, node := range []string{"(n1)", "(n3)"} {
+		until(t, "the others go on", home(at[node], 2))
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if lost := lostOnes(run); len(lost) != 1 || !strings.HasSuffix(lost[0], "(n2)") {
+		t.Errorf("lost %q", lost)
+	}
+}
+
+// slurmTasks are the workers at a node.
+func slurmTasks(t *testing.T, cluster *testserver.Slurm, node string) (pids []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		env, _ := os.ReadFile(path)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if !strings.Contains(string(env), "SLURMD_NODENAME="+node+"\x00") ||
+			!strings.HasSuffix(string(line), "\x00worker\x00") ||
+			!strings.Contains(string(env), "SLURM_CONF="+cluster.Conf+"\x00") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}

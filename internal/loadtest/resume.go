@@ -1,0 +1,105 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/scale"
+	"brunt/internal/workload"
+)
+
+// journal is the file from which the load can be resumed if this process is killed; "" if it can't be, because this
+// process does more than to listen: it does faults, or decides rates or phases.
+func (d *leading) journal() string {
+	l := d.l
+	adaptive := slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil })
+	if adaptive || l.Next != nil || len(l.Plan.Faults) > 0 {
+		return ""
+	}
+	return filepath.Join(d.workers(), scale.JournalFile)
+}
+
+// Resume goes on with a load of workers whose coordinator was killed, and whose bundle is in dir: it listens where the
+// other did, takes what the workers have sent since, and prints the result. Tables that the load created are left.
+func (l *Test) Resume(dir string, stdout, stderr io.Writer) error {
+	path := filepath.Join(dir, record.WorkersFolder, "1", record.PlanFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return exitcode.Usage(errors.Join(errors.New("no load of workers was begun there"), err))
+	}
+	if l.Plan, err = planfile.Read(path, text); err != nil {
+		return exitcode.Usage(err)
+	}
+	l.Live.Watched = []string{noHost} // what the other sampled stays
+	return l.perform(stdout, stderr, func(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run,
+		string, error) {
+		run, err := l.resume(ctx, hard, out, v, dir)
+		return run, dir, err
+	})
+}
+
+func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks, dir string) (run *record.Run,
+	err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	load, err := workload.Compile(l.Plan)
+	if err != nil {
+		return nil, exitcode.Usage(err)
+	}
+	f, o, err := l.follow(out, hard, v, end)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	d := &leading{l: l, v: v, f: f, dir: dir}
+	c, extra, err := scale.Resume(scale.Options{Dir: d.workers(), Tell: d.tell,
+		Journal: filepath.Join(d.workers(), scale.JournalFile)})
+	if err != nil {
+		return nil, exitcode.Usage(err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	d.c, l.Workers.On = c, extra["on"]
+	parts, err := c.Begun()
+	if err != nil {
+		return nil, err
+	}
+	begun, _, err := record.Merge(parts...)
+	if err != nil {
+		return nil, err
+	}
+	d.command = begun.Command
+	if v.Began != nil {
+		v.Began(begun)
+	}
+	if err := f.live.start(begun, dir); err != nil {
+		return nil, Failure(ctx, err)
+	}
+	f.page.start(begun)
+	release := d.stops(ctx, hard)
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		_ = c.WaitSent(waiting) // it ends with the following, otherwise
+		c.AllSent()
+	}()
+	err = d.follow(begun, parts, o.Sinks, load.Total)
+	release()
+	if v.Ended != nil {
+		v.Ended()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if run, err = d.finish(ctx, hard, out, load); err != nil {
+		return nil, err
+	}
+	return run, f.page.finish(run, dir, o.Recording.Plan)
+}

@@ -1,0 +1,51 @@
+package report
+
+import (
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// workers is the table of the workers that sent the load, if any did.
+func (t *writer) workers() cell.Table {
+	out := cell.Table{ID: "workers", Title: t.say("WORKERS"), Note: t.say("response time, all operations")}
+	out.Columns = []cell.Column{
+		{Head: t.say("worker"), Left: true}, {Head: t.say("done")}, {Head: t.say("done/s"), Priority: 2}, {Head: "p99"},
+		{Head: t.say("started late"), Priority: 3}, {Head: t.say("clock offset"), Priority: 5},
+		{Head: t.say("result"), Left: true, Wrap: true},
+	}
+	for i := range t.run.Parts {
+		p := &t.run.Parts[i]
+		w := p.Worker
+		if w == nil {
+			continue
+		}
+		offset := cell.Text(t.span(w.ClockOffsetNs) + " ± " + t.span(w.ClockUncertaintyNs))
+		out.Add(cell.Text(units.Clean(w.Name)), cell.Count(p.Done), cell.Rate(p.DonePerS), cell.Time(p.ResponseP99Ns),
+			cell.Time(w.StartLateNs), offset, t.workerResult(p))
+	}
+	return out
+}
+
+// workerResult says how a worker fared: what its own figures are worth, or that it was lost.
+func (t *writer) workerResult(p *record.Part) cell.Cell {
+	w := p.Worker
+	if w.LostNs > 0 {
+		text := t.say("lost after %s", t.span(int64(time.Duration(w.LostNs).Round(100*time.Millisecond))))
+		if w.GivenNs > 0 {
+			text += t.say("; others have its share from %s on",
+				t.span(int64(time.Duration(w.GivenNs).Round(100*time.Millisecond))))
+		}
+		if w.Missing > 0 {
+			text += t.say("; about %s not sent", plural(t, w.Missing, "operation", "operations"))
+		}
+		return cell.Text(text).Marked(cell.Bad)
+	}
+	if p.Verdict == verdict.Invalid {
+		return cell.Text(p.Verdict).Marked(cell.Bad) // the reasons are the verdict's
+	}
+	return cell.Text(p.Verdict)
+}

@@ -1,0 +1,211 @@
+package scale
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/linefile"
+	"brunt/internal/record"
+	"brunt/internal/schedule"
+)
+
+// JournalFile is the usual name of a coordinator's journal, in the folder of the workers' bundles.
+const JournalFile = "coordinator.ndjson"
+
+// beginning is the first line of a journal: what a coordinator needs to go on with a load. It holds a key.
+type beginning struct {
+	Run        string            `json:"run"`
+	Version    string            `json:"version"`
+	Address    string            `json:"address"` // host:port
+	Identity   Identity          `json:"identity"`
+	IntervalNs int64             `json:"interval_ns"`
+	StartNs    int64             `json:"start_ns"`
+	OnLost     string            `json:"on_lost"`
+	Members    []Hello           `json:"members"`
+	Extra      map[string]string `json:"extra,omitempty"`
+}
+
+// event is a further line of a journal.
+type event struct {
+	Lost  *int           `json:"lost,omitempty"` // number of a worker
+	AtNs  int64          `json:"at_ns,omitempty"`
+	Back  *int           `json:"back,omitempty"`
+	Ended *int           `json:"ended,omitempty"` // its bundle is complete
+	Loss  *schedule.Loss `json:"loss,omitempty"`
+}
+
+// begin begins the journal. c.mu is held.
+func (c *Coordinator) begin() error {
+	if c.o.Journal == "" {
+		return nil
+	}
+	first := &beginning{
+		Run: c.o.Run, Version: c.o.Version, Address: c.listener.Addr().String(), Identity: c.o.Identity,
+		IntervalNs: int64(c.o.Interval), StartNs: c.startNs, OnLost: c.o.OnLost, Extra: c.o.Extra,
+	}
+	for _, m := range c.members {
+		h := m.hello
+		h.Process, h.Host = m.process, m.host
+		first.Members = append(first.Members, h)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.o.Journal), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(c.o.Journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if c.journal, err = linefile.Open(c.o.Journal); err != nil {
+		return err
+	}
+	return c.journal.AppendJSON(first)
+}
+
+// endJournal removes the journal.
+func (c *Coordinator) endJournal() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.journal == nil {
+		return nil
+	}
+	name := c.journal.Name()
+	err := c.journal.Close()
+	c.journal = nil
+	return errors.Join(err, os.Remove(name))
+}
+
+// note adds a line to the journal. c.mu is held.
+func (c *Coordinator) note(e *event) {
+	if c.journal == nil {
+		return
+	}
+	if err := c.journal.AppendJSON(e); err != nil {
+		c.tell("if this process is killed, it can't be resumed: %v", err)
+	}
+}
+
+// Resume goes on with the load of a coordinator that was killed: at the same address, for the same workers, which have
+// kept on. o gives Journal, Dir and Tell; the rest is the journal's. Extra is what Options.Extra was. Without a journal
+// there is nothing to go on with: the coordinator had not begun, or has ended.
+func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
+	if _, err := os.Stat(o.Journal); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("there is no %s: no coordinator was killed there while its load ran", o.Journal)
+	}
+	journal, err := linefile.Open(o.Journal)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, journal.Close())
+		}
+	}()
+	var first beginning
+	lines := journal.Lines()
+	if len(lines) == 0 {
+		return nil, nil, fmt.Errorf("%s is empty: the coordinator was killed before its load began", o.Journal)
+	}
+	if err := json.Unmarshal(lines[0], &first); err != nil {
+		return nil, nil, fmt.Errorf("%s: line 1: %w", o.Journal, err)
+	}
+	if _, _, err := net.SplitHostPort(first.Address); err != nil || len(first.Members) == 0 || first.StartNs <= 0 {
+		return nil, nil, fmt.Errorf("%s: line 1 isn't the beginning of a coordinator's journal", o.Journal)
+	}
+	o.Run, o.Version, o.Workers, o.Listen, o.Identity = first.Run, first.Version, len(first.Members), first.Address,
+		first.Identity
+	o.Interval, o.OnLost, o.Extra = time.Duration(first.IntervalNs), first.OnLost, first.Extra
+	if c, err = open(o); err != nil {
+		return nil, nil, err
+	}
+	c.journal, c.startNs, c.agreed = journal, first.StartNs, true
+	for k, m := range c.members {
+		m.hello, m.process, m.host = first.Members[k], first.Members[k].Process, first.Members[k].Host
+		m.state, m.seen = Running, time.Now()
+	}
+	if err = c.replay(lines[1:]); err == nil {
+		err = c.reread()
+	}
+	if err != nil {
+		c.journal = nil // it stays for a further attempt
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	c.serve()
+	return c, first.Extra, nil
+}
+
+// replay repeats what a journal says.
+func (c *Coordinator) replay(lines [][]byte) error {
+	member := func(k *int) *member {
+		if k == nil || *k < 0 || *k >= len(c.members) {
+			return nil
+		}
+		return c.members[*k]
+	}
+	for i, line := range lines {
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("%s: line %d: %w", c.o.Journal, i+2, err)
+		}
+		if m := member(e.Lost); m != nil {
+			m.lost, m.over, m.lostNs = true, true, e.AtNs
+		}
+		if m := member(e.Back); m != nil {
+			m.lost = false
+		}
+		if m := member(e.Ended); m != nil {
+			m.state = Ended
+		}
+		if l := e.Loss; l != nil {
+			if l.Machine >= uint64(len(c.members)) || len(l.Heirs) == 0 {
+				return fmt.Errorf("%s: line %d: no loss of a worker of this run", c.o.Journal, i+2)
+			}
+			c.members[l.Machine].given = true
+			c.losses = append(c.losses, *l)
+		}
+	}
+	// How much workers were allowed to send isn't known any more, but it was less than this.
+	for _, m := range c.members {
+		m.untilNs = max(c.clock.Now()-c.startNs, 0) + int64(c.lease())
+	}
+	for _, m := range c.members {
+		if c.o.OnLost == Redistribute && m.lost && !m.given {
+			c.give(m)
+		}
+	}
+	return nil
+}
+
+// reread passes on the intervals that are at home to the live view again, from the first. A line that was cut off comes
+// again.
+func (c *Coordinator) reread() error {
+	for _, m := range c.members {
+		name := filepath.Join(c.folder(m.number), record.IntervalsFile)
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		whole := bytes.LastIndexByte(text, '\n') + 1
+		if whole < len(text) {
+			if err := os.Truncate(name, int64(whole)); err != nil {
+				return err
+			}
+		}
+		m.lines = countLines(text[:whole])
+		m.live = int64(whole)
+		m.over = m.over || m.state == Ended
+	}
+	return nil
+}

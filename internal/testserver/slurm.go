@@ -1,0 +1,133 @@
+package testserver
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Slurm is a cluster of nodes n1, n2 and so on, all on this machine: slurmd's, their controller, and what
+// authenticates them.
+type Slurm struct {
+	Conf  string    // file for SLURM_CONF, by which clients find the controller
+	Nodes []*Server // the slurmd of each node
+}
+
+// StartSlurm starts a cluster of so many nodes, of one CPU each, in the partition main; the last one is also in the
+// partition small.
+func StartSlurm(t TB, nodes int) *Slurm {
+	t.Helper()
+	srun, sinfo := binary(t, "srun", "slurm-client"), binary(t, "sinfo", "slurm-client")
+	munge := startMunge(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	cluster := &Slurm{}
+	client := func(s *Server, program string, args ...string) (string, error) {
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "SLURM_CONF="+filepath.Join(s.Dir, "slurm.conf"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", program, err, out)
+		}
+		return string(out), err
+	}
+	controller := launch(t, &spec{
+		name: "slurmctld", binary: binary(t, "slurmctld", "slurmctld"), ports: 1 + nodes,
+		configure: func(s *Server) (file, content string) {
+			var text strings.Builder
+			fmt.Fprintf(&text, slurmConf, host, s.Host, s.Port, munge, me.Username, me.Username, s.Dir, s.Dir, s.Dir, s.Dir)
+			for i := range nodes {
+				fmt.Fprintf(&text, "NodeName=n%d NodeHostname=%s NodeAddr=%s Port=%d CPUs=1 State=UNKNOWN\n", i+1, host, s.Host,
+					s.ports[i+1].port)
+			}
+			fmt.Fprintf(&text, "PartitionName=main Nodes=n[1-%d] Default=YES State=UP\n", nodes)
+			fmt.Fprintf(&text, "PartitionName=small Nodes=n%d State=UP\n", nodes)
+			return "slurm.conf", text.String()
+		},
+		arguments: func(s *Server) []string { return []string{"-D", "-f", filepath.Join(s.Dir, "slurm.conf")} },
+		ready: func(s *Server) error {
+			_, err := client(s, sinfo, "--noheader")
+			return err
+		},
+	}, &Server{})
+	cluster.Conf = filepath.Join(controller.Dir, "slurm.conf")
+	for i := range nodes {
+		address := net.JoinHostPort(controller.Host, strconv.Itoa(controller.ports[i+1].port))
+		cluster.Nodes = append(cluster.Nodes, launch(t, &spec{
+			name: "slurmd", binary: binary(t, "slurmd", "slurmd"),
+			arguments: func(*Server) []string {
+				return []string{"-D", "-N", "n" + strconv.Itoa(i+1), "-f", cluster.Conf}
+			},
+			ready: func(*Server) error {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					return err
+				}
+				return c.Close()
+			},
+		}, &Server{}))
+	}
+	// srun waits for nodes that haven't registered yet.
+	if _, err := client(controller, srun, "--nodes="+strconv.Itoa(nodes), "true"); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return cluster
+}
+
+// slurmConf is the configuration without nodes. Clients ask the controller about nodes that answer late for 10 s.
+const slurmConf = `ClusterName=brunt
+SlurmctldHost=%s(%s)
+SlurmctldPort=%d
+AuthInfo=socket=%s
+SlurmUser=%s
+SlurmdUser=%s
+StateSaveLocation=%s/state
+SlurmdSpoolDir=%s/spool-%%n
+SlurmctldPidFile=%s/slurmctld.pid
+SlurmdPidFile=%s/slurmd-%%n.pid
+SlurmdTimeout=10
+KillWait=2
+ReturnToService=2
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SlurmdParameters=config_overrides
+`
+
+// startMunge starts what Slurm's programs know each other by, and returns its socket.
+func startMunge(t TB) string {
+	t.Helper()
+	s := launch(t, &spec{
+		name: "munged", binary: binary(t, "munged", "munge"),
+		prepare: func(s *Server) error {
+			key := make([]byte, 128)
+			_, _ = rand.Read(key) // it never fails
+			return os.WriteFile(filepath.Join(s.Dir, "key"), key, 0o600)
+		},
+		arguments: func(s *Server) []string {
+			in := func(name string) string { return filepath.Join(s.Dir, name) }
+			return []string{"--foreground", "--force", "--key-file", in("key"), "--socket", in("socket"),
+				"--pid-file", in("pid"), "--seed-file", in("seed"), "--log-file", in("munged.log")}
+		},
+		ready: func(s *Server) error {
+			c, err := net.Dial("unix", filepath.Join(s.Dir, "socket"))
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		},
+	}, &Server{})
+	return filepath.Join(s.Dir, "socket")
+}
