@@ -28,7 +28,7 @@ type Options struct {
 
 // Modes are the ways to choose.
 func Modes() []string {
-	return []string{"round-robin", "random", "weighted", "least-outstanding", "two-choices", "hash", "nearest"}
+	return []string{"round-robin", "random", "weighted", "bucket", "least-outstanding", "two-choices", "hash", "nearest"}
 }
 
 type mode uint8
@@ -37,7 +37,8 @@ const (
 	roundRobin mode = iota
 	randomly
 	weighted
-	leastOutstanding
+	bucketed
+	leastOutstanding // from here on, requests under way are counted
 	twoChoices
 	hashed
 	nearest
@@ -71,6 +72,8 @@ type Balancer struct {
 	total       atomic.Int64  // of outstanding
 	connectNs   []atomic.Int64
 	returnedAt  []atomic.Int64 // slow start: when the node came back; 0: it has its whole share
+
+	owner atomic.Pointer[[]int32] // bucket: see SetBuckets
 
 	mu   sync.Mutex // guards making of views
 	view atomic.Pointer[view]
@@ -270,7 +273,29 @@ func (b *Balancer) End(node int) {
 }
 
 // Hashes reports whether Pick goes by its key.
-func (b *Balancer) Hashes() bool { return b.mode == hashed }
+func (b *Balancer) Hashes() bool { return b.mode == hashed || b.mode == bucketed }
+
+// Buckets reports whether keys are buckets.
+func (b *Balancer) Buckets() bool { return b.mode == bucketed }
+
+// SetBuckets says which node has each bucket, by its number from 1; 0 means that nobody knows. Bucket 0 doesn't exist.
+// It is called before the first Pick, and then when buckets have moved; owner must not change any more.
+func (b *Balancer) SetBuckets(owner []int32) { b.owner.Store(&owner) }
+
+// Placed reports whether the node of a bucket is known, and if so whether it is the one that Pick chose.
+func (b *Balancer) Placed(bucket uint64, node int) (known, right bool) {
+	at, known := b.ownerOf(bucket)
+	return known, at == node
+}
+
+func (b *Balancer) ownerOf(bucket uint64) (node int, known bool) {
+	owner := b.owner.Load()
+	if owner == nil || bucket >= uint64(len(*owner)) {
+		return 0, false
+	}
+	node = int((*owner)[bucket]) - 1
+	return node, node >= 0
+}
 
 // Serves reports whether a node may ever be chosen for a role as things are.
 func (b *Balancer) Serves(node int, role protocol.Role) bool {
@@ -294,6 +319,10 @@ func (b *Balancer) Pick(role protocol.Role, key uint64, up Set) (node int, ok bo
 		return b.least(c.nodes, up)
 	case twoChoices:
 		return b.two(c.nodes, up)
+	case bucketed:
+		if node, ok = b.ownerOf(key); ok && up.Has(node) {
+			return node, true
+		}
 	case hashed:
 		return b.hash(c, key, up)
 	case nearest:

@@ -217,6 +217,53 @@ func TestTheNearestIsChosen(t *testing.T) {
 	})
 }
 
+// A bucket's requests go to its node, and in turn to the others while that is down or nobody knows it.
+func TestBucketsHaveTheirNodes(t *testing.T) {
+	nodes := nodesOf(3)
+	b, up := newBalancer(t, Options{Mode: "bucket"}, nodes), all(nodes)
+	spread := func(bucket uint64) (of [3]int, known, right bool) {
+		for range 30 {
+			node, ok := b.Pick(protocol.AnyRole, bucket, up)
+			if !ok {
+				t.Fatal("no node")
+			}
+			known, right = b.Placed(bucket, node)
+			of[node]++
+		}
+		return of, known, right
+	}
+	check := func(t *testing.T, bucket uint64, want [3]int, wantKnown, wantRight bool) {
+		t.Helper()
+		got, known, right := spread(bucket)
+		if got != want {
+			t.Errorf("bucket %d: %v, want %v", bucket, got, want)
+		}
+		if known != wantKnown || known && right != wantRight {
+			t.Errorf("bucket %d: known %v, right %v", bucket, known, right)
+		}
+	}
+	t.Run("nobody was asked yet", func(t *testing.T) { check(t, 1, [3]int{10, 10, 10}, false, false) })
+	b.SetBuckets([]int32{0, 3, 1, 0})
+	t.Run("known", func(t *testing.T) {
+		check(t, 1, [3]int{0, 0, 30}, true, true)
+		check(t, 2, [3]int{30, 0, 0}, true, true)
+	})
+	t.Run("unknown", func(t *testing.T) { check(t, 3, [3]int{10, 10, 10}, false, false) })
+	t.Run("beyond the last", func(t *testing.T) { check(t, 4, [3]int{10, 10, 10}, false, false) })
+	t.Run("its node is down", func(t *testing.T) {
+		up.Remove(2)
+		defer up.Add(2)
+		got, known, right := spread(1)
+		if got[2] > 0 || got[0] == 0 || got[1] == 0 || !known || right {
+			t.Errorf("%v, known %v, right %v", got, known, right)
+		}
+	})
+	t.Run("moved", func(t *testing.T) {
+		b.SetBuckets([]int32{0, 2, 1, 3})
+		check(t, 1, [3]int{0, 30, 0}, true, true)
+	})
+}
+
 func TestBalancerRefusals(t *testing.T) {
 	for _, c := range []struct {
 		o   Options
@@ -293,9 +340,18 @@ func BenchmarkPick(b *testing.B) {
 		b.Run(mode, func(b *testing.B) {
 			nodes := nodesOf(6)
 			l, up := newBalancer(b, Options{Mode: mode}, nodes), all(nodes)
+			owner := make([]int32, 3001)
+			for i := range owner {
+				owner[i] = int32(i%6) + 1
+			}
+			l.SetBuckets(owner)
 			b.ReportAllocs()
 			for i := range b.N {
-				node, _ := l.Pick(protocol.AnyRole, keyOf(i), up)
+				key := keyOf(i)
+				if mode == "bucket" {
+					key = key%3000 + 1
+				}
+				node, _ := l.Pick(protocol.AnyRole, key, up)
 				l.Begin(node)
 				l.End(node)
 			}

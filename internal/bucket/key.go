@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"brunt/internal/gen"
-	"brunt/internal/protocol/iproto"
+	"brunt/internal/msgpack"
 )
 
 // The hash functions of keys.
@@ -100,7 +100,7 @@ func packed(dst []byte, v *gen.Value) []byte {
 	if v.Kind == gen.String {
 		return v.B
 	}
-	out, err := iproto.AppendValue(dst, v)
+	out, err := msgpack.AppendValue(dst, v)
 	if err != nil {
 		return dst
 	}

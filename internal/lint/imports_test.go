@@ -12,7 +12,7 @@ import (
 // project's drawing, and a change of an arrow is a change of this table.
 var allowed = table(`
 balance: gen protocol
-bucket: gen protocol/iproto
+bucket: gen msgpack protocol
 cgroup:
 cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
@@ -68,7 +68,8 @@ k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protoc
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/private:
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
-k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/blocking protocol/iproto sqltext
+k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto
+    sqltext
 k6x/trend: k6x/private
 keyspace: gen
 linefile:
@@ -84,6 +85,7 @@ machine: cgroup
 measure: protocol
 message: units
 metric: suggest
+msgpack: gen protocol
 observe: cgroup linefile measure message record stats suggest
 observe/self: cgroup machine measure
 password:
@@ -101,7 +103,7 @@ protocol/dynamodb: gen protocol protocol/kv socket
 protocol/echo: gen protocol protocol/blocking socket
 protocol/etcd: gen protocol protocol/kv socket
 protocol/http: gen protocol protocol/blocking socket template
-protocol/iproto: gen protocol protocol/blocking protocol/sqlconn socket sqltext template
+protocol/iproto: gen msgpack protocol protocol/blocking protocol/sqlconn socket sqltext template
 protocol/kv: gen protocol template
 protocol/mongodb: gen protocol protocol/kv socket
 protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext
@@ -127,8 +129,9 @@ report: compare confidence measure message protocol record render/cell render/ju
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover measure record result verdict
-runner: balance confidence control engine engine/loop engine/pool failover fault gen machine measure message metric observe
-    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict verify workload
+runner: balance bucket confidence control engine engine/loop engine/pool failover fault gen machine measure message
+    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology units
+    verdict verify workload
 s3:
 scale: linefile measure message protocol record schedule
 scale/kubernetes: scale
@@ -163,7 +166,7 @@ tools/situations: linefile measure protocol protocol/echo record testserver tool
 units:
 verdict: measure message metric plan protocol record units
 verify: gen protocol template
-workload: gen keyspace plan protocol
+workload: bucket gen keyspace plan protocol
 `)
 
 // never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.
@@ -198,8 +201,8 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance bucket cgroup compare confidence exitcode failover gen hints keyspace measure message plan planfile render
-	schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
+	`balance bucket cgroup compare confidence exitcode failover gen hints keyspace measure message msgpack plan
+	planfile render schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

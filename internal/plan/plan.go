@@ -67,13 +67,46 @@ type Balance struct {
 	Zone      string            // with nearest: the zone of the generator; "": nodes are compared by connect time
 	Zones     map[string]string // with nearest: the zone of each address
 	SlowStart time.Duration     // with weighted, per request: how long the share of a node that returned grows; 0: not
-	At        Position
-	Where     Places
+
+	// With bucket: the parameters of operations that make the key, how many buckets the cluster has, the function that
+	// gives the key's bucket, one of BucketHashes, and which node has which bucket.
+	By           []string
+	Buckets      int
+	HashFunction string
+	Map          BucketMap
+
+	At    Position
+	Where Places
 }
+
+// BucketMap says how it is known which node has which bucket: by a Source, or by one of SQL, Eval and Ranges.
+type BucketMap struct {
+	Source string // "vshard" or "picodata"
+	Tier   string // picodata: the tier whose buckets are meant; "" means default
+	SQL    string // a statement that returns rows of the first bucket, the last one and the address of their node
+	// Eval is a program for Tarantool that returns such rows; without an address the node that ran it has the buckets.
+	Eval   string
+	Ranges []BucketRange
+	At     Position
+	Where  Places
+}
+
+// BucketRange is buckets that a node has, both ends among them. Buckets are numbered from 1.
+type BucketRange struct {
+	From, To int
+	Address  string
+	At       Position
+}
+
+// MaxBuckets is the most buckets that a cluster may have: a map of them takes four bytes each.
+const MaxBuckets = 10_000_000
+
+// BucketHashes are the functions that give the bucket of a key; see package bucket.
+func BucketHashes() []string { return []string{"murmur3", "crc32-mp", "crc32-text"} }
 
 // BalanceModes are the ways to spread load.
 func BalanceModes() []string {
-	return []string{"round-robin", "random", "weighted", "least-outstanding", "two-choices", "hash", "nearest"}
+	return []string{"round-robin", "random", "weighted", "bucket", "least-outstanding", "two-choices", "hash", "nearest"}
 }
 
 // Topology says how the nodes of a target are found again while the load runs. The zero value means that they

@@ -21,7 +21,8 @@ func (c *checker) balance(addresses []string) {
 	}{
 		{"hash", "hash", b.Hash != ""}, {"bound", "hash", b.Bound != 0}, {"window", "nearest", b.Window != 0},
 		{"zone", "nearest", b.Zone != ""}, {"zones", "nearest", len(b.Zones) > 0},
-		{"slow_start", "weighted", b.SlowStart != 0},
+		{"slow_start", "weighted", b.SlowStart != 0}, {"by", "bucket", len(b.By) > 0}, {"buckets", "bucket", b.Buckets != 0},
+		{"hash_function", "bucket", b.HashFunction != ""}, {"map", "bucket", b.Map.given() > 0},
 	} {
 		if k.given && b.Mode != k.mode {
 			c.add(at(k.key), "remove it or use mode: "+k.mode, "%s has no meaning with balance: %s", k.key, b.word())
@@ -37,6 +38,9 @@ func (c *checker) balance(addresses []string) {
 		c.hashed(at("hash"))
 	} else if b.Hash != "" {
 		c.add(at("hash"), "add per: request", "hash has no meaning for whole sessions: they are hashed by their numbers")
+	}
+	if b.Mode == "bucket" {
+		c.buckets(addresses, at)
 	}
 	c.zones(addresses, at)
 }
@@ -133,7 +137,7 @@ func (op *Operation) Routed() bool { return op.Route == "primary" || op.Route ==
 // ByRequest reports whether every operation takes an address of its own: as the target's balance says, or because an
 // operation is for nodes of one role.
 func (p *Plan) ByRequest() bool {
-	return p.Target.Balance.Per == "request" || p.Routed()
+	return p.Target.Balance.Per == "request" || p.Target.Balance.Mode == "bucket" || p.Routed()
 }
 
 // Routed reports whether an operation is for nodes of one role.

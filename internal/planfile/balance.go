@@ -26,6 +26,11 @@ func balanceForm() form {
 		}}, "with nearest: the zone of each address", false},
 		field{"slow_start", "SlowStart", span{},
 			"with weighted, per request: how long the share of a node that returned grows; 0", false},
+		field{"by", "By", list{of: words{name: true}, flow: true, full: true},
+			"with bucket: the parameters of operations that make the sharding key, in its order", false},
+		field{"buckets", "Buckets", whole{1, plan.MaxBuckets}, "with bucket: how many the cluster has", false},
+		field{"hash_function", "HashFunction", choice(plan.BucketHashes()), "with bucket: what gives the bucket of a key", false},
+		field{"map", "Map", bucketMapForm(), "with bucket: who tells which address has which bucket", false},
 	)
 	m.after = func(r *reader, o *object, to any) { to.(*plan.Balance).Where = o.where() }
 	return custom[plan.Balance]{
@@ -44,6 +49,45 @@ func balanceForm() form {
 			return m.write(valueOf(b))
 		},
 		anyOf(mode, m),
+	}
+}
+
+// bucketMapForm is the form of how it is known which address has which bucket: a source, or a mapping.
+func bucketMapForm() form {
+	source := choice{"vshard", "picodata"}
+	ranges := newMapping("buckets", "a range of buckets",
+		field{"from", "From", whole{1, plan.MaxBuckets}, "the first bucket", true},
+		field{"to", "To", whole{1, plan.MaxBuckets}, "the last bucket", true},
+		field{"address", "Address", words{name: true}, "which has them", true},
+	)
+	m := newMapping("bucket_map", "map",
+		field{"source", "Source", source, "vshard: each address by its space _bucket; picodata: its system tables", false},
+		field{"tier", "Tier", words{name: true}, "picodata: the tier; default", false},
+		field{"sql", "SQL", words{name: true}, "statement that returns rows of first bucket, last bucket and address", false},
+		field{"eval", "Eval", words{name: true},
+			"program for Tarantool that returns such rows; without an address, whoever runs it has the buckets", false},
+		field{"ranges", "Ranges", list{of: ranges, full: true}, "buckets and their addresses, for good", false},
+	)
+	m.after = func(r *reader, o *object, to any) { to.(*plan.BucketMap).Where = o.where() }
+	return custom[plan.BucketMap]{
+		func(r *reader, key string, n *yaml.Node, b *plan.BucketMap) {
+			b.At = r.at(n)
+			if n.Kind == yaml.MappingNode {
+				m.read(r, key, n, valueOf(b))
+				return
+			}
+			source.read(r, key, n, valueOf(&b.Source))
+		},
+		func(b *plan.BucketMap) *yaml.Node {
+			switch bare := (plan.BucketMap{Source: b.Source, At: b.At, Where: b.Where}); {
+			case reflect.DeepEqual(plan.BucketMap{At: b.At, Where: b.Where}, *b):
+				return nil
+			case reflect.DeepEqual(bare, *b):
+				return source.write(valueOf(&b.Source))
+			}
+			return m.write(valueOf(b))
+		},
+		anyOf(source, m),
 	}
 }
 

@@ -199,6 +199,19 @@ type RoleTeller interface {
 	Role(ctx context.Context, t Target) (Role, error)
 }
 
+// BucketRange is buckets of a sharded cluster that a node has, both ends among them. Buckets are numbered from 1.
+type BucketRange struct {
+	From, To uint64
+	Address  string // of the node; "" means the one that was asked
+}
+
+// BucketTeller is implemented by drivers whose servers run a program that tells which node has which buckets.
+type BucketTeller interface {
+	// Buckets runs a program on the server at a target's address and returns the ranges that it returns; "" is one for
+	// the buckets that a storage of vshard has itself. An error is an *Error.
+	Buckets(ctx context.Context, t Target, program string) ([]BucketRange, error)
+}
+
 // Discoverer is implemented by drivers whose servers know the nodes of their cluster.
 type Discoverer interface {
 	// Discovers reports whether Discover is the way that a plan's topology names by a word, such as "members".

@@ -24,6 +24,9 @@ func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 	switch {
 	case p.ByRequest():
 		cfg.RequestsBy, err = balance.NewBalancer(o, r.nodes)
+		if err == nil && b.Mode == "bucket" {
+			r.buckets, err = r.newBuckets(cfg.RequestsBy)
+		}
 	case b.Mode == "" || balance.IsPolicy(b.Mode):
 		cfg.Balance, err = balance.New(b.Mode, r.nodes.Len(), weights, p.Seed)
 	default:

@@ -58,6 +58,7 @@ type Runner struct {
 	eachFault bool       // the plan wants writes read back after each fault
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
+	buckets   *buckets      // nil unless requests go by buckets
 }
 
 // Run executes a plan with its own load and returns its finished record. See Drive for ctx and hard, and Open and SetUp
@@ -161,6 +162,11 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	if err := r.newFleet(); err != nil {
 		return err
 	}
+	if r.buckets != nil {
+		if err := r.buckets.meet(ctx); err != nil {
+			return err
+		}
+	}
 	r.within.Peers = r.peers()
 	if err := r.fleet.Connect(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -237,6 +243,9 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		defer tuneGC(r.Record.Tier)()
 	}
 	defer r.watchNodes(ctx)()
+	if r.buckets != nil {
+		defer r.buckets.watch(ctx)()
+	}
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
 	if r.faults != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/target"
@@ -60,6 +61,11 @@ func during(t *testing.T, text string, s *steps) *record.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return duringPlan(t, p, s)
+}
+
+func duringPlan(t *testing.T, p *plan.Plan, s *steps) *record.Run {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s.t, s.cancel = t, cancel

@@ -50,6 +50,9 @@ var suspected = []string{"25006", "57P03", "57P01", "READONLY", "MASTERDOWN", "L
 
 // suspects requests a refresh of the nodes if a failure indicates a change.
 func (r *Runner) suspects(e *engine.ErrorEvent) {
+	if r.buckets != nil && (e.Failure.Misdirected || e.Failure.Class == protocol.Connect || e.Failure.Fatal) {
+		r.buckets.doubt()
+	}
 	if e.Failure.Class != protocol.Connect && !e.Failure.Fatal && !slices.Contains(suspected, e.Failure.Code) {
 		return
 	}

@@ -196,6 +196,13 @@ func (m members) Discover(ctx context.Context) (nodes []protocol.Node, all bool,
 // can't be asked, or an answer without a node, changes nothing; tell is called once until it is over.
 func Watch(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target, every time.Duration,
 	soon <-chan struct{}, tell func(error)) {
+	Every(ctx, every, soon, func(ctx context.Context) error { return Look(ctx, s, nodes, like) }, tell)
+}
+
+// Every looks every so often, and when soon has something, until ctx ends. tell is called with the first of errors in a
+// row.
+func Every(ctx context.Context, every time.Duration, soon <-chan struct{}, look func(context.Context) error,
+	tell func(error)) {
 	told := false
 	timer := time.NewTimer(every)
 	defer timer.Stop()
@@ -206,7 +213,7 @@ func Watch(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.T
 		case <-soon:
 		case <-timer.C:
 		}
-		err := Look(ctx, s, nodes, like)
+		err := look(ctx)
 		if err != nil && !told && ctx.Err() == nil {
 			tell(err)
 		}

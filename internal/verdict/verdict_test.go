@@ -536,6 +536,7 @@ func TestEachWarningHasItsCause(t *testing.T) {
 		},
 		WarnTLSLibraryTier: func(r *record.Run) { r.Tier, r.TierReason = "library", message.Literal("the codec has no TLS") },
 		WarnMissing:        func(r *record.Run) { r.Total.MissingUpdates = 5 },
+		WarnMisdirected:    func(r *record.Run) { r.Total.Misdirected = r.Total.Done/50 + 1 },
 		WarnBadHash:        func(r *record.Run) { r.Total.BadHash = 1 },
 		WarnReconnects:     func(r *record.Run) { r.Targets[0].Reconnects = 1 },
 	} {

@@ -35,6 +35,7 @@ const (
 	WarnShared           = "machine-shared"
 	WarnMissing          = "keys-missing"
 	WarnBadHash          = "bad-hash"
+	WarnMisdirected      = "misdirected"
 	WarnReconnects       = "reconnects"
 	WarnLeak             = "leak"
 	WarnDrift            = "throughput-drift"
@@ -202,6 +203,9 @@ func neededSessions(run *record.Run) int {
 // variable.
 func roundUp(n int) int { return n + int(math.Ceil(3*math.Sqrt(float64(n)))) }
 
+// leastMisdirected is the share of misdirected operations that is worth a warning: a few are the price of changes.
+const leastMisdirected = 0.01
+
 func assessErrors(run *record.Run) (out []record.Warning) {
 	c := &run.Total.Counts
 	if c.Failed > 0 {
@@ -214,6 +218,9 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 	if n := c.Missing + c.MissingUpdates + c.MissingDeletes; n > 0 {
 		out = append(out, record.NewWarning(WarnMissing, message.Part("share", min(n, c.Done), c.Done),
 			message.Nested("of", MissingList(c))))
+	}
+	if float64(c.Misdirected) > leastMisdirected*float64(c.Done) {
+		out = append(out, record.NewWarning(WarnMisdirected, message.Part("share", c.Misdirected, c.Done)))
 	}
 	if c.BadHash > 0 {
 		out = append(out, record.NewWarning(WarnBadHash, message.Count("n", c.BadHash)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"brunt/internal/bucket"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
@@ -54,6 +55,23 @@ func (c *compiler) frame(verb protocol.Verb, name, isolation string) *protocol.R
 	return c.framing[key]
 }
 
+// bucket returns how the bucket of an operation is computed, whose first statement has parameters of the kinds given;
+// nil if nodes aren't chosen by buckets.
+func (c *compiler) bucket(op *plan.Operation, kinds []gen.Kind) (*bucket.Key, error) {
+	b := &c.plan.Target.Balance
+	if b.Mode != "bucket" {
+		return nil, nil
+	}
+	by, of := make([]int, len(b.By)), make([]gen.Kind, len(b.By))
+	for i, name := range b.By {
+		if by[i] = op.HashParam(name); by[i] < 0 || by[i] >= len(kinds) {
+			return nil, fmt.Errorf("the first statement has no parameter %q for its bucket", name)
+		}
+		of[i] = kinds[by[i]]
+	}
+	return bucket.NewKey(b.HashFunction, b.Buckets, by, of)
+}
+
 func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 	out := Operation{Name: op.Name, Think: op.Think, keyParam: -1}
 	switch op.Route {
@@ -79,6 +97,11 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 		params, err := b.params()
 		if err != nil {
 			return out, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
+		}
+		if i == 0 {
+			if out.bucket, err = c.bucket(op, kinds[0]); err != nil {
+				return out, fmt.Errorf("operation %q: %w", op.Name, err)
+			}
 		}
 		request := s.Request
 		request.Name, request.Params = op.RequestName(i), slices.Repeat(kinds[i], max(request.Rows, 1))

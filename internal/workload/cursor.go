@@ -140,10 +140,10 @@ func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
 // Role is that of the nodes that may serve the operation.
 func (c *Cursor) Role() protocol.Role { return c.op.Role }
 
-// Key is a hash of the parameter by which the operation's node is chosen; ok is false if none is named. It may be asked
-// for while the request is the operation's First, and allocates nothing.
+// Key is a hash of the parameter by which the operation's node is chosen, or the bucket of its sharding key; ok is
+// false if none is named. It may be asked for while the request is the operation's First, and allocates nothing.
 func (c *Cursor) Key() (hash uint64, ok bool) {
-	if c.op.keyParam < 0 {
+	if c.op.keyParam < 0 && c.op.bucket == nil {
 		return 0, false
 	}
 	args := c.args
@@ -155,7 +155,16 @@ func (c *Cursor) Key() (hash uint64, ok bool) {
 			args = c.work.Again(&c.state, c.Operation, step)
 		}
 	}
+	if c.op.bucket != nil {
+		return c.op.bucket.Bucket(args), true
+	}
 	return hashOf(&args[c.op.keyParam]), true
+}
+
+// Placed notes whether the node of the request's bucket is known, and if so whether the request goes there.
+func (c *Cursor) Placed(known, right bool) {
+	c.Unmapped = c.Unmapped || !known
+	c.Misdirected = c.Misdirected || known && !right
 }
 
 // hashOf is the same for equal values of a kind, on every machine.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/bucket"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
@@ -67,8 +68,9 @@ type Operation struct {
 	// Role is that of the nodes that may serve it.
 	Role protocol.Role
 
-	keyStep, keyParam int  // the parameter that nodes are chosen by; −1 if none is
-	verified          bool // a step of it has a Verify
+	keyStep, keyParam int         // the parameter that nodes are chosen by; −1 if none is
+	bucket            *bucket.Key // by whose bucket nodes are chosen, of the same step; nil if they aren't
+	verified          bool        // a step of it has a Verify
 }
 
 // Step is one request and where its parameters come from.

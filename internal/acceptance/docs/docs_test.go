@@ -82,6 +82,11 @@ func addressOf(t *testing.T, port string) string {
 			return testserver.Tarantool(tb,
 				testserver.Lua(stress+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
 		})
+	case "3311", "3312", "3313":
+		return get(port, func(tb testserver.TB) *testserver.Server {
+			return testserver.VshardStorage(tb, int(port[3]-'1'), 3, 3000,
+				testserver.Lua("box.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
+		})
 	case "3391", "3392":
 		return carsRouter(t, get, port)
 	case "6379":

@@ -42,6 +42,9 @@ func benchmarkBalance(b *testing.B, o *balance.Options) {
 	if o != nil && o.Mode == "hash" {
 		p.Target.Balance = plan.Balance{Mode: o.Mode, Per: "request", Hash: "id"}
 	}
+	if o != nil && o.Mode == "bucket" {
+		p.Target.Balance = plan.Balance{Mode: o.Mode, By: []string{"id"}, Buckets: 3000, HashFunction: "murmur3"}
+	}
 	work, err := workload.Compile(p)
 	if err != nil {
 		b.Fatal(err)
@@ -52,6 +55,11 @@ func benchmarkBalance(b *testing.B, o *balance.Options) {
 		if cfg.RequestsBy, err = balance.NewBalancer(*o, cfg.Nodes); err != nil {
 			b.Fatal(err)
 		}
+		owner := make([]int32, 3001)
+		for i := range owner {
+			owner[i] = int32(i%len(targets)) + 1
+		}
+		cfg.RequestsBy.SetBuckets(owner)
 	}
 	f, err := loop.NewFleet(cfg, echo.Driver{})
 	if err != nil {

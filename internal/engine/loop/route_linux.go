@@ -61,6 +61,9 @@ func (l *loop) pick(f *request) *session {
 		key, _ = f.cursor.Key()
 	}
 	if node, ok := l.balancer.Pick(role, key, f.worker.reach); ok {
+		if l.balancer.Buckets() {
+			f.cursor.Placed(l.balancer.Placed(key, node))
+		}
 		return f.worker.sessions[node]
 	}
 	var found *session // not connected

@@ -209,6 +209,9 @@ func (c *many) choose(cursor *workload.Cursor) int {
 		key, _ = cursor.Key()
 	}
 	address, ok := b.Pick(role, key, c.reach)
+	if ok && b.Buckets() {
+		cursor.Placed(b.Placed(key, address))
+	}
 	for i := 0; !ok && i < len(c.links); i++ { // count the failure for a node that would have served it
 		if b.Serves(i, role) {
 			address = i

@@ -10,9 +10,9 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
-	ours "brunt/internal/protocol/iproto"
 )
 
 // request is what a script asks for, its body encoded.
@@ -86,7 +86,7 @@ func (b *body) head(n int, few, many byte) {
 }
 
 func (b *body) scalar(v *gen.Value) {
-	out, err := ours.AppendValue(b.out, v)
+	out, err := msgpack.AppendValue(b.out, v)
 	if err != nil {
 		b.err = err
 		return

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 	"brunt/internal/template"
@@ -188,7 +189,7 @@ func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Erro
 	kind := b.sql(a.mode, explain+text, len(r.Params))
 	for _, k := range r.Params {
 		var err *protocol.Error
-		if b.now, err = AppendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
+		if b.now, err = msgpack.AppendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
 			return nil
 		}
 	}

@@ -211,6 +211,17 @@ func (s *statement) returned(r *reader, reply *protocol.Reply) {
 		return
 	}
 	reply.Rows = int64(n)
+	if n == 2 {
+		first := r.at
+		if refused := r.refusedByShard(); refused != nil {
+			reply.Fail(refused)
+			return
+		}
+		if r.readError != fine {
+			return
+		}
+		r.at = first
+	}
 	if n == 0 || len(s.captures) == 0 || r.readError != fine {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 )
 
@@ -39,7 +40,7 @@ func (c *bareCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) 
 	c.turn = c.sent
 	dst = appendHeader(dst, byte(req.ID), c.sent)
 	if len(args) == 0 {
-		dst = appendMap(dst, 0)
+		dst = msgpack.AppendMap(dst, 0)
 	} else {
 		dst = append(dst, args[0].B...)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/testserver"
 )
@@ -42,7 +43,7 @@ func BenchmarkCodec(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out, _ = c.Encode(out[:0], &scanRequests[3], args)
-		answer = append(appendUint(append(answer[:0], 0xce, 0, 0, 0, 0, 0x82, 0x00, 0x00, 0x01), c.sent), body...)
+		answer = append(msgpack.AppendUint(append(answer[:0], 0xce, 0, 0, 0, 0, 0x82, 0x00, 0x00, 0x01), c.sent), body...)
 		setLength(answer, 0)
 		reply.Reset(0)
 		if _, done, _ := c.Scan(answer, &scanRequests[3], &reply); !done || reply.Rows != 1 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/testserver"
 )
@@ -201,7 +202,7 @@ func TestRenewalsFailAcrossOtherAnswers(t *testing.T) {
 		}
 		tags = append(tags, c.Tag())
 	}
-	refusal := func(text string) []byte { return append([]byte{0x81, 0x31}, appendString(nil, text)...) }
+	refusal := func(text string) []byte { return append([]byte{0x81, 0x31}, msgpack.AppendString(nil, text)...) }
 	buf := slices.Concat(packet(errorBit|3, tags[0], refusal("refused")...), packet(0, tags[1], 0x81, 0x30, 0x91, 0x02),
 		packet(errorBit|3, tags[0], refusal("expired")...))
 	var got []string

@@ -280,6 +280,9 @@ const (
 
 // ServerError is an error that the server answered with.
 func ServerError(code uint32, message string) *protocol.Error {
+	if e := shardingFailure(message); e != nil {
+		return e
+	}
 	class, fatal := classOf(code, message)
 	e := protocol.Picodata(message)
 	number, text := strconv.FormatUint(uint64(code), 10), e.Cause

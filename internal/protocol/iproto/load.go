@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/sqlconn"
 )
@@ -108,14 +109,14 @@ func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
 		n++
 		l.sync++
 		at := len(l.out)
-		out := appendMap(appendHeader(l.out, l.kind, l.sync), 2)
-		out = appendUint(append(out, keySpace), l.space.id)
-		out = appendArray(append(out, keyTuple), len(l.places))
+		out := msgpack.AppendMap(appendHeader(l.out, l.kind, l.sync), 2)
+		out = msgpack.AppendUint(append(out, keySpace), l.space.id)
+		out = msgpack.AppendArray(append(out, keyTuple), len(l.places))
 		var failure *protocol.Error
 		for _, p := range l.places {
 			if p < 0 {
 				out = append(out, 0xc0)
-			} else if out, failure = AppendValue(out, &l.values[p]); failure != nil {
+			} else if out, failure = msgpack.AppendValue(out, &l.values[p]); failure != nil {
 				return n, failure
 			}
 		}
@@ -189,7 +190,7 @@ func (a *admin) insertBody(chunk *protocol.Chunk, replace bool, first, rows uint
 	for n := first; n < first+rows; n++ {
 		chunk.Row(values, n)
 		for i := range values {
-			if out, failure = AppendValue(out, &values[i]); failure != nil {
+			if out, failure = msgpack.AppendValue(out, &values[i]); failure != nil {
 				return kind, out, failure
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/protocoltest"
@@ -224,7 +225,8 @@ func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code
 				}
 			}
 			code, answer := f(kind, versioned, string(packet[r.at:]))
-			out := append([]byte{0xce, 0, 0, 0, 0}, appendUint(append(appendUint([]byte{0x82, 0}, uint64(code)), 1), sync)...)
+			header := append(msgpack.AppendUint([]byte{0x82, 0}, uint64(code)), 1)
+			out := append([]byte{0xce, 0, 0, 0, 0}, msgpack.AppendUint(header, sync)...)
 			out = append(out, answer...)
 			setLength(out, 0)
 			if _, err := c.Write(out); err != nil {

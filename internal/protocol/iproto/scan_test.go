@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/internal/template"
@@ -13,17 +14,17 @@ import (
 // packet frames a body as a server does: a length of five bytes, a header of three keys.
 func packet(code uint32, sync uint64, body ...byte) []byte {
 	p := []byte{0xce, 0, 0, 0, 0, 0x83, 0x00}
-	p = append(appendUint(p, uint64(code)), 0x01)
-	p = append(appendUint(p, sync), 0x05, 0x50)
+	p = append(msgpack.AppendUint(p, uint64(code)), 0x01)
+	p = append(msgpack.AppendUint(p, sync), 0x05, 0x50)
 	p = append(p, body...)
 	setLength(p, 0)
 	return p
 }
 
 func rowsBody(rows int, value string) []byte {
-	b := appendArray([]byte{0x82, 0x32, 0x91, 0x82, 0x00, 0xa1, 'K', 0x01, 0xa3, 'i', 'n', 't', 0x30}, rows)
+	b := msgpack.AppendArray([]byte{0x82, 0x32, 0x91, 0x82, 0x00, 0xa1, 'K', 0x01, 0xa3, 'i', 'n', 't', 0x30}, rows)
 	for i := range rows {
-		b = appendString(appendInt(appendArray(b, 2), int64(-1-i)), value)
+		b = msgpack.AppendString(msgpack.AppendInt(msgpack.AppendArray(b, 2), int64(-1-i)), value)
 	}
 	return b
 }
@@ -49,7 +50,7 @@ func answers() map[string]struct {
 	bytes   []byte
 	want    string
 } {
-	errorBody := append([]byte{0x81, 0x31}, appendString(nil, "Duplicate key")...)
+	errorBody := append([]byte{0x81, 0x31}, msgpack.AppendString(nil, "Duplicate key")...)
 	dispatched := append([]byte{0x81, 0x30, 0x91, 0x82, 0xa4, 'r', 'o', 'w', 's', 0x92, 0x91, 7, 0x91, 8, 0xa8},
 		"metadata\x91\x82\xa4name\xa1K\xa4type\xa1x"...)
 	return map[string]struct {
@@ -167,7 +168,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer = append(answer[:0], 0xce, 0, 0, 0, 0, 0x82, 0x00, 0x00, 0x01)
-		answer = append(appendUint(answer, c.sent), body...)
+		answer = append(msgpack.AppendUint(answer, c.sent), body...)
 		setLength(answer, 0)
 		reply.Reset(2)
 		if _, done, _ := c.Scan(answer, &scanRequests[0], &reply); !done || reply.Rows != 3 || reply.Class != protocol.OK {
@@ -199,7 +200,7 @@ func FuzzScan(f *testing.F) {
 
 func FuzzValue(f *testing.F) {
 	for _, v := range valueSamples() {
-		b, _ := AppendValue(nil, &v)
+		b, _ := msgpack.AppendValue(nil, &v)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -215,7 +216,7 @@ func FuzzValue(f *testing.F) {
 			return
 		}
 		_ = template.AppendValue(nil, &v)
-		out, err := AppendValue(nil, &v)
+		out, err := msgpack.AppendValue(nil, &v)
 		if err != nil {
 			t.Fatalf("%x was read but can't be sent: %v", b, err)
 		}

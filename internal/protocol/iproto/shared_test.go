@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
 	"brunt/internal/testserver"
@@ -55,9 +56,9 @@ func answerOf(x *blocking.Exchange) string {
 
 // calling is the body of a call with one argument.
 func calling(function, argument string) []byte {
-	out := append(appendMap(nil, 2), keyFunction)
-	out = append(appendString(out, function), keyTuple)
-	return appendString(appendArray(out, 1), argument)
+	out := append(msgpack.AppendMap(nil, 2), keyFunction)
+	out = append(msgpack.AppendString(out, function), keyTuple)
+	return msgpack.AppendString(msgpack.AppendArray(out, 1), argument)
 }
 
 // begin sends a call, which must be taken.

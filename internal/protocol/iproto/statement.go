@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 )
@@ -53,7 +54,7 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *protocol.
 	for i := range pieces {
 		dst = append(dst, pieces[i].bytes...)
 		if p := pieces[i].param; p >= 0 {
-			if dst, err = AppendValue(dst, &args[p]); err != nil {
+			if dst, err = msgpack.AppendValue(dst, &args[p]); err != nil {
 				return dst, err
 			}
 		}
@@ -82,11 +83,11 @@ type body struct {
 	now    []byte
 }
 
-func (b *body) mapping(n int) { b.now = appendMap(b.now, n) }
+func (b *body) mapping(n int) { b.now = msgpack.AppendMap(b.now, n) }
 func (b *body) key(k byte)    { b.now = append(b.now, k) }
-func (b *body) uint(n uint64) { b.now = appendUint(b.now, n) }
-func (b *body) text(s string) { b.now = appendString(b.now, s) }
-func (b *body) array(n int)   { b.now = appendArray(b.now, n) }
+func (b *body) uint(n uint64) { b.now = msgpack.AppendUint(b.now, n) }
+func (b *body) text(s string) { b.now = msgpack.AppendString(b.now, s) }
+func (b *body) array(n int)   { b.now = msgpack.AppendArray(b.now, n) }
 func (b *body) null()         { b.now = append(b.now, 0xc0) }
 func (b *body) number(k byte, n uint64) {
 	b.key(k)

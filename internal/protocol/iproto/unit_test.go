@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol"
 )
 
@@ -15,7 +16,7 @@ type fake map[byte]uint32
 
 func (f fake) ask(_ context.Context, kind byte, _ []byte) (uint32, []byte, *protocol.Error) {
 	if code := f[kind]; code != 0 {
-		return errorBit | code, append([]byte{0x81, 0x31}, appendString(nil, "refused")...), nil
+		return errorBit | code, append([]byte{0x81, 0x31}, msgpack.AppendString(nil, "refused")...), nil
 	}
 	return 0, []byte{0x81, 0x30, 0x90}, nil
 }

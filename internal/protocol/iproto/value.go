@@ -3,92 +3,10 @@ package iproto
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"brunt/internal/gen"
-	"brunt/internal/protocol"
+	"brunt/internal/msgpack"
 )
-
-// Tarantool's MessagePack extensions (tarantool.io, "MessagePack extensions").
-const (
-	extDecimal  = 1
-	extUUID     = 2
-	extDatetime = 4
-)
-
-// AppendValue writes a value in the format that Tarantool has for its kind; JSON is sent as text.
-func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
-	switch v.Kind {
-	case gen.Null:
-		return append(dst, 0xc0), nil
-	case gen.Bool:
-		return append(dst, 0xc2|byte(v.I&1)), nil
-	case gen.Int:
-		return appendInt(dst, v.I), nil
-	case gen.Uint:
-		return appendUint(dst, uint64(v.I)), nil
-	case gen.Float:
-		return appendFloat(dst, v.F), nil
-	case gen.Decimal:
-		return appendDecimal(dst, v.I, v.Scale), nil
-	case gen.Datetime:
-		return appendDatetime(dst, v.I), nil
-	case gen.String, gen.JSON, gen.Bytes:
-		if len(v.B) > math.MaxInt32 {
-			return dst, protocol.Bad("a value of %d bytes is too large for the protocol", len(v.B))
-		}
-		if v.Kind == gen.Bytes {
-			return appendBytes(dst, v.B), nil
-		}
-		return append(appendStringHeader(dst, len(v.B)), v.B...), nil
-	case gen.UUID:
-		if len(v.B) != 16 {
-			return dst, protocol.Bad("a UUID has 16 bytes, not %d", len(v.B))
-		}
-		return append(appendExt(dst, extUUID, 16), v.B...), nil
-	}
-	return dst, protocol.Bad("values of kind %d can't be sent", v.Kind)
-}
-
-// appendDecimal writes the scale and the digits in packed BCD with the sign in the last half byte
-// (0xc plus, 0xd minus).
-func appendDecimal(dst []byte, unscaled int64, scale uint8) []byte {
-	var space [20]byte
-	magnitude, sign := uint64(unscaled), byte(0x0c)
-	if unscaled < 0 {
-		magnitude, sign = -magnitude, 0x0d
-	}
-	digits := strconv.AppendUint(space[:0], magnitude, 10)
-	size := 1 + len(digits)/2 + 1
-	if scale >= 0x80 {
-		size++
-	}
-	dst = appendUint(appendExt(dst, extDecimal, size), uint64(scale))
-	half := byte(0)
-	odd := len(digits)%2 == 0 // a leading zero fills the first byte
-	for _, d := range digits {
-		if odd {
-			dst = append(dst, half<<4|(d-'0'))
-		} else {
-			half = d - '0'
-		}
-		odd = !odd
-	}
-	return append(dst, half<<4|sign)
-}
-
-// appendDatetime writes seconds and, unless they are zero, nanoseconds with the time zone UTC.
-func appendDatetime(dst []byte, micros int64) []byte {
-	seconds, rest := micros/1e6, micros%1e6
-	if rest < 0 {
-		seconds, rest = seconds-1, rest+1e6
-	}
-	if rest == 0 {
-		return binary.LittleEndian.AppendUint64(appendExt(dst, extDatetime, 8), uint64(seconds))
-	}
-	dst = binary.LittleEndian.AppendUint64(appendExt(dst, extDatetime, 16), uint64(seconds))
-	return append(binary.LittleEndian.AppendUint32(dst, uint32(rest*1000)), 0, 0, 0, 0)
-}
 
 // value reads one value into v. What gen has no kind for (arrays, maps, unknown extensions)
 // becomes Bytes, as it stands.
@@ -129,12 +47,12 @@ func (r *reader) value(v *gen.Value) {
 // It reports false for others.
 func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
 	switch kind {
-	case extUUID:
+	case msgpack.ExtUUID:
 		if len(b) == 16 {
 			v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
 			return true
 		}
-	case extDatetime:
+	case msgpack.ExtDatetime:
 		if len(b) != 8 && len(b) != 16 {
 			return false
 		}
@@ -143,7 +61,7 @@ func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
 			v.I += int64(int32(binary.LittleEndian.Uint32(b[8:]))) / 1000
 		}
 		return true
-	case extDecimal:
+	case msgpack.ExtDecimal:
 		return readDecimal(v, b)
 	}
 	return false

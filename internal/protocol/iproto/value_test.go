@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/gen"
+	"brunt/internal/msgpack"
 	"brunt/internal/protocol/protocoltest"
 )
 
@@ -28,7 +29,7 @@ func valueSamples() []gen.Value {
 
 func TestValuesComeBack(t *testing.T) {
 	for _, v := range valueSamples() {
-		b, err := AppendValue([]byte{0xc0}, &v)
+		b, err := msgpack.AppendValue([]byte{0xc0}, &v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func TestGoldenBytes(t *testing.T) {
 		"d6010201234d":         {Kind: gen.Decimal, I: -1234, Scale: 2},
 		"d70480f9153800000000": {Kind: gen.Datetime, I: 0x3815f980 * 1e6},
 	} {
-		b, err := AppendValue(nil, &v)
+		b, err := msgpack.AppendValue(nil, &v)
 		if err != nil || hex.EncodeToString(b) != want {
 			t.Errorf("%s: got %x, want %s", protocoltest.Text(&v), b, want)
 		}

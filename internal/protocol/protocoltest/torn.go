@@ -19,8 +19,11 @@ type Outcome struct {
 // may.
 func (o Outcome) String() string {
 	r := o.Reply
-	text := fmt.Sprintf("done=%v class=%v code=%q fatal=%v status=%d rows=%d affected=%d missing=%v badhash=%v misdirected=%v",
-		o.Done, r.Class, r.Code, r.Fatal, r.Status, r.Rows, r.Affected, r.Missing, r.BadHash, r.Misdirected)
+	text := fmt.Sprintf("done=%v class=%v code=%q fatal=%v status=%d rows=%d affected=%d missing=%v badhash=%v",
+		o.Done, r.Class, r.Code, r.Fatal, r.Status, r.Rows, r.Affected, r.Missing, r.BadHash)
+	if r.Misdirected {
+		text += " misdirected"
+	}
 	if r.Class == protocol.Protocol {
 		return text // where it was noticed may differ
 	}

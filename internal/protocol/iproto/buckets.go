@@ -1,0 +1,101 @@
+package iproto
+
+import (
+	"context"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+var _ protocol.BucketTeller = (*Driver)(nil)
+
+// vshardBuckets returns the ranges of buckets that a storage of vshard has, in the order of its space _bucket. Buckets
+// on their way to another node are still here; those that arrive aren't yet (vshard/consts.lua, BUCKET). A replica has
+// its master's space, and takes no writes.
+const vshardBuckets = `local here = {active = true, pinned = true, readonly = true, sending = true}
+local ranges, last = {}, nil
+if box.info.ro then return ranges end
+if box.space._bucket == nil then
+	error('there is no space _bucket that this user can see: vshard is not configured here, or the right to read it is missing')
+end
+for _, b in box.space._bucket:pairs() do
+	if here[b[2]] then
+		if last ~= nil and last[2] + 1 == b[1] then
+			last[2] = b[1]
+		else
+			last = {b[1], b[1]}
+			table.insert(ranges, last)
+		end
+	end
+end
+return ranges`
+
+// Buckets implements protocol.BucketTeller. The user needs the right to run programs, and for vshard to read the space
+// _bucket.
+func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) ([]protocol.BucketRange, error) {
+	if _, err := parseOptions(t); err != nil {
+		return nil, err
+	}
+	if program == "" {
+		program = vshardBuckets
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	var b body
+	b.mapping(2)
+	b.key(keyExpr)
+	b.text(program)
+	b.key(keyTuple)
+	b.array(0)
+	r, err := data(ctx, l, typeEval, b.now)
+	if err != nil {
+		return nil, err
+	}
+	ranges, ok := r.bucketRanges()
+	if !ok {
+		return nil, protocol.Bad("%s", "the program for the map of buckets must return an array of {first, last} or "+
+			"{first, last, address}")
+	}
+	return ranges, nil
+}
+
+// bucketRanges reads what a program returned: one array of ranges.
+func (r *reader) bucketRanges() (ranges []protocol.BucketRange, ok bool) {
+	switch {
+	case r.array() != 1:
+		return nil, false
+	case r.peek() == 0x80: // an empty map, as which Lua may pack an empty table
+		return nil, true
+	case !isArray(r.peek()):
+		return nil, false
+	}
+	for n := r.array(); n > 0 && r.readError == fine; n-- {
+		if !isArray(r.peek()) {
+			return nil, false
+		}
+		columns := r.array()
+		if columns != 2 && columns != 3 {
+			return nil, false
+		}
+		var v [3]gen.Value
+		for i := range columns {
+			r.value(&v[i])
+		}
+		if v[0].Kind != gen.Int || v[1].Kind != gen.Int || v[0].I < 1 || v[1].I < v[0].I ||
+			columns == 3 && v[2].Kind != gen.String {
+			return nil, false
+		}
+		one := protocol.BucketRange{From: uint64(v[0].I), To: uint64(v[1].I)}
+		if columns == 3 {
+			one.Address = string(template.AppendValue(nil, &v[2]))
+		}
+		ranges = append(ranges, one)
+	}
+	return ranges, r.readError == fine
+}

@@ -1,0 +1,92 @@
+package iproto
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"brunt/internal/protocol"
+)
+
+// shardingError is an error of vshard (vshard/error.lua). A program raises it, and the server answers with its JSON
+// text as the message; or a function returns it as a map, after nil or false.
+type shardingError struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+// shardingType is the type of vshard's errors.
+const shardingType = "ShardingError"
+
+// elsewhere are the errors of a node that isn't the one to ask for a bucket, or not for now because it moves.
+var elsewhere = []string{"WRONG_BUCKET", "NON_MASTER", "TRANSFER_IS_IN_PROGRESS", "BUCKET_IS_LOCKED"}
+
+// passing are those of other states that pass.
+var passing = []string{
+	"NO_ROUTE_TO_BUCKET", "MISSING_MASTER", "UNREACHABLE_MASTER", "UNREACHABLE_REPLICASET", "UNREACHABLE_REPLICA",
+	"REPLICASET_IS_LOCKED", "REPLICASET_IN_BACKOFF", "STORAGE_IS_DISABLED", "STORAGE_IS_REFERENCED", "ROUTER_IS_DISABLED",
+	"STORAGE_CFG_IS_IN_PROGRESS", "ROUTER_CFG_IS_IN_PROGRESS", "MASTER_NOT_SYNCED", "VHANDSHAKE_NOT_COMPLETE",
+}
+
+// failure is e as a failure; nil if it isn't vshard's.
+func (e *shardingError) failure() *protocol.Error {
+	if e.Type != shardingType {
+		return nil
+	}
+	out := &protocol.Error{Class: protocol.Server, Code: e.Name, Text: protocol.Line(e.Message, "")}
+	if out.Misdirected = slices.Contains(elsewhere, e.Name); out.Misdirected || slices.Contains(passing, e.Name) {
+		out.Class = protocol.Retryable
+	}
+	return out
+}
+
+// shardingFailure reads the message of an error; nil if it isn't vshard's.
+func shardingFailure(message string) *protocol.Error {
+	at := strings.IndexByte(message, '{')
+	if at < 0 || !strings.Contains(message, shardingType) {
+		return nil
+	}
+	var e shardingError
+	if json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) != nil {
+		return nil
+	}
+	return e.failure()
+}
+
+// refusedByShard reads the two values that a function of vshard returns when it fails: nil or false, and the error. It
+// returns nil if they are something else; r is then behind them, or where it stopped.
+func (r *reader) refusedByShard() *protocol.Error {
+	if c := r.peek(); c != 0xc0 && c != 0xc2 {
+		return nil
+	}
+	r.skip()
+	if !isMap(r.peek()) {
+		return nil
+	}
+	var e shardingError
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
+		if !isText(r.peek()) {
+			r.skip()
+			r.skip()
+			continue
+		}
+		key := string(r.text())
+		if !isText(r.peek()) {
+			r.skip()
+			continue
+		}
+		switch value := r.text(); key {
+		case "type":
+			e.Type = string(value)
+		case "name":
+			e.Name = string(value)
+		case "message":
+			e.Message = string(value)
+		}
+	}
+	if r.readError != fine {
+		return nil
+	}
+	return e.failure()
+}
