@@ -43,7 +43,7 @@ answer to its last request. Without either it is 100 requests a second.`,
 func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.Var((*rateValue)(&f.Rate), "rate",
+	fs.Var((*usage.Rate)(&f.Rate), "rate",
 		"requests a second, or N/unit such as 600/m, whatever the server does (default 100 without --sessions)")
 	fs.IntVarP(&f.Sessions, "sessions", "c", 0,
 		"connections; without --rate each sends when it is free (default: as many as the rate needs and the server takes, up to those for answers within 1 s, 1000 at most)")

@@ -78,7 +78,7 @@ which they were meant to start.`,
 		},
 	}
 	f.bind(s, cmd)
-	cmd.Flags().Var((*rateValue)(&rate), "rate", "operations per second, or N/unit such as 600/m")
+	cmd.Flags().Var((*usage.Rate)(&rate), "rate", "operations per second, or N/unit such as 600/m")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
 	usage.InGroup(cmd.Flags(), usage.Load, "rate", "duration")
 	return cmd
@@ -106,8 +106,8 @@ func newSpike(s *streams) *cobra.Command {
 	}
 	f.bind(s, cmd)
 	fs := cmd.Flags()
-	fs.Var((*rateValue)(&base), "base", "rate before and after the spike, operations per second")
-	fs.Var((*rateValue)(&peak), "peak", "rate at the top, operations per second")
+	fs.Var((*usage.Rate)(&base), "base", "rate before and after the spike, operations per second")
+	fs.Var((*usage.Rate)(&peak), "peak", "rate at the top, operations per second")
 	fs.DurationVar(&rise, "rise", 10*time.Second, "time from base to peak")
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")

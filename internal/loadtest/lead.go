@@ -144,13 +144,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 // tables finds the servers, and creates and fills the tables.
 func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
 	one := *l
-	p := *l.Plan
-	p.Settings.Sessions = 1 // none connects here
-	p.Load = slices.Clone(p.Load)
-	for i := range p.Load {
-		p.Load[i].Sessions = 0
-	}
-	one.Plan, o.Faults.Does = &p, fault.OfServers
+	one.Plan, o.Faults.Does = l.Plan.OneSession(), fault.OfServers // none connects here
 	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
 	r, err := one.ready(ctx, v, o)
 	if err != nil {

@@ -184,3 +184,14 @@ func (p *Plan) shareable(n int) error {
 	}
 	return nil
 }
+
+// OneSession returns a copy of p with one session in every phase, to set up what p needs.
+func (p *Plan) OneSession() *Plan {
+	one := *p
+	one.Settings.Sessions = 1
+	one.Load = slices.Clone(p.Load)
+	for i := range one.Load {
+		one.Load[i].Sessions = 0
+	}
+	return &one
+}

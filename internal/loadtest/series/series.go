@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"brunt/internal/exitcode"
@@ -127,18 +126,13 @@ func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down fun
 	if len(p.Tables) == 0 && len(p.Prepare) == 0 && (p.Keyspace == nil || p.Keyspace.Create == nil) {
 		return func() error { return nil }, nil
 	}
-	one := *p
-	one.Settings.Sessions = 1
-	one.Load = slices.Clone(p.Load)
-	for i := range one.Load {
-		one.Load[i].Sessions = 0
-	}
+	one := p.OneSession()
 	v, err := t.load.Hooks(t.Out)
 	if err != nil {
 		return nil, err
 	}
 	one.Faults, one.Proxies = nil, nil
-	r, err := runner.Open(ctx, &one, runner.Options{
+	r, err := runner.Open(ctx, one, runner.Options{
 		Recording: runner.Recording{None: true, Version: t.load.Process.Version}, Tell: v.Tell, Force: o.Force,
 		NoTeardown: o.NoTeardown,
 	})
