@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/cli"
+	"brunt/internal/record"
 )
 
 const (
@@ -158,5 +160,49 @@ func TestNoRoomForTheRecord(t *testing.T) {
 			t.Errorf("%s: exit %d, want 104\n%s", name, o.code, o.out)
 		}
 		oneLine(t, o.err, "record", "results", "name another folder")
+	}
+}
+
+// What isn't on disk counts as unknown, during the load and after it: writes of the same keys that were not recorded
+// make no other one lost or wrong.
+func TestWritesOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	g := &gated{}
+	address := g.serve(t)
+	plan, dir := file(t, "plan.yml", fmt.Sprintf(`
+target: {protocol: http, addresses: [%[1]s]}
+sessions: 2
+interval: 10ms
+account: {deadline: 1s}
+verify: {patience: 300ms, after: each-fault}
+queries:
+  - name: put
+    http: {method: PUT, path: /orders/$1, body: $2}
+    params: [{type: Unsigned, range: [1, 20]}, {type: String, range: [8, 8]}]
+    verify: {read: {http: /orders/$1, capture: [body]}, expect: [2]}
+load: [{constant: {rate: 300, duration: 4s}}]
+faults:
+  - {name: nothing, at: 2500ms, http: {inject: {path: /rogue, origin: "http://%[1]s"}}}
+`, address)), t.TempDir()
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=128k"}, "run", plan, "--allow-faults",
+		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
+	var run record.Run
+	if err := json.NewDecoder(strings.NewReader(o.out)).Decode(&run); err != nil || run.Verified == nil {
+		t.Fatalf("exit %d: %v\n%s", o.code, err, o.err)
+	}
+	v := run.Verified
+	if sum := v.Sum(); v.Unrecorded == 0 || sum.Wrong() != 0 || sum.Acknowledged == 0 {
+		t.Errorf("%d unrecorded, and %+v", v.Unrecorded, sum)
+	}
+	if len(v.AfterFaults) != 1 {
+		t.Fatalf("%d readings after the fault", len(v.AfterFaults))
+	}
+	if a := &v.AfterFaults[0]; a.Unrecorded == 0 || a.NewLost != 0 {
+		t.Errorf("after the fault: %+v", a)
+	}
+	for _, id := range []string{"writes-unchecked", "writes-unchecked-after-fault", "record-disk-full"} {
+		if !strings.Contains(o.out, `"`+id+`"`) {
+			t.Errorf("no warning %s", id)
+		}
 	}
 }

@@ -8,10 +8,12 @@ type Verified struct {
 	Reason     message.Message     `json:"reason,omitzero" merge:"first"`
 	Operations []VerifiedOperation `json:"operations,omitempty" merge:"by Name"`
 	Nodes      []VerifiedNode      `json:"nodes,omitempty" merge:"by Address"`
-	Bad        []BadWrite          `json:"bad,omitempty" merge:"distinct"` // the first MaxBadWrites
+	Bad        []BadWrite          `json:"bad,omitempty" merge:"distinct"` // the first MaxBadWrites, by time
 	BadMore    uint64              `json:"bad_omitted,omitempty" merge:"sum"`
 	Unrecorded uint64              `json:"unrecorded,omitempty" merge:"sum"` // writes of which nothing is known: the disk was full
-	DurationNs int64               `json:"duration_ns" merge:"most"`
+	// SentEnd is the number from which on operations were not sent; only with Unrecorded ones.
+	SentEnd    uint64 `json:"sent_end,omitempty" merge:"most"`
+	DurationNs int64  `json:"duration_ns" merge:"most"`
 	// LateNs is how long after the load it took until what was stale at first was read as written.
 	LateNs int64 `json:"late_ns,omitempty" merge:"most"`
 	// AfterFaults is what was found after each fault, while the load went on; only of plans that ask for it.

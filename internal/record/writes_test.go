@@ -119,6 +119,75 @@ func TestDamagedWritesArentInvented(t *testing.T) {
 	}
 }
 
+// Writes that wait for room on the disk, or are given up, are counted as missing until they are there.
+func TestWritesThatArentOnDiskAreCounted(t *testing.T) {
+	room := 1 << 30
+	b, err := CreateIn(fullDisk{room: &room}, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Abandon)
+	if err := b.Start(nil, startedRun()); err != nil {
+		t.Fatal(err)
+	}
+	all := someWrites(300)
+	put := func(from, to int) uint64 {
+		for _, w := range all[from:to] {
+			b.Wrote(w)
+		}
+		return b.FlushWrites()
+	}
+	if n := put(0, 100); n != 0 {
+		t.Errorf("%d are missing while there is room", n)
+	}
+	room = 10
+	for i, want := range []uint64{100, 200} {
+		if n := put(100+100*i, 200+100*i); n != want {
+			t.Errorf("%d are missing on the full disk, want %d", n, want)
+		}
+	}
+	if got, _ := readWrites(t, b.Dir); len(got) != 100 {
+		t.Errorf("%d are on the full disk, want 100", len(got))
+	}
+	room = 1 << 30
+	if n := b.FlushWrites(); n != 0 {
+		t.Errorf("%d are missing when there is room again", n)
+	}
+	if got, d := readWrites(t, b.Dir); !reflect.DeepEqual(got, all) || d != (WritesDamage{}) {
+		t.Errorf("%d of %d are there in the end, damage %+v", len(got), len(all), d)
+	}
+}
+
+// What readings after faults found outlives a kill, and a line that it has cut off costs that line only.
+func TestReadingsAfterFaultsAreKept(t *testing.T) {
+	b := writing(t)
+	b.Wrote(Write{Operation: 1, Effect: protocol.Applied})
+	b.FlushWrites()
+	want := []VerifiedFault{{Fault: "kill", Number: 1, NewLost: 2}, {Fault: "kill", Number: 2, NewLost: 1}}
+	for i := range want {
+		b.VerifiedAfter(&want[i])
+	}
+	path := filepath.Join(b.Dir, VerifiedFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(data, data[:20]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(OS{}, b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := run.Verified; v == nil || !reflect.DeepEqual(v.AfterFaults, want) || v.LostMeanwhile != 3 {
+		t.Errorf("it says %+v", v)
+	}
+}
+
 // A run that was killed says how many of its writes nobody has read back.
 func TestWritesOfAKilledRun(t *testing.T) {
 	b := writing(t)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"brunt/internal/message"
 	"brunt/internal/protocol"
@@ -20,7 +19,6 @@ import (
 type aftermath struct {
 	r      *Runner
 	losses losses
-	begun  atomic.Uint64 // operations from this number on have not been sent
 	stop   context.CancelCauseFunc
 	done   chan struct{}
 	wake   chan struct{}
@@ -45,14 +43,6 @@ func (r *Runner) newAftermath() *aftermath {
 		return nil
 	}
 	a := &aftermath{r: r, losses: losses{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	r.Workload.Begins = func(index uint64) {
-		for {
-			have := a.begun.Load()
-			if index < have || a.begun.CompareAndSwap(have, index+1) {
-				return
-			}
-		}
-	}
 	return a
 }
 
@@ -159,7 +149,7 @@ func (a *aftermath) fill(ctx context.Context, v *record.VerifiedFault) {
 	}
 	b := r.readBack(recorded)
 	b.missing, b.faults, b.losses = missing, r.faults.Done(), a.losses
-	b.live = &live{entry: v, cutNs: v.UntilNs, sent: a.begun.Load, others: r.o.Part.Of > 1,
+	b.live = &live{entry: v, cutNs: v.UntilNs, sent: r.begun.Load, others: r.o.Part.Of > 1,
 		deletes: deletes(r.Workload)}
 	found, _ := b.do(ctx)
 	v.Operations, v.Nodes, v.Bad, v.BadMore = found.Operations, found.Nodes, found.Bad, found.BadMore

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -478,10 +479,6 @@ func (p *partition) perNode(key int, h *verify.History) {
 
 // bad adds a write that was lost or is wrong.
 func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
-	if len(p.v.Bad) == record.MaxBadWrites {
-		p.v.BadMore++
-		return
-	}
 	number := j.Node
 	if h := p.homes[key]; h >= 0 {
 		number = h
@@ -507,6 +504,19 @@ func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
 		out.Fault, out.Number, out.AheadNs = f.Name, f.Number, max(f.BeginNs-w.EndNs, 0)
 	}
 	p.v.Bad = append(p.v.Bad, out)
+	if len(p.v.Bad) == 2*record.MaxBadWrites {
+		p.keepOldest()
+	}
+}
+
+// keepOldest sorts the bad writes by time, and keeps the first ones.
+func (b *readBack) keepOldest() {
+	slices.SortFunc(b.v.Bad, func(x, y record.BadWrite) int {
+		return cmp.Or(cmp.Compare(x.EndNs, y.EndNs), cmp.Compare(x.Index, y.Index), cmp.Compare(x.Key, y.Key))
+	})
+	if more := len(b.v.Bad) - record.MaxBadWrites; more > 0 {
+		b.v.Bad, b.v.BadMore = b.v.Bad[:record.MaxBadWrites], b.v.BadMore+uint64(more)
+	}
 }
 
 // faultAt returns the fault that was in progress at a time, or else the next one.

@@ -8,6 +8,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"brunt/internal/confidence"
@@ -52,10 +53,11 @@ type Runner struct {
 	faults    *fault.Conductor     // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
-	lost      []int64    // when each lost write was acknowledged
-	registers *contest   // nil for plans without registers
-	aftermath *aftermath // nil unless writes are read back after each fault
-	eachFault bool       // the plan wants writes read back after each fault
+	lost      []int64       // when each lost write was acknowledged
+	registers *contest      // nil for plans without registers
+	aftermath *aftermath    // nil unless writes are read back after each fault
+	eachFault bool          // the plan wants writes read back after each fault
+	begun     atomic.Uint64 // operations that write, from this number on, have not been sent
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 	buckets   *buckets      // nil unless requests go by buckets

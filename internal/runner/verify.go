@@ -27,6 +27,14 @@ func (r *Runner) rememberWrites() {
 			Index: w.Index, Operation: w.Operation, Address: w.Address, SentNs: w.SentNs, EndNs: w.EndNs, Effect: w.Effect,
 		})
 	}
+	r.Workload.Begins = func(index uint64) {
+		for {
+			have := r.begun.Load()
+			if index < have || r.begun.CompareAndSwap(have, index+1) {
+				return
+			}
+		}
+	}
 	r.aftermath = r.newAftermath()
 }
 
@@ -46,7 +54,7 @@ func (r *Runner) verifyWrites(ctx context.Context) {
 		return
 	}
 	b := r.readBack(recorded)
-	b.whole, b.missing, b.faults = true, missing, r.Record.Faults
+	b.whole, b.missing, b.faults, b.sent = true, missing, r.Record.Faults, r.begun.Load()
 	if r.aftermath != nil {
 		b.losses = r.aftermath.losses
 	}
@@ -95,7 +103,7 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 	}
 	var earlier []record.VerifiedFault
 	if run.Verified != nil {
-		b.missing, earlier = run.Verified.Unrecorded, run.Verified.AfterFaults
+		b.missing, b.sent, earlier = run.Verified.Unrecorded, run.Verified.SentEnd, run.Verified.AfterFaults
 	} else if earlier, err = recorded.VerifiedAfter(); err != nil {
 		return nil, err
 	}
@@ -211,6 +219,7 @@ type readBack struct {
 
 	addresses []string // of the record's targets
 	missing   uint64   // writes that are not on disk
+	sent      uint64   // operations from this number on were not sent; 0 if nobody knows
 	losses    losses   // found by earlier readings
 	live      *live    // nil after the load
 
@@ -247,6 +256,7 @@ func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 	case limited.Err() != nil:
 		b.v.Reason = message.New("verify.limit", message.Span("limit", b.how.Limit))
 	}
+	b.keepOldest()
 	if b.live == nil {
 		b.v.LostMeanwhile = uint64(len(b.losses))
 		for _, l := range b.losses {
@@ -309,6 +319,8 @@ func (b *readBack) survey() (*survey, error) {
 	switch {
 	case b.live != nil:
 		s.end = b.live.sent()
+	case s.blind && b.sent > 0:
+		s.end, b.v.SentEnd = b.sent, b.sent
 	case !b.whole:
 		s.end += 1000 + s.writes/2 // operations after the last interval
 		if total := b.work.Total; total > 0 {

@@ -455,6 +455,15 @@ func TestWrongDataFailWhateverElse(t *testing.T) {
 		{"lost, and it stood still", lost, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
 		{"lost, and it was held back", lost, func(a *measure.Account) { a.Health.HeldNs = s }, Fail},
 		{"lost, and it sent late", lost, func(a *measure.Account) { late(a, 20*ms, 200) }, Fail},
+		{"lost after a fault, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, Overwritten: 9}},
+				LostMeanwhile: 1, AfterFaults: []record.VerifiedFault{{Fault: "kill", Number: 1, NewLost: 1}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"wrong after a fault, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, Overwritten: 9}},
+				AfterFaults: []record.VerifiedFault{{Fault: "kill", Number: 1,
+					Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Duplicated: 1}}}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
 		{"a value that nobody wrote, and it stood still", func(r *record.Run) {
 			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Unexpected: 1}}}
 		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},

@@ -43,10 +43,10 @@ const tableHead = `| Cluster | Fault | brunt's outage | observer's | difference 
 |---|---|---|---|---|---|
 `
 
-// replace puts text between the comments of a page.
-func replace(t *testing.T, file, text string) {
+// replace puts a table between the comments of a page that name it.
+func replace(t *testing.T, file, table, text string) {
 	t.Helper()
-	const begin, end = "<!-- outages: make test-clusters WRITE=1 -->\n", "<!-- end of outages -->"
+	begin, end := "<!-- "+table+": make test-clusters WRITE=1 -->\n", "<!-- end of "+table+" -->"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func replace(t *testing.T, file, text string) {
 	before, rest, found := strings.Cut(string(data), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("%s has no place for the table", file)
+		t.Fatalf("%s has no place for the table of %s", file, table)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+text+end+after), 0o644); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestOutagesAgreeWithAnObserver(t *testing.T) {
 	}
 	fmt.Print(all)
 	if *write && !t.Failed() {
-		replace(t, page, all.String())
+		replace(t, page, "outages", all.String())
 	}
 }
 
