@@ -118,14 +118,14 @@ bench-record: ## the cost of recording one sample
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
 
-failover-etcd failover-postgres: failover-%: build ## the example: a cluster whose leader is stopped, or killed, under load
+failover-etcd failover-postgres: failover-%: build ## the example: a cluster whose leader is stopped, or killed, under load; WRITE=1
 	@$(ALIKE) $(GO) build -o bin/failover ./examples/failover
-	./bin/failover $* || [ $$? = 98 ]
+	./bin/failover $* $(if $(WRITE),-write docs/failover.md) || [ $$? = 98 ]
 
 k6-examples: bin/examples ## k6's own examples under k6 and brunt: the table in docs/k6.md; about five minutes
 	./bin/examples -write
 
-test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine; WRITE=1
+test-clusters: ## outages and losses that brunt reports, compared with other clients'; on a quiet machine, 15 minutes; WRITE=1
 	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
 
 kubernetes: ## the control plane of Kubernetes that test-kubernetes runs; ten minutes the first time

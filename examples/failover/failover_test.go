@@ -56,3 +56,27 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// A page gets the report's sections on outages and events, and nothing else of it changes.
+func TestWrite(t *testing.T) {
+	report := excerpt("TOTAL\n├─ rate 5\n\nFAILOVER  an arrival\n  what\n\nERRORS  none\n\nEVENTS  what was done\n  1 s\n")
+	page := filepath.Join(t.TempDir(), "page.md")
+	for name, row := range map[string]struct{ text, want string }{
+		"has a place": {"a\n<!-- make failover-etcd WRITE=1 -->\nold\n<!-- end of failover-etcd -->\nb\n",
+			"a\n<!-- make failover-etcd WRITE=1 -->\n```\nFAILOVER  an arrival\n  what\n…\nEVENTS  what was done\n  1 s\n```\n" +
+				"<!-- end of failover-etcd -->\nb\n"},
+		"has none": {"a\nb\n", "a\nb\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(page, []byte(row.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := replace(page, "etcd", report); (err == nil) != (row.text != row.want) {
+				t.Error(err)
+			}
+			if got, _ := os.ReadFile(page); string(got) != row.want {
+				t.Errorf("the page is\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+}

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -50,10 +52,14 @@ func run(ctx context.Context, args []string) error {
 	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
 	plan := flags.String("plan", "examples/failover-"+args[0]+".yml", "the plan")
 	results := flags.String("results", "results", "folder for the record")
+	page := flags.String("write", "", "a page of documentation that gets the report's sections on outages and events")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
-	for _, path := range []*string{brunt, plan, results} {
+	for _, path := range []*string{brunt, plan, results, page} {
+		if *path == "" {
+			continue
+		}
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return err
@@ -79,8 +85,40 @@ func run(ctx context.Context, args []string) error {
 	cmd := exec.CommandContext(ctx, *brunt, append([]string{"run", *plan, "--allow-faults", "--results", *results,
 		"-a", strings.Join(c.addresses, ",")}, flags.Args()...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stdout, os.Stderr
-	return cmd.Run()
+	var report bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(os.Stdout, &report), os.Stderr
+	failed := cmd.Run()
+	if *page == "" {
+		return failed
+	}
+	return errors.Join(failed, replace(*page, args[0], excerpt(report.String())))
+}
+
+// excerpt returns the sections of a report that say what happened to the cluster.
+func excerpt(report string) string {
+	var out []string
+	for _, section := range strings.Split(report, "\n\n") {
+		title, _, _ := strings.Cut(section, "  ")
+		if title == "FAILOVER" || title == "FAILOVER, ALL FAULTS" || title == "EVENTS" {
+			out = append(out, strings.TrimSpace(section))
+		}
+	}
+	return strings.Join(out, "\n…\n")
+}
+
+// replace puts a report between the comments of a page that name its cluster.
+func replace(page, cluster, report string) error {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- make failover-"+cluster+" WRITE=1 -->\n", "<!-- end of failover-"+cluster+" -->"
+	before, rest, found := strings.Cut(string(data), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended || report == "" {
+		return fmt.Errorf("%s has no place for the report on %s, or the report says nothing of outages", page, cluster)
+	}
+	return os.WriteFile(page, []byte(before+begin+"```\n"+report+"\n```\n"+end+after), 0o644)
 }
 
 // follow keeps the number of the leader's process in a file until the context ends.

@@ -10,7 +10,8 @@ import (
 // Readings after faults that say nothing, or that were overruled, are warned of, and fail no run.
 func TestReadingsAfterFaultsAreWarnedOf(t *testing.T) {
 	of := func(o record.VerifiedOperation) []record.VerifiedOperation { return []record.VerifiedOperation{o} }
-	read := record.VerifiedFault{Fault: "kill", Number: 1, Operations: of(record.VerifiedOperation{Acknowledged: 9, OK: 9})}
+	fine := of(record.VerifiedOperation{Acknowledged: 9, OK: 9})
+	read := record.VerifiedFault{Fault: "kill", Number: 1, Operations: fine}
 	for name, row := range map[string]struct {
 		change func(v *record.VerifiedFault)
 		want   string
@@ -32,8 +33,7 @@ func TestReadingsAfterFaultsAreWarnedOf(t *testing.T) {
 			run, a := healthyLoad("p(99) < 1s")
 			v := read
 			row.change(&v)
-			run.Verified = &record.Verified{Operations: of(record.VerifiedOperation{Acknowledged: 9, OK: 9}),
-				AfterFaults: []record.VerifiedFault{v}}
+			run.Verified = &record.Verified{Operations: fine, AfterFaults: []record.VerifiedFault{v}}
 			Judge(run, a)
 			if run.Verdict.Result != Pass {
 				t.Errorf("%s: %q", run.Verdict.Result, run.Verdict.Texts())

@@ -28,8 +28,8 @@ import (
 // keeper is a cluster whose leader is killed while it acknowledges writes of the keys 1, 2, 3 …
 type keeper struct {
 	plan   string                             // the target and queries of a load on it
-	strike func(t *testing.T) error           // called once the load has been acknowledged writes; returns when the leader is dead
-	kept   func(t *testing.T) map[uint64]bool // the keys that the cluster has, as a client of its own reads them
+	strike func(t *testing.T) error           // called under load; returns when the leader is dead
+	kept   func(t *testing.T) map[uint64]bool // the keys that the cluster has, by a client of its own
 }
 
 // losing is the rest of every plan. The fault is a request to the test, which strikes.
@@ -58,9 +58,8 @@ const (
 // lossTable is what all clusters lost: a row for each.
 type lossTable struct{ strings.Builder }
 
-const lossTableHead = `| Cluster | Acknowledged | brunt: lost | missing on the new leader | the same keys | without answer, applied or not |
-|---|---|---|---|---|---|
-`
+const lossTableHead = "| Cluster | acknowledged | lost, says brunt | missing, says the client | the same keys | " +
+	"without answer: applied, not |\n|---|---|---|---|---|---|\n"
 
 // What brunt calls lost is what a client of its own doesn't find: all of it, and nothing else.
 func TestLostWritesAreThoseThatAreMissing(t *testing.T) {
