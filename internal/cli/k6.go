@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/exitcode"
 	"brunt/internal/k6x"
+	"brunt/internal/loadtest"
 	"brunt/internal/secret"
 )
 
@@ -22,6 +24,16 @@ which k6's own help describes (brunt k6 help). Every run leaves a bundle as brun
 			name := "brunt k6"
 			if s.dialect.tool != "" {
 				name = s.dialect.tool
+			}
+			workers, args, err := takeWorkers(args)
+			if err != nil {
+				return exitcode.Usage(err)
+			}
+			if workers.workersFlags.Changed("workers") {
+				return s.k6OverWorkers(workers, args)
+			}
+			if err := workers.checkWorkers(&loadtest.Record{}); err != nil {
+				return exitcode.Usage(err)
 			}
 			s.k6(name, args)
 			return nil

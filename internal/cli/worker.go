@@ -24,7 +24,10 @@ func newWorker(s *streams) *cobra.Command {
 		Long: `Send a share of the load of a coordinator, brunt run --on external. The ticket says where that is. The number of the
 worker is --index, or what Kubernetes (JOB_COMPLETION_INDEX) or Slurm (SLURM_PROCID, SLURM_ARRAY_TASK_ID) say.`,
 		Example: "  brunt worker --ticket ticket.json --index 0",
-		RunE:    func(*cobra.Command, []string) error { return w.Work(s.in, s.err, s.version) },
+		RunE: func(*cobra.Command, []string) error {
+			w.Script = s.scriptShare
+			return w.Work(s.in, s.err, s.version)
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&w.Ticket, "ticket", "", "file of the ticket (default: standard input)")

@@ -15,6 +15,7 @@ type Options struct {
 	Version string
 	Command []string
 	Err     io.Writer
+	Led     *Led
 }
 
 // Version is "": there is no k6 inside.

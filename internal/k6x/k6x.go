@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ import (
 	"brunt/internal/k6x/picostress"
 	"brunt/internal/k6x/session"
 	"brunt/internal/k6x/tarantool"
+	"brunt/internal/measure"
+	"brunt/internal/record"
 )
 
 // modulePath is that of the k6 that is inside.
@@ -39,6 +42,7 @@ type Options struct {
 	Version string   // of brunt
 	Command []string // the command line for the record, without secrets
 	Err     io.Writer
+	Led     *Led // nil: the run is all of the load
 }
 
 // Version is that of the k6 that is inside.
@@ -67,7 +71,8 @@ func Main(o Options, args []string) {
 	output.RegisterExtension(k6output.Name, k6output.New(r.session, k6output.Host{
 		Tags: tags, MayCall: func() bool { return r.sources.mayCall() },
 		Ended: r.outputsEnded, Served: r.served, Outputs: func() bool { return r.outputs },
-		Sums: func(script string) (string, string) { return r.sources.sum(script) },
+		Sums:   func(script string) (string, string) { return r.sources.sum(script) },
+		Script: r.ledScript(), Led: o.Led != nil,
 	}))
 	// k6 builds its subcommands before it reads its flags, and gives each of them its state.
 	subcommand.RegisterExtension(probeName, r.probe)
@@ -110,7 +115,46 @@ func (r *run) exit(code int) {
 		fmt.Fprintln(r.o.Err, "brunt:", err)
 		code = cmp.Or(code, codeIncomplete)
 	}
+	if led := r.o.Led; led != nil {
+		_, err := os.Stat(filepath.Join(led.Dir, record.RunFile))
+		code = led.Ended(code&0xff, err == nil)
+	}
 	os.Exit(code)
+}
+
+// ledScript is the name of the script of a share; "" for a run that is all of the load.
+func (r *run) ledScript() string {
+	if r.o.Led == nil {
+		return ""
+	}
+	return r.o.Led.Script
+}
+
+// begin waits for the instant at which all workers begin.
+func (r *run) begin() {
+	start, err := r.o.Led.Begin()
+	if err != nil {
+		fmt.Fprintln(r.o.Err, "brunt:", err)
+		interrupt()
+		return
+	}
+	r.session.LoadBegins(start)
+	go func() {
+		select {
+		case <-r.o.Led.Stop:
+		case <-r.o.Led.Hard:
+		}
+		interrupt()
+		<-r.o.Led.Hard
+		interrupt()
+	}()
+}
+
+// interrupt is what Ctrl-C does to this process.
+func interrupt() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Signal(os.Interrupt) // a process can signal itself
+	}
 }
 
 // moduleTable is the JavaScript modules of ours, by the names that scripts import.
@@ -134,6 +178,13 @@ const (
 
 func (r *run) sessionOptions() session.Options {
 	seed, fault := seed()
+	if led := r.o.Led; led != nil {
+		return session.Options{
+			Version: r.o.Version, Command: r.o.Command, Seed: seed, Fault: fault, Dir: led.Dir, Epoch: led.Epoch,
+			Worker: led.Worker, Sinks: []measure.Sink{led.Sink},
+			Tell: func(text string) { fmt.Fprintln(r.o.Err, text) },
+		}
+	}
 	return session.Options{
 		Version: r.o.Version, Command: r.o.Command, Seed: seed,
 		Fault: fault, Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),

@@ -3,8 +3,10 @@
 package k6x
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -41,6 +43,11 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 	}
 	gs.Logger.AddHook(&hints{name: r.o.Name, known: r.known(), threw: r.session.Threw})
 	r.watchEnd(gs)
+	if r.o.Led != nil {
+		r.watchStart(gs)
+		gs.Stdout.Writer = io.Discard // the coordinator has the report of all workers
+		gs.Stderr.Writer = unjudged{gs.Stderr.Writer}
+	}
 	r.command = &cobra.Command{Use: probeName, Hidden: true, Run: func(*cobra.Command, []string) {}}
 	cobra.OnInitialize(r.addOutput)
 	return r.command
@@ -56,8 +63,22 @@ func plainRun(args []string) bool {
 	return len(args) > 0 && args[0] == "run"
 }
 
-// testEnd is k6's event of that name, whose type only k6 can name.
-const testEnd = 3
+// testStart and testEnd are k6's events of these names, whose type only k6 can name.
+const (
+	testStart = 2
+	testEnd   = 3
+)
+
+// watchStart has the run begin when the coordinator says so.
+func (r *run) watchStart(gs *state.GlobalState) {
+	_, events := gs.Events.Subscribe(testStart)
+	go func() {
+		for e := range events {
+			r.begin()
+			e.Done()
+		}
+	}()
+}
 
 // watchEnd completes the sums when the load is over, before k6 judges its thresholds for the last time.
 func (r *run) watchEnd(gs *state.GlobalState) {
@@ -113,6 +134,17 @@ func (r *run) watchSignals(gs *state.GlobalState) {
 		stop(from)
 		close(from) // nobody sends to it any longer
 	}
+}
+
+// unjudged leaves out that thresholds were crossed: they are judged over all workers. k6 writes a line at a time.
+type unjudged struct{ io.Writer }
+
+// Write implements io.Writer.
+func (u unjudged) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("thresholds on metrics '")) {
+		return len(line), nil
+	}
+	return u.Writer.Write(line)
 }
 
 // addOutput makes our output the last of those that the run has. k6 calls it when it has read its flags.

@@ -55,7 +55,7 @@ inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
 inspect/postgres: inspect message record secret sqltext
 inspect/servers: inspect inspect/postgres message secret
-k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
+k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool measure record
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
 k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary

@@ -91,7 +91,7 @@ type leading struct {
 func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
 	err error) {
 	shared := *l.Plan
-	if err := plan.Share(&shared, 0, l.Workers.Number); err != nil {
+	if err := plan.Share(&shared, 0, l.Workers.Number); err != nil && l.Script == nil {
 		return nil, "", exitcode.Usage(err)
 	}
 	ctx, end := context.WithCancel(ctx)
@@ -110,7 +110,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if err != nil {
 		return nil, "", Failure(ctx, err)
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() { err = errors.Join(err, closed(r)) }()
 	if err := d.open(&o); err != nil {
 		return nil, "", exitcode.Usage(err)
 	}
@@ -134,15 +134,26 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if err != nil {
 		return nil, "", errors.Join(err, d.release())
 	}
-	run, err = d.finish(ctx, hard, out, r.Workload)
+	run, err = d.finish(ctx, hard, out, workloadOf(r))
 	if err != nil {
 		return nil, "", err
 	}
-	return run, d.dir, errors.Join(r.Close(), f.page.finish(run, d.dir, o.Recording.Plan))
+	return run, d.dir, errors.Join(closed(r), f.page.finish(run, d.dir, o.Recording.Plan))
 }
 
-// tables finds the servers, and creates and fills the tables.
+// closed drops the tables that were created; there are none of scripts.
+func closed(r *runner.Runner) error {
+	if r == nil {
+		return nil
+	}
+	return r.Close()
+}
+
+// tables finds the servers, and creates and fills the tables. Scripts do so themselves: of them it returns nil.
 func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
+	if l.Script != nil {
+		return nil, nil
+	}
 	one := *l
 	one.Plan, o.Faults.Does = l.Plan.OneSession(), fault.OfServers // none connects here
 	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
@@ -201,7 +212,7 @@ func (d *leading) open(o *runner.Options) error {
 			IntervalNs: int64(settings.Interval), Redistribute: l.Workers.OnLost == scale.Redistribute,
 			Faults: l.Options.Faults.Allowed, StartDown: l.Open != nil && l.Plan.Target.Options["lazy"] == "on",
 			Adaptive: slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil }),
-			Asks:     l.Next != nil,
+			Asks:     l.Next != nil, Script: l.Script,
 		},
 		Next: d.nextPhases(),
 	})
@@ -259,6 +270,9 @@ func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, 
 		return nil, nil, err
 	}
 	begun, _, err = record.Merge(parts...)
+	if err == nil && d.l.Script != nil {
+		scale.LiveScript(begun, parts)
+	}
 	return begun, parts, err
 }
 
@@ -362,6 +376,10 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 	if d.slurm != nil {
 		d.slurm.Begun()
 	}
+	if r == nil {
+		d.c.Start(lead)
+		return d.follow(begun, parts, sinks, 0)
+	}
 	leader := r.Leader(func(x engine.Decided) {
 		d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control})
 	})
@@ -458,6 +476,14 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	return run, err
 }
 
+// workloadOf is the workload of a plan; nil of a script.
+func workloadOf(r *runner.Runner) *workload.Workload {
+	if r == nil {
+		return nil
+	}
+	return r.Workload
+}
+
 // parts opens the workers' bundles. Those of lost workers end where these were lost.
 func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
 	for _, h := range home {
@@ -477,10 +503,31 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 		}
 		part.Run.Worker.LostNs, part.Run.Worker.GivenNs = max(h.LostNs, 1), h.GivenNs
 	}
+	for i, h := range home {
+		if h.Lost && d.l.Script != nil {
+			parts[i].Run.Thresholds = unjudged(parts)
+		}
+	}
 	countMissing(parts, slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
 		return p.Kind == plan.Closed && p.Operations == 0
 	}))
 	return parts, nil
+}
+
+// unjudged are the thresholds of a script as a worker has them that was lost before it could judge.
+func unjudged(parts []*record.Recorded) (all []record.Threshold) {
+	for _, p := range parts {
+		if len(p.Run.Thresholds) > len(all) {
+			all = slices.Clone(p.Run.Thresholds)
+		}
+	}
+	for i := range all {
+		if a := all[i].Aggregate; a != nil {
+			none := *a
+			none.Values, all[i].Aggregate = 0, &none
+		}
+	}
+	return all
 }
 
 // openPart opens what came home of a worker. Of a lost one, what it wrote itself goes before that, where it can be

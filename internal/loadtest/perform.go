@@ -15,6 +15,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/runner"
+	"brunt/internal/scale"
 	"brunt/internal/secret"
 	"brunt/internal/selftest"
 	"brunt/internal/target"
@@ -30,6 +31,7 @@ type Test struct {
 	Record     Record
 	Live       Live
 	Workers    Workers
+	Script     *scale.Script // workers run it in place of Plan, which has its name
 	Process    Process
 	Quiet      bool
 	Language   units.Language                // of pages; "" means English

@@ -26,11 +26,15 @@ import (
 // WorkerCommand is brunt's command of the processes that a load's workers are; it calls Work.
 const WorkerCommand = "worker"
 
+// RunScript runs a worker's segment of a script of k6, until stop or hard close. It ends the process.
+type RunScript func(w *scale.Worker, stop, hard <-chan struct{}) error
+
 // Worker says which worker a process is.
 type Worker struct {
 	Ticket   string        // file; "" means standard input
 	Index    int           // from 0; below 0: the ticket's, or the one that the engine says by variables
 	Patience time.Duration // how long to look for the coordinator at least
+	Script   RunScript
 }
 
 // ticket reads the worker's ticket.
@@ -69,6 +73,12 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	}
 	if err != nil {
 		return workerError(err)
+	}
+	if w.Job.Script != nil {
+		stop() // k6 hears signals itself
+		err := o.Script(w, w.Stopped(), w.Hard())
+		w.Fail(err, exitcode.Of(err))
+		return exitcode.With(exitcode.Of(err), nil)
 	}
 	dir, err := share(led, either(hard, w.Hard()), w, version)
 	if errors.Is(err, scale.ErrCalledOff) {

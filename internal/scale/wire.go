@@ -67,6 +67,15 @@ type Job struct {
 	// Redistribute says that the share of a lost worker is given to others. Then a worker sends no longer than it is
 	// allowed to; see Answer.
 	Redistribute bool `json:"redistribute,omitempty"`
+	// Script takes the place of Plan.
+	Script *Script `json:"script,omitempty"`
+}
+
+// Script is a script of k6 that workers run, each its segment.
+type Script struct {
+	Name    string   `json:"name"`    // for the record
+	Archive []byte   `json:"archive"` // of the script and all that it needs, with the environment
+	Args    []string `json:"args"`    // further flags of k6 run
 }
 
 // State is how far a worker is.

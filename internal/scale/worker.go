@@ -48,9 +48,11 @@ type Worker struct {
 
 	stop context.CancelFunc
 	hard chan struct{}
-	wake chan struct{} // an interval has ended
-	quit chan struct{} // ends the reports
-	done chan struct{} // they have ended
+
+	stopped chan struct{} // the coordinator has ended the load
+	wake    chan struct{} // an interval has ended
+	quit    chan struct{} // ends the reports
+	done    chan struct{} // they have ended
 
 	mu      sync.Mutex
 	state   State
@@ -94,7 +96,8 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	}
 	w := &Worker{
 		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
-		hard: make(chan struct{}), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		hard: make(chan struct{}), stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		changed: make(chan struct{}), state: Joined, heard: time.Now(),
 	}
 	if w.Dir, err = workerFolder(t); err != nil {
@@ -185,6 +188,9 @@ func (w *Worker) measure(ctx context.Context) error {
 
 // At is the moment at which the coordinator's clock reads ns.
 func (w *Worker) At(ns int64) time.Time { return w.clock.At(ns - w.Offset.Ns) }
+
+// Stopped closes when the coordinator ends the load.
+func (w *Worker) Stopped() <-chan struct{} { return w.stopped }
 
 // Hard closes when answers are no longer to be waited for.
 func (w *Worker) Hard() <-chan struct{} { return w.hard }
@@ -336,6 +342,7 @@ func (w *Worker) heed(answer Answer, said *Report) {
 		w.Shared.Set(answer.UntilNs, answer.Losses)
 	}
 	if answer.Stop && !before.Stop {
+		close(w.stopped)
 		w.stop()
 	}
 	if answer.Hard && !before.Hard {

@@ -56,6 +56,10 @@ type Host struct {
 	MayCall func() bool
 	// Sums are the hashes of a script and of all else that k6 read: its imports and data. "" where there is none.
 	Sums func(script string) (ofScript, ofOthers string)
+	// Script is what the record calls the script; "": its path.
+	Script string
+	// Led says that a coordinator judges thresholds while the load runs: none ends the load here.
+	Led bool
 }
 
 // New returns the constructor that k6 calls if the run has an output of the name.
@@ -97,6 +101,7 @@ func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) {
 	o.rules = rules
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
 		for _, t := range rules[name].Thresholds {
+			t.AbortOnFail = t.AbortOnFail && !o.host.Led
 			if before, after, lenient := strings.Cut(t.Source, "\t=="); lenient {
 				t.Source = before + "==" + after
 				o.params.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as %q", name,
@@ -121,7 +126,7 @@ func (o *Output) Start() error {
 	if err := partsByOperation(o.rules, o.s.Metrics()); err != nil && !o.params.RuntimeOptions.NoThresholds.Bool {
 		return err
 	}
-	script := scriptOf(&o.params, o.host.Sums)
+	script := scriptOf(&o.params, o.host.Sums, o.host.Script)
 	script.Figures, script.MayCall = o.figures, o.host.MayCall()
 	if o.host.Outputs() {
 		o.s.Outputs(o.params.ScriptOptions.RunTags)

@@ -145,16 +145,17 @@ func valueOf(sink metrics.Sink, what string) float64 {
 	return math.NaN()
 }
 
-// scriptOf describes the run for its record. The script itself isn't kept, since it may hold secrets.
-func scriptOf(p *output.Params, sums func(string) (string, string)) session.Script {
-	path := p.ScriptPath.Path
+// scriptOf describes the run for its record, with the script's path, or shown instead if that isn't "". The script
+// itself isn't kept, since it may hold secrets.
+func scriptOf(p *output.Params, sums func(string) (string, string), shown string) session.Script {
+	ofScript, ofOthers := sums(p.ScriptPath.Path)
+	path := cmp.Or(shown, p.ScriptPath.Path)
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	if name == "-" || name == "" || name == "." || name == "/" {
 		name = "stdin"
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "# A run of k6: its script is the plan.\nname: %q\nscript: %q\n", name, path)
-	ofScript, ofOthers := sums(path)
 	if ofScript != "" {
 		fmt.Fprintf(&text, "sha256: %s\n", ofScript)
 	}

@@ -54,6 +54,7 @@ type cutter struct {
 
 	vusBefore int
 	over      bool
+	gridNs    int64 // with Options.Epoch: when the first interval began; 0 otherwise
 }
 
 func (c *cutter) init(s *Session) {
@@ -104,8 +105,13 @@ func (c *cutter) run() {
 func (c *cutter) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.guests) > 0 {
+	switch {
+	case len(c.guests) > 0:
 		return patience
+	case c.gridNs > 0: // an interval that was cut late is followed by one that is as much shorter
+		next := c.fromNs + int64(interval/2) - c.gridNs
+		next = c.gridNs + (next/int64(interval)+1)*int64(interval)
+		return time.Duration(max(next-c.s.clock.Now(), 0))
 	}
 	return interval
 }

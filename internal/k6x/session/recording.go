@@ -56,7 +56,8 @@ func (s *Session) Begin(script Script) error {
 		ID: record.NewID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
 		LoadModel: script.LoadModel, Tier: "library", TierReason: TierReason, IntervalNs: int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
-		Cut: script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
+		Worker: s.o.Worker,
+		Cut:    script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
 		Extra: map[string]string{"tool": "k6"},
 		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
@@ -71,7 +72,7 @@ func (s *Session) Begin(script Script) error {
 		bundle.Discard()
 		return err
 	}
-	sinks := []measure.Sink{bundle}
+	sinks := append([]measure.Sink{bundle}, s.o.Sinks...)
 	if s.exporter != nil {
 		s.exporter.Start(run)
 		sinks = append(sinks, s.exporter)

@@ -86,6 +86,11 @@ type Options struct {
 	None    bool     // keep no record
 	Tell    func(text string)
 	Live    Live
+
+	// For a share of a load that several processes send:
+	Epoch  time.Time      // where the clock is 0, with a monotonic reading; zero: at New
+	Worker *record.Worker // of the record
+	Sinks  []measure.Sink // receive intervals after the bundle
 }
 
 // Live says where intervals go while they happen, next to the record.
@@ -96,8 +101,12 @@ type Live struct {
 
 // New returns a session whose clock starts now. Nothing is recorded before Begin.
 func New(o Options) *Session {
+	epoch := o.Epoch
+	if epoch.IsZero() {
+		epoch = time.Now()
+	}
 	s := &Session{
-		clock: engine.NewClock(time.Now()), seed: o.Seed, o: o,
+		clock: engine.NewClock(epoch), seed: o.Seed, o: o,
 		operations: map[string]int{}, addresses: map[[2]string]int{}, run: &record.Run{},
 	}
 	s.cutter.init(s)
@@ -115,6 +124,16 @@ func (s *Session) Seed() uint64 { return s.seed }
 
 // Now is nanoseconds on the run's clock.
 func (s *Session) Now() int64 { return s.clock.Now() }
+
+// LoadBegins says that the load of all processes begins at a moment: intervals are cut at whole numbers of their length
+// after it.
+func (s *Session) LoadBegins(at time.Time) {
+	ns := s.At(at)
+	s.cutter.mu.Lock()
+	s.cutter.gridNs = ns
+	s.cutter.mu.Unlock()
+	s.loadBegan(ns)
+}
 
 // At is a moment of the wall clock on the run's clock.
 func (s *Session) At(t time.Time) int64 { return s.clock.Now() - int64(time.Since(t)) }

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/record"
+)
+
+// ledScript does 40 requests of two names, counts them, and judges them.
+const ledScript = `
+import http from "k6/http";
+import exec from "k6/execution";
+import { check } from "k6";
+import { Counter } from "k6/metrics";
+const seen = new Counter("seen");
+export const options = {
+	scenarios: { s: { executor: "shared-iterations", vus: 4, iterations: 40 } },
+	thresholds: { http_reqs: ["count>=40"], checks: ["rate>=0.9"], seen: [{ threshold: "count<35", abortOnFail: true }] },
+};
+export default function () {
+	const kind = exec.scenario.iterationInTest % 2;
+	const r = http.get(__ENV.URL + "/" + __ENV.FROM_THE_SHELL, { tags: { name: "kind " + kind } });
+	check(r, { well: (r) => r.status === 200 });
+	seen.add(1);
+}`
+
+// scriptFile writes a script.
+func scriptFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "script.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Each worker runs its segment of a script, with the environment of the coordinator; k6's thresholds are judged over
+// all.
+func TestAScriptOverWorkers(t *testing.T) {
+	t.Parallel()
+	var good atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/shell" {
+			good.Add(1)
+		}
+	}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	env := []string{"BRUNT_BUNDLE=" + dir, "FROM_THE_SHELL=shell"}
+	cmd, output := start(t, env, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL, scriptFile(t, ledScript))
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if n := good.Load(); n != 40 || run.Total.Done != 40 {
+		t.Errorf("%d requests came, %d operations are recorded, want 40", n, run.Total.Done)
+	}
+	names := run.OperationNames()
+	slices.Sort(names)
+	both := slices.Contains(names, "GET kind 0") && slices.Contains(names, "GET kind 1")
+	if len(run.Parts) != 2 || !both {
+		t.Errorf("%d parts, operations %q", len(run.Parts), names)
+	}
+	for _, p := range run.Parts {
+		if p.Done != 20 || p.Worker == nil {
+			t.Errorf("part %+v", p)
+		}
+	}
+	rules := map[string]string{}
+	for _, r := range run.Thresholds {
+		rules[r.Text] = fmt.Sprint(float64(r.Value), " ", r.Pass)
+	}
+	want := map[string]string{"http_reqs: count>=40": "40 true", "checks: rate>=0.9": "1 true",
+		"seen: count<35": "40 false"}
+	for rule, result := range want {
+		if rules[rule] != result {
+			t.Errorf("%s: %s, want %s", rule, rules[rule], result)
+		}
+	}
+	said, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold {
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, said)
+	}
+	if strings.Contains(string(said), "have been crossed") {
+		t.Errorf("a worker's own thresholds are told:\n%s", said)
+	}
+}
+
+// endless goes on until it is ended.
+const endless = `
+import http from "k6/http";
+export const options = { vus: 4, duration: "1h", thresholds: { http_req_failed: ["rate<0.5"] } };
+export default function () { http.get(__ENV.URL); }`
+
+// A worker of a script that is killed is named, and an interrupt ends the others with their records.
+func TestAScriptLosesAWorker(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, scriptFile(t, endless))
+	until(t, "both workers send", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
+	pids := workersOf(t, cmd.Process.Pid)
+	if len(pids) != 2 {
+		t.Fatalf("workers %v", pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	before := linesHome(dir, 2)
+	until(t, "the other goes on", func() bool { return linesHome(dir, 2) > before+2 })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "1 (") {
+		t.Errorf("lost %q", lost)
+	}
+	if run.Total.Done == 0 || len(run.Thresholds) != 1 || !run.Thresholds[0].Pass {
+		t.Errorf("%d operations, thresholds %+v", run.Total.Done, run.Thresholds)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
+	}
+	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+		t.Errorf("workers are left: %v", left)
+	}
+}
+
+// A script that can't be run is told before any load, by k6.
+func TestABadScriptOverWorkers(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		scriptFile(t, "export default function ( {"))
+	_ = cmd.Wait()
+	said, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != 107 || !strings.Contains(string(said), "could not load JS test") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
+		t.Error("workers were started")
+	}
+}
