@@ -17,6 +17,7 @@ import (
 	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // writePlan writes a plan's file.
@@ -85,6 +86,48 @@ faults:
 		if all := partOf(t, dir, k+1).Run.Faults; len(all) != 1 || all[0].Name != "slow" {
 			t.Errorf("worker %d did %+v", k+1, all)
 		}
+	}
+}
+
+// Each worker reads back its own writes, when the load is over everywhere and the coordinator has healed its faults.
+func TestWorkersReadBackTheirWrites(t *testing.T) {
+	t.Parallel()
+	server := testserver.Redis(t)
+	plan := writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+sessions: 4
+interval: 200ms
+verify: {patience: 2s}
+queries:
+  - name: put
+    command: [SET, "order:$1", $2]
+    params:
+      - {name: id, type: Integer, range: [1, 1000000000], distribution: Sequential}
+      - {name: note, type: String, range: [8, 8]}
+    verify: {read: {command: [GET, "order:$1"], capture: [0]}, key: [id], expect: [note]}
+load: [{constant: {rate: 100, duration: 2s}}]
+faults:
+  - name: rogue
+    at: 1500ms
+    request: {inject: [{command: [DEL, "order:10"]}, {command: [DEL, "order:11"]}]}
+`, server.Addr))
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if run.Verified == nil {
+		t.Fatalf("nothing was read back: %+v", run.Verdict)
+	}
+	sum := run.Verified.Sum()
+	if sum.Acknowledged != run.Total.OK || sum.Lost != 2 || sum.OK != sum.Acknowledged-2 {
+		t.Errorf("%d writes succeeded: %+v", run.Total.OK, sum)
+	}
+	for k := range 2 {
+		if v := partOf(t, dir, k+1).Run.Verified; v == nil || v.Sum().Lost != 1 || v.Sum().Acknowledged == 0 {
+			t.Errorf("worker %d read back %+v", k+1, v)
+		}
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold {
+		t.Errorf("exit %d, want %d", code, exitcode.Threshold)
 	}
 }
 

@@ -172,6 +172,9 @@ func (p *Plan) shareable(n int) error {
 	if all := max(p.Settings.Sessions, 1); all < n {
 		return fmt.Errorf("%d sessions can't be shared by %d workers; give at least as many sessions as workers", all, n)
 	}
+	if p.Verifies() && p.Verify.After == AfterEachFault {
+		return errors.New("writes can't be read back after each fault, since workers don't know of faults; use after: run")
+	}
 	for i := range p.Load {
 		ph := &p.Load[i]
 		switch rate := max(ph.RateFrom, ph.RateTo); {
