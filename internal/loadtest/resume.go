@@ -21,7 +21,7 @@ import (
 func (d *leading) journal() string {
 	l := d.l
 	adaptive := slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil })
-	if adaptive || l.Next != nil || len(l.Plan.Faults) > 0 {
+	if adaptive || l.Next != nil || l.Script != nil || len(l.Plan.Faults) > 0 {
 		return ""
 	}
 	return filepath.Join(d.workers(), scale.JournalFile)
