@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/exitcode"
+	"brunt/internal/record"
+	"brunt/internal/scale"
+	"brunt/internal/testserver"
+)
+
+// endingPlan writes a plan of 1200 operations in 3 seconds without a server.
+func endingPlan(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	text := `target: {protocol: noop, addresses: [none]}
+interval: 200ms
+sessions: 6
+queries: [{name: one, command: [PING], weight: 3}, {name: two, command: [PING], weight: 1}]
+load: [{constant: {rate: 400, duration: 3s}}]
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// numbersOf are how many operations of each kind a record has, and in all.
+func numbersOf(run *record.Run) (numbers []uint64) {
+	for i := range run.Operations {
+		numbers = append(numbers, run.Operations[i].Arrivals())
+	}
+	return append(numbers, run.Total.Arrivals())
+}
+
+// Several workers send what one process sends.
+func TestWorkersSendWhatOneProcessSends(t *testing.T) {
+	t.Parallel()
+	plan := endingPlan(t)
+	var want []uint64
+	for _, args := range [][]string{nil, {"--workers", "3"}, {"--workers", "3", "--on-lost", "redistribute"}} {
+		dir := filepath.Join(t.TempDir(), "bundle")
+		args = append([]string{"run", plan, "--quiet", "--bundle", dir}, args...)
+		out, _ := exec.Command("brunt", args...).CombinedOutput()
+		run := wholeRun(t, dir, "")
+		got := numbersOf(run)
+		if want == nil {
+			want = got
+		}
+		if len(got) != 3 || got[2] != 1200 || strings.Join(texts(got), " ") != strings.Join(texts(want), " ") {
+			t.Errorf("%v: %v operations, want %v\n%s", args, got, want, out)
+		}
+	}
+}
+
+func texts(numbers []uint64) (out []string) {
+	for _, n := range numbers {
+		out = append(out, strconv.FormatUint(n, 10))
+	}
+	return out
+}
+
+// A coordinator that is killed with -9 is resumed while the load runs, or when it is over, and loses nothing.
+func TestAKilledCoordinatorIsResumed(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"during the load": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd, dir, _ := leadingProcess(t, endingPlan(t), 3)
+			pids := workersOf(t, cmd.Process.Pid)
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			journal := filepath.Join(dir, record.WorkersFolder, scale.JournalFile)
+			info, err := os.Stat(journal)
+			if err != nil || info.Mode().Perm() != 0o600 {
+				t.Fatalf("the journal: %v, %v", info, err)
+			}
+			if late {
+				until(t, "the load is over", func() bool {
+					for k := range 3 {
+						spool := filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)+".spool", record.IntervalsFile)
+						text, _ := os.ReadFile(spool)
+						if bytes.Count(text, []byte("\n")) < 15 {
+							return false
+						}
+					}
+					return true
+				})
+			}
+			resume := exec.Command("brunt", "resume", dir, "--quiet")
+			out, _ := resume.CombinedOutput()
+			run := wholeRun(t, dir, "")
+			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), out)
+			}
+			if code := resume.ProcessState.ExitCode(); code != exitcode.Pass && code != exitcode.Invalid {
+				t.Errorf("exit %d\n%s", code, out)
+			}
+			if !bytes.Contains(out, []byte("WORKERS")) {
+				t.Errorf("the report has no workers:\n%s", out)
+			}
+			if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the journal is left: %v", err)
+			}
+			for _, pid := range pids {
+				until(t, "no worker is left", func() bool { return syscall.Kill(pid, 0) != nil })
+			}
+			again, _ := exec.Command("brunt", "resume", dir).CombinedOutput()
+			if !bytes.Contains(again, []byte("no coordinator was killed there")) {
+				t.Errorf("resumed again: %s", again)
+			}
+		})
+	}
+}
+
+// The share of a lost worker is sent by the others. A worker that stood still and goes on after that sends nothing of
+// it: together they never send more than there is.
+func TestALostShareIsRedistributed(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := endingPlan(t)
+			text, err := os.ReadFile(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change := strings.NewReplacer("duration: 3s", "duration: 6s", "interval: 200ms", "interval: 400ms")
+			longer := change.Replace(string(text))
+			if err := os.WriteFile(plan, []byte(longer), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
+			pids := workersOf(t, cmd.Process.Pid)
+			if signal == syscall.SIGSTOP {
+				testserver.Freeze(pids[1])
+			} else if err := syscall.Kill(pids[1], signal); err != nil {
+				t.Fatal(err)
+			}
+			said := func() string {
+				out, _ := os.ReadFile(output)
+				return string(out)
+			}
+			until(t, "the share is given away", func() bool { return strings.Contains(said(), "is sent by the other 2") })
+			if signal == syscall.SIGSTOP {
+				testserver.Thaw(pids[1])
+			}
+			_ = cmd.Wait()
+			run := wholeRun(t, dir, output)
+			lost := run.Parts[1].Worker
+			if lost.LostNs == 0 || lost.GivenNs == 0 {
+				t.Errorf("worker 2 is recorded as %+v", lost)
+			}
+			sum := run.Total.Arrivals()
+			for _, p := range run.Parts {
+				sum += p.Worker.Missing
+			}
+			if sum != 2400 {
+				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, said())
+			}
+			if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+				t.Errorf("workers are left: %v", left)
+			}
+			if !strings.Contains(said(), "lost after ") {
+				t.Errorf("the report doesn't say what became of the share:\n%s", said())
+			}
+		})
+	}
+}
+
+// A closed load can't be redistributed, which is said before anything is sent.
+func TestClosedLoadsAreNotRedistributed(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on-lost", "redistribute")
+	out, _ := cmd.CombinedOutput()
+	if !strings.Contains(string(out), "is closed, and its sessions can't move to other workers; use go-on or abort") {
+		t.Errorf("got %s", out)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
+		t.Errorf("exit %d", code)
+	}
+}
