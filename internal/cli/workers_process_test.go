@@ -108,10 +108,12 @@ func lostOnes(run *record.Run) (names []string) {
 	return names
 }
 
-// A worker that is killed, or stands still, is named, costs its own share only, and the verdict says so.
+// A worker that is killed, told to stop, or stands still, is named, costs its own share only, and the verdict says so.
 func TestALostWorkerIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+	for name, signal := range map[string]syscall.Signal{
+		"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP, "told to stop": syscall.SIGTERM,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 3)

@@ -95,7 +95,11 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		<-hard
 		cancel()
 	}()
-	return w.Finish(home, dir)
+	err = w.Finish(home, dir)
+	if errors.Is(err, scale.ErrLeft) {
+		return exitcode.With(exitcode.Interrupted, nil)
+	}
+	return err
 }
 
 // workerError gives an error of the coordinator its exit code.
@@ -140,7 +144,7 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 			Extra: job.Extra, Flags: job.Flags, Worker: of},
 	}
 	o.StartDown, o.Faults = job.StartDown, runner.Faults{Allowed: job.Faults, Does: fault.OfLoad}
-	o.Sent = func(ctx context.Context) { w.LoadOver(context.WithoutCancel(ctx)) }
+	o.Sent = w.LoadOver
 	if job.Adaptive {
 		o.Follow = followCoordinator(w)
 	}

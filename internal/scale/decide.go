@@ -142,12 +142,19 @@ func (w *Worker) Next(ctx context.Context) json.RawMessage {
 }
 
 // LoadOver tells the coordinator that the load is over here, and returns when it is over everywhere: then what was
-// written can be read back. ctx ends the waiting.
+// written can be read back. A load that ctx has ended, and not the coordinator, is that of a process that was told to
+// stop: it doesn't wait, and Finish says that it leaves.
 func (w *Worker) LoadOver(ctx context.Context) {
 	w.mu.Lock()
-	w.state = Sent
+	w.leaves = ctx.Err() != nil && !w.answer.Stop
+	if !w.leaves {
+		w.state = Sent
+	}
 	w.mu.Unlock()
-	w.until(ctx, func(a *Answer) bool { return a.AllSent })
+	if w.leaves {
+		return
+	}
+	w.until(context.WithoutCancel(ctx), func(a *Answer) bool { return a.AllSent })
 }
 
 // until waits until an answer of the coordinator satisfies holds, which is called with the lock held. It gives up when

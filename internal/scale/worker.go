@@ -54,6 +54,8 @@ type Worker struct {
 	quit    chan struct{} // ends the reports
 	done    chan struct{} // they have ended
 
+	leaves bool // its process was told to stop, before the load was over
+
 	mu      sync.Mutex
 	state   State
 	answer  Answer
@@ -352,8 +354,13 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	w.changed = make(chan struct{})
 }
 
+// ErrLeft is what Finish returns for a worker whose process was told to stop, when the coordinator has all that it
+// recorded of the load and knows.
+var ErrLeft = errors.New("the worker's process was told to stop")
+
 // Finish brings the bundle home: the intervals that the coordinator lacks, and then all files. It tries for
-// patienceAfter; the bundle stays where it is if that was in vain, and is removed otherwise.
+// patienceAfter; the bundle stays where it is if that was in vain, and is removed otherwise. Of a worker that leaves
+// the load before its end, the coordinator gets the intervals, as of one that is lost, and the bundle stays.
 func (w *Worker) Finish(ctx context.Context, bundle string) error {
 	close(w.quit)
 	<-w.done
@@ -361,6 +368,9 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 	defer cancel()
 	for {
 		err := w.home(timed, bundle)
+		if errors.Is(err, ErrLeft) {
+			return err
+		}
 		if err == nil {
 			err = os.RemoveAll(bundle)
 			_ = os.Remove(filepath.Dir(bundle)) // a folder made for it is empty now, others aren't
@@ -376,6 +386,12 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 func (w *Worker) home(ctx context.Context, bundle string) error {
 	if !w.report() {
 		return errors.New("the coordinator doesn't answer")
+	}
+	if w.leaves {
+		if err := w.tellFailure(ctx, ErrLeft, 0); err != nil {
+			return err
+		}
+		return ErrLeft
 	}
 	err := filepath.WalkDir(bundle, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -403,10 +419,14 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 func (w *Worker) Fail(err error, code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	_ = w.tellFailure(ctx, err, code) // it learns of it by the end of the process, otherwise
+}
+
+func (w *Worker) tellFailure(ctx context.Context, err error, code int) error {
 	said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
 		State: Failed, Error: err.Error(), Code: code}
 	var answer Answer
-	_ = w.post(ctx, 0, "report", &said, &answer) // it learns of it by the end of the process, otherwise
+	return w.post(ctx, 0, "report", &said, &answer)
 }
 
 // post sends a message and reads the answer. A refusal is an *Error. Timeout 0 means ctx's.

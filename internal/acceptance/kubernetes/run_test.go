@@ -239,6 +239,9 @@ func TestFourPodsAreOneLoad(t *testing.T) {
 	}
 }
 
+// refusal is what a worker is told whose share another has begun.
+const refusal = "has been begun already: it is not sent again"
+
 // A worker whose process is killed is called lost. Kubernetes makes another pod for it, which is told to send nothing.
 func TestASuccessorSendsNothing(t *testing.T) {
 	const namespace = "killed"
@@ -257,7 +260,6 @@ func TestASuccessorSendsNothing(t *testing.T) {
 	eventually(t, "the worker is called lost", func() bool {
 		return strings.Contains(c.output(), fmt.Sprintf("worker %d (", number))
 	})
-	const refusal = "has been begun already: it is not sent again"
 	eventually(t, "its successor is told to send nothing", func() bool {
 		for _, p := range s.pods(t, namespace) {
 			if p.index() == victim.index() && p.Metadata.Name != victim.Metadata.Name {
@@ -300,5 +302,51 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 	s.empty(t, namespace)
 	if run := c.run(); len(run.Parts) != 4 || !run.Complete || !run.Interrupted {
 		t.Errorf("%d parts, complete %v, interrupted %v", len(run.Parts), run.Complete, run.Interrupted)
+	}
+}
+
+// A worker whose pod is deleted, as it is when a node is drained, is called lost at once, and all that it has sent is
+// in the record. Its pod ends before the grace is over, and its successor sends nothing.
+func TestADeletedPodLosesNothingItSent(t *testing.T) {
+	const namespace = "deleted"
+	s := onStage(t, namespace, restricted)
+	s.role(t, namespace)
+	pg, flags := logged(t, "1h")
+	c := s.start(t, append(flags, s.flags(testserver.KubernetesUser, namespace)...)...)
+	pods := s.running(t, namespace, 4)
+	c.underWay(4)
+	victim := pods[0]
+	if err := s.Delete("/api/v1/namespaces/" + namespace + "/pods/" + victim.Metadata.Name); err != nil {
+		t.Fatal(err)
+	}
+	number, _ := strconv.Atoi(victim.index())
+	number++
+	eventually(t, "the worker is called lost", func() bool {
+		return strings.Contains(c.output(), fmt.Sprintf("worker %d (", number))
+	})
+	if said := c.output(); !strings.Contains(said, "was told to stop") {
+		t.Errorf("it isn't said why:\n%s", said)
+	}
+	eventually(t, "its successor is told to send nothing", func() bool {
+		for _, p := range s.pods(t, namespace) {
+			if p.index() == victim.index() && p.Metadata.Name != victim.Metadata.Name {
+				return strings.Contains(s.nodes.Log(namespace, p.Metadata.Name), refusal)
+			}
+		}
+		return false
+	})
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.wait(); code != exitcode.Interrupted {
+		t.Errorf("exit code %d, want %d", code, exitcode.Interrupted)
+	}
+	s.empty(t, namespace)
+	run := c.run()
+	if n := uint64(sum(executed(t, pg))); n != run.Total.Done {
+		t.Errorf("%d queries executed, %d in the record", n, run.Total.Done)
+	}
+	if p := run.Parts[number-1]; p.Done == 0 || p.Worker.LostNs == 0 {
+		t.Errorf("the worker has %d operations, lost after %d ns", p.Done, p.Worker.LostNs)
 	}
 }
