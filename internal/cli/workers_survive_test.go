@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brunt/internal/exitcode"
+	"brunt/internal/fault/proxy"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/testserver"
@@ -176,6 +177,44 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				t.Errorf("the report doesn't say what became of the share:\n%s", said())
 			}
 		})
+	}
+}
+
+// Workers whose connections to the coordinator are cut for several intervals go on, and nothing of what they measured
+// in the meantime is lost.
+func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
+	t.Parallel()
+	testserver.SkipQuick(t)
+	address := testserver.Address(t)
+	between, err := proxy.Listen(proxy.Config{Listen: "127.0.0.1:0", To: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer between.Close()
+	tickets := filepath.Join(t.TempDir(), "ticket")
+	out, err := exec.Command("brunt", "ticket", "--address", between.Address(), "--out", tickets).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "run", endingPlan(t), "--workers", "2", "--on", "external", "--ticket",
+		filepath.Join(tickets, "coordinator.json"), "--listen", address, "--bundle", dir)
+	startWorkers(t, filepath.Join(tickets, "worker.json"), 2)
+	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
+	cut := &proxy.Rule{Reset: true}
+	between.Set(cut)
+	said := func() string {
+		out, _ := os.ReadFile(output)
+		return string(out)
+	}
+	until(t, "both are called lost", func() bool {
+		return strings.Contains(said(), "worker 1 (") && strings.Contains(said(), "worker 2 (")
+	})
+	between.Clear(cut)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
+		t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said())
 	}
 }
 

@@ -576,8 +576,16 @@ type Part struct {
 	GivenNs int64
 }
 
+// someEnded reports whether the bundle of any worker is complete.
+func (c *Coordinator) someEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
+}
+
 // Home waits until the bundles of all workers are here. Lost workers have until grace after the others to come back,
-// unless their process is known to have ended. ctx ends the waiting.
+// unless their process is known to have ended, and Options.Patience if that is longer and all are lost: then it is
+// probably the network, and their load may still go on. ctx ends the waiting.
 func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	all := func(lostToo bool) func() bool {
 		return func() bool {
@@ -587,6 +595,9 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 		}
 	}
 	if err := c.wait(ctx, all(false)); err == nil {
+		if !c.someEnded() {
+			grace = max(grace, c.o.Patience)
+		}
 		timed, cancel := context.WithTimeout(ctx, grace)
 		_ = c.wait(timed, all(true)) // a worker that isn't back by then stays lost
 		cancel()

@@ -123,7 +123,8 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 	}
 	o.Run, o.Version, o.Workers, o.Listen, o.Identity = first.Run, first.Version, len(first.Members), first.Address,
 		first.Identity
-	o.Interval, o.OnLost, o.Extra = time.Duration(first.IntervalNs), first.OnLost, first.Extra
+	o.Interval, o.Patience = time.Duration(first.IntervalNs), patienceBefore
+	o.OnLost, o.Extra = first.OnLost, first.Extra
 	if c, err = open(o); err != nil {
 		return nil, nil, err
 	}
