@@ -122,6 +122,12 @@ func (s *stand) simulate(sim *simulation) ([][]string, error) {
 		return nil, err
 	}
 	lost = (stolen() - lost) / (float64(sim.seconds) * float64(len(s.servers)+len(s.clients)))
+	if err := s.raw.AppendJSON(map[string]any{
+		"group": "simulation", "workers": sim.workers, "rate": sim.rate, "seconds": sim.seconds, "coordinator": led,
+		"simulated": worked, "load1": load1(), "stolen_share": lost,
+	}); err != nil {
+		return nil, err
+	}
 	merged, err := s.mergeAll(sim)
 	if err != nil {
 		return nil, err
@@ -129,10 +135,8 @@ func (s *stand) simulate(sim *simulation) ([][]string, error) {
 	if want := uint64(sim.workers-worked.Failed) * uint64(sim.rate*sim.seconds); merged.Done != want {
 		return nil, fmt.Errorf("the merged record holds %d operations, want %d", merged.Done, want)
 	}
-	err = s.raw.AppendJSON(map[string]any{
-		"group": "simulation", "workers": sim.workers, "rate": sim.rate, "seconds": sim.seconds, "coordinator": led,
-		"simulated": worked, "merge": merged, "load1": load1(), "stolen_share": lost,
-	})
+	err = s.raw.AppendJSON(map[string]any{"group": "merge", "workers": sim.workers, "seconds": sim.seconds, "merge": merged,
+		"load1": load1()})
 	n := fmt.Sprintf("%d workers of %d/s", sim.workers, sim.rate)
 	seconds := float64(sim.seconds)
 	return [][]string{
