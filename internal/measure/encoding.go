@@ -266,7 +266,7 @@ func readHeader(raw []byte) (counts []byte, err error) {
 
 // readCounts reads counts into an empty histogram.
 func (h *Histogram) readCounts(b []byte) error {
-	next := int64(0)
+	next, count, few := int64(0), uint64(0), h.few
 	for len(b) > 0 {
 		var v int64
 		if c := b[0]; c < 0x80 {
@@ -287,14 +287,15 @@ func (h *Histogram) readCounts(b []byte) error {
 		if next >= buckets {
 			return fmt.Errorf("counts beyond bucket %d", buckets-1)
 		}
-		sum, overflow := bits.Add64(h.count, uint64(v), 0)
-		if overflow != 0 {
+		sum := count + uint64(v)
+		if sum < count {
 			return errors.New("counts add up to more than 64 bits hold")
 		}
-		h.count = sum
-		h.few = append(h.few, bucketCount{uint32(next), uint64(v)})
+		count = sum
+		few = append(few, bucketCount{uint32(next), uint64(v)})
 		next++
 	}
+	h.count, h.few = count, few
 	if n := len(h.few); n > 0 {
 		h.min, _ = bucketRange(h.few[0].bucket)
 		_, hi := bucketRange(h.few[n-1].bucket)

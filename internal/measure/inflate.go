@@ -293,8 +293,11 @@ func (f *inflater) repeat(symbol int) bool {
 	if back > len(f.out)-f.base || !f.room(n) {
 		return false
 	}
-	for ; n > 0; n-- {
-		f.out = append(f.out, f.out[len(f.out)-back])
+	for n > 0 {
+		from := f.out[len(f.out)-back:]
+		from = from[:min(n, back)] // what is copied may be what is made by it
+		f.out = append(f.out, from...)
+		n -= len(from)
 	}
 	return true
 }

@@ -140,7 +140,7 @@ func (s *stand) simulate(sim *simulation) ([][]string, error) {
 	n := fmt.Sprintf("%d workers of %d/s", sim.workers, sim.rate)
 	seconds := float64(sim.seconds)
 	return [][]string{
-		row(n+": coordinator's CPU while the load runs, cores", "", led.LoadCPUS/led.LoadS, goalCores),
+		row(n+": coordinator's CPU for a second of the load, cores", "", led.LoadCPUS/seconds, goalCores),
 		row(n+": coordinator's peak memory", " MB", led.RSSMB, goalMB),
 		row(n+": sum of an interval after its end, p50", " ms", led.AfterMs.P50, 0),
 		row(n+": sum of an interval after its end, p99", " ms", led.AfterMs.P99, 1000),
