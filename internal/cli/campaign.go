@@ -207,6 +207,9 @@ func (f *campaignFlags) campaign(s *streams, l units.Language) (*series.Campaign
 	if err := f.checkWorkers(&f.record.record); err != nil {
 		return nil, exitcode.Usage(err)
 	}
+	if err := f.refuseForSeries(&f.record.record); err != nil {
+		return nil, exitcode.Usage(err)
+	}
 	return &series.Campaign{
 		Record: f.record.record, Workers: f.workers, Process: s.process(), Quiet: f.quiet, Language: l, Read: s.readPlan,
 	}, nil

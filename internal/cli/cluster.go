@@ -56,6 +56,9 @@ func (f *workerFlags) checkCluster() error {
 				w.Cluster.Flags = append(w.Cluster.Flags, "--"+name, f.workersFlags.Lookup(name).Value.String())
 			}
 		}
+		if w.Cluster.Pods.Upload != "" {
+			w.Cluster.Flags = append(w.Cluster.Flags, "--upload", w.Cluster.Pods.Upload)
+		}
 		if w.MixedCores {
 			w.Cluster.Flags = append(w.Cluster.Flags, "--mixed-cores")
 		}
@@ -93,4 +96,17 @@ func checkAddress(name, text string) error {
 func madeBefore(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// refuseForSeries refuses what is for one load only.
+func (f *workerFlags) refuseForSeries(record *loadtest.Record) error {
+	switch {
+	case f.workers.Cluster.Print:
+		return errors.New("--manifest is for one load; give it to brunt run, rate, queue, spike or http")
+	case f.workers.On == loadtest.External:
+		return errors.New("--on external is for one load: nobody would start the workers of the next; use another --on")
+	case record.Upload != "":
+		return errors.New("--upload is for one load; copy the folder of the series when it has ended")
+	}
+	return nil
 }

@@ -343,3 +343,45 @@ func TestWorkersWithoutANumber(t *testing.T) {
 		})
 	}
 }
+
+// Flags that don't fit together are refused before anything is sent or written.
+func TestFlagsOfWorkersThatDontFit(t *testing.T) {
+	t.Parallel()
+	plan := workerPlan(t, "")
+	for line, want := range map[string]string{
+		"run --workers 2 --on kubernetes":                                     "name the image of brunt with --image",
+		"run --workers 2 --on kubernetes --image a --cpu two":                 "--cpu two: write cores",
+		"run --workers 2 --image a":                                           "--image is for --on kubernetes",
+		"run --workers 2 --ticket t":                                          "--ticket is for --on external",
+		"run --workers 2 --on external --listen :1":                           "name the file of the workers' ticket",
+		"run --workers 2 --on external --ticket t":                            "say where workers reach this process",
+		"run --workers 2 --on external --ticket t --listen :7070":             "names no host",
+		"run --workers 2 --on external --ticket t --listen a:1 --advertise a": "--advertise a: write HOST:PORT",
+		"run --manifest": "--manifest is for --workers",
+		"search --workers 2 --on kubernetes --image a --manifest":             "--manifest is for one load",
+		"search --workers 2 --on external --ticket t --listen 127.0.0.1:7070": "--on external is for one load",
+		"repeat 2 --upload s3://a/b":                                          "--upload is for one load",
+		"ticket":                                                              "say where workers reach the coordinator",
+		"ticket --address a":                                                  "--address a: write HOST:PORT",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(line)
+			if args[0] != "ticket" {
+				args = append(args, plan)
+			}
+			cmd := exec.Command("brunt", args...)
+			cmd.Dir = t.TempDir()
+			out, _ := cmd.CombinedOutput()
+			if !strings.Contains(string(out), want) {
+				t.Errorf("want %q, got\n%s", want, out)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
+				t.Errorf("exit %d, want %d", code, exitcode.BadPlan)
+			}
+			if left, _ := os.ReadDir(cmd.Dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}

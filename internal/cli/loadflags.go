@@ -180,6 +180,7 @@ func (f *recordFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.record.Root, "results", record.DefaultRoot, "folder for run bundles")
 	fs.StringVar(&f.record.Dir, "bundle", "", "folder for this run's bundle, empty or new")
 	fs.BoolVar(&f.record.None, "no-record", false, "keep no bundle")
+	fs.StringVar(&f.record.Upload, "upload", "", "s3://bucket/prefix to which the bundle goes too, in the end")
 	fs.StringVar(&f.record.HDRLog, "hlog", "", "write a HdrHistogram log to a file")
 }
 

@@ -1,14 +1,21 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
+	"brunt/internal/s3"
 	"brunt/internal/verdict"
 )
 
@@ -21,16 +28,32 @@ func newMerge(s *streams) *cobra.Command {
 		Long: `Join the parts of one load into the bundle of one run: counts and distributions are as if one machine
 had done it all. Each part must be there once. Thresholds and the verdict are judged again.
 
+Parts may be in an object store: s3://BUCKET/FOLDER, or all below it with s3://BUCKET/FOLDER/*.
+
 Parts are made with brunt run --part K/N: machine K of N takes each Nth operation;
 or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S being the same for all.`,
-		Example: "  brunt merge results/part-1 results/part-2 --bundle results/whole",
-		Args:    cobra.MinimumNArgs(2),
+		Example: "  brunt merge results/part-1 results/part-2 --bundle results/whole\n" +
+			"  brunt merge 's3://bench/monday/*' --bundle results/whole",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && strings.HasPrefix(args[0], s3.Scheme) { // there may be several below it
+				return nil
+			}
+			return cobra.MinimumNArgs(2)(cmd, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
 			if dir == "" {
 				return exitcode.Usage(errors.New("name the folder of the merged run with --bundle"))
+			}
+			args, remove, err := fetched(args)
+			defer remove()
+			if err != nil {
+				return err
+			}
+			if len(args) < 2 {
+				return exitcode.Usage(fmt.Errorf("a load has at least 2 parts; found %d", len(args)))
 			}
 			var parts []*record.Recorded
 			for _, path := range args {
@@ -56,4 +79,31 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 	f.bind(cmd, "text")
 	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
 	return cmd
+}
+
+// fetched copies those of some bundles that are in an object store to a temporary folder, which remove removes.
+func fetched(bundles []string) (folders []string, remove func(), err error) {
+	remove = func() {}
+	if !slices.ContainsFunc(bundles, func(b string) bool { return strings.HasPrefix(b, s3.Scheme) }) {
+		return bundles, remove, nil
+	}
+	dir, err := os.MkdirTemp("", "brunt-merge-")
+	if err != nil {
+		return nil, remove, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for _, b := range bundles {
+		if !strings.HasPrefix(b, s3.Scheme) {
+			folders = append(folders, b)
+			continue
+		}
+		more, err := loadtest.Fetch(ctx, b, dir)
+		if err != nil {
+			return nil, remove, err
+		}
+		folders = append(folders, more...)
+	}
+	return folders, remove, nil
 }

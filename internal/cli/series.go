@@ -52,6 +52,9 @@ func (f *seriesFlags) runs(s *streams, kind, order string, plans []*plan.Plan,
 	if err := f.checkWorkers(&f.record, plans...); err != nil {
 		return exitcode.Usage(err)
 	}
+	if err := f.refuseForSeries(&f.record); err != nil {
+		return exitcode.Usage(err)
+	}
 	return series.Run(s.out, s.err, series.Options{
 		Kind: kind, Order: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
 		Force: f.force,

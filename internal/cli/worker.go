@@ -33,6 +33,7 @@ worker is --index, or what Kubernetes (JOB_COMPLETION_INDEX) or Slurm (SLURM_PRO
 	fs.StringVar(&w.Ticket, "ticket", "", "file of the ticket (default: standard input)")
 	fs.IntVar(&w.Index, "index", scale.NumberOfEngine, "number of the worker, from 0 (default: what the engine that starts it says)")
 	fs.DurationVar(&w.Patience, "join-timeout", 30*time.Second, "how long to look for the coordinator")
+	fs.StringVar(&w.Upload, "upload", "", "s3://bucket/prefix for the bundle if the coordinator can't take it")
 	return cmd
 }
 

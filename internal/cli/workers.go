@@ -87,6 +87,7 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	if err := oneOf("on-lost", f.workers.OnLost, scale.Policies()); err != nil {
 		return err
 	}
+	f.workers.Cluster.Pods.Upload = record.Upload
 	if err := f.checkCluster(); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/pico
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
     exitcode export fault history inspect inspect/advise inspect/servers k6x loadtest loadtest/cook loadtest/goycsb
     loadtest/series machine message password plan planfile program program/campaign protocol protocols record
-    render/cell report report/live result result/reader runner scale scale/kubernetes schedule schema schema/fill
+    render/cell report report/live result result/reader runner s3 scale scale/kubernetes schedule schema schema/fill
     secret selftest summary target units verdict
 cli/usage: exitcode password planfile
 compare: exitcode message metric record render/cell render/junit render/svg render/texts result stats units
@@ -73,9 +73,9 @@ k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol pro
 k6x/trend: k6x/private
 keyspace: gen
 linefile:
-loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan planfile
-    protocol record report report/live runner scale scale/kubernetes schedule schema/fill secret selftest spool target
-    units verdict workload
+loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan
+    planfile protocol record report report/live runner s3 scale scale/kubernetes schedule schema/fill secret selftest
+    spool target units verdict workload
 loadtest/cook: dialect/slowcooker exitcode hints loadtest measure plan planfile protocol protocol/http record report
     runner secret spool target units verdict workload
 loadtest/goycsb: dialect/ycsb exitcode loadtest measure record verdict workload

@@ -131,6 +131,9 @@ func deadline(p *plan.Plan) time.Duration {
 
 // printCluster prints what a load of a coordinator and workers in a cluster is made of.
 func (l *Test) printCluster(w io.Writer) error {
+	if l.Open != nil {
+		return exitcode.Usage(errors.New("--manifest: this command's load isn't all in its plan; use brunt run, rate, queue, spike or http"))
+	}
 	text, err := planfile.Write(l.Plan)
 	if err != nil {
 		return exitcode.Usage(err)

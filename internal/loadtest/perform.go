@@ -77,6 +77,10 @@ func (l *Test) Perform(stdout, stderr io.Writer) error {
 type sender func(context.Context, <-chan struct{}, *Outputs, *Hooks) (*record.Run, string, error)
 
 func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
+	store, err := openUpload(l.Record.Upload)
+	if err != nil {
+		return err
+	}
 	out := NewOutputs(stdout, stderr)
 	ctx, hard, stop := Interruptible(out.Err, Endings(l.ReopensLog))
 	defer stop()
@@ -92,7 +96,7 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	if run == nil {
 		return err
 	}
-	err = errors.Join(err, v.Result(run, dir))
+	err = errors.Join(err, v.Result(run, dir), store.bundle(hard, dir, nameFor(dir, run), out.Err))
 	if v.Exit != nil {
 		return errors.Join(v.Exit(run), err)
 	}

@@ -15,6 +15,7 @@ type Record struct {
 	Root, Dir string // the folder of bundles, or that of this one: empty or new
 	None      bool   // nothing
 	HDRLog    string // file of a HdrHistogram log; "" for none
+	Upload    string // s3://bucket/prefix to which the bundle goes too; "": nowhere
 }
 
 // recording is what the record of a run says besides what happened.

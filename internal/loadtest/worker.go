@@ -35,6 +35,7 @@ type Worker struct {
 	Index    int           // from 0; below 0: the ticket's, or the one that the engine says by variables
 	Patience time.Duration // how long to look for the coordinator at least
 	Script   RunScript
+	Upload   string // s3://bucket/prefix for a bundle that the coordinator can't take; "": none
 }
 
 // ticket reads the worker's ticket.
@@ -61,6 +62,10 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	ticket, err := o.ticket(stdin)
 	if err != nil {
 		return exitcode.Usage(err)
+	}
+	store, err := openUpload(o.Upload)
+	if err != nil {
+		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // the reader of standard error may be killed, and the load continues
 	ctx, hard, stop := Interruptible(stderr, Endings(false))
@@ -95,9 +100,18 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		<-hard
 		cancel()
 	}()
+	if store != nil {
+		var done context.CancelFunc
+		home, done = context.WithTimeout(home, homePatience)
+		defer done()
+	}
 	err = w.Finish(home, dir)
-	if errors.Is(err, scale.ErrLeft) {
+	switch {
+	case errors.Is(err, scale.ErrLeft):
 		return exitcode.With(exitcode.Interrupted, nil)
+	case err != nil && store != nil:
+		fmt.Fprintf(stderr, "brunt: %v\n", err)
+		return store.bundle(hard, dir, fmt.Sprintf("%s-worker-%d", ticket.Run, ticket.Worker+1), stderr)
 	}
 	return err
 }

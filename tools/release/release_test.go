@@ -212,6 +212,7 @@ func checkImage(t *testing.T, archive, binary string) {
 	if h, err := r.Next(); err != nil || h.Name != "usr/bin/k6" || h.Linkname != "/brunt" {
 		t.Errorf("no link to brunt in the place of k6: %+v, %v", h, err)
 	}
+	checkContainer(t, image)
 }
 
 // checkContents compares the list of contents with what the binary says of itself.
