@@ -125,6 +125,33 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 	}
 }
 
+// A coordinator whose workers run on other hosts, or as tasks of Slurm, is resumed as one of local workers is.
+func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
+	t.Parallel()
+	servers, config := testserver.SSH(t, 2)
+	cluster := testserver.StartSlurm(t, 2)
+	for name, row := range map[string]struct{ env, args []string }{
+		"ssh":   {nil, []string{"--on", "ssh", "--hosts", servers[0].Addr + "," + servers[1].Addr, "--ssh-config", config}},
+		"slurm": {[]string{"SLURM_CONF=" + cluster.Conf}, []string{"--on", "slurm"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "bundle")
+			args := append([]string{"brunt", "run", endingPlan(t), "--workers", "2", "--bundle", dir}, row.args...)
+			cmd, _ := start(t, row.env, args...)
+			until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
+			run := wholeRun(t, dir, "")
+			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), out)
+			}
+		})
+	}
+}
+
 // The share of a lost worker is sent by the others. A worker that stood still and goes on after that sends nothing of
 // it: together they never send more than there is.
 func TestALostShareIsRedistributed(t *testing.T) {
