@@ -86,7 +86,7 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 		"no partition": {"1", "--partition=none", "worker 1 ended before the load: srun: Unable to allocate resources: " +
 			"Invalid partition"},
 		"no node": {"1", "--nodelist=n9", "worker 1 ended before the load: srun: "},
-		"too few": {"9", "", "worker 1 ended before the load: srun: Unable to allocate resources: "},
+		"too few": {"9", "", "is pending: PartitionConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
