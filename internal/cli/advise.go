@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
@@ -22,6 +21,7 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/report"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // adviseFlags are the flags of brunt advise.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/loadtest/series"
 	"brunt/internal/password"
@@ -18,6 +17,7 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/target"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // campaignFlags are the flags of the commands of campaigns.

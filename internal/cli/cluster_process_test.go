@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes/kubernetestest"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // onCluster are the flags for a pretended cluster, whose pods are processes of this machine.

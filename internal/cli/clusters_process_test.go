@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // What a plan says of a cluster that can't be so is one line and an exit code, before anything is sent.

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
-	"brunt/internal/exitcode"
 	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newCompare(s *streams) *cobra.Command {

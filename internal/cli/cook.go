@@ -7,10 +7,10 @@ import (
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/slowcooker"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/loadtest/cook"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // exitCookUsage is what slow_cooker returns for a bad command line.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // patience is how long tests wait for what must happen.

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // cooked is what a command left behind.

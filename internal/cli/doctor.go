@@ -4,10 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/doctor"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newDoctor(s *streams) *cobra.Command {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/export"
 	"brunt/internal/record"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newExport(s *streams) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // TestExportsAndWatches runs commands with everything switched on and looks at what is left.

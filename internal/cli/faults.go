@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/fault"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // healFaults is the command that the watchdog is.

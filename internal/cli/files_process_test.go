@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // A process that may open few files refuses sessions for which that isn't enough before anything is sent, and

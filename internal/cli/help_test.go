@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/exitcode"
+	"brunt/internal/verdict/exitcode"
 )
 
 // shownFlags are the flags that a help shows.

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
-	"brunt/internal/exitcode"
 	"brunt/internal/history"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // defaultHistory is the store unless the user names another.

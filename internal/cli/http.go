@@ -8,10 +8,10 @@ import (
 
 	"brunt/internal/cli/usage"
 	"brunt/internal/dialect/service"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // httpFlags are the flags of http.

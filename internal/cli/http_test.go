@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 func TestHTTPOneLine(t *testing.T) {

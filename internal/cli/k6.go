@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/k6x"
 	"brunt/internal/loadtest"
 	"brunt/internal/secret"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newK6(s *streams) *cobra.Command {

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/k6x"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/secret"
+	"brunt/internal/verdict/exitcode"
 )
 
 // k6Refused are flags of k6 run that a load of workers can't have, and why.

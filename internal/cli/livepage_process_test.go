@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
+	"brunt/internal/verdict/exitcode"
 )
 
 // The stop button ends a run as one interrupt does: with a complete record and its report.

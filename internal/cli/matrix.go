@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/program/campaign"
+	"brunt/internal/verdict/exitcode"
 )
 
 // matrixFlags are the flags of a comparison of settings.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/s3"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newMerge(s *streams) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/render/cell"
 	"brunt/internal/report"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // formFlags say in which form and language a result is printed.

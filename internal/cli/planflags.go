@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/exitcode"
 	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/protocols"
 	"brunt/internal/secret"
 	"brunt/internal/target"
+	"brunt/internal/verdict/exitcode"
 )
 
 // planFlags are the flags that every command with a plan takes.

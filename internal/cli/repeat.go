@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
 	"brunt/internal/program"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newRepeat(s *streams) *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 // reportFlags say what is reported of recorded runs.

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/protocols"
 	"brunt/internal/secret"
+	"brunt/internal/verdict/exitcode"
 )
 
 // streams are the process's standard streams, its command line and its version.

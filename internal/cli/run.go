@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/schedule"
 	"brunt/internal/summary"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newRun(s *streams) *cobra.Command {

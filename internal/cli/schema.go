@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newSchema(s *streams) *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
 	"brunt/internal/program"
+	"brunt/internal/verdict/exitcode"
 )
 
 // searchFlags are the flags of a search besides those of every load.

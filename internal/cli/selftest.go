@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/selftest"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newSelftest(s *streams) *cobra.Command {

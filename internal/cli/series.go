@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // seriesFlags are the flags of the commands that run loads one after another.

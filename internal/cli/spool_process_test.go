@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 // blockedPipe is a pipe that is full, so that the next to write waits, and how much is in it.

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Arrivals that fell due while the generator itself was stopped are given up and counted, in the

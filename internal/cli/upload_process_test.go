@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // storeAt are the variables by which an object store is reached.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -15,6 +14,7 @@ import (
 	"brunt/internal/runner"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 func newVerify(s *streams) *cobra.Command {

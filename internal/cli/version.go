@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/engine/loop"
-	"brunt/internal/exitcode"
 	"brunt/internal/k6x"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
+	"brunt/internal/verdict/exitcode"
 )
 
 // contents is what a binary contains.

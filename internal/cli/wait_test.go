@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // listened is an output that tells when a text has been written to it.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
+	"brunt/internal/verdict/exitcode"
 )
 
 // newWorker sends a worker's share of a load; see package scale.

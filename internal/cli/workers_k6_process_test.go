@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
+	"brunt/internal/verdict/exitcode"
 )
 
 // ledScript does 40 requests of two names, counts them, and judges them.

@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // workerPlan writes a plan of an open load without a server, until it is ended.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // writePlan writes a plan's file.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // queuePlan writes a plan of 60 operations without a server.

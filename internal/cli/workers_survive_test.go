@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/fault/proxy"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // endingPlan writes a plan of 1200 operations in 3 seconds without a server.

@@ -13,11 +13,11 @@ import (
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/loadtest/goycsb"
 	"brunt/internal/protocols"
 	"brunt/internal/target"
+	"brunt/internal/verdict/exitcode"
 )
 
 // ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Verdict is what comes of comparing a metric.

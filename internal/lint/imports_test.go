@@ -13,15 +13,14 @@ import (
 var allowed = table(`
 balance: gen protocol
 bucket: gen msgpack protocol
-cgroup:
 cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
-    exitcode export fault history inspect inspect/advise inspect/servers k6x loadtest loadtest/cook loadtest/goycsb
+    export fault history inspect inspect/advise inspect/servers k6x loadtest loadtest/cook loadtest/goycsb
     loadtest/series machine message password plan planfile program program/campaign protocol protocols record
     render/cell report report/live result result/reader runner s3 scale scale/kubernetes schedule schema schema/fill
-    secret selftest summary target units verdict
-cli/usage: exitcode password planfile
-compare: exitcode message metric record render/cell render/junit render/svg render/texts result stats units
+    secret selftest summary target units verdict verdict/exitcode
+cli/usage: password planfile verdict/exitcode
+compare: message metric record render/cell render/junit render/svg render/texts result stats units verdict/exitcode
 confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
@@ -42,7 +41,6 @@ doctor: gen machine message plan protocol protocols render/cell render/texts run
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
-exitcode: verdict
 export: measure message protocol record
 failover: measure message record
 fault: fault/proxy gen message plan protocol record render/cell secret target
@@ -50,7 +48,8 @@ fault/proxy:
 filelock:
 gen:
 hints: measure
-history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats units
+history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats
+    units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
 inspect/postgres: inspect message record secret sqltext
@@ -68,26 +67,26 @@ k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protoc
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/private:
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
-k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto
-    sqltext
+k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto sqltext
 k6x/trend: k6x/private
 keyspace: gen
 linefile:
-loadtest: confidence engine exitcode export failover fault inspect inspect/servers measure message observe plan
-    planfile protocol record report report/live runner s3 scale scale/kubernetes schedule schema/fill secret selftest
-    spool target units verdict workload
-loadtest/cook: dialect/slowcooker exitcode hints loadtest measure plan planfile protocol protocol/http record report
-    runner secret spool target units verdict workload
-loadtest/goycsb: dialect/ycsb exitcode loadtest measure record verdict workload
-loadtest/series: compare exitcode inspect inspect/advise loadtest message plan planfile program program/campaign
-    record render/cell result result/reader runner schema schema/fill target units
-machine: cgroup
+loadtest: confidence engine export failover fault inspect inspect/servers measure message observe plan planfile
+    protocol record report report/live runner s3 scale scale/kubernetes schedule schema/fill secret selftest spool
+    target units verdict verdict/exitcode workload
+loadtest/cook: dialect/slowcooker hints loadtest measure plan planfile protocol protocol/http record report runner
+    secret spool target units verdict verdict/exitcode workload
+loadtest/goycsb: dialect/ycsb loadtest measure record verdict verdict/exitcode workload
+loadtest/series: compare inspect inspect/advise loadtest message plan planfile program program/campaign record
+    render/cell result result/reader runner schema schema/fill target units verdict/exitcode
+machine: machine/cgroup
+machine/cgroup:
 measure: protocol
 message: units
 metric: suggest
 msgpack: gen protocol
-observe: cgroup linefile measure message record stats suggest
-observe/self: cgroup machine measure
+observe: linefile machine/cgroup measure message record stats suggest
+observe/self: machine machine/cgroup measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan protocol secret suggest
@@ -98,26 +97,27 @@ protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
 protocol/blocking: gen protocol
-protocol/cassandra: gen protocol protocol/kv socket sqltext
-protocol/dynamodb: gen protocol protocol/kv socket
-protocol/echo: gen protocol protocol/blocking socket
-protocol/etcd: gen protocol protocol/kv socket
-protocol/http: gen protocol protocol/blocking socket template
-protocol/iproto: gen msgpack protocol protocol/blocking protocol/sqlconn socket sqltext template
+protocol/cassandra: gen protocol protocol/kv protocol/socket sqltext
+protocol/dynamodb: gen protocol protocol/kv protocol/socket
+protocol/echo: gen protocol protocol/blocking protocol/socket
+protocol/etcd: gen protocol protocol/kv protocol/socket
+protocol/http: gen protocol protocol/blocking protocol/socket template
+protocol/iproto: gen msgpack protocol protocol/blocking protocol/socket protocol/sqlconn sqltext template
 protocol/kv: gen protocol template
-protocol/mongodb: gen protocol protocol/kv socket
-protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext
+protocol/mongodb: gen protocol protocol/kv protocol/socket
+protocol/mysql: gen protocol protocol/kv protocol/socket protocol/sqlconn sqltext
 protocol/noop: gen protocol
 protocol/pebble: protocol protocol/kv
-protocol/postgres: gen protocol protocol/blocking protocol/sqlconn socket sqltext
+protocol/postgres: gen protocol protocol/blocking protocol/socket protocol/sqlconn sqltext
 protocol/protocoltest: gen protocol protocol/blocking
-protocol/redis: gen protocol protocol/blocking socket template
+protocol/redis: gen protocol protocol/blocking protocol/socket template
+protocol/socket:
 protocol/sqlconn: gen protocol sqltext template
 protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
     protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
     protocol/redis protocol/sqlite
-record: cgroup filelock hints linefile measure message protocol
+record: filelock hints linefile machine/cgroup measure message protocol
 record/recordtest: measure message protocol record
 render/cell: message render/texts units
 render/junit: units
@@ -130,8 +130,8 @@ report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover measure record result verdict
 runner: balance bucket confidence control engine engine/loop engine/pool failover fault gen machine measure message
-    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology units
-    verdict verify workload
+    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology
+    units verdict verify workload
 s3:
 scale: linefile measure message protocol record schedule
 scale/kubernetes: scale
@@ -142,7 +142,6 @@ schema/fill: gen linefile protocol
 schema/sql: gen message plan sqltext
 secret:
 selftest: gen plan protocol protocol/echo record runner
-socket:
 spool: message
 sqltext:
 stats:
@@ -154,7 +153,6 @@ testserver:
 testserver/ferretdb:
 testserver/s3:
 timeline: measure protocol
-topology: protocol
 tools/bench: linefile measure protocol protocol/echo record scale testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure
@@ -163,8 +161,10 @@ tools/peers:
 tools/pictures: testserver
 tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
+topology: protocol
 units:
 verdict: measure message metric plan protocol record units
+verdict/exitcode: verdict
 verify: gen protocol template
 workload: bucket gen keyspace plan protocol
 `)
@@ -201,8 +201,8 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance bucket cgroup compare confidence exitcode failover gen hints keyspace measure message msgpack plan
-	planfile render schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
+	`balance bucket compare confidence failover gen hints keyspace machine/cgroup measure message msgpack plan planfile
+	render schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

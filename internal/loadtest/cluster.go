@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Cluster says how Kubernetes runs workers.

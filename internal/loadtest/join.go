@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"brunt/internal/confidence"
-	"brunt/internal/exitcode"
 	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Join writes the bundle of the run that parts make together; complete adds to it what only the load's coordinator

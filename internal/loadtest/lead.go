@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/exitcode"
 	"brunt/internal/fault"
 	"brunt/internal/measure"
 	"brunt/internal/message"
@@ -26,6 +25,7 @@ import (
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/export"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/servers"
@@ -15,6 +14,7 @@ import (
 	"brunt/internal/observe"
 	"brunt/internal/record"
 	"brunt/internal/target"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

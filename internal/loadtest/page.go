@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	pages "brunt/internal/report/live"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // livePage is the page of a run under way, if one is asked for.

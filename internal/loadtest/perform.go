@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -21,6 +20,7 @@ import (
 	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/scale"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

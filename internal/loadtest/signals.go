@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/exitcode"
+	"brunt/internal/verdict/exitcode"
 )
 
 // graceAfterSecond is how long a second interrupt may take to finish the record.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/s3"
+	"brunt/internal/verdict/exitcode"
 )
 
 // upload is a place in an object store that bundles go to.

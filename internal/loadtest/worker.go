@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/exitcode"
 	"brunt/internal/fault"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -21,6 +20,7 @@ import (
 	"brunt/internal/scale"
 	"brunt/internal/schedule"
 	"brunt/internal/selftest"
+	"brunt/internal/verdict/exitcode"
 )
 
 // WorkerCommand is brunt's command of the processes that a load's workers are; it calls Work.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"brunt/internal/cgroup"
+	"brunt/internal/machine/cgroup"
 )
 
 // machine is what is known of this one.

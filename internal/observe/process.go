@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/cgroup"
+	"brunt/internal/machine/cgroup"
 )
 
 // ticksPerSecond is the unit of times in /proc on every Linux (USER_HZ).

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/cgroup"
+	"brunt/internal/machine/cgroup"
 )
 
 // Fingerprint says what machine this is. What the system doesn't tell is left empty.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // What the cluster refuses, or can't do, is said in one line with its reason, and nothing is left.

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
 )
 
 // role gives the user of a namespace the rights that docs/kubernetes.md lists.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/exitcode"
+	"brunt/internal/verdict/exitcode"
 )
 
 // FlagError says what is wrong with a flag, err, and what to give instead.

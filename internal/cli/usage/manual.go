@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/password"
 	"brunt/internal/planfile"
+	"brunt/internal/verdict/exitcode"
 )
 
 // WriteManual writes into a folder what packages contain besides the binary: a manual page for every command,

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"brunt/internal/dialect/slowcooker"
-	"brunt/internal/exitcode"
 	"brunt/internal/hints"
 	"brunt/internal/loadtest"
 	"brunt/internal/measure"
@@ -25,6 +24,7 @@ import (
 	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

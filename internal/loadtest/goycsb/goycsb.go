@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
+	"brunt/internal/verdict/exitcode"
 	"brunt/internal/workload"
 )
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/program"
@@ -19,6 +18,7 @@ import (
 	"brunt/internal/schema/fill"
 	"brunt/internal/target"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Campaign is what a command says of a campaign.

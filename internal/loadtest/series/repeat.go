@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"brunt/internal/compare"
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -17,6 +16,7 @@ import (
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Repeat executes the runs of a repetition, and prints what they come to.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/message"
 	"brunt/internal/program"
 	"brunt/internal/units"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Search executes the trials of a search, and prints what it found. anyway judges trials that the generator spoiled.

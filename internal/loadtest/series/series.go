@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"brunt/internal/exitcode"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -17,6 +16,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/runner"
+	"brunt/internal/verdict/exitcode"
 )
 
 // Options say what a series is of.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"brunt/internal/cgroup"
 	"brunt/internal/machine"
+	"brunt/internal/machine/cgroup"
 )
 
 // mostBytes is how much of a file is read; those of interest are far smaller.

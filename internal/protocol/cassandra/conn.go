@@ -9,7 +9,7 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 	"brunt/internal/sqltext"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"

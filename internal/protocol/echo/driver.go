@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 )
 
 // Driver is the protocol. Options of a target: "sndbuf", the size of the socket's send buffer

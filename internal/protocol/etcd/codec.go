@@ -8,7 +8,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"

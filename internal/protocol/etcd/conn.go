@@ -8,7 +8,7 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"

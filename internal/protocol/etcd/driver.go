@@ -24,7 +24,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"

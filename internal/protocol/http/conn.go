@@ -15,7 +15,7 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 	"brunt/internal/template"
 )
 

@@ -32,7 +32,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 )
 
 // Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	iproto "github.com/tarantool/go-iproto"
 )

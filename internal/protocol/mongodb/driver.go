@@ -21,7 +21,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"

@@ -23,8 +23,8 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 	"brunt/internal/protocol/sqlconn"
-	"brunt/internal/socket"
 
 	"github.com/go-sql-driver/mysql"
 )

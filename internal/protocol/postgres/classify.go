@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

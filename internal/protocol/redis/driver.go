@@ -23,7 +23,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	goredis "github.com/redis/go-redis/v9"
 )

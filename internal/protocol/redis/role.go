@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	goredis "github.com/redis/go-redis/v9"
 )

@@ -12,7 +12,7 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"

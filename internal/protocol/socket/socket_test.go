@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 )
 
 func TestDialConnects(t *testing.T) {

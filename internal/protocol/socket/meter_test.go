@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/socket"
+	"brunt/internal/protocol/socket"
 )
 
 func TestMeter(t *testing.T) {
