@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// controlGroup is a control group (the kernel's documentation: cgroup-v2, and cgroup-v1 with its
-// controllers memory, cpuacct, cpu, pids and blkio).
+// controlGroup is the Source of a Linux control group. The kernel documents the files in cgroup-v2.rst and, for
+// version 1, in the pages of the controllers memory, cpuacct, cpu, pids and blkio.
 type controlGroup struct {
 	name    string
-	files   fs.FS    // of the machine, from its root
-	folders []string // of the group in files: one, or in version 1 one in each hierarchy that has it
+	files   fs.FS    // the machine's root directory
+	folders []string // of the group in files; version 1 has one per hierarchy
 	version int
 }
 
-// newCgroup takes a group's folder, with a path from the root of files.
+// newCgroup returns the source of the control group in folder, a path from the root of files. It fails if the
+// folder isn't a control group or has no figures.
 func newCgroup(name string, files fs.FS, folder string) (*controlGroup, error) {
 	const where = "name a folder such as /sys/fs/cgroup/system.slice/NAME.service, or in version 1 /sys/fs/cgroup/memory/NAME"
 	at := strings.TrimPrefix(path.Clean("/"+folder), "/")
@@ -75,7 +76,7 @@ func (c *controlGroup) figures() Sample {
 	return out
 }
 
-// second is the figures that only version 2 has in this form.
+// second returns the figures whose files only exist in version 2.
 func (c *controlGroup) second() (out Sample) {
 	limit, _ := c.number("memory.max")
 	if n, ok := c.number("memory.current"); ok {
@@ -92,7 +93,7 @@ func (c *controlGroup) second() (out Sample) {
 		out = append(out, throttled(n/1e6))
 	}
 	if text, ok := c.text("io.stat"); ok {
-		// A line is a device and name=number each.
+		// A line holds a device and its name=number pairs.
 		sum := map[string]float64{}
 		for l := range strings.Lines(text) {
 			for _, f := range strings.Fields(l) {
@@ -107,11 +108,12 @@ func (c *controlGroup) second() (out Sample) {
 	return out
 }
 
-// anonymous is the figure of memory that leaks are judged by: memory of files goes when others need
-// it, so growth of that is none.
+// anonymous is the memory figure that is judged for leaks. The page cache isn't judged: the kernel frees it
+// when memory is needed, so its growth isn't a leak.
 const anonymous = "anonymous_bytes"
 
-// memory is a figure of memory with its limit, the machine's if the group has none.
+// memory returns a memory figure in bytes. Its limit is the group's, or the machine's memory if the group has
+// none.
 func (c *controlGroup) memory(name string, n, limit float64) Value {
 	v := Value{Metric: Metric{Name: name, Unit: Bytes, Leak: name == anonymous}, Value: n}
 	if limit > 0 && limit < memoryUnlimited {
@@ -138,7 +140,7 @@ func transfers(readBytes, writtenBytes, reads, writes float64) Sample {
 	}
 }
 
-// text reads a file of the group.
+// text returns the content of one of the group's files, from the first hierarchy that has it.
 func (c *controlGroup) text(file string) (string, bool) {
 	for _, folder := range c.folders {
 		if data, err := fs.ReadFile(c.files, path.Join(folder, file)); err == nil {
@@ -157,7 +159,7 @@ func (c *controlGroup) number(file string) (float64, bool) {
 	return n, err == nil
 }
 
-// table reads a file of lines with a name and a number each.
+// table parses a file whose lines hold a name and a number each. Other lines are skipped.
 func (c *controlGroup) table(file string) map[string]float64 {
 	out := map[string]float64{}
 	text, _ := c.text(file)
@@ -171,8 +173,8 @@ func (c *controlGroup) table(file string) map[string]float64 {
 	return out
 }
 
-// isHierarchy reports whether a folder's name is that of a hierarchy of version 1: its controllers,
-// comma-separated.
+// isHierarchy reports whether a folder is named like a hierarchy of version 1: by its controllers, separated by
+// commas.
 func isHierarchy(name string) bool {
 	known := strings.Fields(
 		"memory cpu cpuacct pids blkio cpuset devices freezer hugetlb net_cls net_prio perf_event rdma misc systemd")
@@ -184,8 +186,8 @@ func isHierarchy(name string) bool {
 	return true
 }
 
-// sameGroup is the folders of a group of version 1 in the other hierarchies, which are mounted next to
-// its own under the names of their controllers.
+// sameGroup returns the folders of a version 1 group in the other hierarchies. Hierarchies are mounted next to
+// each other, in folders named after their controllers.
 func sameGroup(files fs.FS, folder string) (others []string) {
 	parts := strings.Split(folder, "/")
 	for i, part := range parts {
@@ -211,7 +213,7 @@ func sameGroup(files fs.FS, folder string) (others []string) {
 	return nil
 }
 
-// first is the figures that only version 1 has in this form.
+// first returns the figures whose files only exist in version 1.
 func (c *controlGroup) first() (out Sample) {
 	stat := c.table("memory.stat")
 	limit, ok := c.number("memory.limit_in_bytes")
@@ -238,8 +240,8 @@ func (c *controlGroup) first() (out Sample) {
 	return out
 }
 
-// blkio adds up what the devices did for the group and those below it. A line is a device, what, and
-// a number.
+// blkio sums the reads and writes of all devices for the group and its descendants (for the group alone if the
+// kernel has no recursive file). A line holds a device, an operation and a number.
 func (c *controlGroup) blkio(figure string) (read, written float64, ok bool) {
 	text, ok := c.text("blkio.throttle." + figure + "_recursive")
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/suggest"
 )
 
-// Find returns the metric of a source that has a name, or an error that names those which it has. It asks the source
-// once.
+// Find returns the metric of a source by name. The error of an unknown name suggests similar ones. Find samples
+// the source once.
 func Find(s Source, name string) (Metric, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sampleTimeout)
 	defer cancel()
@@ -32,24 +32,25 @@ func Find(s Source, name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("%s has no metric %q: %s", s.Name(), name, suggest.DidYouMean(name, names))
 }
 
-// Follower keeps the latest value of one metric of a source; of a counter its increase a second.
+// Follower keeps the latest value of one metric of a source. For a counter this is its increase per second.
 type Follower struct {
 	source Source
 	metric string
 	value  atomic.Uint64 // bits of a float64
 }
 
-// NewFollower returns the follower of a source's metric.
+// NewFollower returns a follower of a source's metric. Its value is NaN until Run has sampled the source.
 func NewFollower(s Source, metric string) *Follower {
 	f := &Follower{source: s, metric: metric}
 	f.value.Store(math.Float64bits(math.NaN()))
 	return f
 }
 
-// Value is the latest value; NaN if there is none, or the source didn't answer. It is safe for concurrent use.
+// Value returns the latest value, or NaN if there is none or the last sample failed. It is safe for concurrent
+// use.
 func (f *Follower) Value() float64 { return math.Float64frombits(f.value.Load()) }
 
-// Run samples the source at even periods until ctx ends.
+// Run samples the source once per period until ctx ends.
 func (f *Follower) Run(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -15,14 +15,14 @@ import (
 	"brunt/internal/record"
 )
 
-// sectorBytes is the unit of /proc/diskstats, whatever the disk's own.
+// sectorBytes is the unit of /proc/diskstats, regardless of the disk's own sector size.
 const sectorBytes = 512
 
-// host is this machine, seen through /proc (proc(5); the kernel's admin-guide/iostats). Metrics of a
-// container are those of the machine around it but for the network's.
+// host is the Source of this machine, read from /proc (see proc(5) and the kernel's admin-guide/iostats).
+// Inside a container its figures are those of the whole machine, except for the network's.
 type host struct{ files fs.FS }
 
-// NewHost returns the source that is this machine. Only Linux has it.
+// NewHost returns the source of this machine. It fails on systems other than Linux.
 func NewHost() (Source, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("this machine can only be watched on Linux; run node_exporter and use node:ADDRESS")
@@ -37,13 +37,13 @@ func NewHost() (Source, error) {
 // Name implements Source.
 func (host) Name() string { return record.WatchedHost }
 
-// isMachine reports whether a source is a machine: this one, or another.
+// isMachine reports whether a source is a machine: this one or, through node_exporter, another.
 func isMachine(s Source) bool {
 	return record.IsMachine(s.Name())
 }
 
-// The figures of a machine. Times of processors add up to the number of cores in each second. What runs at
-// low priority, threads that keep cores awake included, has the state nice.
+// The figures of a machine. The processor times add up to the number of cores per second. Threads of low
+// priority, including those that keep cores awake, count as nice.
 var (
 	hostCores     = Metric{Name: "cores", Unit: Count}
 	hostBusy      = Metric{Name: "cpu_busy_seconds", Unit: CoreSeconds, Counter: true} // user, system and interrupts
@@ -52,7 +52,7 @@ var (
 	hostSystem    = Metric{Name: "cpu_system_seconds", Unit: CoreSeconds, Counter: true}
 	hostIdle      = Metric{Name: "cpu_idle_seconds", Unit: CoreSeconds, Counter: true}
 	hostDiskWait  = Metric{Name: "cpu_iowait_seconds", Unit: CoreSeconds, Counter: true}
-	hostInterrupt = Metric{Name: "cpu_irq_seconds", Unit: CoreSeconds, Counter: true} // soft ones included
+	hostInterrupt = Metric{Name: "cpu_irq_seconds", Unit: CoreSeconds, Counter: true} // softirqs included
 	hostSteal     = Metric{Name: "cpu_steal_seconds", Unit: CoreSeconds, Counter: true}
 	hostSwitches  = Metric{Name: "context_switches", Unit: Count, Counter: true}
 	hostMemory    = Metric{Name: "memory_total_bytes", Unit: Bytes}
@@ -63,7 +63,7 @@ var (
 	hostRead      = Metric{Name: "disk_read_bytes", Unit: Bytes, Counter: true}
 	hostWrites    = Metric{Name: "disk_writes", Unit: Count, Counter: true}
 	hostWritten   = Metric{Name: "disk_written_bytes", Unit: Bytes, Counter: true}
-	hostDiskBusy  = Metric{Name: "disk_busy_seconds", Unit: Seconds, Counter: true} // of all disks together
+	hostDiskBusy  = Metric{Name: "disk_busy_seconds", Unit: Seconds, Counter: true} // sum over all disks
 	hostReceived  = Metric{Name: "net_received_bytes", Unit: Bytes, Counter: true}
 	hostSent      = Metric{Name: "net_sent_bytes", Unit: Bytes, Counter: true}
 	hostNetErrors = Metric{Name: "net_errors", Unit: Count, Counter: true} // errors and drops, both ways
@@ -71,10 +71,10 @@ var (
 	hostLoad1     = Metric{Name: "load_1m", Unit: Count}
 	hostLoad5     = Metric{Name: "load_5m", Unit: Count}
 	hostLoad15    = Metric{Name: "load_15m", Unit: Count}
-	hostRunning   = Metric{Name: "threads_running", Unit: Count} // or waiting for a core
+	hostRunning   = Metric{Name: "threads_running", Unit: Count} // running or waiting for a core
 )
 
-// Sample implements Source. What the machine doesn't tell is left out.
+// Sample implements Source. It leaves out figures that the machine doesn't provide.
 func (h host) Sample(context.Context) (Sample, error) {
 	stat, err := fs.ReadFile(h.files, "proc/stat")
 	if err != nil {
@@ -95,7 +95,7 @@ func (h host) Sample(context.Context) (Sample, error) {
 	return out, nil
 }
 
-// numbers are the fields of a line from one on; what isn't a number is 0.
+// numbers parses fields as numbers. A field that isn't a number becomes 0.
 func numbers(fields []string) []float64 {
 	out := make([]float64, len(fields))
 	for i, f := range fields {
@@ -106,7 +106,7 @@ func numbers(fields []string) []float64 {
 	return out
 }
 
-// processors reads /proc/stat.
+// processors parses /proc/stat. ok is false if there is no line for all processors.
 func processors(stat []byte) (out Sample, ok bool) {
 	cores, switches := 0.0, 0.0
 	for line := range bytes.Lines(stat) {
@@ -114,7 +114,7 @@ func processors(stat []byte) (out Sample, ok bool) {
 		switch {
 		case name == "cpu":
 			n := numbers(strings.Fields(rest))
-			n = append(n, make([]float64, 8)...) // of states that an old kernel doesn't know
+			n = append(n, make([]float64, 8)...) // states that an old kernel lacks are 0
 			for i := range n {
 				n[i] /= ticksPerSecond
 			}
@@ -136,7 +136,7 @@ func processors(stat []byte) (out Sample, ok bool) {
 	return append(out, Value{Metric: hostCores, Value: cores}, Value{Metric: hostSwitches, Value: switches}), len(out) > 0
 }
 
-// memory reads /proc/meminfo.
+// memory parses /proc/meminfo, whose unit is KiB.
 func memory(meminfo []byte) (out Sample) {
 	names := map[string]Metric{"MemTotal": hostMemory, "MemAvailable": hostAvailable, "SwapTotal": hostSwap,
 		"SwapFree": hostSwapFree}
@@ -151,8 +151,8 @@ func memory(meminfo []byte) (out Sample) {
 	return out
 }
 
-// disks reads /proc/diskstats: of each disk its reads (field 4 of the line), sectors read (6), writes (8),
-// sectors written (10) and milliseconds in which something was under way (13).
+// disks parses /proc/diskstats. It sums these fields over all disks: reads (field 4 of the line), sectors read
+// (6), writes (8), sectors written (10) and milliseconds with I/O in progress (13).
 func disks(diskstats []byte) Sample {
 	sum := make([]float64, 14)
 	for line := range bytes.Lines(diskstats) {
@@ -171,8 +171,8 @@ func disks(diskstats []byte) Sample {
 	}
 }
 
-// isDisk tells disks from their partitions and from what is made of disks or memory, which would count
-// twice.
+// isDisk reports whether a block device is a disk. Partitions, and devices that are built from disks or memory,
+// aren't: they would count twice.
 func isDisk(name string) bool {
 	for _, p := range []string{"ram", "zram", "loop", "dm-", "md", "fd", "sr"} {
 		if strings.HasPrefix(name, p) {
@@ -188,8 +188,8 @@ func isDisk(name string) bool {
 		!strings.HasSuffix(digits, "p")
 }
 
-// network reads /proc/net/dev: bytes, packets, errors, drops and four more numbers received, then the same
-// sent.
+// network parses /proc/net/dev. A line holds eight numbers about what was received (bytes, packets, errors,
+// drops and four more), then the same eight about what was sent.
 func network(dev []byte) (out Sample) {
 	var received, sent, errs, loopback float64
 	for line := range bytes.Lines(dev) {
@@ -210,14 +210,14 @@ func network(dev []byte) (out Sample) {
 	}
 }
 
-// isNetwork tells interfaces to other machines from the loopback and from bridges to containers, whose
-// traffic would count twice.
+// isNetwork reports whether an interface leads to other machines. The loopback and the bridges to containers
+// don't; their traffic would count twice.
 func isNetwork(name string) bool {
 	return name != "lo" && !slices.ContainsFunc([]string{"veth", "docker", "br-", "virbr", "cni", "cali", "flannel"},
 		func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// loadAverage reads /proc/loadavg: "0.50 0.40 0.30 2/345 6789".
+// loadAverage parses /proc/loadavg, for example "0.50 0.40 0.30 2/345 6789".
 func loadAverage(text []byte) Sample {
 	f := strings.Fields(string(text))
 	if len(f) < 4 {

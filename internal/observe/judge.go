@@ -10,20 +10,22 @@ import (
 )
 
 const (
-	// fewestThings and fewestBytes are by how much a figure must grow over the run to be a leak: some more
-	// threads and some megabytes are what everything takes that finds its size under load.
+	// fewestThings and fewestBytes are the least growth over the run that counts as a leak. A few more threads
+	// and a few megabytes are normal for a program that adapts to its load.
 	fewestThings = 8
 	fewestBytes  = 8 << 20
-	// shortestLeak is the shortest run, warm-up excluded, that growth is judged in. Until then a
-	// service's heap is finding its size: the first collections, connections and threads are all growth.
+	// shortestLeak is the shortest run, warm-up excluded, in which growth is judged. In a shorter run a
+	// service's heap is still reaching its working size: the first collections, connections and threads all
+	// look like growth.
 	shortestLeak = 3 * time.Minute
 )
 
-// fewestSamples is how many a judgement needs: two a batch.
+// fewestSamples is the least number of samples for a judgement: two per batch.
 const fewestSamples = 2 * stats.GrowthBatches
 
-// judgeLeak says whether a figure leaks: by its means, or, if garbage collections cut it back, by
-// the least value of each batch. collections is how many there were; negative if unknown.
+// judgeLeak judges whether a figure leaks. It uses the mean of each batch, or the minimum of each batch if
+// garbage collections cut the figure back (floor). collections is the number of collections, negative if
+// unknown. limit is the latest value, with the figure's unit and limit.
 func judgeLeak(s *series, seconds float64, floor bool, collections float64, limit Value) *record.Trend {
 	batches := stats.BatchMeans(s.means(), stats.GrowthBatches)
 	if floor {
@@ -57,7 +59,7 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	return t
 }
 
-// least is by how much a figure in a unit must grow to be a leak.
+// least returns the least growth over the run that counts as a leak, for a figure in the given unit.
 func least(unit string) float64 {
 	switch unit {
 	case Count:
@@ -68,7 +70,7 @@ func least(unit string) float64 {
 	return 0
 }
 
-// judgeDrift says whether throughput changes over the run.
+// judgeDrift judges whether throughput changed over the run.
 func judgeDrift(s *series, seconds float64) *record.Trend {
 	if s.all.n < fewestSamples || seconds <= 0 {
 		return unjudged(message.New("trend.few-intervals", message.Count("n", s.all.n),

@@ -2,7 +2,7 @@ package observe
 
 import "slices"
 
-// part is which number of a summary or histogram is meant.
+// part selects a number of a summary or histogram.
 type part int
 
 const (
@@ -12,21 +12,21 @@ const (
 	partSeries // 1 for each series
 )
 
-// pick says where a metric is found in a service's own metrics.
+// pick maps a series of a service's own metrics to one of ours.
 type pick struct {
 	metric      Metric
 	family      string
 	part        part
-	label, is   string                  // only the series with this label; all if ""
-	keep        func(value string) bool // instead of is: which values of the label
-	scale       float64                 // to the metric's unit; 0 means 1
+	label, is   string                  // only the series with label=is; all series if label is ""
+	keep        func(value string) bool // replaces is: whether to take a value of the label
+	scale       float64                 // factor to the metric's unit; 0 means 1
 	limitFamily string
-	adds        bool // to what an earlier pick of the metric found, where the first is taken otherwise
+	adds        bool // add to the value of earlier picks of the metric; without it the first pick that is found wins
 }
 
-// picks are the names that are known, of each metric the preferred first: those of the client
-// libraries of Prometheus for all languages (process_…), for Go, Java (simpleclient, Micrometer),
-// .NET (prometheus-net) and Node.js, and those of OpenTelemetry's runtime instrumentation.
+// picks returns the known names of each metric, preferred names first. They come from Prometheus' client
+// libraries for all languages (process_…), Go, Java (simpleclient, Micrometer), .NET (prometheus-net) and
+// Node.js, and from OpenTelemetry's runtime instrumentation.
 func picks() []pick {
 	nonHeap := Metric{Name: "nonheap_bytes", Unit: Bytes, Leak: true}
 	return []pick{
@@ -79,7 +79,7 @@ func picks() []pick {
 	}
 }
 
-// nodePicks are a machine's figures in the metrics of Prometheus' node_exporter.
+// nodePicks returns the names of a machine's figures in the metrics of Prometheus' node_exporter.
 func nodePicks() []pick {
 	state := func(names ...string) func(string) bool {
 		return func(mode string) bool { return slices.Contains(names, mode) }

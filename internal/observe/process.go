@@ -14,24 +14,24 @@ import (
 	"brunt/internal/machine/cgroup"
 )
 
-// ticksPerSecond is the unit of times in /proc on every Linux (USER_HZ).
+// ticksPerSecond is the frequency of the clock ticks (USER_HZ) in which /proc reports times on every Linux.
 const ticksPerSecond = 100
 
-// process is a process, or one with all its descendants, seen through /proc (proc(5)).
+// process is the Source of a process, or of a process and all its descendants, read from /proc (proc(5)).
 type process struct {
 	name     string
 	proc     string // /proc
 	cgroups  string // /sys/fs/cgroup
 	pid      int
 	tree     bool
-	started  string // when, in clock ticks: another process may get the same number
+	started  string // start time in clock ticks; distinguishes the process from a later one with the same PID
 	pageSize uint64
 
-	counted uint64 // CPU ticks of the tree at the last sample, those of children that ended included
-	unseen  uint64 // CPU ticks of children that ended and that no process waited for
+	counted uint64 // CPU ticks of the tree at the last sample, including children that ended and were waited for
+	unseen  uint64 // CPU ticks of children that ended without being waited for
 }
 
-// newProcess returns a source for a process that exists.
+// newProcess returns the source of a process. It fails if there is no such process.
 func newProcess(name, proc, cgroups string, pid int, tree bool) (*process, error) {
 	p := &process{name: name, proc: proc, cgroups: cgroups, pid: pid, tree: tree, pageSize: uint64(os.Getpagesize())}
 	st, err := p.stat(pid)
@@ -45,14 +45,14 @@ func newProcess(name, proc, cgroups string, pid int, tree bool) (*process, error
 // Name implements Source.
 func (p *process) Name() string { return p.name }
 
-// usage is what processes use.
+// usage sums what processes use.
 type usage struct {
 	rss, files, threads uint64
 	members             int
 	ticks               uint64            // of processor time
 	cpu                 float64           // s
 	sockets             map[string]uint64 // by kind or TCP state
-	unreadable          bool              // open files: another user's process
+	unreadable          bool              // whether open files can't be listed, as in another user's process
 }
 
 // Sample implements Source.
@@ -71,7 +71,7 @@ func (p *process) Sample(context.Context) (Sample, error) {
 		members = p.descendants(p.pid)
 	}
 	for _, pid := range members {
-		// A descendant may end while it is looked at.
+		// A descendant may end while it is being read.
 		if err := p.add(&u, pid, states); err != nil && pid == p.pid {
 			return nil, err
 		}
@@ -80,8 +80,9 @@ func (p *process) Sample(context.Context) (Sample, error) {
 	return p.values(&u), nil
 }
 
-// sum makes the processor time of what was added. A child's time becomes its parent's (cutime, cstime) when the
-// parent has waited for it, so that the sum over a tree goes on; where none waits, what is gone is kept here.
+// sum computes the processor time of the processes added to u. When a parent waits for a child that ended, the
+// child's time is added to the parent's (cutime, cstime), so the sum over a tree keeps growing. If no process
+// waits, the child's time disappears from /proc; p.unseen keeps it.
 func (p *process) sum(u *usage) {
 	if u.ticks < p.counted {
 		p.unseen += p.counted - u.ticks
@@ -120,7 +121,7 @@ func (p *process) values(u *usage) Sample {
 	return out
 }
 
-// add adds what one process uses.
+// add adds the usage of one process to u.
 func (p *process) add(u *usage, pid int, states map[string]string) error {
 	st, err := p.stat(pid)
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *process) add(u *usage, pid int, states map[string]string) error {
 		u.ticks += st.childTicks
 	}
 	if st.state == "Z" {
-		return nil // it has its processor time left, until its parent waits for it
+		return nil // a zombie keeps its processor time until its parent waits for it
 	}
 	u.members++
 	u.rss += st.rssPages * p.pageSize
@@ -161,7 +162,7 @@ func (p *process) add(u *usage, pid int, states map[string]string) error {
 
 func (p *process) path(pid int) string { return filepath.Join(p.proc, strconv.Itoa(pid)) }
 
-// processStat is the part of /proc/PID/stat that is of use.
+// processStat holds the fields of /proc/PID/stat that are used here.
 type processStat struct {
 	state    string
 	parent   int
@@ -170,7 +171,7 @@ type processStat struct {
 	started  string
 	rssPages uint64
 
-	childTicks uint64 // of children that ended and were waited for, with theirs
+	childTicks uint64 // of children that ended and were waited for, including their own such children
 }
 
 func (p *process) stat(pid int) (processStat, error) {
@@ -188,7 +189,7 @@ func (p *process) stat(pid int) (processStat, error) {
 	return st, nil
 }
 
-// parseStat reads /proc/PID/stat; the command's name in it may hold anything.
+// parseStat parses /proc/PID/stat. The command's name in it may contain any characters, including parentheses.
 func parseStat(data []byte) (st processStat, ok bool) {
 	end := bytes.LastIndexByte(data, ')')
 	if end < 0 {
@@ -211,7 +212,7 @@ func parseStat(data []byte) (st processStat, ok bool) {
 	}, true
 }
 
-// descendants lists a process and all below it.
+// descendants lists a process and all its descendants.
 func (p *process) descendants(root int) []int {
 	entries, err := os.ReadDir(p.proc)
 	if err != nil {
@@ -234,7 +235,7 @@ func (p *process) descendants(root int) []int {
 	return all
 }
 
-// fileLimit is the soft limit of open files, 0 if there is none.
+// fileLimit returns the soft limit of open files, or 0 if there is none.
 func (p *process) fileLimit() float64 {
 	data, err := os.ReadFile(filepath.Join(p.path(p.pid), "limits"))
 	if err != nil {
@@ -251,11 +252,11 @@ func (p *process) fileLimit() float64 {
 	return 0
 }
 
-// memoryUnlimited is the least limit that means none: version 1 says so by a number near 2⁶³.
+// memoryUnlimited is the lowest limit that means "no limit". Version 1 reports a number near 2⁶³ in that case.
 const memoryUnlimited = 1 << 60
 
-// memoryLimit is what the process's memory can't exceed: the least limit of its control groups,
-// or the machine's memory.
+// memoryLimit returns the most memory, in bytes, that the process can have, and what sets the limit: the lowest
+// limit of its control groups or the machine's memory.
 func (p *process) memoryLimit() (bytes float64, name string) {
 	data, err := os.ReadFile(filepath.Join(p.path(p.pid), "cgroup"))
 	if err == nil {
@@ -282,7 +283,7 @@ func memoryTotal(proc string) float64 {
 	return totalOf(string(data))
 }
 
-// totalOf finds the machine's memory in the text of /proc/meminfo.
+// totalOf returns the machine's memory in bytes from the text of /proc/meminfo, or 0 if it isn't there.
 func totalOf(meminfo string) float64 {
 	for l := range strings.Lines(meminfo) {
 		if f := strings.Fields(l); len(f) > 1 && f[0] == "MemTotal:" {
@@ -293,7 +294,7 @@ func totalOf(meminfo string) float64 {
 	return 0
 }
 
-// readNumber reads a file that holds one number; 0 if it doesn't.
+// readNumber reads a file that holds one number. It returns 0 if it can't.
 func readNumber(path string) float64 {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// queryKind begins the names of what Prometheus is asked.
+// queryKind is the prefix of the names of Prometheus queries.
 const queryKind = "query"
 
-// query is an expression that a Prometheus server, or one with its interface, is asked to evaluate.
-// See https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries.
+// query is the Source of an expression that a Prometheus server, or a server with the same API, evaluates. See
+// https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries.
 type query struct {
 	name   string
 	url    string
 	client *http.Client
 }
 
-// newQuery returns the source of ADDRESS?EXPRESSION. The address's user and password are used and never shown.
+// newQuery parses ADDRESS?EXPRESSION. User and password in the address are used for the request but never
+// shown.
 func newQuery(text string) (*query, error) {
 	address, expression, _ := strings.Cut(text, "?")
 	if expression = strings.TrimPrefix(expression, "query="); expression == "" {
@@ -45,7 +46,7 @@ func newQuery(text string) (*query, error) {
 // Name implements Source.
 func (q *query) Name() string { return q.name }
 
-// Sample implements Source. The expression must have one value.
+// Sample implements Source. It fails unless the expression has exactly one value.
 func (q *query) Sample(ctx context.Context) (Sample, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, q.url, nil)
 	if err != nil {
@@ -67,7 +68,7 @@ func (q *query) Sample(ctx context.Context) (Sample, error) {
 	return Sample{{Metric: Metric{Name: "value", Unit: Count}, Value: value}}, nil
 }
 
-// parseQuery reads the only value of an answer.
+// parseQuery returns the only value of an answer: a scalar, or a vector of one element.
 func parseQuery(body []byte) (float64, error) {
 	var answer struct {
 		Error string

@@ -15,20 +15,20 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// mostMetricsBytes bounds an answer with metrics.
+// mostMetricsBytes is the most that is read of a server's answer.
 const mostMetricsBytes = 16 << 20
 
-// scrape is metrics in Prometheus' text format: a service's own, or a machine's.
+// scrape is the Source of metrics in Prometheus' text format: a service's own, or a machine's by node_exporter.
 type scrape struct {
 	name   string
 	url    string
 	client *http.Client
 	picks  []pick
-	holds  string // what its metrics should hold
+	holds  string // the expected metrics, for the error if there are none
 }
 
-// newScrape returns a source for an address that text names after a kind and a colon. Its user and
-// password are used and never shown.
+// newScrape returns the source of the metrics at the address in text. kind is "url" or nodeKind. User and
+// password in the address are used for the request but never shown.
 func newScrape(kind, text string) (*scrape, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -51,7 +51,7 @@ func newScrape(kind, text string) (*scrape, error) {
 	return s, nil
 }
 
-// nodeKind is what sources are called by that are other machines.
+// nodeKind is the prefix of the names of other machines.
 const nodeKind = "node"
 
 // Name implements Source.
@@ -83,7 +83,7 @@ func (s *scrape) Sample(ctx context.Context) (Sample, error) {
 	return out, nil
 }
 
-// withoutURL takes the address out of an error of the client: it may hold a password.
+// withoutURL removes the address, which may hold a password, from an error of the HTTP client.
 func withoutURL(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %v", sampleTimeout)
@@ -94,7 +94,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// parseMetrics reads Prometheus' text format. The parser panics on some texts that aren't.
+// parseMetrics parses Prometheus' text format. It recovers from panics of the parser on malformed input.
 func parseMetrics(r io.Reader) (families map[string]*dto.MetricFamily, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -109,8 +109,8 @@ func parseMetrics(r io.Reader) (families map[string]*dto.MetricFamily, err error
 	return families, nil
 }
 
-// pickAll takes what is known out of families: of each metric the first of its picks that is
-// there.
+// pickAll returns the values of the known metrics. For each metric the first pick that is found wins; picks
+// with adds are added to it.
 func pickAll(picks []pick, families map[string]*dto.MetricFamily) (out Sample) {
 	for _, p := range picks {
 		at := slices.IndexFunc(out, func(v Value) bool { return v.Name == p.metric.Name })
@@ -134,12 +134,13 @@ func pickAll(picks []pick, families map[string]*dto.MetricFamily) (out Sample) {
 	return out
 }
 
-// take sums the family's series that fit.
+// take sums the matching series of the pick's family. ok is false if there is none.
 func (p *pick) take(families map[string]*dto.MetricFamily) (sum float64, ok bool) {
 	return p.sum(families[p.family], func(float64) bool { return true })
 }
 
-// limit sums the limit's series; some say −1 or a huge number for none.
+// limit sums the series of the limit's family. It ignores negative and huge values, which some libraries use
+// for "no limit".
 func (p *pick) limit(families map[string]*dto.MetricFamily) (sum float64, ok bool) {
 	if p.limitFamily == "" {
 		return 0, false
@@ -165,14 +166,14 @@ func (p *pick) sum(family *dto.MetricFamily, counts func(float64) bool) (sum flo
 	return sum, ok
 }
 
-// fits reports whether a series has the label that is asked for.
+// fits reports whether a series has the label value that the pick selects.
 func (p *pick) fits(m *dto.Metric) bool {
 	return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
 		return l.GetName() == p.label && (p.keep == nil && l.GetValue() == p.is || p.keep != nil && p.keep(l.GetValue()))
 	})
 }
 
-// value is a series' number: the part of a summary or histogram that is asked for, else its value.
+// value returns the number of a series: the selected part of a summary or histogram, or else the series' value.
 func (p *pick) value(m *dto.Metric) (float64, bool) {
 	switch {
 	case p.part == partSeries:

@@ -5,10 +5,10 @@ import (
 	"brunt/internal/record"
 )
 
-// mostPoints bounds the memory of a series, which has to last for days.
+// mostPoints bounds the memory of a series; a run may last for days.
 const mostPoints = 4096
 
-// point is one or more samples in a row.
+// point summarizes one or more consecutive samples.
 type point struct {
 	n        uint64
 	sum      float64
@@ -21,8 +21,8 @@ func (p point) with(o point) point {
 	return point{p.n + o.n, p.sum + o.sum, min(p.min, o.min), max(p.max, o.max)}
 }
 
-// series is a figure over time in fixed memory: when it is full, neighbours are joined, keeping
-// sums and extremes, and each further point covers twice as many samples.
+// series is a figure over time in constant memory. When it is full, neighbouring points are merged in pairs,
+// keeping their sums and extremes, and each new point covers twice as many samples.
 type series struct {
 	points      []point
 	per         uint64 // samples in a complete point
@@ -30,7 +30,7 @@ type series struct {
 	first, last float64
 }
 
-// note counts a value without a place in time.
+// note updates the totals with a value, without adding it to the points.
 func (s *series) note(v float64) {
 	one := point{1, v, v, v}
 	if s.all.n == 0 {
@@ -79,7 +79,7 @@ type figure struct {
 	series
 	last     Value
 	seen     bool
-	increase float64 // of a counter, warm-up excluded
+	increase float64 // total increase of a counter, warm-up excluded
 }
 
 func (s *watched) figure(m Metric) *figure {
@@ -93,7 +93,8 @@ func (s *watched) figure(m Metric) *figure {
 	return f
 }
 
-// add takes a value; seconds is the time since the one before. A counter that falls began again.
+// add records a value; seconds is the time since the previous one. A counter that has fallen was reset, so that
+// step is skipped.
 func (f *figure) add(v Value, seconds float64, warmUp bool) {
 	before, seen := f.last.Value, f.seen
 	f.last, f.seen = v, true
@@ -114,7 +115,7 @@ func (f *figure) add(v Value, seconds float64, warmUp bool) {
 	f.series.note((v.Value - before) / seconds)
 }
 
-// result sums up what was seen of a source.
+// result summarizes what was observed of a source and closes its file.
 func (s *watched) result() (record.Watched, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *watched) result() (record.Watched, error) {
 	return out, s.log.close()
 }
 
-// seconds is the time that the samples stand for.
+// seconds returns the time that the samples cover: n samples span n−1 periods, so one period is added.
 func (s *watched) seconds() float64 {
 	seconds := float64(s.toNs-s.fromNs) / 1e9
 	for _, f := range s.figures {
@@ -175,11 +176,11 @@ func (f *figure) summary() record.WatchedMetric {
 	return m
 }
 
-// loadSource is what the record calls the load itself.
+// loadSource is the name of the load itself in the record.
 const loadSource = "load"
 
-// drift watches throughput: the operations that succeeded a second, in open loads as a share of
-// those offered. Phases differ on purpose, so only the longest is judged.
+// drift watches throughput: successful operations per second, or in an open load their share of the offered
+// operations. Phases differ by design, so only the longest one is judged.
 type drift struct {
 	longest, current driftPhase
 }
@@ -220,7 +221,7 @@ func (d *drift) keep() {
 	}
 }
 
-// result is the judgement; ok is false if there is too little to judge.
+// result returns the judgement of the longest phase. ok is false if there are too few samples to judge.
 func (d *drift) result() (w record.Watched, ok bool) {
 	d.keep()
 	s := &d.longest

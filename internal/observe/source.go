@@ -1,6 +1,6 @@
-// Package observe watches what else happens while a load runs: processes, services' own metrics,
-// control groups. Each source is sampled once an interval, by a goroutine of its own, into a file
-// of the record; at the end the figures that can leak are judged.
+// Package observe watches processes, control groups, machines and services' own metrics while a load runs. A
+// goroutine per source takes a sample after each interval and writes it to a file of the record. At the end the
+// figures that can leak are judged.
 package observe
 
 import (
@@ -16,27 +16,27 @@ import (
 	"brunt/internal/record"
 )
 
-// ErrGone says that what was watched doesn't exist any more and won't come back.
+// ErrGone means that the observed process or control group no longer exists and won't come back.
 var ErrGone = errors.New("it has ended")
 
-// Source is something that is watched. Its methods are called by one goroutine.
+// Source is something that can be sampled. Only one goroutine calls its methods.
 type Source interface {
-	// Name is what the user called it, without secrets.
+	// Name returns the name that the user gave, without secrets.
 	Name() string
-	// Sample reads its figures now. An error that wraps ErrGone ends the watching of it; any
-	// other is a missed sample. ctx bounds the time.
+	// Sample returns the current figures. After an error that wraps ErrGone the source isn't sampled again; any
+	// other error counts as a missed sample. ctx limits the duration.
 	Sample(ctx context.Context) (Sample, error)
 }
 
-// Sample is a source's figures at one moment.
+// Sample holds the figures of a source at one moment.
 type Sample []Value
 
 // Value is one figure.
 type Value struct {
 	Metric
 	Value     float64
-	Limit     float64 // that Value can't exceed; 0 if unknown
-	LimitName string  // what sets it
+	Limit     float64 // the most that Value can reach; 0 if unknown
+	LimitName string  // what sets the limit
 }
 
 // The units of metrics.
@@ -44,20 +44,20 @@ const (
 	Bytes       = "bytes"
 	Count       = "count"
 	Seconds     = "seconds"
-	CoreSeconds = "core_seconds" // of processors' time
+	CoreSeconds = "core_seconds" // processor time
 	Share       = "share"
 )
 
-// Metric says what a figure is.
+// Metric describes a figure.
 type Metric struct {
-	Name    string // with letters, digits and underscores; what it counts and its unit
+	Name    string // what it counts and its unit, in letters, digits and underscores
 	Unit    string
-	Counter bool   // it only grows: its summary is of its rate per second
-	Leak    bool   // it is judged for leaks
-	Floor   string // the counter of collections that cut it back: its floor is judged, not its mean
+	Counter bool   // whether it only grows; its summary is then of its rate per second
+	Leak    bool   // whether it is judged for leaks
+	Floor   string // counter of collections that cut it back: its minima are judged, not its means
 }
 
-// The figures that several sources have.
+// The figures that several kinds of source have.
 var (
 	metricRSS     = Metric{Name: "rss_bytes", Unit: Bytes, Leak: true}
 	metricFiles   = Metric{Name: "open_files", Unit: Count, Leak: true}
@@ -78,11 +78,17 @@ const (
 
 const forms = "use host, pid:N, tree:N, url:ADDRESS, node:ADDRESS, cgroup:FOLDER or query:ADDRESS?EXPRESSION"
 
-// Parse returns the source that a text names: "pid:N" (a process), "tree:N" (a process with its
-// descendants), "url:http://HOST/metrics" (a service's own metrics in Prometheus' text format),
-// "cgroup:/sys/fs/cgroup/…" (a control group), "host" (this machine), "node:http://HOST/metrics" (another
-// machine through node_exporter) or "query:http://HOST?EXPRESSION" (what a Prometheus server makes of an
-// expression). Errors say what to write instead and hold no password.
+// Parse returns the source that a text names:
+//
+//	pid:N                              a process
+//	tree:N                             a process and its descendants
+//	url:http://HOST/metrics            a service's own metrics in Prometheus' text format
+//	cgroup:/sys/fs/cgroup/…            a control group
+//	host                               this machine
+//	node:http://HOST/metrics           another machine, through node_exporter
+//	query:http://HOST?EXPRESSION       the value of an expression on a Prometheus server
+//
+// Errors tell the user what to write instead and never contain a password.
 func Parse(text string) (Source, error) {
 	if text == record.WatchedHost {
 		return NewHost()

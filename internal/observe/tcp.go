@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// tcpStates are the names of the states in /proc/net/tcp, from 1 on (include/net/tcp_states.h).
+// tcpStates are the names of the states in /proc/net/tcp; the first is state 1 (include/net/tcp_states.h).
 var tcpStates = []string{
 	"established", "syn_sent", "syn_recv", "fin_wait1", "fin_wait2", "time_wait", "close",
 	"close_wait", "last_ack", "listen", "closing",
 }
 
-// tcpStates maps the inodes of the sockets in a process's network namespace to their states.
+// tcpStates maps the inodes of the TCP sockets in a process's network namespace to the names of their states.
 func (p *process) tcpStates(pid int) map[string]string {
 	states := map[string]string{}
 	for _, name := range []string{"tcp", "tcp6"} {
@@ -29,7 +29,7 @@ func (p *process) tcpStates(pid int) map[string]string {
 	return states
 }
 
-// parseTCP reads /proc/net/tcp: the state is in the fourth column, the inode in the tenth.
+// parseTCP parses /proc/net/tcp and adds to states. The state is in the fourth column, the inode in the tenth.
 func parseTCP(r io.Reader, states map[string]string) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {

@@ -21,13 +21,13 @@ import (
 const (
 	sampleTimeout = 5 * time.Second
 	endTimeout    = 2 * time.Second
-	// machineEvery is how often machines are looked at, at most: a look takes a fifth of a millisecond.
+	// machineEvery is the shortest time between two samples of a machine: a sample takes 0.2 ms.
 	machineEvery = time.Second
 )
 
-// Watcher samples sources once an interval and judges them at the end. It is a measure.Sink whose
-// Interval only tells the goroutines that sample: a source that takes longer than an interval
-// misses samples and delays nothing. Throughput is watched too, without any source.
+// Watcher samples sources once per interval and judges them at the end. It is a measure.Sink whose Interval
+// method only signals the sampling goroutines: a source that takes longer than an interval misses samples but
+// delays nothing. Throughput is watched as well, even without sources.
 type Watcher struct {
 	now       func() time.Time
 	watched   []*watched
@@ -39,21 +39,21 @@ type Watcher struct {
 
 var _ measure.Sink = (*Watcher)(nil)
 
-// tick is the interval at whose end a sample is taken.
+// tick is a request for a sample at the end of an interval.
 type tick struct {
 	endNs, unixNs int64
 	phase         string
 	warmUp        bool
 }
 
-// watched is a source and what was seen of it. mu guards what is below it.
+// watched is a source and what was observed of it. mu guards the fields below it.
 type watched struct {
 	source Source
 	ticks  chan tick
 	log    *logFile
-	name   string // of the file, from the bundle
+	name   string // of the file, relative to the bundle
 
-	askedNs int64 // end of the interval at which it was last asked for a sample
+	askedNs int64 // end of the interval for which a sample was last requested
 
 	mu      sync.Mutex
 	samples uint64
@@ -61,13 +61,13 @@ type watched struct {
 	trouble string
 	goneNs  int64
 	figures []*figure
-	fromNs  int64 // of the first sample that counts
+	fromNs  int64 // time of the first sample after the warm-up
 	toNs    int64
 	lastAt  time.Time
 }
 
-// NewWatcher returns a watcher of sources, of which there may be none. now gives the time for
-// rates; time.Now outside of tests.
+// NewWatcher returns a watcher of sources, which may be none. now is the clock for rates: time.Now, except in
+// tests.
 func NewWatcher(sources []Source, now func() time.Time) *Watcher {
 	w := &Watcher{now: now, cancel: func() {}}
 	for _, s := range sources {
@@ -76,8 +76,8 @@ func NewWatcher(sources []Source, now func() time.Time) *Watcher {
 	return w
 }
 
-// Start opens the files in the bundle's folder and begins to watch. It fails only if a file can't
-// be made.
+// Start creates the files in the bundle's folder and starts the sampling. It fails only if the folder or a file
+// can't be created.
 func (w *Watcher) Start(fsys record.FS, bundle string) error {
 	if len(w.watched) == 0 {
 		return nil
@@ -96,21 +96,21 @@ func (w *Watcher) Start(fsys record.FS, bundle string) error {
 			return fmt.Errorf("record what is watched: %w", s.log.err)
 		}
 		if isMachine(s.source) {
-			s.ticks <- tick{unixNs: w.now().UnixNano(), warmUp: true} // what the first interval's counters are compared with
+			s.ticks <- tick{unixNs: w.now().UnixNano(), warmUp: true} // baseline for the counters of the first interval
 		}
 		w.done.Go(func() { s.run(ctx, w.now) })
 	}
 	return nil
 }
 
-// fileName keeps what is harmless of a name.
+// fileName replaces all characters of a name that aren't safe in a file name, and limits its length.
 func fileName(name string) string {
 	clean := regexp.MustCompile("[^A-Za-z0-9.]+").ReplaceAllString(name, "-")
 	return strings.Trim(clean[:min(len(clean), 60)], "-.")
 }
 
-// Interval implements measure.Sink. It never fails and never waits. What is left of an interval at
-// the end of a phase is passed over.
+// Interval implements measure.Sink. It never fails or blocks. Intervals shorter than half the longest one, such
+// as the rest of an interval at the end of a phase, are ignored.
 func (w *Watcher) Interval(iv *measure.Interval) error {
 	length := iv.EndNs - iv.StartNs
 	w.longestNs = max(w.longestNs, length)
@@ -121,7 +121,7 @@ func (w *Watcher) Interval(iv *measure.Interval) error {
 	t := tick{iv.EndNs, iv.UnixNs + iv.EndNs - iv.StartNs, iv.Phase, iv.WarmUp}
 	for _, s := range w.watched {
 		if isMachine(s.source) {
-			// Half an interval early is on time: they aren't of exactly the same length.
+			// Intervals differ slightly in length, so half an interval early counts as on time.
 			if iv.EndNs-s.askedNs+length/2 < int64(machineEvery) {
 				continue
 			}
@@ -138,8 +138,8 @@ func (w *Watcher) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Finish ends the watching and returns what was seen, with warnings of failures. A source that is
-// being sampled is waited for, but not for long.
+// Finish stops the sampling and returns what was observed, with warnings of failures. It waits at most
+// endTimeout for sources that are being sampled.
 func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
 	w.cancel()
 	ended := make(chan struct{})
@@ -175,7 +175,7 @@ func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
 	return out, warnings
 }
 
-// run samples at every tick until ctx ends or the source is gone.
+// run takes a sample at every tick until ctx ends or the source is gone.
 func (s *watched) run(ctx context.Context, now func() time.Time) {
 	for {
 		select {
@@ -189,7 +189,7 @@ func (s *watched) run(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// sample takes one sample; it is false if there can be no more.
+// sample takes one sample. It returns false if no more can be taken.
 func (s *watched) sample(ctx context.Context, t tick, now func() time.Time) bool {
 	bounded, cancel := context.WithTimeout(ctx, sampleTimeout)
 	values, err := s.source.Sample(bounded)
@@ -231,14 +231,15 @@ func (s *watched) sample(ctx context.Context, t tick, now func() time.Time) bool
 	return true
 }
 
-// mostWaitingBytes is how much of a source's samples may wait while the disk is full; later ones are lost.
+// mostWaitingBytes is how many bytes of a source's samples are kept while the disk is full. Later samples are
+// lost.
 const mostWaitingBytes = 1 << 20
 
-// logFile is a source's file in the record: a line that says what is in it, then a line a sample.
+// logFile is a source's file in the record: a header line, then one line per sample.
 type logFile struct {
 	path string
 	log  *linefile.Log
-	err  error // of making the file, or the first of losing a sample
+	err  error // of creating the file, or else of the first lost sample
 }
 
 func newLog(fsys record.FS, dir, name, source string) *logFile {
@@ -259,13 +260,13 @@ func (l *logFile) write(v any) {
 	full := l.log.Flush()
 	if err == nil && l.log.Room(len(line)+1) {
 		l.log.Add(append(line, '\n'))
-		_ = l.log.Flush() // what can't be written waits
+		_ = l.log.Flush() // lines that can't be written stay in the buffer
 		return
 	}
 	l.err = cmp.Or(l.err, err, full)
 }
 
-// close writes what waits. It returns why samples are missing, if any are.
+// close writes the buffered lines. If samples were lost, it returns the reason.
 func (l *logFile) close() error {
 	if l.log == nil {
 		return l.err

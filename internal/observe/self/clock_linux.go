@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clocks are the one that stops while the machine is suspended and the one that doesn't.
+// clocks returns, in ns, a clock that stops while the machine is suspended (monotonic) and one that doesn't (boot).
 func clocks() (monotonic, boot func() int64) {
-	start := time.Now() // whose clock is CLOCK_MONOTONIC, and is read without a system call
+	start := time.Now() // time.Since uses CLOCK_MONOTONIC, which is read without a system call
 	return func() int64 { return int64(time.Since(start)) }, func() int64 { return clock(unix.CLOCK_BOOTTIME) }
 }
 
@@ -23,7 +23,7 @@ func clock(id int32) int64 {
 	return t.Nano()
 }
 
-// usage is what the process and all its threads have used, those that have ended included.
+// usage returns what all threads of the process have used, including those that have ended.
 func usage() used {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -32,12 +32,13 @@ func usage() used {
 	return used{cpuNs: u.Utime.Nano() + u.Stime.Nano(), voluntary: uint64(u.Nvcsw), involuntary: uint64(u.Nivcsw)}
 }
 
-// nap sleeps. It may end early.
+// nap sleeps for d. It may return early.
 //
-// No place among GOMAXPROCS is left in a system call: the runtime's monitor takes such a place away, and then
-// looks for more 50 000 times a second for a while. A hundred naps a second kept it at that, at 10 µs of CPU a
-// request in an open load of 10 000/s. Where event loops have places to spare the thread keeps its own while it
-// sleeps, so that it wakes without the runtime's scheduler; elsewhere the runtime's timer wakes it.
+// The sleep must not leave a P in a system call that the runtime knows of: the runtime's monitor retakes such a P
+// and then polls 50 000 times a second for a while. At a hundred naps a second the monitor never slowed down,
+// which cost 10 µs of CPU per request in an open load of 10 000/s. If the event loops have raised GOMAXPROCS above
+// the number of cores, the thread therefore sleeps by a raw system call: it keeps its P and wakes without the
+// runtime's scheduler. Otherwise it sleeps by the runtime's timer.
 func nap(d time.Duration) {
 	if runtime.GOMAXPROCS(0) <= runtime.NumCPU() {
 		time.Sleep(d)
@@ -47,10 +48,10 @@ func nap(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// waitedClock returns a clock of how long, in ns, the calling thread has waited for a core since it began: the
-// second number of its schedstat (Linux, Documentation/scheduler/sched-stats.rst). Its file stays open until end,
-// so that the clock goes on when the process can open no more files. A kernel that doesn't tell gets the benefit of
-// the doubt: the thread has always waited.
+// waitedClock returns a clock of the time, in ns, that the calling thread has waited for a core since it
+// started: the second number of its schedstat (Linux, Documentation/scheduler/sched-stats.rst). The file stays
+// open until end is called, so that the clock still works when the process has run out of file descriptors. If
+// the kernel doesn't provide the file, the clock advances as if the thread were always waiting.
 func waitedClock() (waited func() int64, end func()) {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -67,7 +68,7 @@ func waitedClock() (waited func() int64, end func()) {
 	return waited, func() { unix.Close(fd) }
 }
 
-// allowedCores are the numbers of the cores that the process may use.
+// allowedCores returns the numbers of the cores that the process may use, or nil if unknown.
 func allowedCores() (cores []int) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

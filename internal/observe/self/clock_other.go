@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// clocks are one and the same here: suspended machines aren't noticed.
+// clocks returns the same clock twice: suspension of the machine isn't detected on these systems.
 func clocks() (monotonic, boot func() int64) {
 	start := time.Now()
 	since := func() int64 { return int64(time.Since(start)) }
 	return since, since
 }
 
-// usage is the runtime's own estimate of what Go code and collector have used.
+// usage returns the Go runtime's own estimate of the CPU time of Go code and garbage collection.
 func usage() used {
 	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(s)
@@ -26,10 +26,11 @@ func usage() used {
 
 func nap(d time.Duration) { time.Sleep(d) }
 
-// waitedClock isn't known here: as if the thread had always waited for a core.
+// waitedClock returns a clock that advances as if the thread were always waiting for a core: the time isn't
+// known here.
 func waitedClock() (waited func() int64, end func()) {
 	return func() int64 { return time.Now().UnixNano() }, func() {}
 }
 
-// allowedCores isn't known here, so that nothing is said of others on them.
+// allowedCores returns nil: the cores aren't known here, so CPU use of other processes isn't reported.
 func allowedCores() []int { return nil }

@@ -6,24 +6,25 @@ import (
 	"strconv"
 )
 
-// tickNs is the unit of times in /proc on every Linux (USER_HZ).
+// tickNs is the length of a clock tick (USER_HZ), the unit of times in /proc on every Linux.
 const tickNs = 10_000_000
 
-// coreTimes is what has become of the cores that we may use, in ns since the machine's start.
+// coreTimes sums times of the cores that this process may use, in ns since the machine started.
 type coreTimes struct {
 	idle, steal  int64
-	idlePriority int64 // our threads of idle priority
+	idlePriority int64 // CPU time of our threads of idle priority
 }
 
-// sinceCores is what has passed since the cores' times were read: usually the time between two samples, and more
-// where reading failed.
+// sinceCores is what has passed since the cores' times were last read. This is the time between two samples, or
+// more if reading failed.
 type sinceCores struct{ wallNs, oursNs int64 }
 
-// coresNs is how long, since the last call, the hypervisor kept the cores that we may use, and how
-// long other processes and interrupts had them: the time that is neither the hypervisor's, nor idle, nor
-// ours, nor that of our threads of idle priority. The kernel keeps the times of idleness and of steal
-// exactly (Documentation/filesystems/proc.rst, /proc/stat), but tells them in hundredths of a second; the
-// times that it tells of work are guesses by the clock's ticks, which sleepers that wake at ticks evade.
+// coresNs returns how long, in ns since the last call, the hypervisor took the cores that this process may use
+// (steal), and how long other processes and interrupts used them (others). others is the time that remains
+// without steal, idle time, our own CPU time and that of our threads of idle priority. It isn't taken from the
+// kernel's times of work: the kernel measures idle time and steal exactly, though it reports them in hundredths
+// of a second (Documentation/filesystems/proc.rst, /proc/stat), but estimates times of work by clock ticks,
+// which miss threads that wake at a tick and soon sleep again.
 func (p *Probe) coresNs(wallNs, oursNs int64) (steal, others int64) {
 	p.unread.wallNs += wallNs
 	p.unread.oursNs += oursNs
@@ -46,7 +47,7 @@ func (p *Probe) coresNs(wallNs, oursNs int64) (steal, others int64) {
 	return steal, max(others, 0)
 }
 
-// coreTimesOf sums up the lines of the cores given; found is how many there were of them.
+// coreTimesOf sums the lines of /proc/stat for the given cores. found is the number of such lines.
 func coreTimesOf(stat []byte, cores []int) (sum coreTimes, found int) {
 	for line := range bytes.Lines(stat) {
 		rest, ok := bytes.CutPrefix(line, []byte("cpu"))

@@ -15,11 +15,11 @@ import (
 	"brunt/internal/machine/cgroup"
 )
 
-// mostBytes is how much of a file is read; those of interest are far smaller.
+// mostBytes is how much of a file is read. The files of interest are far smaller.
 const mostBytes = 64 << 10
 
-// readFile returns a file's content in a buffer that the next call uses again: what the probe does
-// every second must not keep the garbage collector busy.
+// readFile returns a file's content in a buffer that the next call reuses: sampling every second must not
+// create work for the garbage collector.
 func (p *Probe) readFile(name string) ([]byte, error) {
 	f, err := p.s.files.Open(name)
 	if err != nil {
@@ -36,20 +36,21 @@ func (p *Probe) readFile(name string) ([]byte, error) {
 	return p.text[:n], err
 }
 
-// listEvery is how many samples go by between two listings of the process's threads, once there have
-// been so many: at first threads come, later listing them costs more than reading what is known.
+// listEvery is the number of samples between two listings of the process's threads. The first listEvery samples
+// list them every time, since threads are still being started then. Later a listing costs more than reading the
+// known threads.
 const listEvery = 10
 
-// thread is what is known of one of our threads.
+// thread is the last known state of one of our threads.
 type thread struct {
 	waitedNs uint64
-	loop     bool // it is an event loop's
+	loop     bool // whether it belongs to an event loop
 }
 
-// runQueueNs is how long our threads, and event loops' among them, have waited for a core since the last
-// call: the second number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst).
-// What a thread waited between the last call and its end is lost; what one waited that has come since
-// threads were listed is counted when they are listed next.
+// runQueueNs returns how long, in ns since the last call, all our threads and those of event loops have waited
+// for a core: the second number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst).
+// The wait of a thread between the last call and its end is lost. The wait of a thread that was started since
+// the last listing is counted after the next one.
 func (p *Probe) runQueueNs() (all, loops int64) {
 	if p.listed < listEvery || p.listed%listEvery == 0 {
 		tasks, err := fs.ReadDir(p.s.files, "proc/self/task")
@@ -67,7 +68,7 @@ func (p *Probe) runQueueNs() (all, loops int64) {
 	for task, before := range p.threads {
 		text, err := p.readFile("proc/self/task/" + task + "/schedstat")
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			continue // what it waits in the meantime is counted when it can be read again
+			continue // its wait is counted when the file can be opened again
 		}
 		if err != nil {
 			delete(p.threads, task)
@@ -87,7 +88,7 @@ func (p *Probe) runQueueNs() (all, loops int64) {
 	return all, loops
 }
 
-// residentBytes is the process's resident memory: the second number of statm, in pages.
+// residentBytes returns the process's resident memory: the second number of statm, which is in pages.
 func (p *Probe) residentBytes() uint64 {
 	text, err := p.readFile("proc/self/statm")
 	if err != nil {
@@ -96,7 +97,7 @@ func (p *Probe) residentBytes() uint64 {
 	return field(text, 1) * p.s.pageBytes
 }
 
-// field is number i of a line of numbers, 0 if there is none.
+// field returns the i-th number (from 0) of a line of fields, or 0 if there is none.
 func field(text []byte, i int) uint64 {
 	fields := bytes.Fields(text)
 	if i >= len(fields) {
@@ -109,8 +110,8 @@ func field(text []byte, i int) uint64 {
 	return n
 }
 
-// throttledNs is how long the control group that throttles us most (ours or one above it) has
-// been throttled since the last call.
+// throttledNs returns how long, in ns since the last call, the process was throttled by the control group that
+// throttled it most: its own or one of that group's ancestors.
 func (p *Probe) throttledNs() int64 {
 	text, err := p.readFile("proc/self/cgroup")
 	if err != nil {
@@ -132,8 +133,8 @@ func (p *Probe) throttledNs() int64 {
 	return most
 }
 
-// throttled reads cpu.stat: throttled_usec of the unified hierarchy, throttled_time in ns of the
-// older one.
+// throttled parses cpu.stat: throttled_usec in the unified hierarchy (version 2), throttled_time in ns in
+// version 1.
 func throttled(stat string) (ns int64) {
 	for line := range strings.Lines(stat) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -1,5 +1,6 @@
-// Package self watches the load generator's own process: what it takes, what it waits for and
-// whether it stood still. What the kernel doesn't tell (outside Linux most of it) stays 0.
+// Package self monitors the load generator's own process: the resources it uses, how long it waits for them,
+// and whether it was stopped. Figures that the operating system doesn't provide (most of them outside Linux)
+// are 0.
 package self
 
 import (
@@ -14,35 +15,36 @@ import (
 )
 
 const (
-	// beatNs is how often the watchdog looks at the clock.
+	// beatNs is the time between two checks of the watchdog.
 	beatNs = int64(10 * time.Millisecond)
-	// heldNs is how late the watchdog must be to have been stopped, when it neither waited for a core nor
-	// the process used one: later than cores wake up that sleep.
+	// heldNs is the least delay of the watchdog that counts as a stop of the process, if the watchdog didn't
+	// wait for a core and the process used none meanwhile. It is longer than a sleeping core takes to wake up.
 	heldNs = int64(15 * time.Millisecond)
-	// stillNs is how long a gap between two looks must be to count as a standstill.
+	// stillNs is the shortest gap between two checks that counts as a standstill.
 	stillNs = int64(500 * time.Millisecond)
 )
 
-// system is where readings come from.
+// system provides the readings; tests replace it.
 type system struct {
 	files     fs.FS        // the root directory
 	pageBytes uint64       //
 	monotonic func() int64 // ns; stops while the machine is suspended
-	boot      func() int64 // ns; doesn't stop
+	boot      func() int64 // ns; runs on while the machine is suspended
 	usage     func() used  //
-	// waited makes the calling thread's clock of ns that it has waited for a core; end closes it.
+	// waited returns a clock of the time, in ns, that the calling thread has waited for a core. end releases
+	// it.
 	waited func() (clock func() int64, end func())
 	cores  []int        // that the process may use; nil if unknown
-	idle   func() int64 // ns of processor time that our threads of idle priority have used; nil without any
+	idle   func() int64 // CPU time, in ns, of our threads of idle priority; nil if there are none
 }
 
-// used is what the process has used up.
+// used is what the process has used so far.
 type used struct {
-	cpuNs                  int64 // of processor time
+	cpuNs                  int64 // CPU time
 	voluntary, involuntary uint64
 }
 
-// Probe is a measure.HealthProbe of this process. It is safe for concurrent use.
+// Probe is the measure.HealthProbe of this process. It is safe for concurrent use.
 type Probe struct {
 	s     system
 	stop  chan struct{}
@@ -51,24 +53,24 @@ type Probe struct {
 	mu       sync.Mutex
 	last     reading
 	lastBeat reading
-	bootNs   int64             // what the clock that doesn't stop was ahead of the other at the last sample
-	pausedNs int64             // found since the last sample
-	heldNs   int64             // so too
-	wakeNs   int64             // what the watchdog waited for a core since the last sample
-	threads  map[string]thread // that are known, see runQueueNs
+	bootNs   int64             // boot clock minus monotonic clock at the last sample
+	pausedNs int64             // standstills found since the last sample
+	heldNs   int64             // stops found since the last sample, see held
+	wakeNs   int64             // how long the watchdog waited for a core since the last sample
+	threads  map[string]thread // the known threads, see runQueueNs
 	cores    coreTimes
 	unread   sinceCores
 	throttle map[string]int64
 	text     []byte // see readFile
 	samples  []metrics.Sample
 	pauses   []uint64 // counts of the runtime's histogram at the last sample
-	gcCPUNs  int64    // of the collector so far
+	gcCPUNs  int64    // CPU time of the garbage collector so far
 	cycles   uint64
 
-	listed int // how often threads were to be listed, see listEvery
+	listed int // number of calls of runQueueNs, see listEvery
 }
 
-// reading is the clocks at one moment.
+// reading is the monotonic clock and the process's usage at one moment.
 type reading struct {
 	monotonic int64
 	used
@@ -76,8 +78,9 @@ type reading struct {
 
 var _ measure.HealthProbe = (*Probe)(nil)
 
-// Start begins to watch. idle, if not nil, is the processor time, in ns, that threads of idle priority
-// outside this process have used on its account: nobody else's. Stop must be called in the end.
+// Start starts the watchdog. idle, if not nil, returns the CPU time, in ns, of threads of idle priority that
+// run outside this process on its behalf; this time isn't counted as other processes'. The caller must call
+// Stop in the end.
 func Start(idle func() int64) *Probe {
 	monotonic, boot := clocks()
 	p := newProbe(system{
@@ -105,9 +108,9 @@ func newProbe(s system) *Probe {
 	return p
 }
 
-// watch is the watchdog's heart.
+// watch is the loop of the watchdog.
 func (p *Probe) watch() {
-	runtime.LockOSThread() // whose waiting for a core is known; it ends with the goroutine
+	runtime.LockOSThread() // clock is of this thread; it ends with the goroutine
 	clock, end := p.s.waited()
 	defer end()
 	last, waited := p.read(), clock()
@@ -127,9 +130,10 @@ func (p *Probe) watch() {
 	}
 }
 
-// held is for how long, in ns, the process was stopped between two beats of its watchdog (SIGSTOP, a
-// hypervisor that stood still): what is left of the gap without the time in which the watchdog waited for
-// a core. A process that used a core in the meantime wasn't stopped. Longer gaps are beat's.
+// held returns for how long, in ns, the process was stopped between two checks of its watchdog, for example by
+// SIGSTOP or by a paused hypervisor: the part of the gap in which the watchdog neither slept nor waited for a
+// core. It is 0 if that is less than heldNs or if the process used a core for more than half of the gap, since
+// it wasn't stopped then. Gaps longer than stillNs are left to beat.
 func held(gap, cpu, waited int64) int64 {
 	late := gap - beatNs - waited
 	if late < heldNs || gap > stillNs || cpu > gap/2 {
@@ -138,7 +142,7 @@ func held(gap, cpu, waited int64) int64 {
 	return late
 }
 
-// Stop ends the watching. Sample must not be called afterwards.
+// Stop stops the watchdog. Sample must not be called afterwards.
 func (p *Probe) Stop() {
 	close(p.stop)
 	p.ended.Wait()
@@ -148,9 +152,9 @@ func (p *Probe) read() reading {
 	return reading{p.s.monotonic(), p.s.usage()}
 }
 
-// beat adds to pausedNs how long the process stood still since the last beat: more than stillNs in which
-// it should have been here and used (next to) no processor. A process that merely had no core for its
-// watchdog has used some.
+// beat adds the standstill since the last beat, if there was one, to pausedNs: a gap of more than stillNs in
+// which the process used less than a tenth of one core. If only the watchdog lacked a core, the process has
+// used more.
 func (p *Probe) beat() reading {
 	now := p.read()
 	gap := now.monotonic - p.lastBeat.monotonic
@@ -163,7 +167,7 @@ func (p *Probe) beat() reading {
 
 // findSuspension adds to pausedNs how long the machine was suspended since the last sample.
 func (p *Probe) findSuspension(monotonicNs int64) {
-	const jitterNs = 10_000_000 // between the two clocks' readings
+	const jitterNs = 10_000_000 // between the readings of the two clocks
 	bootNs := p.s.boot() - monotonicNs
 	if suspended := bootNs - p.bootNs; suspended > jitterNs {
 		p.pausedNs += suspended
@@ -171,7 +175,7 @@ func (p *Probe) findSuspension(monotonicNs int64) {
 	p.bootNs = bootNs
 }
 
-// Sample returns the state since the last call. LoopBusy and SendStalls are 0.
+// Sample returns the state since the last call. LoopBusy and SendStalls are always 0.
 func (p *Probe) Sample() measure.Health {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,9 +199,8 @@ func (p *Probe) Sample() measure.Health {
 	return h
 }
 
-// collections returns the longest stop of the world for the garbage collector since the last
-// call, rounded up to a bucket of the runtime's histogram (25 % wide), how many collections there were,
-// and their processor time, in ns.
+// collections returns, since the last call, the longest stop-the-world pause of the garbage collector, rounded
+// up to a bucket of the runtime's histogram (25 % wide), the number of collections, and their CPU time in ns.
 func (p *Probe) collections() (pauseNsMax int64, cycles uint32, cpuNs int64) {
 	metrics.Read(p.samples)
 	if p.samples[0].Value.Kind() == metrics.KindFloat64Histogram {
@@ -218,8 +221,8 @@ func (p *Probe) collections() (pauseNsMax int64, cycles uint32, cpuNs int64) {
 	return pauseNsMax, cycles, cpuNs
 }
 
-// longest is the upper end, in ns, of the highest bucket that has grown; the lower end where
-// there is no upper one.
+// longest returns the upper bound, in ns, of the highest bucket that has grown, or its lower bound if it is the
+// last bucket, which has no upper one. It returns 0 if no bucket has grown.
 func longest(h *metrics.Float64Histogram, before []uint64) int64 {
 	for i := len(h.Counts) - 1; i >= 0; i-- {
 		if i < len(before) && h.Counts[i] == before[i] || h.Counts[i] == 0 {
