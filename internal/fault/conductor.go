@@ -16,36 +16,37 @@ import (
 	"brunt/internal/record"
 )
 
-// Options are what a conductor needs from outside.
+// Options configure a conductor.
 type Options struct {
 	Plan     *plan.Plan
-	Watchdog []string             // command line that calls Watch on its standard input
-	Now      func() int64         // the run's clock, nanoseconds; called from Begin on
-	Changed  func(*record.Fault)  // receives each fault when its state changes, concurrently
-	Warn     func(record.Warning) // receives each warning, concurrently
+	Watchdog []string             // command line of a program that calls Watch on its standard input
+	Now      func() int64         // the run's clock, in ns; called from Begin on
+	Changed  func(*record.Fault)  // called with each fault when its state changes, concurrently; may be nil
+	Warn     func(record.Warning) // called with each warning, concurrently; may be nil
 	Does     Does
-	// Begins, if not nil, is called before a fault is done, which waits for it, and Over when it has been healed, or has
-	// been done if there is nothing to heal. Both are called concurrently for different faults.
+	// Begins, if not nil, is called before a fault is injected, which waits until it returns. Over, if not nil, is
+	// called when the fault has been healed, or has been injected if there is nothing to heal. Both are called
+	// concurrently for different faults. Over is only called if Begins is set.
 	Begins func()
 	Over   func(*record.Fault)
 }
 
-// Does says which of a plan's faults a conductor does, where several processes send the load.
+// Does selects the faults of a plan that a conductor injects, where several processes send the load.
 type Does int
 
 const (
-	All         Does = iota // all of them
-	NetworkOnly             // those of networks; another machine's part of the load does the others
-	OfLoad                  // those of the network between this process's load and the target
-	OfServers               // all that OfLoad leaves out, for a process that sends no load
+	All         Does = iota // all faults
+	NetworkOnly             // network faults; a process on another machine injects the others
+	OfLoad                  // network faults between this process's load and the target
+	OfServers               // everything that OfLoad leaves out, for a process that sends no load
 )
 
-// Conductor does the faults of a plan on their timeline. Prepare, Begin, End and Close are for one goroutine, in that
-// order.
+// Conductor injects the faults of a plan on their timeline. Prepare, Begin, End and Close must be called in that
+// order by one goroutine.
 type Conductor struct {
 	o       Options
 	table   []Entry
-	proxies map[string]*proxy.Proxy // by the target's address, or by name
+	proxies map[string]*proxy.Proxy // by address of the target or by name of the proxy
 	dog     *watchdog
 	cancel  context.CancelFunc
 	wait    sync.WaitGroup
@@ -56,8 +57,9 @@ type Conductor struct {
 	warnings []record.Warning
 }
 
-// Prepare makes sure that a plan's faults can be done, and starts its proxies and the watchdog. It touches nothing
-// else. An error is for the user, a line each, and leaves nothing behind.
+// Prepare checks that a plan's faults can be injected, then starts its proxies and the watchdog. It doesn't touch
+// the servers. Its error is meant for the user, one line per problem; everything that was started is then stopped
+// again.
 func Prepare(o Options) (c *Conductor, err error) {
 	c = &Conductor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}}
 	defer func() {
@@ -88,7 +90,7 @@ func Prepare(o Options) (c *Conductor, err error) {
 	return c, c.listen()
 }
 
-// mine reports whether this conductor does a fault, or the part of it that is done to its own proxies.
+// mine reports whether this conductor injects a fault, or the part of it that concerns its own proxies.
 func (c *Conductor) mine(f *plan.Fault) bool {
 	switch c.o.Does {
 	case NetworkOnly:
@@ -100,7 +102,7 @@ func (c *Conductor) mine(f *plan.Fault) bool {
 	return true
 }
 
-// own are those of some addresses and names of proxies that this conductor has a proxy for.
+// own returns those of the given target addresses and proxy names for which this conductor has a proxy.
 func (c *Conductor) own(all []string) (out []string) {
 	addresses, _ := c.o.Plan.Target.Weighted()
 	for _, a := range all {
@@ -113,14 +115,14 @@ func (c *Conductor) own(all []string) (out []string) {
 	return out
 }
 
-// All reports whether this conductor does all faults of the plan.
+// All reports whether this conductor injects all faults of the plan in full.
 func (c *Conductor) All() bool {
 	return !slices.ContainsFunc(c.o.Plan.Faults, func(f plan.Fault) bool {
 		return !c.mine(&f) || f.Kind == plan.FaultNetwork && len(c.own(places(c.o.Plan, &f))) < len(places(c.o.Plan, &f))
 	})
 }
 
-// check reports what is wrong with a fault on this machine.
+// check returns an error if a fault can't be injected from this machine.
 func (c *Conductor) check(f *plan.Fault) error {
 	if f.Kind == plan.FaultRequest {
 		if v := f.Request.PasswordVariable; v != "" && os.Getenv(v) == "" {
@@ -182,10 +184,11 @@ func (c *Conductor) listen() error {
 	return nil
 }
 
-// MostAddresses keeps the seeds of proxies in front of the target apart from those of others.
+// MostAddresses is the offset between the seeds of the target's proxies and the seeds of the plan's own proxies.
 const MostAddresses = 1 << 20
 
-// Proxied is where the load must connect to reach an address of the target.
+// Proxied returns the address to which the load must connect in order to reach an address of the target: that of
+// its proxy, or the address itself if it has none.
 func (c *Conductor) Proxied(address string) string {
 	if x := c.proxies[address]; x != nil {
 		return x.Address()
@@ -193,7 +196,7 @@ func (c *Conductor) Proxied(address string) string {
 	return address
 }
 
-// Begin starts the timeline: the load begins now. Everything is healed when ctx ends.
+// Begin starts the timeline, at the moment when the load starts. When ctx ends, all faults are healed.
 func (c *Conductor) Begin(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.startNs = c.o.Now()
@@ -204,8 +207,8 @@ func (c *Conductor) Begin(ctx context.Context) {
 	}
 }
 
-// End heals what isn't healed yet and waits for it. It returns the faults in the order in which they began, and
-// warnings.
+// End heals the faults that haven't been healed and waits until that is done. It returns all injected faults, in
+// the order in which they began, and the warnings.
 func (c *Conductor) End() ([]record.Fault, []record.Warning) {
 	c.cancel()
 	c.wait.Wait()
@@ -218,7 +221,7 @@ func (c *Conductor) End() ([]record.Fault, []record.Warning) {
 	return all, c.warnings
 }
 
-// Done returns the faults that have been done so far, in the order in which they began. It is safe for concurrent use.
+// Done returns the faults injected so far, in the order in which they began. It is safe for concurrent use.
 func (c *Conductor) Done() (out []record.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +232,7 @@ func (c *Conductor) Done() (out []record.Fault) {
 	return out
 }
 
-// Close ends the proxies.
+// Close closes the proxies.
 func (c *Conductor) Close() {
 	for _, x := range c.proxies {
 		_ = x.Close()
@@ -245,7 +248,7 @@ func (c *Conductor) warn(w record.Warning) {
 	}
 }
 
-// run does a fault as often as it comes.
+// run injects all occurrences of a fault, one after the other.
 func (c *Conductor) run(ctx context.Context, f *plan.Fault) {
 	for _, e := range c.table {
 		if e.Fault != f {
@@ -258,7 +261,7 @@ func (c *Conductor) run(ctx context.Context, f *plan.Fault) {
 	}
 }
 
-// until waits for a time on the run's clock, and reports whether ctx is still alive then.
+// until waits until a time on the run's clock. It returns false if ctx has ended by then.
 func (c *Conductor) until(ctx context.Context, ns int64) bool {
 	timer := time.NewTimer(time.Duration(ns - c.o.Now()))
 	defer timer.Stop()
@@ -270,7 +273,7 @@ func (c *Conductor) until(ctx context.Context, ns int64) bool {
 	}
 }
 
-// once does a fault and heals it.
+// once injects one occurrence of a fault and heals it.
 func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 	r := &record.Fault{Name: f.Name, Number: at.Number, Kind: string(f.Kind), Do: doing(f),
 		PlannedNs: c.startNs + int64(at.At)}
@@ -312,7 +315,7 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		return
 	}
 	switch {
-	case err != nil: // some of it may have been done
+	case err != nil: // part of the fault may have been injected
 	case at.Until == 0:
 		<-ctx.Done()
 	default:
@@ -321,7 +324,7 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 	c.heal(f, d, r)
 }
 
-// over says that a fault is over.
+// over calls the hook Over.
 func (c *Conductor) over(r *record.Fault) {
 	if c.o.Over != nil {
 		c.o.Over(r)
@@ -334,13 +337,13 @@ func (c *Conductor) changed(r *record.Fault) {
 	}
 }
 
-// Attempts at healing, and the pause before a further one.
+// The number of attempts at healing a fault, and the pause between them.
 const (
 	healAttempts = 3
 	healPause    = 300 * time.Millisecond
 )
 
-// heal undoes a fault. The watchdog isn't told that it is done unless it is, so that it tries again in the end.
+// heal undoes a fault. The watchdog keeps a cure that has failed, so that it tries again at the end.
 func (c *Conductor) heal(f *plan.Fault, d *deed, r *record.Fault) {
 	healBegin := c.o.Now()
 	var err error
@@ -368,7 +371,7 @@ func (c *Conductor) heal(f *plan.Fault, d *deed, r *record.Fault) {
 	c.changed(r)
 }
 
-// doing is what exactly a fault does, for the record.
+// doing returns the action of a fault's kind, for the record; "" for kinds that have only one.
 func doing(f *plan.Fault) string {
 	switch f.Kind {
 	case plan.FaultProcess:

@@ -19,13 +19,14 @@ import (
 	"brunt/internal/target"
 )
 
-// defaultTimeout is how long a command or request may take.
+// defaultTimeout is how long a command or request may take if the plan sets no limit.
 const defaultTimeout = 30 * time.Second
 
-// Cure is what heals one fault, as data: the watchdog is informed of it before the fault is done. Doing it without the
-// fault, or twice, must be harmless. It is one of its fields.
+// Cure describes how to heal one fault, in a form that can be sent to the watchdog before the fault is injected. It
+// must be harmless if the fault wasn't injected or has already been healed. Exactly one of Processes, Command, HTTP
+// and Requests is set.
 type Cure struct {
-	ID        string        `json:"id"` // of the fault, see Watchdog
+	ID        string        `json:"id"` // identifies the fault's occurrence; see Watch
 	Processes []Process     `json:"processes,omitempty"`
 	Command   string        `json:"command,omitempty"`
 	HTTP      *protocol.Web `json:"http,omitempty"`
@@ -33,13 +34,13 @@ type Cure struct {
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0 means 30 s
 }
 
-// requests are requests to each of some addresses.
+// requests are sent to each address of a target.
 type requests struct {
 	Target   plan.Target        `json:"target"`
 	Requests []protocol.Request `json:"requests"`
 }
 
-// Do heals. The error is one line.
+// Do heals the fault.
 func (c *Cure) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
 	defer cancel()
@@ -56,7 +57,8 @@ func (c *Cure) Do(ctx context.Context) error {
 	return nil
 }
 
-// signal sends a signal to processes. It goes on after a failure; errEnded is returned only if all have ended.
+// signal sends a signal to processes. It goes on after failures and joins their errors. Processes that have ended
+// don't count as failures unless all have; the error then wraps errEnded.
 func signal(all []Process, s os.Signal) error {
 	var errs []error
 	ended := 0
@@ -74,10 +76,10 @@ func signal(all []Process, s os.Signal) error {
 	return errors.Join(errs...)
 }
 
-// mostSaid is how much of what a command or server said an error quotes, in bytes.
+// mostSaid is how many bytes of the output of a command or server an error quotes.
 const mostSaid = 200
 
-// said is the first line of something that was said, for an error.
+// said returns the first line of an output, cut to mostSaid bytes and without secrets, for an error.
 func said(b []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	if len(line) > mostSaid {
@@ -86,7 +88,7 @@ func said(b []byte) string {
 	return secret.Text(line)
 }
 
-// shell runs a command. What it leaves in the background stays, and isn't waited for.
+// shell runs a command. It doesn't wait for processes that the command leaves in the background, nor end them.
 func shell(ctx context.Context, line string) error {
 	out, err := os.CreateTemp("", "brunt-fault-")
 	if err != nil {
@@ -114,7 +116,8 @@ func shell(ctx context.Context, line string) error {
 	return fmt.Errorf("command: %w", err)
 }
 
-// ask makes an HTTP request and wants a status from 200 to 299. $$ stands for a dollar sign, as in plans' requests.
+// ask makes an HTTP request and fails unless the status is from 200 to 299. $$ stands for a dollar sign, as in the
+// requests of plans.
 func ask(ctx context.Context, w *protocol.Web) error {
 	plain := func(s string) string { return strings.ReplaceAll(s, "$$", "$") }
 	r, err := http.NewRequestWithContext(ctx, w.Method, w.Origin+plain(w.Path), strings.NewReader(plain(string(w.Body))))
@@ -136,7 +139,7 @@ func ask(ctx context.Context, w *protocol.Web) error {
 	return nil
 }
 
-// send sends the requests to each address, by a connection of its own.
+// send sends the requests to each address, over a separate connection. It goes on after failures.
 func (r *requests) send(ctx context.Context) error {
 	var errs []error
 	for _, address := range r.Target.Addresses {

@@ -15,15 +15,15 @@ import (
 	"brunt/internal/plan"
 )
 
-// deed is a fault that is about to be done once.
+// deed is one occurrence of a fault, ready to be injected.
 type deed struct {
-	target    string        // what it is done to, for people
-	told      func() string // what it was done to, once that is known; nil means target
-	addresses []string      // of the target
-	cure      *Cure         // what the watchdog does; nil if nothing is left when brunt has ended
+	target    string        // what the fault is done to, as shown to users
+	told      func() string // replaces target after the injection, when more is known; may be nil
+	addresses []string      // the affected addresses of the target
+	cure      *Cure         // for the watchdog; nil if nothing is left to heal when brunt has ended
 	inject    func(context.Context) error
 	heal      func(context.Context) error // nil if there is nothing to undo
-	nothing   bool                        // another process does this one
+	nothing   bool                        // there is nothing to do here: another process injects this fault
 }
 
 func (c *Cure) identify(id string) {
@@ -32,7 +32,7 @@ func (c *Cure) identify(id string) {
 	}
 }
 
-// deed finds what a fault is done to, the number-th time. The error is one line.
+// deed prepares the number-th occurrence of a fault (from 1): it chooses what the fault is done to.
 func (c *Conductor) deed(f *plan.Fault, number int) (*deed, error) {
 	d, err := c.made(f, number)
 	if err != nil {
@@ -102,7 +102,8 @@ func (c *Conductor) processDeed(f *plan.Fault, number int) (*deed, error) {
 	return d, nil
 }
 
-// picked are the addresses of a fault, the number-th time.
+// picked returns the addresses that the number-th occurrence of a fault is done to, out of named or, if that is
+// empty, all addresses of the target.
 func (c *Conductor) picked(f *plan.Fault, number int, named []string) (out []string) {
 	if len(named) == 0 {
 		named, _ = c.o.Plan.Target.Weighted()
@@ -162,7 +163,7 @@ func (c *Conductor) networkDeed(f *plan.Fault, number int) *deed {
 	return d
 }
 
-// ruleOf is a network fault as a proxy's rule.
+// ruleOf translates a network fault into a rule of a proxy.
 func ruleOf(f *plan.NetworkFault) *proxy.Rule {
 	r := &proxy.Rule{ToServer: f.Direction != "to-client", ToClient: f.Direction != "to-server"}
 	for _, text := range f.Clients {
@@ -191,7 +192,7 @@ func ruleOf(f *plan.NetworkFault) *proxy.Rule {
 	return r
 }
 
-// floodTimeout is how long a connection of a flood may take to be made.
+// floodTimeout is how long opening one connection of a flood may take.
 const floodTimeout = 5 * time.Second
 
 func (c *Conductor) floodDeed(f *plan.Fault, number int) *deed {
@@ -240,7 +241,8 @@ func (c *Conductor) floodDeed(f *plan.Fault, number int) *deed {
 	return d
 }
 
-// flood opens connections until enough are there, ctx ends, or one can't be opened, whose error is returned.
+// flood opens f.Connections connections, at f.PerS per second if that is set, and passes each to keep. It stops
+// when ctx ends or a connection can't be opened, and returns that error.
 func flood(ctx context.Context, address string, f *plan.FloodFault, keep func(net.Conn)) error {
 	d := net.Dialer{Timeout: floodTimeout}
 	begin := time.Now()

@@ -13,14 +13,14 @@ import (
 	"brunt/internal/plan"
 )
 
-// Process is a process, and not another one that has got its number since.
+// Process identifies a process. Its start time distinguishes it from a later process with the same PID.
 type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // in clock ticks since the machine's start
-	Command string `json:"command"` // of /proc/PID/comm
+	Command string `json:"command"` // from /proc/PID/comm
 }
 
-// String is a process as people name it.
+// String returns the PID, followed by the command in parentheses if it is known.
 func (p Process) String() string {
 	if p.Command == "" {
 		return strconv.Itoa(p.PID)
@@ -28,10 +28,10 @@ func (p Process) String() string {
 	return strconv.Itoa(p.PID) + " (" + p.Command + ")"
 }
 
-// errEnded says that a process isn't there any more.
+// errEnded means that a process no longer exists.
 var errEnded = errors.New("it has ended meanwhile")
 
-// lookUp returns the process of a number, with its parent's number.
+// lookUp returns the process with a PID, and the PID of its parent. Zombies count as ended, which is an error.
 func lookUp(pid int) (p Process, parent int, err error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -40,7 +40,8 @@ func lookUp(pid int) (p Process, parent int, err error) {
 		}
 		return Process{}, 0, fmt.Errorf("there is no process %d", pid)
 	}
-	// The command is in parentheses and may hold some itself; the state is the first field behind it, see proc(5).
+	// The command is in parentheses and may itself contain some. The state is the first field after it; see
+	// proc(5).
 	text := string(data)
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {
@@ -56,7 +57,7 @@ func lookUp(pid int) (p Process, parent int, err error) {
 	return Process{PID: pid, Started: started, Command: text[open+1 : end]}, parent, err
 }
 
-// processes are all that there are, with their parents, in the order of their numbers.
+// processes returns all processes, sorted by PID, and the PID of each one's parent.
 func processes() (all []Process, parents map[int]int) {
 	entries, _ := os.ReadDir("/proc")
 	parents = map[int]int{}
@@ -74,10 +75,10 @@ func processes() (all []Process, parents map[int]int) {
 // selector finds the processes of a fault.
 type selector struct {
 	fault *plan.ProcessFault
-	own   []int // numbers of this program's processes, which are never meant
+	own   []int // PIDs of this program's own processes, which must not be selected
 }
 
-// find returns the processes; at least one, or an error that says in one line why there is none.
+// find returns the selected processes: at least one, or an error of one line that says why there is none.
 func (s *selector) find() ([]Process, error) {
 	f := s.fault
 	var found []Process
@@ -131,8 +132,8 @@ func (s *selector) numbered(numbers []string, where string) (out []Process, err 
 	return out, nil
 }
 
-// matching are the processes whose command lines match. This program's and those that started it aren't among them,
-// although their command lines may quote the pattern.
+// matching returns the processes whose command lines match a regular expression. It skips this program's processes
+// and their ancestors, since their command lines may quote the expression.
 func (s *selector) matching(pattern string) ([]Process, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *selector) matching(pattern string) ([]Process, error) {
 	return out, nil
 }
 
-// withChildren adds the processes that some have started, and those of those, parents first.
+// withChildren adds all descendants of the found processes, parents before children.
 func withChildren(found []Process) []Process {
 	all, parents := processes()
 	in := map[int]bool{}

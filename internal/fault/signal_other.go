@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// errNoSignals says that there are none.
+// errNoSignals means that the system has no signals that can stop processes.
 var errNoSignals = errors.New("this system has no signals that stop processes")
 
 func detach(*exec.Cmd)  {}

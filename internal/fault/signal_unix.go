@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detach gives a command a session of its own, so that a terminal's signals don't reach it.
+// detach starts a command in a new session, so that signals of the terminal don't reach it.
 func detach(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// grouped gives a command a process group of its own, all of which ends with it.
+// grouped starts a command in a new process group. When the command is cancelled, the whole group is killed.
 func grouped(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 }
 
-// signalOf is the signal of a name such as SIGHUP.
+// signalOf returns the signal with a name such as SIGHUP.
 func signalOf(name string) (os.Signal, error) {
 	if s := unix.SignalNum(name); s != 0 {
 		return s, nil
@@ -33,7 +33,7 @@ func stopSignal() os.Signal     { return syscall.SIGSTOP }
 func continueSignal() os.Signal { return syscall.SIGCONT }
 func killSignal() os.Signal     { return syscall.SIGKILL }
 
-// allowed reports why a process can't be sent signals.
+// allowed returns an error if this program may not send signals to a process.
 func allowed(p Process) error {
 	if err := syscall.Kill(p.PID, 0); err != nil {
 		return fmt.Errorf("process %s can't be sent signals: %w; run brunt as its user, or as root", p, err)
@@ -41,8 +41,8 @@ func allowed(p Process) error {
 	return nil
 }
 
-// send sends a signal to a process, unless it has ended. The process is held by its file descriptor where the system
-// has them (pidfd_open(2)), so that none that gets its number meanwhile is hit.
+// send sends a signal to a process, or returns errEnded if it has ended. Where the system has pidfd_open(2), it
+// holds the process by a file descriptor, so that the signal can't hit a later process with the same PID.
 func send(p Process, s os.Signal) error {
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {

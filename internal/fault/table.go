@@ -10,7 +10,7 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// Table shows the timetable of a plan's faults.
+// Table returns the timetable of a plan's faults as a table.
 func Table(p *plan.Plan, entries []Entry) cell.Table {
 	table := cell.Table{ID: "timetable", Title: "TIMETABLE", Note: "of faults; times count from the load's beginning",
 		Columns: []cell.Column{{Head: "at"}, {Head: "healed at"}, {Head: "fault", Left: true}, {Head: "number"},
@@ -34,7 +34,7 @@ func Table(p *plan.Plan, entries []Entry) cell.Table {
 	return table
 }
 
-// does is what a fault does, for its timetable.
+// does describes what the fault does, for the timetable.
 func (e *Entry) does(p *plan.Plan) string {
 	f := e.Fault
 	one := func(all []string) string {

@@ -1,5 +1,5 @@
-// Package fault does to servers what a plan's faults say, on a timeline, and undoes it: at the end of its time, of the
-// run, and, by a watchdog of its own process, when brunt is killed.
+// Package fault injects a plan's faults into servers and networks on a timeline and heals them: at the end of each
+// fault's time, at the end of the run or, by a watchdog process, when brunt is killed.
 package fault
 
 import (
@@ -13,20 +13,20 @@ import (
 	"brunt/internal/plan"
 )
 
-// Instant is when a fault comes once. Times count from the beginning of the load.
+// Instant is one occurrence of a fault. Its times count from the start of the load.
 type Instant struct {
-	Number int           // of those of the fault, from 1
+	Number int           // number of the occurrence of the fault, from 1
 	At     time.Duration // when it begins
-	Until  time.Duration // when it is healed, with the load's end at the latest; 0 means that nobody knows when that is
+	Until  time.Duration // when it is healed, at the latest when the load ends; 0 if that time is unknown
 }
 
-// draws are the streams of a fault's random choices.
+// stream returns a stream of a fault's random choices. what names the kind of choice.
 func stream(seed uint64, name, what string) gen.Stream {
 	return gen.NewStream(seed, "faults", name, what)
 }
 
-// Begins is when a plan's phase is to begin, from the beginning of the load. known is false for one that comes after a
-// phase whose length nobody knows, or that isn't there.
+// Begins returns when a plan's phase is planned to begin, counted from the start of the load; 0 if phase is "".
+// known is false if there is no such phase or if a phase before it has no fixed duration.
 func Begins(p *plan.Plan, phase string) (at time.Duration, known bool) {
 	if phase == "" {
 		return 0, true
@@ -43,7 +43,7 @@ func Begins(p *plan.Plan, phase string) (at time.Duration, known bool) {
 	return 0, false
 }
 
-// length is how long the load is to last; 0 if nobody knows.
+// length returns how long the load is planned to last, or 0 if a phase has no fixed duration.
 func length(p *plan.Plan) (sum time.Duration) {
 	for i := range p.Load {
 		if p.Load[i].Duration == 0 {
@@ -54,8 +54,8 @@ func length(p *plan.Plan) (sum time.Duration) {
 	return sum
 }
 
-// Instants are when a fault comes, in order: a function of the plan's seed. Of one that is repeated until a load
-// ends whose length nobody knows, they are plan.MaxFaultTimes.
+// Instants returns the occurrences of a fault, in order. They depend only on the plan and its seed. A fault that is
+// repeated until the end of a load of unknown length has plan.MaxFaultTimes occurrences.
 func Instants(p *plan.Plan, f *plan.Fault) (all []Instant) {
 	start, known := Begins(p, f.Phase)
 	if !known {
@@ -91,7 +91,7 @@ func Instants(p *plan.Plan, f *plan.Fault) (all []Instant) {
 	return all
 }
 
-// Pick is which of n processes or addresses a fault is done to, the number-th time.
+// Pick returns the indices, out of n processes or addresses, that the number-th occurrence of a fault is done to.
 func Pick(p *plan.Plan, f *plan.Fault, number, n int) []int {
 	switch {
 	case n == 0:
@@ -108,15 +108,15 @@ func Pick(p *plan.Plan, f *plan.Fault, number, n int) []int {
 	return all
 }
 
-// Entry is an instant of a plan's timetable.
+// Entry is a row of a plan's timetable.
 type Entry struct {
 	Instant
 	Fault *plan.Fault
 }
 
-// Timetable is when all faults of a plan come, in the order of their beginnings. The error is the plan.Problems of
-// those that can't be: faults that exclude each other at one time, or that count from a phase whose beginning nobody
-// knows.
+// Timetable returns all occurrences of a plan's faults, in the order in which they begin. Its error is
+// plan.Problems: faults that would overlap although they exclude each other, faults that begin after the load's
+// end, and faults that count from a phase whose start isn't known.
 func Timetable(p *plan.Plan) ([]Entry, error) {
 	var all []Entry
 	var problems plan.Problems
@@ -142,7 +142,8 @@ func Timetable(p *plan.Plan) ([]Entry, error) {
 	return all, problems.Sort().Err()
 }
 
-// until is when an entry ends, for comparisons.
+// until returns when an entry ends, for comparisons: at its start if there is nothing to heal, never if the end
+// isn't known.
 func (e *Entry) until() time.Duration {
 	switch {
 	case !e.Fault.Heals():
@@ -153,8 +154,8 @@ func (e *Entry) until() time.Duration {
 	return e.Until
 }
 
-// conflicts are the pairs of faults, one of which begins before the other has been healed, that exclude each other.
-// Each pair is named once.
+// conflicts returns a problem for each pair of faults that exclude each other and overlap, that is, one begins
+// before the other has been healed. Each pair is reported once.
 func conflicts(p *plan.Plan, all []Entry) (problems plan.Problems) {
 	type pair struct{ a, b *plan.Fault }
 	seen := map[pair]bool{}
@@ -179,7 +180,7 @@ func conflicts(p *plan.Plan, all []Entry) (problems plan.Problems) {
 	return problems
 }
 
-// exclude reports whether two faults, or two times of one, can't be at the same time.
+// exclude reports whether two faults, or two occurrences of one fault, must not overlap.
 func exclude(p *plan.Plan, a, b *plan.Fault) bool {
 	switch {
 	case a == b:
@@ -197,7 +198,7 @@ func exclude(p *plan.Plan, a, b *plan.Fault) bool {
 	return false
 }
 
-// cuts reports whether a network fault ends or holds all traffic, so that another can't be seen besides.
+// cuts reports whether a network fault ends or blocks all traffic, which hides the effect of any other fault.
 func cuts(f *plan.NetworkFault) bool {
 	return slices.Contains([]string{plan.NetReset, plan.NetBlackhole, plan.NetHalfOpen, plan.NetPartition}, f.Do)
 }
@@ -206,7 +207,7 @@ func meet(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// places are the addresses and proxies that a network fault is done to.
+// places returns the target addresses and the names of the proxies that a network fault is done to.
 func places(p *plan.Plan, f *plan.Fault) []string {
 	if f.Network.Do != plan.NetPartition {
 		if len(f.Network.Addresses) > 0 {

@@ -14,14 +14,14 @@ import (
 	"brunt/internal/record"
 )
 
-// line is what the watchdog is told: of a cure that is due when brunt dies, or that one isn't any more.
+// line is a message to the watchdog: a cure to do if brunt dies, or the ID of a cure that is no longer needed.
 type line struct {
 	Add  *Cure  `json:"add,omitempty"`
 	Done string `json:"done,omitempty"`
 }
 
-// Watch is the watchdog's work: it reads lines until in ends, which it does when brunt ends in whatever way, and then
-// does the cures that weren't done, the latest first. The error says which failed.
+// Watch runs the watchdog. It reads lines until in ends, which happens when brunt ends for any reason. Then it does
+// the remaining cures, the latest first. It returns the errors of those that failed, joined.
 func Watch(in io.Reader) error {
 	const longest = 16 << 20
 	var open []*Cure
@@ -30,7 +30,7 @@ func Watch(in io.Reader) error {
 	for lines.Scan() {
 		var l line
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			break // cut off in the middle
+			break // cut off in the middle: brunt was killed while writing
 		}
 		if l.Add != nil {
 			open = append(open, l.Add)
@@ -51,10 +51,10 @@ func Watch(in io.Reader) error {
 	return errors.Join(errs...)
 }
 
-// mostRestarts is how many times a watchdog that died is started again.
+// mostRestarts is how many times a watchdog that died is restarted.
 const mostRestarts = 3
 
-// watchdog is the process that heals when this one is killed. It is started again when it dies.
+// watchdog is a process that heals faults if this process is killed. It is restarted if it dies.
 type watchdog struct {
 	command []string
 	warn    func(record.Warning)
@@ -65,10 +65,10 @@ type watchdog struct {
 	open     []*Cure
 	restarts int
 	closed   bool
-	gone     chan struct{} // closed when the present process has ended
+	gone     chan struct{} // closed when the current process has ended
 }
 
-// startWatchdog starts a watchdog by a command line that calls Watch on its standard input.
+// startWatchdog starts a watchdog. command is the command line of a program that calls Watch on its standard input.
 func startWatchdog(command []string, warn func(record.Warning)) (*watchdog, error) {
 	w := &watchdog{command: command, warn: warn}
 	w.mu.Lock()
@@ -78,7 +78,7 @@ func startWatchdog(command []string, warn func(record.Warning)) (*watchdog, erro
 
 func (w *watchdog) start() error {
 	c := exec.Command(w.command[0], w.command[1:]...)
-	c.Args[0] = "brunt" // whatever name this program was called by
+	c.Args[0] = "brunt" // under whichever name this program was called
 	detach(c)
 	pipe, err := c.StdinPipe()
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *watchdog) start() error {
 	return nil
 }
 
-// ended starts the watchdog again after its death.
+// ended restarts the watchdog after its process has ended unexpectedly.
 func (w *watchdog) ended(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,8 @@ func (w *watchdog) ended(err error) {
 	w.warn(record.NewWarning("watchdog-gone", message.Text("error", cause)))
 }
 
-// tell writes a line. A watchdog that can't be told has ended, which ended hears of.
+// tell sends a line to the watchdog. Write errors are ignored: they mean that the process has ended, and ended
+// handles that.
 func (w *watchdog) tell(l line) {
 	if w.pipe == nil {
 		return
@@ -129,7 +130,7 @@ func (w *watchdog) tell(l line) {
 	}
 }
 
-// add tells of a cure that is due from now on.
+// add registers a cure that is to be done if this process dies.
 func (w *watchdog) add(c *Cure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +138,7 @@ func (w *watchdog) add(c *Cure) {
 	w.tell(line{Add: c})
 }
 
-// done says that a cure has been done.
+// done removes a cure that is no longer needed.
 func (w *watchdog) done(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,14 +151,14 @@ func (w *watchdog) done(id string) {
 	w.tell(line{Done: id})
 }
 
-// pid is the number of the watchdog's process.
+// pid returns the PID of the watchdog's process.
 func (w *watchdog) pid() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.process.Process.Pid
 }
 
-// close ends the watchdog, which does first what is left to do, and waits for it.
+// close ends the watchdog, which first does the remaining cures, and waits for it.
 func (w *watchdog) close() {
 	w.mu.Lock()
 	w.closed = true

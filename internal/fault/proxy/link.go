@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// link is a client's connection and the server's that belongs to it.
+// link is a client's connection to the proxy together with the proxy's connection to the server.
 type link struct {
 	proxy  *Proxy
 	number uint64
@@ -20,12 +20,12 @@ type link struct {
 	ended  chan struct{}
 
 	mu     sync.Mutex
-	up     *net.TCPConn // to the server; nil before there is one
+	up     *net.TCPConn // to the server; nil until it has been dialled
 	over   bool
-	halved bool // changed with the proxy's lock held, too
+	halved bool // also guarded by the proxy's lock when written
 }
 
-// reset ends both connections by RST.
+// reset closes both connections by RST.
 func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *link) reset() {
 	l.end()
 }
 
-// close ends both connections.
+// close closes both connections.
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *link) end() {
 	}
 }
 
-// halve ends the connection to the server alone, by RST.
+// halve closes only the connection to the server, by RST.
 func (l *link) halve() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,8 @@ func (l *link) isHalved() bool {
 	return l.halved
 }
 
-// hold makes a new connection wait, and longer while a rule blocks its way to the server.
+// hold delays a new connection by wait, and then until no rule blocks the direction to the server. It returns false
+// if the link has ended.
 func (l *link) hold(wait time.Duration) bool {
 	if wait > 0 && !l.until(time.Now().Add(wait), nil) {
 		return false
@@ -90,7 +91,7 @@ func (l *link) hold(wait time.Duration) bool {
 	}
 }
 
-// until waits for a time (forever if zero) or until changed is closed, and reports whether the link is still there.
+// until waits until t (forever if t is zero) or until changed is closed. It returns false if the link has ended.
 func (l *link) until(t time.Time, changed <-chan struct{}) bool {
 	var fires <-chan time.Time
 	if !t.IsZero() {
@@ -108,8 +109,8 @@ func (l *link) until(t time.Time, changed <-chan struct{}) bool {
 	}
 }
 
-// dial connects to the server. If it can't, the client's connection ends as the server's would have: by RST if that
-// refuses.
+// dial connects to the server. If the server refuses, the client's connection is closed by RST, as the server would
+// have done. It returns false if there is no connection.
 func (l *link) dial() bool {
 	d := net.Dialer{Timeout: l.proxy.config.DialTimeout}
 	c, err := d.DialContext(l.proxy.ctx, "tcp", l.proxy.config.To)
@@ -129,22 +130,22 @@ func (l *link) dial() bool {
 	return true
 }
 
-// carry moves data in both directions until both have ended.
+// carry copies data in both directions until both have ended.
 func (l *link) carry() {
 	var wait sync.WaitGroup
 	wait.Go(func() { l.pump(l.up, l.down, false) })
 	l.pump(l.down, l.up, true)
 	wait.Wait()
 	if l.isHalved() {
-		<-l.ended // the client isn't told
+		<-l.ended // the client must not notice; its connection stays open
 	}
 }
 
-// chunkBytes is how much is read at once.
+// chunkBytes is the most that is read at once.
 const chunkBytes = 16 << 10
 
-// pump moves data one way until it ends, or the link does. The end is passed on as a FIN once all before it has been
-// written; an error ends the link by RST, as that of the kernel did.
+// pump copies data in one direction until the sender or the link ends. It passes the sender's end on as a FIN after
+// all data before it has been written. An error, such as an RST from the sender, resets the link.
 func (l *link) pump(from, to *net.TCPConn, toServer bool) {
 	w := &writer{link: l, to: to, toServer: toServer}
 	buf := make([]byte, chunkBytes)
@@ -170,20 +171,20 @@ func (l *link) pump(from, to *net.TCPConn, toServer bool) {
 	}
 }
 
-// writer writes one direction of a link, as late and slowly as rules say. What is late is kept in a queue, which a
-// goroutine of its own writes, so that reading goes on meanwhile; while there is neither rule nor queue, the reader
-// writes.
+// writer writes one direction of a link, with the delay and bandwidth of the rules. Delayed data goes through a
+// queue that a separate goroutine writes, so that reading continues meanwhile. While no rule applies and the queue
+// is empty, the reading goroutine writes directly.
 type writer struct {
 	link     *link
 	to       *net.TCPConn
 	toServer bool
-	rules    *rules // whose shape is below
+	rules    *rules // the rules that shape was computed from
 	shape    shape
 	random   *rand.Rand
 
-	free   time.Time // when the bandwidth allows the next byte
+	free   time.Time // when the bandwidth limit allows the next byte
 	late   chan chunk
-	failed chan struct{} // closed when the goroutine has given up
+	failed chan struct{} // closed when the goroutine has stopped
 	idle   sync.WaitGroup
 	held   budget
 }
@@ -191,10 +192,10 @@ type writer struct {
 type chunk struct {
 	data  []byte
 	at    time.Time // when it may be written
-	rules *rules    // that said so
+	rules *rules    // the rules that delayed it
 }
 
-// look makes the shape that of the present rules.
+// look updates the shape if the proxy's rules have changed.
 func (w *writer) look() {
 	if now := w.link.proxy.rules.Load(); now != w.rules {
 		w.rules, w.shape = now, now.shape(w.link.client, w.toServer)
@@ -221,7 +222,7 @@ func (w *writer) write(b []byte) error {
 	return nil
 }
 
-// delay queues a copy of some data.
+// delay queues a copy of b, to be written when the shape allows it.
 func (w *writer) delay(b []byte) error {
 	if w.late == nil {
 		w.late, w.failed = make(chan chunk, w.link.proxy.config.Buffer/1024+1), make(chan struct{})
@@ -259,8 +260,8 @@ func (w *writer) delay(b []byte) error {
 	}
 }
 
-// writeLate writes what is queued when it is due and nothing blocks it. A change of rules makes what waits due at once,
-// unless the new ones delay it too.
+// writeLate writes the queued chunks when they are due and no rule blocks them. After a change of rules a chunk is
+// due at once, unless the new rules limit delay or bandwidth too.
 func (w *writer) writeLate() {
 	defer close(w.failed)
 	for c := range w.late {
@@ -291,7 +292,7 @@ func (w *writer) ready(c *chunk) bool {
 	}
 }
 
-// finish waits until all that is queued has been written.
+// finish waits until the queue has been written.
 func (w *writer) finish() {
 	if w.late != nil {
 		close(w.late)
@@ -299,12 +300,12 @@ func (w *writer) finish() {
 	}
 }
 
-// budget bounds the bytes that are on the way.
+// budget limits the number of queued bytes.
 type budget struct {
 	mu   sync.Mutex
 	used int
 	most int
-	room chan struct{} // something may have become free
+	room chan struct{} // signals that bytes may have become free
 }
 
 func (b *budget) empty() bool {
@@ -313,7 +314,8 @@ func (b *budget) empty() bool {
 	return b.used == 0
 }
 
-// take waits until there is room for n bytes, which more than the bound have when nothing else is there.
+// take waits until there is room for n bytes. More bytes than the limit are accepted if nothing else is queued. It
+// returns false when stop is closed.
 func (b *budget) take(n int, stop <-chan struct{}) bool {
 	for {
 		b.mu.Lock()

@@ -1,10 +1,10 @@
-// Package proxy is a TCP proxy that can make the network in front of a server bad, and good again, as a network would:
-// what a black hole holds back arrives when it is healed, connections are reset by RST at once although nothing is sent
-// over them, and random delays are functions of a seed.
+// Package proxy is a TCP proxy that can disturb the traffic to a server, and restore it, as a network would: data
+// that a black hole holds back arrives when the black hole is removed, connections are reset by RST immediately
+// even if they are idle, and random delays depend only on a seed.
 //
-// What a proxy of this kind can't do: lose single packets, since the kernel sends them again unseen, and keep a
-// connection from being accepted, since the kernel does that too. So a client in front of a black hole connects, and
-// then hears nothing.
+// A proxy of this kind can't drop single packets, since the kernel retransmits them unseen. It also can't keep a
+// connection from being accepted, since the kernel does that as well: a client in front of a black hole connects,
+// but never receives an answer.
 package proxy
 
 import (
@@ -19,22 +19,22 @@ import (
 	"time"
 )
 
-// Config is what a proxy needs. The zero values mean what is said next to them.
+// Config configures a proxy. Zero values mean the defaults given below.
 type Config struct {
-	Listen      string        // host:port; port 0 means any that is free
+	Listen      string        // host:port; port 0 means any free port
 	To          string        // host:port of the server
 	Seed        uint64        // of random delays
-	DialTimeout time.Duration // of connections to the server; 5 s
-	// Buffer bounds how many bytes of a connection and direction are on the way because of a delay; 1 MiB. What is in the
-	// kernel's buffers is bounded by the kernel.
+	DialTimeout time.Duration // for connections to the server; default 5 s
+	// Buffer limits the delayed bytes per connection and direction; default 1 MiB. The kernel's own buffers come on
+	// top.
 	Buffer int
 }
 
-// Proxy is a proxy that is listening. Its methods are safe for concurrent use.
+// Proxy is a listening proxy. Its methods are safe for concurrent use.
 //
-// A rule that says HalfOpen ends the connections to the server that are there when it is set, and leaves those to
-// clients open: what these send is never answered, and when the rule is gone they end by RST, as those of a machine
-// that has started again do. New connections work.
+// Setting a rule with HalfOpen closes the existing connections to the server but leaves those to the clients open:
+// what the clients send is never answered. When the rule is cleared, these connections end by RST, as if the
+// machine had restarted. New connections work all the time.
 type Proxy struct {
 	config Config
 	listen net.Listener
@@ -45,10 +45,10 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	links map[*link]struct{}
-	made  uint64 // connections so far
+	made  uint64 // connections accepted so far
 }
 
-// Listen starts a proxy. The error says what to do, in one line.
+// Listen starts a proxy. Its error is one line and tells the user what to do.
 func Listen(c Config) (*Proxy, error) {
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
@@ -68,18 +68,18 @@ func Listen(c Config) (*Proxy, error) {
 	return p, nil
 }
 
-// Address is where the proxy listens.
+// Address returns the host:port at which the proxy listens.
 func (p *Proxy) Address() string { return p.listen.Addr().String() }
 
-// Connections is how many connections there are.
+// Connections returns the number of current connections.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Set sets a rule, which must not be changed any more. It returns when the rule holds: connections that it ends have
-// been ended.
+// Set adds a rule. The caller must not change the rule afterwards. When Set returns, the rule is in effect:
+// connections that it ends have been closed.
 func (p *Proxy) Set(r *Rule) {
 	p.replace(func(all []*Rule) []*Rule { return append(all, r) })
 	p.mu.Lock()
@@ -95,7 +95,8 @@ func (p *Proxy) Set(r *Rule) {
 	}
 }
 
-// Clear takes a rule away; one that isn't set is nothing. It returns when what the rule held back is on its way.
+// Clear removes a rule; it has no effect if the rule isn't set. When Clear returns, the data that the rule held
+// back is being sent.
 func (p *Proxy) Clear(r *Rule) {
 	p.replace(func(all []*Rule) []*Rule {
 		return slices.DeleteFunc(all, func(have *Rule) bool { return have == r })
@@ -120,7 +121,7 @@ func (p *Proxy) replace(edit func([]*Rule) []*Rule) {
 	close(old.changed)
 }
 
-// Close ends the proxy and its connections, and waits until they have ended.
+// Close ends the proxy and its connections and waits until they have ended.
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listen.Close()
@@ -147,7 +148,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// sleep waits and reports whether the proxy is still there.
+// sleep waits for d. It returns false if the proxy is closed meanwhile.
 func (p *Proxy) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -157,7 +158,7 @@ func (p *Proxy) sleep(d time.Duration) bool {
 	}
 }
 
-// serve carries a connection from its first moment to its last.
+// serve handles one connection until its end.
 func (p *Proxy) serve(c *net.TCPConn) {
 	l := &link{proxy: p, down: c, ended: make(chan struct{})}
 	if a, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
