@@ -1,7 +1,6 @@
-// Package export sends a run's intervals elsewhere while it runs: to a program that scrapes a Prometheus
-// endpoint, and to InfluxDB, Prometheus (remote write) and OpenTelemetry collectors. The load
-// never waits for any of them: an interval is copied in compact form, and everything else happens
-// in other goroutines.
+// Package export sends a run's intervals to other systems: while the load runs, to a scraper of its Prometheus
+// endpoint and to InfluxDB, Prometheus (remote write) and OpenTelemetry collectors; afterwards, to files. The load
+// never waits for a destination: an interval is copied in compact form, and other goroutines do the rest.
 package export
 
 import (
@@ -23,32 +22,32 @@ import (
 	"brunt/internal/record"
 )
 
-// Options say where intervals go.
+// Options configure an Exporter.
 type Options struct {
-	MetricsAddr  string              // host:port of the endpoint for Prometheus; "" for none
-	Destinations []string            // "influx=URL", "prometheus=URL", "otlp=URL"
-	Getenv       func(string) string // for secrets; os.Getenv if nil
-	BufferBytes  int                 // for intervals that wait for a destination; 0 means 32 MiB
+	MetricsAddr  string              // host:port of the Prometheus endpoint; "" for none
+	Destinations []string            // each is "influx=URL", "prometheus=URL" or "otlp=URL"
+	Getenv       func(string) string // source of secrets; nil means os.Getenv
+	BufferBytes  int                 // limit per destination for intervals that wait to be sent; 0 means 32 MiB
 }
 
-// Exporter is a measure.Sink that passes intervals on.
+// Exporter is a measure.Sink that exports intervals.
 type Exporter struct {
 	ladders  *ladders
 	listener net.Listener
 	server   *http.Server
 	pushers  []*pusher
 
-	mu    sync.Mutex // guards what is below, for short times
+	mu    sync.Mutex // guards the fields up to last; only held briefly
 	names names
 	sums  point
 	last  *point
-	all   *measure.Histogram // Interval's own
+	all   *measure.Histogram // scratch space of Interval
 }
 
 var _ measure.Sink = (*Exporter)(nil)
 
-// New checks the destinations and opens the endpoint, so that mistakes show before any load.
-// Errors hold no secrets.
+// New parses the destinations and opens the endpoint, so that mistakes are reported before the load starts. It
+// doesn't contact the destinations. Errors contain no secrets.
 func New(o Options) (*Exporter, error) {
 	e := &Exporter{ladders: newLadders(), all: measure.NewHistogram()}
 	if o.Getenv == nil {
@@ -79,7 +78,7 @@ func New(o Options) (*Exporter, error) {
 	return e, nil
 }
 
-// parse makes a destination of kind=URL.
+// parse returns the destination that kind=URL describes.
 func parse(text string, getenv func(string) string, l *ladders) (destination, error) {
 	const form = "use influx=URL, prometheus=URL or otlp=URL"
 	kind, address, ok := strings.Cut(text, "=")
@@ -107,7 +106,7 @@ func parse(text string, getenv func(string) string, l *ladders) (destination, er
 	return d, nil
 }
 
-// Addr is where the endpoint listens, "" if there is none.
+// Addr returns the host:port at which the endpoint listens, or "" if there is none.
 func (e *Exporter) Addr() string {
 	if e.listener == nil {
 		return ""
@@ -115,8 +114,8 @@ func (e *Exporter) Addr() string {
 	return e.listener.Addr().String()
 }
 
-// Start tells what the run's operations and addresses are called and begins to send. It must be
-// called once, before the first Interval.
+// Start sets the names of the run's operations and addresses and starts sending. It must be called once, before the
+// first Interval.
 func (e *Exporter) Start(run *record.Run) {
 	n := e.rename(run)
 	for _, p := range e.pushers {
@@ -124,8 +123,8 @@ func (e *Exporter) Start(run *record.Run) {
 	}
 }
 
-// Rename tells of operations and addresses that have come since Start, before the first Interval that has
-// them.
+// Rename updates the names when operations or addresses have been added since Start. It must be called before the
+// first Interval that contains them.
 func (e *Exporter) Rename(run *record.Run) {
 	n := e.rename(run)
 	for _, p := range e.pushers {
@@ -142,8 +141,8 @@ func (e *Exporter) rename(run *record.Run) *names {
 	return &n
 }
 
-// Interval implements measure.Sink. It copies what is needed of the interval, in time that grows
-// only with the number of operations and addresses, and never fails.
+// Interval implements measure.Sink. It copies the interval, in time proportional to the number of operations and
+// addresses, and never fails.
 func (e *Exporter) Interval(iv *measure.Interval) error {
 	p := newPoint(iv, e.ladders, e.all)
 	e.mu.Lock()
@@ -156,7 +155,7 @@ func (e *Exporter) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// metrics answers a scrape, with native histograms if the scraper takes protobuf.
+// metrics answers a scrape. The answer contains native histograms if the scraper accepts protobuf.
 func (e *Exporter) metrics(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	s, last, n := &point{}, e.last, e.names
@@ -171,14 +170,14 @@ func (e *Exporter) metrics(w http.ResponseWriter, r *http.Request) {
 	encoder := expfmt.NewEncoder(w, format)
 	for _, f := range append(build(e.ladders, &n, s, last, transfers), slowCooker(e.ladders, &s.slow)...) {
 		if err := encoder.Encode(f); err != nil {
-			return // the scraper has gone
+			return // the scraper has disconnected
 		}
 	}
 }
 
-// Close sends what waits, for at most 5 s and not after hurry is closed (it may be nil), and ends
-// everything. It returns a warning for each destination that has missed intervals. It may be
-// called again.
+// Close sends the remaining intervals, then closes the endpoint and ends all goroutines. It spends at most 5 s on
+// sending and stops when hurry is closed, which may be nil. It returns a warning for each destination that has
+// missed intervals. It may be called more than once.
 func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
@@ -192,7 +191,7 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	var wait sync.WaitGroup
 	for _, p := range e.pushers {
 		if p.names.Load() == nil {
-			continue // it never started
+			continue // Start was never called
 		}
 		wait.Go(func() { p.finish(ctx) })
 	}
@@ -211,7 +210,7 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	return out
 }
 
-// why says why intervals were lost.
+// why returns the reason for lost intervals, as a message.
 func (t *transfer) why() message.Message {
 	switch t.reason {
 	case "":

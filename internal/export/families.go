@@ -13,7 +13,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// names are what the record calls things.
+// names are the names of a run and of its operations and addresses.
 type names struct {
 	run, id, version, protocol string
 	operations, addresses      []string
@@ -29,7 +29,7 @@ func nameAt(all []string, i int) string {
 // label is a dimension of a metric.
 type label struct{ name, value string }
 
-// families builds metric families.
+// families builds metric families in Prometheus' data model.
 type families struct {
 	ladders *ladders
 	all     []*dto.MetricFamily
@@ -77,7 +77,7 @@ func (f *families) histogram(name, help string, t *distribution, labels ...label
 	m.Metric = append(m.Metric, &dto.Metric{Label: pairs(labels), Histogram: h})
 }
 
-// classic makes a histogram with the ladder's bounds in units of so many nanoseconds.
+// classic returns a histogram with the bounds of a ladder, converted to a unit of unitNs nanoseconds.
 func classic(count uint64, sum float64, counts measure.Steps, bounds ladder, unitNs float64) *dto.Histogram {
 	h := &dto.Histogram{SampleCount: proto.Uint64(count), SampleSum: proto.Float64(sum)}
 	below := uint64(0)
@@ -91,16 +91,16 @@ func classic(count uint64, sum float64, counts measure.Steps, bounds ladder, uni
 	return h
 }
 
-// round takes away what computing left behind the 12th digit, so that bounds read well.
+// round rounds to 12 significant digits, which removes errors of floating-point arithmetic from bounds.
 func round(x float64) float64 {
 	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
 	return y
 }
 
-// spans encodes counts as Prometheus' native histograms do: runs of buckets, and the change of
-// the count from bucket to bucket. A run of length 0 says that a histogram is native though empty.
+// spans encodes counts like Prometheus' native histograms: as runs of adjacent buckets and the differences between
+// the counts of successive buckets. A single run of length 0 marks a histogram without values as native.
 func spans(counts measure.Steps) (runs []*dto.BucketSpan, deltas []int64) {
-	last, end := int64(0), 0 // index after the last bucket; the first offset counts from 0
+	last, end := int64(0), 0 // end is the index after the last bucket; the first offset counts from 0
 	for _, s := range counts {
 		at := s.Index + nativeFirst
 		if len(runs) > 0 && at == end {
@@ -118,7 +118,7 @@ func spans(counts measure.Steps) (runs []*dto.BucketSpan, deltas []int64) {
 	return runs, deltas
 }
 
-// build makes our own metrics of what was summed up to a point.
+// build returns the metric families of s, the sums of all intervals so far. p is the last interval; it may be nil.
 func build(l *ladders, n *names, s, p *point, transfers []transfer) []*dto.MetricFamily {
 	f := &families{ladders: l}
 	f.gauge("brunt_run_info", "The run that these metrics are of; always 1.", 1,
@@ -145,7 +145,7 @@ func build(l *ladders, n *names, s, p *point, transfers []transfer) []*dto.Metri
 	return f.all
 }
 
-// outcomes adds a counter by outcome: "ok" and the classes of failures met.
+// outcomes adds a counter per outcome: "ok" and each class of failure that has occurred.
 func (f *families) outcomes(name, help string, c *measure.Counts, of label) {
 	f.counter(name, help, float64(c.OK()), of, label{"outcome", "ok"})
 	for class := 1; class < len(c.Errors); class++ {
@@ -190,7 +190,7 @@ func (f *families) address(name string, a *addressPoint) {
 		"From the actual send to the end, of operations that succeeded at an address.", &a.service, of)
 }
 
-// present adds what was so in or at the end of the last interval.
+// present adds the gauges: what was true during, or at the end of, the last interval.
 func (f *families) present(n *names, p *point) {
 	for i := range p.operations {
 		r := &p.operations[i].response
@@ -240,7 +240,7 @@ func (f *families) generator(h *measure.Health) {
 	f.counter("brunt_generator_paused_seconds_total", "Time in which the generator stood still.", float64(h.PausedNs)/1e9)
 }
 
-// slowCooker makes the metrics that slow_cooker has, under its names and with its bounds.
+// slowCooker returns the metrics of the load generator slow_cooker, under its names and with its buckets.
 func slowCooker(l *ladders, s *slowPoint) []*dto.MetricFamily {
 	f := &families{ladders: l}
 	f.counter("requests", "Number of requests", float64(s.requests))

@@ -16,11 +16,11 @@ import (
 	"brunt/internal/record"
 )
 
-// row is one interval of one operation. Times are nanoseconds; those of a distribution without values
-// are absent.
+// row is one interval of one operation. Times are in nanoseconds. The figures of a distribution without values are
+// nil.
 type row struct {
-	Time      time.Time `parquet:"time,timestamp(nanosecond)"` // at the interval's start
-	StartNs   int64     `parquet:"start_ns"`                   // since the load began
+	Time      time.Time `parquet:"time,timestamp(nanosecond)"` // start of the interval
+	StartNs   int64     `parquet:"start_ns"`                   // since the load started
 	EndNs     int64     `parquet:"end_ns"`
 	Phase     string    `parquet:"phase,dict"`
 	Kind      string    `parquet:"kind,dict"`
@@ -34,7 +34,7 @@ type row struct {
 	Dropped   int64     `parquet:"dropped"`
 	Late      int64     `parquet:"late"`
 
-	ResponseMin  *int64   `parquet:"response_min_ns,optional"` // of successes
+	ResponseMin  *int64   `parquet:"response_min_ns,optional"` // response times are of successful operations
 	ResponseMean *float64 `parquet:"response_mean_ns,optional"`
 	ResponseP50  *int64   `parquet:"response_p50_ns,optional"`
 	ResponseP90  *int64   `parquet:"response_p90_ns,optional"`
@@ -48,7 +48,7 @@ type row struct {
 	LagP99       *int64   `parquet:"lag_p99_ns,optional"`
 }
 
-// rowsOf are the rows of an interval: one for each operation in which something happened.
+// rowsOf returns the rows of an interval: one for each operation with a count that isn't 0.
 func rowsOf(iv *measure.Interval, n *names) (out []row) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
@@ -82,7 +82,7 @@ type parquetFile struct {
 	names *names
 }
 
-// rowsInGroup is how many rows wait in memory until they are written.
+// rowsInGroup is how many rows are kept in memory before they are written.
 const rowsInGroup = 20_000
 
 func newParquetFile(w io.Writer, n *names) *parquetFile {
@@ -122,7 +122,7 @@ func (f *csvFile) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// head writes the names of the columns once, which are parquet's.
+// head writes the header line once. Its column names are those of the parquet format.
 func (f *csvFile) head() {
 	if f.began {
 		return
@@ -133,7 +133,7 @@ func (f *csvFile) head() {
 	for i := range heads {
 		heads[i], _, _ = strings.Cut(t.Field(i).Tag.Get("parquet"), ",")
 	}
-	_ = f.out.Write(heads) // its error is told by Close
+	_ = f.out.Write(heads) // Close reports the error
 }
 
 func csvText(v any) string {
@@ -164,19 +164,22 @@ func (f *csvFile) Close() error {
 	return f.out.Error()
 }
 
-// File writes a record's intervals for other programs to read.
+// File writes the intervals of a record in a format of other programs.
 type File interface {
 	measure.Sink
-	// Close writes what is left. It doesn't close the writer below.
+	// Close writes buffered data and the end of the file. It doesn't close the underlying writer.
 	Close() error
 }
 
-// FileFormats names what NewFile takes.
+// FileFormats returns the formats that NewFile supports.
 func FileFormats() []string { return []string{"csv", "hdr", "prometheus", "influx", "parquet"} }
 
-// NewFile writes the intervals of run to w in one of the FileFormats: csv and parquet have a row for each
-// interval and operation; hdr is a HdrHistogram log; prometheus is OpenMetrics' text with times, for
-// promtool tsdb create-blocks-from openmetrics; influx is InfluxDB's line protocol.
+// NewFile returns a File that writes the intervals of run to w in one of the FileFormats:
+//
+//	csv, parquet    one row per interval and operation
+//	hdr             an HdrHistogram log
+//	prometheus      OpenMetrics text with timestamps, for promtool tsdb create-blocks-from openmetrics
+//	influx          InfluxDB's line protocol
 func NewFile(w io.Writer, format string, run *record.Run) (File, error) {
 	n := namesOf(run)
 	switch format {

@@ -10,11 +10,11 @@ import (
 	"brunt/internal/protocol"
 )
 
-// influx writes InfluxDB's line protocol: a line per interval and operation, per address, and for
-// the load as a whole. Numbers are of the interval, not sums; times are nanoseconds.
+// influx writes InfluxDB's line protocol: for each interval a line per operation, one per address and one for the
+// whole load. Values are those of the interval, not running totals. Timestamps are in nanoseconds.
 type influx struct{ endpoint }
 
-// newInflux takes http://HOST:8086/DATABASE (versions 1, and 2 where it plays 1) or
+// newInflux parses http://HOST:8086/DATABASE (version 1, and version 2 with the API of version 1) or
 // http://HOST:8086?org=ORG&bucket=BUCKET (version 2 and later).
 func newInflux(u *url.URL, getenv func(string) string) (destination, error) {
 	at := *u
@@ -110,7 +110,7 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 	w.end(p.unixNs)
 }
 
-// lineWriter writes line protocol (InfluxData's line protocol reference).
+// lineWriter writes the line protocol; see InfluxData's line protocol reference.
 type lineWriter struct {
 	out    []byte
 	fields int
@@ -120,7 +120,7 @@ func (w *lineWriter) begin(measurement string, n *names, p *point, tags ...label
 	w.out = append(w.out, measurement...)
 	for _, t := range append([]label{{"run", n.run}, {"id", n.id}, {"phase", p.phase}}, tags...) {
 		if t.value == "" {
-			continue // an empty tag is a fault
+			continue // the protocol forbids empty tag values
 		}
 		w.out = append(w.out, ',')
 		w.out = append(w.out, t.name...)
@@ -130,8 +130,8 @@ func (w *lineWriter) begin(measurement string, n *names, p *point, tags ...label
 	w.fields = 0
 }
 
-// appendTag escapes commas, spaces and equals signs. Line ends can't be escaped; a backslash at
-// the end would escape what follows.
+// appendTag escapes commas, spaces and equals signs. It replaces line ends and other characters that can't be
+// escaped, and backslashes, since one at the end of the value would escape the next character.
 func appendTag(out []byte, value string) []byte {
 	return append(out, tagEscapes.Replace(value)...)
 }
@@ -149,7 +149,7 @@ func (w *lineWriter) field(name string) {
 	w.out = append(w.out, '=')
 }
 
-// number writes an integer; the protocol's are signed.
+// number writes an integer field. The protocol's integers are signed, so larger values are cut to 2⁶³−1.
 func (w *lineWriter) number(name string, v uint64) {
 	w.field(name)
 	w.out = strconv.AppendUint(w.out, min(v, 1<<63-1), 10)

@@ -18,9 +18,9 @@ import (
 	"brunt/internal/measure"
 )
 
-// openMetricsFile writes counters and gauges as they were at the end of each interval. The format wants
-// all samples of a metric together, so that they wait in a pile until the end. Histograms are left out:
-// quantiles are there as gauges.
+// openMetricsFile writes the counters and gauges as of the end of each interval. The format requires all samples of
+// a metric to be adjacent, so they are kept in a pile until Close. Histograms are left out: quantiles are written
+// as gauges.
 type openMetricsFile struct {
 	out      io.Writer
 	names    names
@@ -32,12 +32,12 @@ type openMetricsFile struct {
 	text     bytes.Buffer
 }
 
-// metricLines are the lines of a family: what stands above them, and for each set of labels where its
-// samples wait.
+// metricLines are the lines of a family: the head (its comment lines) and a stack of samples for each set of
+// labels.
 type metricLines struct {
 	head    []byte
 	stacks  map[string]*stack
-	ordered []*stack // as they came
+	ordered []*stack // in the order in which they were created
 }
 
 func newOpenMetricsFile(w io.Writer, n names) *openMetricsFile {
@@ -65,7 +65,7 @@ func (f *openMetricsFile) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// sample puts one metric's sample on its stack.
+// sample adds one sample to the stack of its family and labels.
 func (f *openMetricsFile) sample(family *dto.MetricFamily, m *dto.Metric) error {
 	f.text.Reset()
 	one := dto.MetricFamily{Name: family.Name, Help: family.Help, Type: family.Type, Metric: []*dto.Metric{m}}
@@ -100,7 +100,7 @@ func (f *openMetricsFile) sample(family *dto.MetricFamily, m *dto.Metric) error 
 	return f.pile.put(to, f.text.Bytes()[head:])
 }
 
-// Close writes everything.
+// Close writes the whole file.
 func (f *openMetricsFile) Close() (err error) {
 	defer func() { err = errors.Join(err, f.pile.close()) }()
 	for _, name := range slices.Sorted(maps.Keys(f.families)) {
@@ -118,36 +118,36 @@ func (f *openMetricsFile) Close() (err error) {
 	return err
 }
 
-// pileBytes is how much of a pile may be in memory.
+// pileBytes is how much of a pile is kept in memory.
 const pileBytes = 8 << 20
 
-// pile keeps texts that are written by turns and read one after another. What doesn't fit into
-// pileBytes is in a temporary file.
+// pile keeps several texts that are written in turns and read one after the other. What exceeds pileBytes is moved
+// to a temporary file.
 type pile struct {
 	stacks []*stack
 	bytes  int // in memory
-	most   int // instead of pileBytes, if not 0
+	most   int // replaces pileBytes if not 0
 	file   *os.File
 	end    int64
 }
 
-// stack is one text of a pile: its parts in the file, and its end in memory.
+// stack is one text of a pile. Its beginning is in the file, in parts; its end is in memory.
 type stack struct {
 	parts []part
 	text  []byte
 }
 
-// part is where a piece of a text is in the file.
+// part is the position and length of a piece of text in the file.
 type part struct{ at, bytes int64 }
 
-// stack begins a text.
+// stack adds an empty text to the pile.
 func (p *pile) stack() *stack {
 	s := &stack{}
 	p.stacks = append(p.stacks, s)
 	return s
 }
 
-// put adds to a text.
+// put appends to a text of the pile.
 func (p *pile) put(s *stack, text []byte) error {
 	s.text = append(s.text, text...)
 	p.bytes += len(text)
@@ -161,7 +161,7 @@ func (p *pile) put(s *stack, text []byte) error {
 	return p.spill()
 }
 
-// spill moves what is in memory into the file.
+// spill moves the texts in memory to the file.
 func (p *pile) spill() error {
 	if p.file == nil {
 		file, err := os.CreateTemp("", "brunt-export-*")
@@ -169,7 +169,7 @@ func (p *pile) spill() error {
 			return fmt.Errorf("no temporary file for what doesn't fit into memory: %w; set TMPDIR to a folder with room", err)
 		}
 		p.file = file
-		// Where an open file can lose its name, nothing is left behind by a process that is killed.
+		// Where an open file can be unlinked, nothing is left behind if the process is killed.
 		_ = os.Remove(file.Name())
 	}
 	out := bufio.NewWriterSize(p.file, 1<<20)
@@ -195,7 +195,7 @@ func (p *pile) full(err error) error {
 	return fmt.Errorf("what doesn't fit into memory can't be written: %w; set TMPDIR to a folder with room", err)
 }
 
-// writeTo writes a text.
+// writeTo writes a whole text to w.
 func (p *pile) writeTo(w io.Writer, s *stack) error {
 	for _, part := range s.parts {
 		if _, err := io.Copy(w, io.NewSectionReader(p.file, part.at, part.bytes)); err != nil {
@@ -206,13 +206,13 @@ func (p *pile) writeTo(w io.Writer, s *stack) error {
 	return err
 }
 
-// close removes the file.
+// close removes the temporary file.
 func (p *pile) close() error {
 	if p.file == nil {
 		return nil
 	}
 	err := p.file.Close()
-	// Mostly it has no name any more.
+	// On most systems spill has already unlinked it.
 	_ = os.Remove(p.file.Name())
 	return err
 }

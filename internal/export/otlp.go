@@ -13,15 +13,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// otlp writes OpenTelemetry's metrics over HTTP as protobuf (the OTLP specification): counters as
-// cumulative sums, distributions as cumulative exponential histograms.
+// otlp writes OpenTelemetry metrics as protobuf over HTTP (see the OTLP specification): counters as cumulative
+// sums, distributions as cumulative exponential histograms.
 type otlp struct {
 	endpoint
 	ladders *ladders
 }
 
-// newOTLP takes http://HOST:4318, with /v1/metrics where no path is given. Further headers come
-// from OTEL_EXPORTER_OTLP_HEADERS: name=value,…, values percent-encoded.
+// newOTLP parses http://HOST:4318; the default path is /v1/metrics. OTEL_EXPORTER_OTLP_HEADERS adds headers:
+// name=value,…, with percent-encoded values.
 func newOTLP(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
 	d := &otlp{newEndpoint("otlp", u, "/v1/metrics"), l}
 	for _, h := range strings.Split(getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
@@ -39,11 +39,11 @@ func newOTLP(u *url.URL, getenv func(string) string, l *ladders) (destination, e
 	return d, nil
 }
 
-// accepted reports data points that the collector has refused although it answered with success.
+// accepted returns an error if the collector answered with success but rejected data points.
 func (d *otlp) accepted(body []byte) error {
 	var answer collector.ExportMetricsServiceResponse
 	if err := proto.Unmarshal(body, &answer); err != nil {
-		return nil // a collector that answers with something else has still taken them
+		return nil // a collector with another answer has still accepted the data
 	}
 	if p := answer.GetPartialSuccess(); p.GetRejectedDataPoints() > 0 {
 		return fmt.Errorf("it refused %d data points: %s", p.GetRejectedDataPoints(), short([]byte(p.GetErrorMessage())))
@@ -81,11 +81,11 @@ func attributes(labels []label) (out []*common.KeyValue) {
 	return out
 }
 
-// otlpBuilder turns metric families of several moments into metrics.
+// otlpBuilder converts the metric families of several intervals to OpenTelemetry metrics.
 type otlpBuilder struct {
 	all             []*metrics.Metric
 	at              map[string]*metrics.Metric
-	startNs, timeNs uint64 // Unix
+	startNs, timeNs uint64 // ns since 1970
 }
 
 func (b *otlpBuilder) family(f *dto.MetricFamily) {
@@ -144,8 +144,8 @@ func (b *otlpBuilder) add(m *metrics.Metric, one *dto.Metric) {
 	}
 }
 
-// exponentialBuckets fills in the gaps between a native histogram's runs. OpenTelemetry's bucket
-// i begins where Prometheus' bucket i ends, so indexes differ by one.
+// exponentialBuckets returns the buckets of a native histogram without gaps between runs. OpenTelemetry's bucket i
+// starts where Prometheus' bucket i ends, so the indexes differ by one.
 func exponentialBuckets(h *dto.Histogram) *metrics.ExponentialHistogramDataPoint_Buckets {
 	out := &metrics.ExponentialHistogramDataPoint_Buckets{}
 	count, used := int64(0), 0

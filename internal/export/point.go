@@ -6,16 +6,16 @@ import (
 	"brunt/internal/measure"
 )
 
-// point is an interval in compact form, or the sum of some: what is kept for those to whom it is sent.
-// That of an interval is never changed once made.
+// point is an interval, or the sum of several, in the compact form in which it waits to be sent. The point of an
+// interval is immutable.
 type point struct {
 	startNs, endNs int64
-	unixNs         int64 // wall clock at its end
+	unixNs         int64 // wall clock at the end, ns since 1970
 	phase          string
 	sessions, busy int
 	backlog        uint64
 	offered        uint64
-	health         measure.Health // of sums, LoopBusy, ProcessCPU and RSSBytes are unused
+	health         measure.Health // in sums, LoopBusy, ProcessCPU and RSSBytes are unused
 	operations     []operationPoint
 	addresses      []addressPoint
 	slow           slowPoint
@@ -33,15 +33,15 @@ type addressPoint struct {
 	reconnects uint64
 }
 
-// slowPoint is what slow_cooker's metrics need, over all operations.
+// slowPoint holds the figures for slow_cooker's metrics, summed over all operations.
 type slowPoint struct {
 	requests, successes uint64
 	sumNs               float64
 	milli, micro, nano  measure.Steps
 }
 
-// newPoint copies an interval. It takes time in proportion to the number of operations and
-// addresses.
+// newPoint copies an interval, in time proportional to the number of operations and addresses. all is scratch
+// space.
 func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 	p := &point{
 		startNs: iv.StartNs, endNs: iv.EndNs, unixNs: iv.UnixNs + iv.EndNs - iv.StartNs, phase: iv.Phase,
@@ -69,7 +69,7 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 	return p
 }
 
-// bytes is about how much memory the point takes.
+// bytes returns roughly how much memory the point uses.
 func (p *point) bytes() int {
 	const step, distribution = 16, 200
 	n := 500 + step*(len(p.slow.milli)+len(p.slow.micro)+len(p.slow.nano))
@@ -86,7 +86,7 @@ func (p *point) bytes() int {
 
 func (d *distribution) steps() int { return len(d.native) + len(d.classic) }
 
-// add adds what can be summed of another point to p, which must not be an interval's.
+// add adds the summable figures of another point to p. p must be a sum, not the point of an interval.
 func (p *point) add(o *point) {
 	p.grow(len(o.operations), len(o.addresses))
 	for i := range o.operations {
@@ -118,7 +118,7 @@ func (p *point) grow(operations, addresses int) {
 	p.addresses = append(p.addresses, make([]addressPoint, max(0, addresses-len(p.addresses)))...)
 }
 
-// add adds all but the extremes and quantiles.
+// add adds another distribution, except for its minimum, maximum and quantiles.
 func (d *distribution) add(o *distribution) {
 	d.count += o.count
 	d.zero += o.zero
@@ -126,23 +126,23 @@ func (d *distribution) add(o *distribution) {
 	d.native, d.classic = d.native.Add(o.native), d.classic.Add(o.classic)
 }
 
-// Native histograms have base-2 exponential buckets (Prometheus' and OpenTelemetry's layouts are
-// the same): bucket i holds what is above 2^((i−1)/8) s up to 2^(i/8) s, so buckets are 9 % wide.
+// Native histograms have base-2 exponential buckets, with the same layout in Prometheus and OpenTelemetry. Bucket i
+// holds the values above 2^((i−1)/8) s and up to 2^(i/8) s, so buckets are 9 % wide.
 const (
 	nativeSchema = 3
 	nativeFirst  = -239 // holds 1 ns
 	nativeLast   = 132  // holds 24 h
 )
 
-// ladder is a row of upper bounds in nanoseconds, ascending. What is above the last has an index
-// of its own.
+// ladder holds the upper bounds of buckets in nanoseconds, ascending. Values above the last bound have the index
+// len(ladder).
 type ladder []float64
 
-// ladders are those that distributions are cut by.
+// ladders are the bucket layouts that distributions are counted in.
 type ladders struct {
 	native  ladder
 	classic ladder
-	// Those of slow_cooker, in its units.
+	// The layouts of slow_cooker's histograms in ms, µs and ns; the bounds are in nanoseconds.
 	milli, micro, nano ladder
 }
 
@@ -167,21 +167,22 @@ func newLadders() *ladders {
 	return l
 }
 
-// quantiles that points have.
+// pointQuantiles returns the quantiles that a point stores.
 func pointQuantiles() [5]float64 { return [5]float64{0.5, 0.9, 0.95, 0.99, 0.999} }
 
-// distribution is a histogram in the compact form that points have.
+// distribution is a histogram in the compact form of points.
 type distribution struct {
 	count        uint64
 	sumNs        float64
 	minNs, maxNs int64
-	quantiles    [5]int64 // as pointQuantiles
-	zero         uint64   // values of 0 ns, which native buckets can't hold
+	quantiles    [5]int64 // see pointQuantiles
+	zero         uint64   // number of values of 0 ns, which native buckets can't hold
 	native       measure.Steps
 	classic      measure.Steps
 }
 
-// climber finds the buckets of a ladder while values ascend.
+// climber returns a function that finds the bucket for values from lo to hi, by their middle. The values must
+// ascend from call to call.
 func (l ladder) climber() func(lo, hi int64) int {
 	at := 0
 	return func(lo, hi int64) int {
@@ -192,13 +193,13 @@ func (l ladder) climber() func(lo, hi int64) int {
 	}
 }
 
-// compact copies what points need of a histogram in one pass.
+// compact returns the distribution of a histogram, computed in one pass.
 func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 	if h == nil || h.Count() == 0 {
 		return d
 	}
 	d.count, d.sumNs, d.minNs, d.maxNs = h.Count(), h.Mean()*float64(h.Count()), h.Min(), h.Max()
-	var ranks [5]uint64 // as measure.Histogram's Quantile has them
+	var ranks [5]uint64 // with the definition of measure.Histogram.Quantile
 	for i, q := range pointQuantiles() {
 		ranks[i] = max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(d.count))))
 	}
@@ -222,5 +223,5 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 	return d
 }
 
-// cut counts a histogram into a ladder.
+// cut counts a histogram in the buckets of a ladder.
 func (l ladder) cut(h *measure.Histogram) measure.Steps { return h.Steps(l.climber()) }

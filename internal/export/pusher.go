@@ -16,45 +16,44 @@ import (
 )
 
 const (
-	bufferBytes    = 32 << 20         // of points that wait for one destination
-	batchPoints    = 60               // at most, in one request
+	bufferBytes    = 32 << 20         // limit of the points that wait for one destination
+	batchPoints    = 60               // most intervals in one request
 	requestTimeout = 10 * time.Second //
-	flushTimeout   = 5 * time.Second  // at the end, for all destinations together
+	flushTimeout   = 5 * time.Second  // at the end of the run, for all destinations together
 	firstPause     = 500 * time.Millisecond
 	longestPause   = 30 * time.Second
 )
 
-// destination is a server that takes intervals, in its own format.
+// destination is a server that accepts intervals, and its format.
 type destination interface {
-	// name is its kind and host, without secrets.
+	// name returns the kind and host, without secrets.
 	name() string
-	// encode writes points as the body of one request. before is the sum of all earlier points
-	// and is moved on past these.
+	// encode returns the body of a request that sends points. before is the sum of all earlier points; formats with
+	// running totals add the points to it.
 	encode(n *names, points []*point, before *point) ([]byte, error)
-	// request makes a request of a body.
+	// request returns the HTTP request that sends a body.
 	request(ctx context.Context, body []byte) (*http.Request, error)
-	// accepted looks at the body of an answer that says success.
+	// accepted checks the body of a successful answer.
 	accepted(body []byte) error
 }
 
-// transfer is how sending to a destination goes, in intervals.
+// transfer counts the intervals of a destination.
 type transfer struct {
 	name                string
 	sent, lost, waiting uint64
-	reason              string // of the last failure
+	reason              string // for the last failure
 }
 
-// pusher sends points to one destination from a goroutine of its own. Points wait in bounded
-// memory; when it is full the oldest are given up, and only their sums are kept, so that counters
-// stay right.
+// pusher sends points to one destination from a separate goroutine. Points wait in a queue of bounded size. When it
+// is full, the oldest points are dropped and only their sums are kept, so that running totals stay correct.
 type pusher struct {
 	to     destination
 	client *http.Client
-	names  atomic.Pointer[names] // nil until it has started
+	names  atomic.Pointer[names] // nil until start
 	bound  int
 	pause  func(attempt int) time.Duration
 
-	mu      sync.Mutex // held for short times only: Interval takes it
+	mu      sync.Mutex // only held briefly, since Interval takes it
 	queue   []*point
 	bytes   int
 	dropped *point
@@ -64,7 +63,7 @@ type pusher struct {
 	wake   chan struct{}
 	done   chan struct{}
 	cancel context.CancelFunc
-	before *point // the sum of all that were taken from the queue; the goroutine's own
+	before *point // sum of all points taken from the queue; only the goroutine uses it
 }
 
 func newPusher(to destination, client *http.Client) *pusher {
@@ -75,8 +74,8 @@ func newPusher(to destination, client *http.Client) *pusher {
 	}
 }
 
-// backoff is how long to wait before a further attempt, from 1 on: twice as long each time, up to
-// 30 s, less a random part of up to a half.
+// backoff returns how long to wait after a failed attempt (from 1): 0.5 s, doubled with each attempt up to 30 s,
+// minus a random part of up to half.
 func backoff(attempt int) time.Duration {
 	d := min(firstPause<<min(attempt-1, 10), longestPause)
 	return d - time.Duration(rand.Int64N(int64(d/2)))
@@ -119,7 +118,7 @@ func (p *pusher) nudge() {
 	}
 }
 
-// take removes the next batch from the queue. more is false if there is none and none will come.
+// take removes the next batch from the queue. more is false if the queue is empty and nothing will be added.
 func (p *pusher) take() (batch []*point, more bool) {
 	p.mu.Lock()
 	n := min(len(p.queue), batchPoints)
@@ -155,8 +154,8 @@ func (p *pusher) run(ctx context.Context) {
 	}
 }
 
-// send delivers a batch, with as many attempts as it takes until ctx ends. What the destination
-// refuses is lost.
+// send delivers a batch. It retries until ctx ends, unless the destination refuses the batch. Undelivered points
+// are counted as lost.
 func (p *pusher) send(ctx context.Context, batch []*point) {
 	p.setWaiting(len(batch))
 	defer p.setWaiting(0)
@@ -184,7 +183,7 @@ func (p *pusher) send(ctx context.Context, batch []*point) {
 	}
 }
 
-// rest waits before a further attempt, at the end of the run only shortly.
+// rest waits before the next attempt. At the end of the run it waits for at most firstPause.
 func (p *pusher) rest(ctx context.Context, attempt int) {
 	wait := p.pause(attempt)
 	if p.ending() {
@@ -212,7 +211,7 @@ func (p *pusher) ending() bool {
 	return p.closing
 }
 
-// post makes one attempt; again says that a further one may help.
+// post makes one attempt. again reports whether a further attempt may succeed.
 func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -224,7 +223,7 @@ func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) 
 	if err != nil {
 		var e *url.Error
 		if errors.As(err, &e) {
-			err = e.Err // without the address, which may hold a password
+			err = e.Err // without the address, which may contain a password
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v", requestTimeout)
@@ -243,7 +242,7 @@ func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) 
 	}
 }
 
-// short is the beginning of an answer on one line.
+// short returns the beginning of an answer, on one line.
 func short(text []byte) string {
 	const most = 200
 	if len(text) > most {
@@ -259,8 +258,7 @@ func short(text []byte) string {
 	return string(out)
 }
 
-// lose counts intervals as lost. The end of the time for sending is no reason where there is a
-// better one.
+// lose counts n intervals as lost. If sending was ended by ctx, an earlier reason is kept, since it tells more.
 func (p *pusher) lose(ctx context.Context, n int, err error) {
 	p.mu.Lock()
 	p.state.lost += uint64(n)
@@ -279,7 +277,7 @@ func (p *pusher) setWaiting(n int) {
 	p.mu.Unlock()
 }
 
-// transfer is how it goes.
+// transfer returns the current counts.
 func (p *pusher) transfer() transfer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +286,7 @@ func (p *pusher) transfer() transfer {
 	return t
 }
 
-// finish lets the goroutine send what waits until ctx ends. What is left then is lost.
+// finish waits until the goroutine has sent the queued points or ctx ends. What is left then is counted as lost.
 func (p *pusher) finish(ctx context.Context) {
 	p.mu.Lock()
 	p.closing = true
@@ -307,16 +305,16 @@ func (p *pusher) finish(ctx context.Context) {
 	p.mu.Unlock()
 }
 
-// endpoint is where a destination's requests go and what they carry next to their body: the part of a
-// destination that is alike in all.
+// endpoint is the address of a destination and the headers of its requests. It implements the methods of
+// destination that are the same for all kinds.
 type endpoint struct {
 	shown   string
 	target  string
 	user    *url.Userinfo
-	headers []label // over the user
+	headers []label // override that of user
 }
 
-// newEndpoint takes an address, with a usual path where it has none.
+// newEndpoint returns the endpoint at an address. path is the default path.
 func newEndpoint(kind string, u *url.URL, path string) endpoint {
 	at := *u
 	at.User = nil
@@ -345,5 +343,5 @@ func (e *endpoint) request(ctx context.Context, body []byte) (*http.Request, err
 
 func (*endpoint) accepted([]byte) error { return nil }
 
-// noAnswer is the reason of what was on its way when the time for sending ended.
+// noAnswer is the reason for losing intervals that were being sent when the time for sending ended.
 const noAnswer = "no answer before the end"

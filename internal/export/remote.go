@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// remote writes Prometheus' remote-write protocol 1.0 (its specification; messages of prompb):
-// every interval's metrics as samples at the interval's end, histograms with classic buckets.
+// remote writes Prometheus' remote-write protocol 1.0 (see its specification and the messages of prompb). Each
+// interval's metrics become samples at the end of the interval; histograms have classic buckets.
 type remote struct {
 	endpoint
 	ladders *ladders
 }
 
-// newRemote takes http://HOST:9090, with /api/v1/write where no path is given.
+// newRemote parses http://HOST:9090; the default path is /api/v1/write.
 func newRemote(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
 	d := &remote{newEndpoint("prometheus", u, "/api/v1/write"), l}
 	d.headers = []label{{"Content-Type", "application/x-protobuf"}, {"Content-Encoding", "snappy"},
@@ -43,8 +43,9 @@ func (d *remote) encode(n *names, points []*point, before *point) ([]byte, error
 	return snappy.Encode(nil, w.out), nil
 }
 
-// writeRequest is a WriteRequest being encoded: field 1 holds series, each with labels (1: name
-// 1, value 2), which must be sorted, and samples (2: value 1, timestamp in ms 2).
+// writeRequest encodes a WriteRequest message. Field 1 holds the series. A series has labels (field 1, with name in
+// 1 and value in 2), which must be sorted by name, and samples (field 2, with the value in 1 and the timestamp in
+// ms in 2).
 type writeRequest struct {
 	out    []byte
 	common []label
@@ -77,7 +78,7 @@ func (w *writeRequest) family(f *dto.MetricFamily) {
 func (w *writeRequest) sample(name string, pairs []*dto.LabelPair, le string, value float64) {
 	labels := append([]label{{"__name__", name}}, w.common...)
 	for _, p := range pairs {
-		if p.GetValue() != "" { // an empty label is none
+		if p.GetValue() != "" { // an empty value means that the label doesn't exist
 			labels = append(labels, label{p.GetName(), strings.ToValidUTF8(p.GetValue(), "\ufffd")})
 		}
 	}
