@@ -13,11 +13,11 @@ import (
 	"brunt/internal/units"
 )
 
-// mostOperations is up to how many operations each has a history of its own.
+// mostOperations is the most operations for which an entry also stores each operation's own metrics.
 const mostOperations = 20
 
-// NewEntry sums up runs of one version. series is the plan's name if it is empty. Runs that couldn't be
-// compared with each other are refused with a *compare.Refused, unless anyway.
+// NewEntry summarizes the runs of one version. series defaults to the plan's name. If the runs can't be compared
+// with each other, NewEntry returns a *compare.Refused, unless anyway is true.
 func NewEntry(runs []*result.Result, series, version string, now time.Time, anyway bool) (Entry, error) {
 	if version == "" {
 		return Entry{}, errors.New("no version; name what was measured with --version, such as a commit or a release")
@@ -67,7 +67,7 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 	return e, nil
 }
 
-// finite is x, or 0 where there is none.
+// finite returns x, or 0 if x is infinite or not a number.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -85,8 +85,8 @@ func operations(r *result.Result) map[string]bool {
 	return names
 }
 
-// environment says where a run was made, in the words by which series are distinguished: the program, the
-// generator's machine, and which servers it drove, without their versions.
+// environment describes where a run was made: the program, the generator's machine and the products of the servers,
+// without their versions. Runs with different descriptions belong to different series.
 func environment(r *result.Result) string {
 	parts := []string{r.Program}
 	if m := r.Machine; m != nil {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// HeadCommit is the commit that a folder's git repository is at, "" if there is none.
+// HeadCommit returns the abbreviated current commit of the git repository that contains a folder, or "" if there is
+// none.
 func HeadCommit(dir string) string {
 	out, err := exec.Command("git", "-C", dir, "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -15,7 +16,7 @@ func HeadCommit(dir string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Commit commits what the folder holds to the git repository that it is in.
+// Commit commits all changes in the store's folder to the git repository that contains it.
 func (s Store) Commit(message string) error {
 	for _, args := range [][]string{{"add", "--", "."}, {"commit", "--quiet", "--message", message, "--", "."}} {
 		cmd := exec.Command("git", append([]string{"-C", s.Dir}, args...)...)

@@ -11,8 +11,9 @@ import (
 	"brunt/internal/units"
 )
 
-// Page writes the history as one HTML page that fetches nothing and can be read without scripts: what is fresh, the
-// changes, the series that changed, the others folded, and the versions. With scripts it has a filter.
+// Page writes the history as one HTML page without external resources: fresh regressions, the table of changes, the
+// charts of the series that changed, those of the others (folded), and the versions. The page is complete without
+// scripts; with scripts it also has a filter.
 func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 	d := page.Document{Language: l, Title: texts.In(l, "History"), Filter: true}
 	d.Blocks = append(d.Blocks, banner(l, all))
@@ -55,7 +56,7 @@ func banner(l units.Language, all []*Series) page.Banner {
 	return b
 }
 
-// timeline draws a series: its versions by number, the levels between its changes, and the changes.
+// timeline draws a series over the numbers of its versions, with its levels and changes.
 func timeline(l units.Language, s *Series) string {
 	n := len(s.Points)
 	measured := svg.Series{Name: texts.In(l, "versions"), X: make([]float64, n), Y: make([]float64, n), Dots: true}
@@ -86,8 +87,8 @@ func timeline(l units.Language, s *Series) string {
 	}, series, bands)
 }
 
-// axis shows a step of 5 %: it begins near the least value where all lie within a third of the greatest, and otherwise
-// at 0.
+// axis returns a vertical axis on which a step of 5 % is visible. It starts near the lowest value if all values are
+// within a third of the highest, and otherwise at 0.
 func axis(means []float64, unit string) svg.Axis {
 	drawn := ends(means)
 	least, most := slices.Min(drawn), slices.Max(drawn)
@@ -104,7 +105,7 @@ func fill(v []float64, x float64) {
 	}
 }
 
-// kindOf colours a change: a fresh regression as a fault.
+// kindOf returns the style of a change's band: a fresh regression is drawn like a fault.
 func kindOf(c Change) string {
 	if c.Fresh {
 		return "fault"

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/stats"
 )
 
-// Series is one metric over versions, oldest first.
+// Series is the history of one metric, by version, oldest first.
 type Series struct {
 	Name        string
 	Environment string
@@ -19,45 +19,45 @@ type Series struct {
 	Unit        string
 	Better      metric.Better
 	Points      []Point
-	// Noise is the standard deviation of runs of the same version as a share of their mean, 0 if no
-	// version was run twice.
+	// Noise is the relative standard deviation between runs of the same version, or 0 if no version was run more
+	// than once.
 	Noise float64
-	// Autocorrelation is the lag-1 autocorrelation of the points: with much of it, changes are found
-	// that aren't there.
+	// Autocorrelation is the lag-1 autocorrelation of the points. If it is high, the detected changes may be false.
 	Autocorrelation float64
 	Changes         []Change
 }
 
-// Point is one version.
+// Point is the result of one version.
 type Point struct {
 	Version string
-	Mean    float64 // +Inf if a run has a time without end
+	Mean    float64 // mean over the version's runs; +Inf if a run contains an infinite time
 	Runs    int
 }
 
-// Change is where a series changed its level.
+// Change is a version at which the level of a series changed.
 type Change struct {
 	stats.ChangePoint
-	Version      string // the first on the new level
-	Previous     string // the last on the old one
+	Version      string // first version on the new level
+	Previous     string // last version on the old level
 	Worse        bool
-	Acknowledged string // the reason, "" if nobody acknowledged it
-	Fresh        bool   // worse, not acknowledged, and not made good since
+	Acknowledged string // reason given for acknowledging it; "" if not acknowledged
+	Fresh        bool   // worse, not acknowledged, and not recovered since
 }
 
-// leastMagnitude is the least change that counts; see Options.
+// leastMagnitude is the smallest relative change that is reported by default; see Options.
 const leastMagnitude = 0.03
 
-// Options are how changes are looked for. The zero value means the defaults named next to each.
+// Options configure the search for changes. Zero values mean the defaults given below.
 type Options struct {
-	Window    int     // versions looked at together; 50
-	P         float64 // the greatest p-value of a change; 0.001
-	Magnitude float64 // the least relative change; the greater of 3 % and twice the series' Noise
-	// Permutations, if not 0, are dealt in place of t tests, for series of any distribution.
+	Window    int     // number of versions examined together; default 50
+	P         float64 // highest p-value of a change; default 0.001
+	Magnitude float64 // smallest relative change; default: 3 % or twice the series' Noise, whichever is greater
+	// Permutations, if not 0, is the number of permutations of a permutation test that replaces the t test. It
+	// suits series of any distribution.
 	Permutations int
 }
 
-// level is the greatest p-value of a change.
+// level returns the highest p-value of a change.
 func (o Options) level() float64 {
 	if o.P == 0 {
 		return 0.001
@@ -65,8 +65,8 @@ func (o Options) level() float64 {
 	return o.P
 }
 
-// All makes the series of a history, and finds their changes. The order of versions is that in which
-// they were first added.
+// All builds the series of a history and finds their changes. Versions are in the order in which they were first
+// added.
 func All(entries []Entry, acknowledged []Acknowledged, o Options) []*Series {
 	var all []*Series
 	for _, e := range entries {
@@ -94,7 +94,7 @@ func All(entries []Entry, acknowledged []Acknowledged, o Options) []*Series {
 	return all
 }
 
-// add puts a version's mean to the others of that version.
+// add adds the mean of some runs to the point of their version, weighted by the number of runs.
 func (s *Series) add(version string, mean float64, runs int) {
 	for i := range s.Points {
 		if p := &s.Points[i]; p.Version == version {
@@ -106,7 +106,7 @@ func (s *Series) add(version string, mean float64, runs int) {
 	s.Points = append(s.Points, Point{version, mean, runs})
 }
 
-// noise is the root mean square of the entries' coefficients of variation.
+// noise returns the root mean square of the coefficients of variation of a series' entries with more than one run.
 func noise(entries []Entry, s *Series) float64 {
 	var sum, n float64
 	for _, e := range entries {
@@ -128,7 +128,7 @@ func noise(entries []Entry, s *Series) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// find looks for changes.
+// find finds the changes of the series.
 func (s *Series) find(acknowledged []Acknowledged, o Options) {
 	means := make([]float64, len(s.Points))
 	for i, p := range s.Points {
@@ -159,7 +159,7 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 				c.Acknowledged = cmp.Or(a.Reason, "acknowledged")
 			}
 		}
-		// What the last level is to the one before the change says whether it was made good.
+		// Comparing the last level with the level before the change shows whether the series has recovered.
 		now := points[len(points)-1].After
 		good := !s.worse(p.Before, now) || now-p.Before <= least*p.Before && p.Before-now <= least*p.Before
 		c.Fresh = c.Worse && c.Acknowledged == "" && !good
@@ -167,8 +167,8 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 	}
 }
 
-// ends is a series in which what has no end takes twice the longest time that has one: changes are looked for in
-// finite values, and one from or to times without end is a change.
+// ends returns a copy of means in which infinite values are replaced by twice the longest finite one. Changes can
+// only be found in finite values, and a step from or to infinite times counts as a change.
 func ends(means []float64) []float64 {
 	longest := 0.0
 	for _, x := range means {
@@ -188,8 +188,8 @@ func ends(means []float64) []float64 {
 	return out
 }
 
-// level is the mean of a stretch of a series; of times half of which or more have no end, it has none, and otherwise
-// it is that of the others.
+// level returns the mean of the finite values of a section of a series, or +Inf if at least half of its values are
+// infinite.
 func level(means []float64) float64 {
 	var some []float64
 	for _, x := range means {
@@ -203,14 +203,14 @@ func level(means []float64) float64 {
 	return stats.Mean(some)
 }
 
-// near reports whether a version is the one at index, or next to it: metrics date the same change a
-// little apart.
+// near reports whether a version is the one at index or a neighbour of it. Different metrics may date the same
+// change one version apart.
 func (s *Series) near(version string, index int) bool {
 	at := slices.IndexFunc(s.Points, func(p Point) bool { return p.Version == version })
 	return at >= 0 && at >= index-1 && at <= index+1
 }
 
-// changePoints are those of a series. The same series has the same ones, also by permutations.
+// changePoints returns the change points of a series. The result is deterministic, also with permutations.
 func (o Options) changePoints(means []float64, magnitude float64) []stats.ChangePoint {
 	c := stats.ChangeOptions{Window: o.Window, P: o.P, Magnitude: magnitude}
 	if o.Permutations > 0 {
@@ -230,15 +230,14 @@ func Fresh(all []*Series) bool {
 	})
 }
 
-// Has reports whether any series has that version.
+// Has reports whether any series contains the version.
 func Has(all []*Series, version string) bool {
 	return slices.ContainsFunc(all, func(s *Series) bool {
 		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Version == version })
 	})
 }
 
-// Series reads the store and makes its series. damaged are the lines of its files that couldn't be
-// read.
+// Series reads the store and builds its series. damaged names the lines of the store's files that couldn't be read.
 func (s Store) Series(o Options) (all []*Series, damaged []string, err error) {
 	entries, damaged, err := s.Entries()
 	if err != nil {

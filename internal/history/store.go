@@ -1,4 +1,4 @@
-// Package history keeps what runs came to, version by version, and finds where that changed.
+// Package history stores the results of runs by version and finds the versions at which they changed.
 package history
 
 import (
@@ -17,7 +17,7 @@ import (
 	"brunt/internal/record"
 )
 
-// The files of a store.
+// The names of the files in a store.
 const (
 	EntriesFile      = "history.ndjson"
 	AcknowledgedFile = "acknowledged.ndjson"
@@ -26,16 +26,16 @@ const (
 // SchemaVersion is the version of the entries that this package writes.
 const SchemaVersion = 1
 
-// Entry is what the runs of one version came to: a line of history.ndjson.
+// Entry is the summary of the runs of one version. Each is a line of history.ndjson.
 type Entry struct {
 	Schema      int       `json:"schema"`
 	Added       time.Time `json:"added"`
-	Series      string    `json:"series"`      // what is repeated: usually the plan's name
-	Version     string    `json:"version"`     // of what is measured: a commit or a release
-	Environment string    `json:"environment"` // where: series of different environments are different
-	Began       time.Time `json:"began"`       // of the first run
-	Count       int       `json:"count"`       // of runs
-	Runs        []string  `json:"runs"`        // their identities, as far as they have any
+	Series      string    `json:"series"`      // what is measured repeatedly: usually the plan's name
+	Version     string    `json:"version"`     // of the measured software: a commit or a release
+	Environment string    `json:"environment"` // where the runs were made; see environment
+	Began       time.Time `json:"began"`       // start of the first run
+	Count       int       `json:"count"`       // number of runs
+	Runs        []string  `json:"runs"`        // IDs of the runs that have one
 	Metrics     []Metric  `json:"metrics"`
 }
 
@@ -45,24 +45,25 @@ type Metric struct {
 	Operation string        `json:"operation,omitempty"`
 	Unit      string        `json:"unit"`
 	Better    metric.Better `json:"better"`    // 1 higher, 2 lower
-	Mean      record.Figure `json:"mean"`      // infinite if a run has a time without end, which is null in JSON
-	Deviation float64       `json:"deviation"` // standard deviation; 0 of one run and of an infinite mean
+	Mean      record.Figure `json:"mean"`      // +Inf if a run contains an infinite time, which is null in JSON
+	Deviation float64       `json:"deviation"` // standard deviation of the runs; 0 for a single run or an infinite mean
 }
 
-// Acknowledged is a change that was looked at: a line of acknowledged.ndjson. Empty fields mean all.
+// Acknowledged marks a change as known. Each is a line of acknowledged.ndjson. Empty fields match everything.
 type Acknowledged struct {
 	Added   time.Time `json:"added"`
-	Version string    `json:"version"` // where the change begins, or next to that
+	Version string    `json:"version"` // first version on the new level, or a neighbour of it
 	Series  string    `json:"series,omitempty"`
 	Metric  string    `json:"metric,omitempty"`
 	Reason  string    `json:"reason"`
 }
 
-// Store is a folder of histories, which may be in a git repository.
+// Store is a folder with a history. It may be inside a git repository.
 type Store struct{ Dir string }
 
-// Entries reads all entries in the order in which they were added, and names the lines that aren't one, as a crash
-// leaves them: "history.ndjson:3". A store without any has none. It fails on entries of a newer schema.
+// Entries reads all entries in the order in which they were added. damaged names the lines that aren't entries,
+// such as those that a crash cut off, in the form "history.ndjson:3". A missing file means no entries. Entries of a
+// newer schema are an error.
 func (s Store) Entries() (all []Entry, damaged []string, err error) {
 	damaged, err = s.readLines(EntriesFile, func(line []byte) error {
 		var head struct {
@@ -82,7 +83,7 @@ func (s Store) Entries() (all []Entry, damaged []string, err error) {
 	return all, damaged, err
 }
 
-// Acknowledged reads what was acknowledged, and names the lines that can't be read, as Entries does.
+// Acknowledged reads the acknowledged changes. damaged names the unreadable lines, as in Entries.
 func (s Store) Acknowledged() (all []Acknowledged, damaged []string, err error) {
 	damaged, err = s.readLines(AcknowledgedFile, func(line []byte) error {
 		var a Acknowledged
@@ -95,10 +96,11 @@ func (s Store) Acknowledged() (all []Acknowledged, damaged []string, err error) 
 	return all, damaged, err
 }
 
-// errDamaged is of a line that isn't what the file holds.
+// errDamaged marks a line that can't be parsed.
 var errDamaged = errors.New("damaged")
 
-// Add appends an entry, making the folder if need be. It refuses runs that are there already.
+// Add appends an entry and creates the folder if necessary. It fails if one of the entry's runs is already in the
+// store.
 func (s Store) Add(e Entry) error {
 	have, _, err := s.Entries()
 	if err != nil {
@@ -115,11 +117,11 @@ func (s Store) Add(e Entry) error {
 	return s.append(EntriesFile, e)
 }
 
-// Acknowledge appends that a change was looked at.
+// Acknowledge appends an acknowledged change.
 func (s Store) Acknowledge(a Acknowledged) error { return s.append(AcknowledgedFile, a) }
 
-// append adds a line durably. What a crash left of a line before it is removed, a whole line without
-// its newline is kept.
+// append durably appends a line to a file. An incomplete last line, as a crash leaves it, is removed; a complete
+// last line without a newline is kept.
 func (s Store) append(name string, v any) error {
 	path := filepath.Join(s.Dir, name)
 	err := os.MkdirAll(s.Dir, 0o755)
@@ -137,7 +139,7 @@ func appendTo(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	if json.Valid(f.Tail()) { // an editor has left out the newline
+	if json.Valid(f.Tail()) { // the last line only lacks a newline, as some editors leave it
 		err = f.Append(f.Tail())
 	}
 	if err == nil {
@@ -146,7 +148,8 @@ func appendTo(path string, v any) error {
 	return errors.Join(err, f.Close())
 }
 
-// readLines calls f with every line of a file, and names those that f says are damaged. Other errors of f end it.
+// readLines calls f with every line of a file that isn't empty. It returns the places of the lines for which f
+// returned errDamaged, and stops at any other error.
 func (s Store) readLines(name string, f func(line []byte) error) (damaged []string, err error) {
 	path := filepath.Join(s.Dir, name)
 	data, err := os.ReadFile(path)

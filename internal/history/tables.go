@@ -17,14 +17,13 @@ import (
 	"brunt/internal/units"
 )
 
-// fewVersions is below how many versions changes can hardly be found.
+// fewVersions is the number of versions below which changes can hardly be detected.
 const fewVersions = 6
 
 // dependent is the autocorrelation above which a series' changes are doubtful.
 const dependent = 0.5
 
-// Tables are the series for people: each with its versions and changes. brief leaves out the versions
-// and what never changed.
+// Tables returns the history as tables: the changes, the series and, unless brief, the versions of each series.
 func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table {
 	tables := []cell.Table{changesTable(l, all, o), seriesTable(l, all)}
 	if brief {
@@ -88,7 +87,7 @@ func state(l units.Language, s *Series, c *Change) cell.Cell {
 	return cell.Text(texts.In(l, "change"))
 }
 
-// Title is what the series is called among those of its name: its metric and operation.
+// Title returns the series' metric and operation, which distinguish it from others with the same name.
 func (s *Series) Title() string {
 	if s.Operation != "" {
 		return s.Operation + ": " + s.Metric
@@ -96,7 +95,7 @@ func (s *Series) Title() string {
 	return s.Metric
 }
 
-// title is what people call the series among those of its name.
+// title returns the Title with the metric's name in language l.
 func (s *Series) title(l units.Language) string {
 	if s.Operation != "" {
 		return s.Operation + ": " + texts.Metric(l, s.Metric)
@@ -104,7 +103,7 @@ func (s *Series) title(l units.Language) string {
 	return texts.Metric(l, s.Metric)
 }
 
-// seriesTable says what can be known of each series.
+// seriesTable lists all series with their latest value, noise, autocorrelation and number of changes.
 func seriesTable(l units.Language, all []*Series) cell.Table {
 	t := cell.Table{
 		ID: "series", Title: texts.In(l, "SERIES"),
@@ -137,7 +136,7 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 	return t
 }
 
-// versionsTable has the headline metrics of a series of runs by version, the newest first.
+// versionsTable lists the headline metrics of the given series by version, newest first.
 func versionsTable(l units.Language, of []*Series) cell.Table {
 	t := cell.Table{
 		ID: "versions-" + of[0].Name, Title: strings.ToUpper(of[0].Name), Note: of[0].Environment,
@@ -176,8 +175,8 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 	return t
 }
 
-// CSV writes the series as one table with a line for each version, whose columns are always the same. Times are
-// nanoseconds; what has no end is empty. A version where the level changed has what it was before and after.
+// CSV writes the series as one table with a line per version. The columns are always the same. Times are in
+// nanoseconds; infinite ones are empty. A line at which the level changed also has the levels before and after.
 func CSV(w io.Writer, all []*Series) error {
 	lines := [][]string{{
 		"series", "environment", "metric", "operation", "unit", "version", "runs", "mean", "before", "after", "p", "worse",
@@ -206,7 +205,7 @@ func CSV(w io.Writer, all []*Series) error {
 func JSON(w io.Writer, all []*Series) error {
 	type point struct {
 		Version string        `json:"version"`
-		Mean    record.Figure `json:"mean"` // null has no end
+		Mean    record.Figure `json:"mean"` // null if infinite
 		Runs    int           `json:"runs"`
 	}
 	type change struct {
@@ -250,7 +249,7 @@ func JSON(w io.Writer, all []*Series) error {
 	return e.Encode(out)
 }
 
-// JUnit writes a suite with a case for each series: one with a fresh regression fails.
+// JUnit writes a test suite with a case per series. A series with a fresh regression fails.
 func JUnit(w io.Writer, all []*Series) error {
 	suite := junit.Suite{Name: "history"}
 	for _, s := range all {
