@@ -7,100 +7,97 @@ import (
 	"brunt/internal/measure"
 )
 
-// Kind is what a change looks like.
+// Kind classifies a change.
 type Kind string
 
 // The kinds of change.
 const (
 	StepUp   Kind = "step-up"
 	StepDown Kind = "step-down"
-	Pause    Kind = "pause"    // nothing succeeded in an interval, where something did before
-	Recovery Kind = "recovery" // the first success after a pause
-	StartUp  Kind = "start-up" // the level settled in the first intervals of the load
+	Pause    Kind = "pause"    // no operation succeeded in an interval, although some did before
+	Recovery Kind = "recovery" // first success after a pause
+	StartUp  Kind = "start-up" // the level settled within the first intervals of the load
 )
 
-// Metric is what has changed.
+// Metric is the figure that changed.
 type Metric string
 
 // The metrics.
 const (
-	P99        Metric = "p99"        // of response time, ns
+	P99        Metric = "p99"        // response time in ns
 	Throughput Metric = "throughput" // successful operations per second
-	Errors     Metric = "errors"     // failed operations, share of those done
-	Generator  Metric = "generator"  // the load generator itself stood still, ns
+	Errors     Metric = "errors"     // failed operations as a share of all
+	Generator  Metric = "generator"  // standstill of the load generator itself, in ns
 )
 
-// AllOperations is the Operation of a hint about all of them together.
+// AllOperations is the Operation of a hint about all operations together.
 const AllOperations = -1
 
-// Hint is a change that may be worth a look. It is no proof: about one run in ten has one by
-// chance.
+// Hint is a change that may deserve attention. It isn't proof: about one run in ten has a hint by chance.
 type Hint struct {
-	Interval  int   // Index of the interval that brought it to light
-	BeganNs   int64 // since the run's start: start of the interval in which it began, as far as can be told
+	Interval  int   // index of the interval that revealed it
+	BeganNs   int64 // estimated start of the change: start of an interval, ns since the run's start
 	Metric    Metric
 	Operation int // index as in Interval.Operations, or AllOperations
 	Kind      Kind
 	From, To  float64 // medians before and after, in the metric's unit
-	Ratio     float64 // To ÷ From; +Inf from 0
+	Ratio     float64 // To ÷ From; +Inf if From is 0
 }
 
 const (
 	recentLength   = 5
 	guardLength    = 5
 	baselineLength = 30
-	baselineLeast  = 20  // intervals, before anything but a start-up is reported
+	baselineLeast  = 20  // intervals that are needed before a change other than a start-up is reported
 	zLimit         = 2.5 // robust standard deviations
 	ratioLimit     = 1.15
-	errorsLimit    = 0.005 // least change of the share of errors
-	startUpEnd     = 10    // intervals; a load whose level changes within them was starting up
+	errorsLimit    = 0.005 // smallest change of the share of errors
+	startUpEnd     = 10    // intervals; a change within the first ones counts as start-up
 )
 
-// Detector looks for changes while a load runs: the median of the last 5 intervals against
-// the median of up to 30 before them, flagged if it is off by more than 2.5 robust standard
-// deviations (1.4826 × the median absolute deviation, Rousseeuw and Croux 1993) and by more than
-// 15 %. The baseline is guarded: the 5 intervals before the recent ones aren't in it, so that a
-// change can't hide in it while it grows, and after a hint it begins again at the new level. A
-// change of phase begins it again too, since its changes are wanted; throughput of open loads is
-// judged by its share of what was offered.
+// Detector finds changes while a load runs. It compares the median of the last 5 intervals with the median of the
+// baseline: up to 30 intervals before them. A difference is a change if it exceeds 2.5 robust standard deviations
+// (1.4826 × the median absolute deviation, Rousseeuw and Croux 1993) and 15 %. The 5 intervals between the recent
+// ones and the baseline belong to neither, so that a gradual change doesn't shift its own baseline. After a hint
+// the baseline starts again at the new level. It also starts again with each phase, since changes between phases
+// are intended. Throughput of open loads is judged as a share of the offered rate.
 //
-// Of steady runs of 300 intervals with independent noise of 10 % about one in eight has a false
-// alarm; with autocorrelated noise (0.2) one in four.
+// About one in eight steady runs of 300 intervals with independent noise of 10 % has a false alarm; with
+// autocorrelated noise (0.2) it is one in four.
 //
-// Of a load of many operations the first mostFollowed that have a result are followed, next to all of them
-// together: each further one would take memory and bring false alarms.
+// In addition to all operations together, the first mostFollowed operations that have a result are followed one by
+// one. More would take memory and increase the number of false alarms.
 //
-// It is not safe for concurrent use, and allocates nothing between hints but for an operation's first result.
+// A Detector is not safe for concurrent use. It only allocates memory for hints and at an operation's first result.
 type Detector struct {
 	all        operationSeries
-	each       []*operationSeries // by operation; nil until it has a result. Of a single operation there are none
-	followed   int                // of each
+	each       []*operationSeries // by operation; nil until its first result; stays nil if there is only one operation
+	followed   int                // how many elements of each aren't nil
 	merged     *measure.Histogram
 	phase      string
 	begun      bool
 	firstPhase bool  // the first phase is under way
-	longestNs  int64 // of the intervals so far
+	longestNs  int64 // length of the longest interval so far
 	own        aftermath
 	hints      []Hint
 }
 
-// operationSeries is what is followed of one operation.
+// operationSeries is the state of one followed operation, or of all together.
 type operationSeries struct {
 	p99, throughput, errors series
 	paused                  bool
 	before                  float64 // throughput before the pause
 }
 
-// mostFollowed is how many operations are followed by themselves.
+// mostFollowed is how many operations are followed one by one.
 const mostFollowed = 1000
 
-// New returns a detector for intervals of so many operations.
+// New returns a detector for intervals with the given number of operations.
 func New(operations int) *Detector {
 	return &Detector{each: make([]*operationSeries, max(operations, 1)), merged: measure.NewHistogram()}
 }
 
-// Interval takes the next interval and returns the hints that it gives rise to, valid until the
-// next call.
+// Interval processes the next interval and returns the resulting hints, which are valid until the next call.
 func (c *Detector) Interval(iv *measure.Interval) []Hint {
 	c.hints = c.hints[:0]
 	if !c.begun || iv.Phase != c.phase {
@@ -117,7 +114,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 		return nil
 	}
 	if iv.Health.PausedNs > length/10 {
-		// What the interval shows is the generator's doing, not the server's.
+		// The interval shows the effect of the generator, not of the server.
 		c.own = aftermath{untilNs: iv.EndNs + iv.Health.PausedNs, lasts: true}
 		c.hint(Hint{Metric: Generator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs),
 			Ratio: math.Inf(1)}, iv)
@@ -127,7 +124,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 		return nil
 	}
 	if c.longestNs = max(c.longestNs, length); length < c.longestNs/2 {
-		// What is left of an interval where a phase or the run ends has too few samples to compare.
+		// The rest of an interval at the end of a phase or of the run has too few samples to compare.
 		return nil
 	}
 	seconds := float64(length) / 1e9
@@ -154,7 +151,7 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 	return c.hints
 }
 
-// of is what is followed of an operation that had so many results, nil if it isn't followed.
+// of returns the series of an operation that had done results in this interval, or nil if it isn't followed.
 func (c *Detector) of(operation int, done uint64) *operationSeries {
 	s := c.each[operation]
 	if s == nil && done > 0 && c.followed < mostFollowed {
@@ -166,15 +163,15 @@ func (c *Detector) of(operation int, done uint64) *operationSeries {
 	return s
 }
 
-// aftermath finds the intervals after a standstill of the generator that show its doing too: the next
-// one, where late requests may still end, and further ones while arrivals of that time wait, for as long
-// again as it stood still at most.
+// aftermath finds the intervals after a standstill of the generator that still show its effect: the next interval,
+// in which late requests may still end, and the following ones while a backlog remains, for at most as long as the
+// standstill lasted.
 type aftermath struct {
 	untilNs int64
 	lasts   bool
 }
 
-// touches takes the next interval.
+// touches processes the next interval. It reports whether the interval shows the effect of the standstill.
 func (a *aftermath) touches(iv *measure.Interval) bool {
 	touched := a.lasts
 	a.lasts = touched && iv.Backlog > 0 && iv.EndNs < a.untilNs
@@ -189,7 +186,7 @@ func (c *Detector) hint(h Hint, iv *measure.Interval) {
 	c.hints = append(c.hints, h)
 }
 
-// follow takes one operation's figures. Throughput is followed as a share of expected per second.
+// follow processes the figures of one operation. Throughput is followed as a share of expected, a rate per second.
 func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation int, n *measure.Counts,
 	response *measure.Histogram, seconds, expected float64) {
 	rate := float64(n.OK()) / seconds
@@ -219,14 +216,14 @@ func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation in
 	}
 }
 
-// pause reports whether the interval belongs to a pause, its first success included. wanted says
-// whether anything was to be done.
+// pause reports whether the interval belongs to a pause, including the first success after it. wanted reports
+// whether any operation was to be sent.
 func (s *operationSeries) pause(rate float64, wanted bool) bool {
 	const fewest = 5 // per second; rarer operations may be absent by chance
 	return s.paused || rate == 0 && wanted && s.before >= fewest
 }
 
-// step tells a change; from and to are its levels in the metric's unit.
+// step adds a hint about a change. from and to are the levels in the metric's unit.
 func (c *Detector) step(iv *measure.Interval, metric Metric, operation int, found change, from, to float64) {
 	kind := StepUp
 	switch {

@@ -7,13 +7,13 @@ import (
 
 const seriesLength = baselineLength + guardLength + recentLength
 
-// series is the last values of a metric: a baseline, a guard, and the most recent ones.
+// series holds the last values of a metric: the baseline, the guard intervals and the most recent values.
 type series struct {
 	values [seriesLength]float64
-	starts [seriesLength]int64 // of their intervals, ns
-	n      int                 // of values in use
-	total  int                 // since the baseline last began again
-	first  bool                // it has not begun again since the load's start
+	starts [seriesLength]int64 // starts of the values' intervals, ns
+	n      int                 // number of values in use
+	total  int                 // number of values since the baseline last started again
+	first  bool                // whether the baseline hasn't started again since the load's start
 }
 
 // change is a flagged difference of medians.
@@ -23,37 +23,37 @@ type change struct {
 	beganNs  int64 // start of the first interval at the new level
 }
 
-// rule says how large a difference matters.
+// rule decides whether a difference matters.
 type rule interface {
-	// differs reports whether the medians differ by enough to matter.
+	// differs reports whether the difference between two medians is large enough.
 	differs(from, to float64) bool
-	// floor is the least standard deviation that is believed.
+	// floor returns a lower bound for the standard deviation, given the baseline's median.
 	floor(from float64) float64
 }
 
-// logRule is of logarithms of positive numbers.
+// logRule is the rule for logarithms of positive numbers.
 type logRule struct{}
 
 func (logRule) differs(from, to float64) bool { return math.Abs(to-from) > math.Log(ratioLimit) }
 
 func (logRule) floor(float64) float64 { return 0.01 }
 
-// shareRule is of shares of n.
+// shareRule is the rule for shares of n operations.
 type shareRule struct{ n uint64 }
 
 func (shareRule) differs(from, to float64) bool {
 	return math.Abs(to-from) > max(errorsLimit, from*(ratioLimit-1))
 }
 
-// floor is the binomial standard deviation of a share, counted as if one more had failed.
+// floor returns the binomial standard deviation of a share, as if one more operation had failed.
 func (r shareRule) floor(from float64) float64 {
 	n := float64(r.n)
 	p := min((from*n+1)/(n+1), 1)
 	return math.Sqrt(p * (1 - p) / n)
 }
 
-// add appends the value of an interval that began at startNs and reports a change that it brings to
-// light. Then the baseline begins again with the recent values.
+// add appends the value of an interval that started at startNs. It returns the change that this value reveals, if
+// there is one; the baseline then starts again with the recent values.
 func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 	if s.n == len(s.values) {
 		copy(s.values[:], s.values[1:])
@@ -88,8 +88,8 @@ func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 	return found, true
 }
 
-// onset is the index of the first value at the new level: cut there, the values before it and those from it
-// on have the least sum of distances from the medians before and after.
+// onset returns the index of the first value at the new level. It is the split for which the sum of the distances
+// is least: of the values before it from the old median, and of the others from the new median.
 func (s *series) onset(from, to float64) int {
 	best, cost, least := s.n-1, 0.0, 0.0
 	for i := s.n - 1; i >= 0; i-- {
@@ -101,8 +101,8 @@ func (s *series) onset(from, to float64) int {
 	return best
 }
 
-// limit is the number of robust standard deviations needed: zLimit over a full baseline, more
-// over a short one, whose deviation is less sure.
+// limit returns the number of robust standard deviations that a change must exceed: zLimit for a full baseline, and
+// more for a short one, whose deviation is less certain.
 func limit(baseline int) float64 {
 	return zLimit * (1 + 1.5*float64(baselineLength-baseline)/baselineLength)
 }
