@@ -2,5 +2,5 @@
 
 package machine
 
-// Files isn't known here: such systems have no limit of file descriptors that a load would meet.
+// Files returns 0, 0: these systems have no limit of file descriptors that a load would reach.
 func Files() (open, most int) { return 0, 0 }

@@ -1,11 +1,11 @@
-// Package machine keeps this machine ready to hold a load's schedule while the load goes on. An idle core
-// sleeps, and on a virtual machine the hypervisor gives it to others in the meantime: what comes next waits until
+// Package machine keeps this machine awake during a load, so that operations are sent on schedule. An idle core
+// sleeps, and on a virtual machine the hypervisor meanwhile gives it to other machines: the next task waits until
 // it is given back, which can take milliseconds.
 //
-// A child process has a thread of idle priority (SCHED_IDLE) spin on every core that this one may use, so
-// that none sleeps and everybody else comes first; /dev/cpu_dma_latency is held at 0, which keeps bare
-// cores out of deep sleep (the kernel's Documentation/power/pm_qos_interface.rst); and the threads of this
-// process get a higher priority. What isn't permitted is left out and said.
+// The package does three things. A child process runs a spinning thread of idle priority (SCHED_IDLE) on every core
+// that this process may use, so that no core sleeps and all other threads take precedence. /dev/cpu_dma_latency is
+// held at 0, which keeps physical cores out of deep sleep (the kernel's Documentation/power/pm_qos_interface.rst).
+// The threads of this process get a higher priority. What isn't permitted is skipped and reported in State.
 package machine
 
 import (
@@ -17,54 +17,55 @@ import (
 	"time"
 )
 
-// LoopThread is the name that event loops give their threads (/proc/PID/task/TID/comm).
+// LoopThread is the name of event loops' threads (/proc/PID/task/TID/comm).
 const LoopThread = "brunt loop"
 
 // The modes.
 const (
-	Auto = "auto" // where it helps and costs nobody else anything
-	On   = "on"   // wherever no CPU quota would pay for it
+	Auto = "auto" // keep cores awake where it helps and takes CPU time from nobody
+	On   = "on"   // keep cores awake unless a CPU quota would be charged for it
 	Off  = "off"
 )
 
-// Options say what is known of the load and its machine.
+// Options describe the load and its machine.
 type Options struct {
 	Mode      string // "" means Auto
-	Quota     string // of the control group, in cores; "" without one
+	Quota     string // of the control group, in cores; "" if there is none
 	Container bool   // other containers may share the machine's cores
-	// addresses under load, whose processes may share the machine's cores; none embedded in this process
+	// Servers are the addresses under load, whose processes may share the machine's cores; without servers embedded
+	// in this process.
 	Servers   []string
-	Scheduled bool // requests have times at which they are due, and nothing spins until then
+	Scheduled bool // requests are due at set times, and the generator doesn't wait for them by spinning
 }
 
-// nice is the priority that threads get; -20 is the highest, 0 the usual.
+// nice is the nice value that the generator's threads get, from -20 (highest priority) to 19; the default is 0.
 const nice = -10
 
-// mostCores is how many cores Auto keeps awake at most: on larger machines there are always some awake,
-// and keeping all of them so costs clock rate and electricity.
+// mostCores is the largest number of cores that Auto keeps awake. On larger machines some cores are always awake,
+// and keeping all awake lowers the clock rate and costs electricity.
 const mostCores = 16
 
-// State is what was done to the machine.
+// State describes what was done to keep the machine awake.
 type State struct {
 	Mode          string // Auto, On or Off
-	Threads       int    // of idle priority, each of which kept a core from sleeping
-	ThreadsReason string // why there were none
-	CPUNs         int64  // processor time of these threads, ns
-	DMALatency    bool   // /dev/cpu_dma_latency was held at 0
-	Nice          int    // of the generator's threads
-	NiceReason    string // why it was left at 0
+	Threads       int    // number of spinning threads of idle priority, one per core
+	ThreadsReason string // why there are none
+	CPUNs         int64  // CPU time of these threads
+	DMALatency    bool   // whether /dev/cpu_dma_latency is held at 0
+	Nice          int    // nice value of the generator's threads
+	NiceReason    string // why it is 0
 }
 
-// Keeper keeps the machine awake until Stop.
+// Keeper keeps the machine awake until Stop is called.
 type Keeper struct {
 	state    State
-	spinners *spinners // nil without any
+	spinners *spinners // nil if there are none
 	latency  func()
 	priority func()
 }
 
-// Start begins. It never fails: State says what was done, and why the rest wasn't. Stop must be called in
-// the end.
+// Start starts to keep the machine awake. It never fails: State describes what was done and why the rest wasn't.
+// The caller must call Stop in the end.
 func Start(ctx context.Context, o Options) *Keeper {
 	k := &Keeper{state: State{Mode: o.Mode}, latency: func() {}, priority: func() {}}
 	if o.Mode == "" {
@@ -84,7 +85,7 @@ func Start(ctx context.Context, o Options) *Keeper {
 		}
 	}
 	k.latency, k.state.DMALatency = m.holdLatency()
-	// The spinners were started before, so that they don't inherit it.
+	// The spinners are started before this, so that they don't inherit the priority.
 	if k.state.NiceReason = m.niceObjection(&o); k.state.NiceReason == "" {
 		var err error
 		if k.priority, err = m.raise(nice); err != nil {
@@ -96,14 +97,14 @@ func Start(ctx context.Context, o Options) *Keeper {
 	return k
 }
 
-// State is what was done, with the processor time that it took so far.
+// State returns what was done, with the CPU time that the spinning threads have used so far.
 func (k *Keeper) State() State {
 	s := k.state
 	s.CPUNs = k.CPUNs()
 	return s
 }
 
-// CPUNs is the processor time that the threads of idle priority have used, in ns.
+// CPUNs returns the CPU time, in ns, that the threads of idle priority have used.
 func (k *Keeper) CPUNs() int64 {
 	if k.spinners == nil {
 		return 0
@@ -111,7 +112,7 @@ func (k *Keeper) CPUNs() int64 {
 	return k.spinners.cpuNs()
 }
 
-// Stop ends it all; State and CPUNs may still be called.
+// Stop undoes everything. State and CPUNs may be called afterwards.
 func (k *Keeper) Stop() {
 	k.priority()
 	k.latency()
@@ -120,7 +121,7 @@ func (k *Keeper) Stop() {
 	}
 }
 
-// objection is why no threads of idle priority are to be started, "" if they are.
+// objection returns why threads of idle priority must not be started, or "" if they may.
 func (m *machine) objection(ctx context.Context, o *Options) string {
 	switch {
 	case !m.linux:
@@ -144,7 +145,7 @@ func (m *machine) objection(ctx context.Context, o *Options) string {
 	return ""
 }
 
-// niceObjection is why the priority is to stay, "" if it is to be raised.
+// niceObjection returns why the priority isn't to be raised, or "" if it is.
 func (m *machine) niceObjection(o *Options) string {
 	switch {
 	case !m.linux:
@@ -155,17 +156,18 @@ func (m *machine) niceObjection(o *Options) string {
 	return ""
 }
 
-// lookupTimeout is how long names of servers are looked up.
+// lookupTimeout limits the time for resolving the names of servers.
 const lookupTimeout = time.Second
 
-// local reports whether one of some addresses is this machine's own, or can't be told.
+// local reports whether one of the addresses belongs to this machine or may belong to it.
 func local(ctx context.Context, addresses []string) bool {
 	here, unknown := Local(ctx, addresses)
 	return here || unknown
 }
 
-// Local reports whether one of some addresses (host:port, a URL, or a socket's path) is this machine's own, and whether
-// that is unknown of one. Nothing is sent: the kernel is asked from which address it would.
+// Local reports whether one of the addresses (host:port, a URL or the path of a socket) belongs to this machine
+// (here), and whether this couldn't be determined for an address before it (unknown). It sends nothing to the
+// servers: it asks the kernel for the source address that it would use.
 func Local(ctx context.Context, addresses []string) (here, unknown bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

@@ -16,13 +16,13 @@ import (
 	"brunt/internal/machine/cgroup"
 )
 
-// machine is what is known of this one.
+// machine is what is known of the machine that this process runs on.
 type machine struct {
-	root    string // its root directory
+	root    string // root directory; tests replace it
 	linux   bool
 	virtual bool
 	cores   []int  // that this process may use
-	group   string // a control group for idle threads, "" without one
+	group   string // control group for idle threads; "" if there is none
 }
 
 func thisMachine() *machine {
@@ -39,7 +39,8 @@ func thisMachine() *machine {
 	return m
 }
 
-// runsVirtually reports whether a hypervisor has this machine: x86 processors say so, others' firmware.
+// runsVirtually reports whether this is a virtual machine. x86 processors have a flag for it; otherwise the
+// firmware tells.
 func (m *machine) runsVirtually() bool {
 	for line := range strings.Lines(m.text("proc/cpuinfo")) {
 		if name, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "flags" {
@@ -63,10 +64,11 @@ func (m *machine) exists(name string) bool {
 	return err == nil
 }
 
-// idleForAll reports whether threads of idle priority can be so for everybody on this machine. The kernel
-// weighs control groups first, then the threads in each, so SCHED_IDLE says nothing to other groups, and
-// every session is a group of its own where autogroups are on (sched(7)). A group that is idle itself
-// (cpu.idle, Linux 5.15) does, for which root makes one; without groups the priority alone will do.
+// idleForAll reports whether threads of idle priority yield to all other threads of the machine. The kernel shares
+// CPU time among control groups first and then among the threads in each, so SCHED_IDLE has no effect on other
+// groups. With autogroups, every session is such a group (sched(7)). A group that is itself idle (cpu.idle, Linux
+// 5.15) solves this; idleForAll creates one if it has the rights. If neither groups nor autogroups are in use,
+// SCHED_IDLE suffices.
 func (m *machine) idleForAll() bool {
 	if m.makeIdleGroup() {
 		return true
@@ -75,10 +77,11 @@ func (m *machine) idleForAll() bool {
 	return autogroups != "1" && !m.grouped()
 }
 
-// groupName is the control group for idle threads, shared by all that run at once.
+// groupName is the control group for idle threads. All processes of this program share it.
 const groupName = "brunt-awake"
 
-// makeIdleGroup makes the control group for idle threads, if it may and it isn't there already.
+// makeIdleGroup creates the control group for idle threads if it doesn't exist. It returns false if that isn't
+// permitted or supported.
 func (m *machine) makeIdleGroup() bool {
 	for _, top := range m.tops() {
 		dir := filepath.Join(top, groupName)
@@ -95,8 +98,8 @@ func (m *machine) makeIdleGroup() bool {
 	return false
 }
 
-// tops are the folders of the machine's outermost group for the cpu controller, as far as this process sees
-// them: in a container what looks outermost isn't.
+// tops returns the folders of the machine's root group for the cpu controller, if this process can see them. In a
+// container the group that looks like the root isn't.
 func (m *machine) tops() (dirs []string) {
 	for _, folder := range cgroup.Folders(m.text("proc/self/cgroup"), "cpu") {
 		at := filepath.Join(cgroup.Root, folder)
@@ -110,7 +113,7 @@ func (m *machine) tops() (dirs []string) {
 	return dirs
 }
 
-// grouped reports whether this process is in a control group that is weighed against others.
+// grouped reports whether this process is in a control group that shares CPU time with other groups.
 func (m *machine) grouped() bool {
 	for _, folder := range cgroup.Folders(m.text("proc/self/cgroup"), "cpu") {
 		at := filepath.Join(cgroup.Root, folder)
@@ -122,7 +125,7 @@ func (m *machine) grouped() bool {
 	return false
 }
 
-// holdLatency asks the kernel for cores that wake at once, until release is called.
+// holdLatency asks the kernel for cores that wake up without delay, until release is called.
 func (m *machine) holdLatency() (release func(), ok bool) {
 	f, err := os.OpenFile(filepath.Join(m.root, "dev/cpu_dma_latency"), os.O_WRONLY, 0)
 	if err != nil {
@@ -135,10 +138,9 @@ func (m *machine) holdLatency() (release func(), ok bool) {
 	return func() { f.Close() }, true
 }
 
-// raise gives all threads of this process a priority, which those inherit that they start. restore gives
-// them back the usual one.
+// raise sets the nice value of all threads of this process; new threads inherit it. restore sets it back to 0.
 func (m *machine) raise(nice int) (restore func(), err error) {
-	// The system call returns 20 − nice (getpriority(2)).
+	// The system call returns 20 − nice; see getpriority(2).
 	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || raw != 20 {
 		return func() {}, errors.New("the priority that this process was started with is left as it is")
 	}
@@ -149,8 +151,8 @@ func (m *machine) raise(nice int) (restore func(), err error) {
 	return func() { _ = setAll(0) }, nil
 }
 
-// setAll sets the priority of all threads, again until none has another: one that isn't reached yet may start more
-// in the meantime. One that ends in the meantime is no failure.
+// setAll sets the nice value of all threads. It repeats this until no thread has another value (at most 10 times),
+// since a thread that hasn't been changed yet may start others meanwhile. Threads that end meanwhile are ignored.
 func setAll(nice int) error {
 	const passes = 10
 	for range passes {

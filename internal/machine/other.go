@@ -4,7 +4,7 @@ package machine
 
 import "errors"
 
-// machine is one of which nothing is known.
+// machine is empty: nothing is known of machines with other systems.
 type machine struct {
 	linux, virtual bool
 	cores          []int

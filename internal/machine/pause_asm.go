@@ -2,5 +2,5 @@
 
 package machine
 
-// pause is some hundred instructions that leave a core's other hardware thread all it can use.
+// pause executes 100 instructions that leave the core's execution units to its other hardware thread.
 func pause()

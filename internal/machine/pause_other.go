@@ -2,5 +2,5 @@
 
 package machine
 
-// pause does nothing: the other hardware thread of a core shares it with the spinner.
+// pause does nothing: the spinner shares the core with the core's other hardware thread.
 func pause() {}

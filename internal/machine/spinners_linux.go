@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childName is what the child process is called by: as such the program is nothing else.
+// childName is the name (argument 0) under which the program acts as the child process.
 const childName = "brunt-awake"
 
 const (
@@ -30,16 +30,16 @@ const (
 	readyLine    = "ready"
 )
 
-// init makes the program the child if it is called so. It is done here, and not by the command line, so
-// that it holds in whatever program the package is used, tests included.
+// init runs the child if the program was started under its name. This isn't left to the command line, so that it
+// works in every program that uses the package, including tests.
 func init() {
 	if len(os.Args) > 0 && os.Args[0] == childName {
 		os.Exit(child(os.Args[1:]))
 	}
 }
 
-// spinners is the child process whose threads spin. It is a process of its own so that its processor time is
-// apart from ours and neither our scheduler nor our garbage collector has anything to do with it.
+// spinners is the child process with the spinning threads. It is a separate process so that its CPU time isn't
+// counted as ours, and so that it doesn't disturb our Go scheduler and garbage collector.
 type spinners struct {
 	child  *os.Process
 	input  io.Closer
@@ -48,8 +48,8 @@ type spinners struct {
 	lastNs atomic.Int64
 }
 
-// spin starts the child. The kernel kills it when the thread that started it ends, which is kept for that;
-// the end of its input ends it too.
+// spin starts the child. The child ends when its standard input is closed. The kernel also kills it when the thread
+// that started it ends, so that thread is kept.
 func (m *machine) spin() (*spinners, error) {
 	cores := make([]string, len(m.cores))
 	for i, core := range m.cores {
@@ -99,8 +99,8 @@ func (m *machine) spin() (*spinners, error) {
 	return nil, err
 }
 
-// place puts the child into the control group for idle threads, if there is one. Another process that ends
-// may just have removed it.
+// place moves the child into the control group for idle threads, if there is one. It retries, since another process
+// of this program may just have removed the group at its end.
 func (m *machine) place(s *spinners) error {
 	if m.group == "" {
 		return nil
@@ -115,7 +115,7 @@ func (m *machine) place(s *spinners) error {
 	return errors.New("the control group for threads of idle priority keeps vanishing")
 }
 
-// cpuNs is the processor time of the child: clock_getcpuclockid(3) as the kernel numbers such clocks.
+// cpuNs returns the CPU time of the child in ns. The clock's number is computed as in clock_getcpuclockid(3).
 func (s *spinners) cpuNs() int64 {
 	const scheduled = 2
 	var t unix.Timespec
@@ -129,7 +129,7 @@ func (s *spinners) cpuNs() int64 {
 	return s.lastNs.Load()
 }
 
-// stop kills the child, whose threads get the usual priority for it, as far as permitted: those of idle
+// stop kills the child. Before that it gives the child's threads normal priority, where permitted: threads of idle
 // priority would take seconds to die on busy cores.
 func (s *spinners) stop() {
 	s.cpuNs()
@@ -150,19 +150,20 @@ func (s *spinners) stop() {
 	case <-time.After(endTimeout):
 	}
 	if s.group != "" {
-		// Refused while another process's threads are in it.
+		// The kernel refuses this while another process's threads are in the group.
 		os.Remove(s.group)
 	}
 }
 
-// child is the child's life: a thread of idle priority on every core given, until its input ends.
+// child is the main function of the child process. It spins on every given core until its standard input ends, and
+// returns the exit code.
 func child(args []string) int {
 	if len(args) != 1 {
 		return 2
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = os.WriteFile("/proc/self/comm", []byte(childName), 0)
-	debug.SetGCPercent(-1) // a collection would wait for threads that never give way
+	debug.SetGCPercent(-1) // a collection would wait for threads that never yield
 	cores := strings.Split(args[0], ",")
 	runtime.GOMAXPROCS(len(cores) + 1)
 	begin := make(chan struct{})
@@ -178,8 +179,8 @@ func child(args []string) int {
 	return 0
 }
 
-// spinOn makes a thread that spins on a core with idle priority from begin on. What is to be done before
-// is done here: on a busy machine, a thread of idle priority would take seconds to say that it is ready.
+// spinOn starts a thread that spins on a core with idle priority as soon as begin is closed. Everything else is
+// done before that: on a busy machine a thread of idle priority would take seconds to report that it is ready.
 func spinOn(core string, begin <-chan struct{}) error {
 	number, err := strconv.Atoi(core)
 	if err != nil {
@@ -203,8 +204,8 @@ func spinOn(core string, begin <-chan struct{}) error {
 	if err := unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0); err != nil {
 		return fmt.Errorf("take idle priority: %w", err)
 	}
-	// It changes nothing for a thread of idle priority, but its time then counts as nice in /proc/stat, apart
-	// from that of work.
+	// This doesn't affect the scheduling of a thread of idle priority. But /proc/stat then counts its time as nice,
+	// separate from that of other work.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, tid, lowestNice)
 	return nil
 }
