@@ -1,5 +1,5 @@
-// Package cgroup says which control groups a process is in, as folders (the kernel's documentation:
-// cgroup-v1 and cgroup-v2).
+// Package cgroup finds the control groups that a process is in (see the kernel's documentation of cgroup-v1 and
+// cgroup-v2).
 package cgroup
 
 import (
@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Root is where the hierarchies are mounted, from the machine's root.
+// Root is where the hierarchies are mounted, relative to the machine's root directory.
 const Root = "sys/fs/cgroup"
 
-// Folders lists the folders, below Root, of the groups in a text of /proc/PID/cgroup that may have
-// controller, each followed by those above it: of the unified hierarchy (0::/path) and of the older one of
-// that controller. Not all of them exist: hierarchies are mounted in more than one way, and in a container
-// the path may be the host's; the root then stands for what is visible.
+// Folders parses a text of /proc/PID/cgroup and returns the folders, relative to Root, of the groups that may have
+// the given controller: those of the unified hierarchy (0::/path) and of the controller's own hierarchy in version
+// 1. Each group is followed by its ancestors. Not all folders exist, since hierarchies can be mounted in several
+// ways. In a container the path may be that of the host; then the root, which is always included, is the visible
+// group.
 func Folders(text, controller string) (folders []string) {
 	for line := range strings.Lines(text) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
