@@ -6,14 +6,14 @@ import (
 	"brunt/internal/record"
 )
 
-// What run.json keeps of an inspection; the whole is in a file of its own.
+// How much of an inspection run.json contains. The complete inspection is in a separate file.
 const (
 	briefStatements = 30
 	briefOfPhase    = 10
 	briefCounters   = 60
 )
 
-// brief is an inspection without its long tails.
+// brief returns an inspection with shortened lists of statements and counters.
 func brief(whole record.Inspection) record.Inspection {
 	windows := slices.Clone(whole.Windows)
 	for i := range windows {

@@ -6,26 +6,25 @@ import (
 	"brunt/internal/record"
 )
 
-// Progress is how far a script of statements was carried out, and who hears of more. The zero value is a script of
-// which nothing was done, and nobody is told.
+// Progress describes how much of a script has already been executed. The zero value means that nothing has.
 type Progress struct {
-	Done  int  // statements that are done; those of them that set the session's settings are carried out again
-	Begun bool // the next one was begun by a process that was killed: that it is done already is no error
-	// Tell is called for each statement, with its number from 0, before it is carried out and when it is done. An error
-	// ends the script.
+	Done  int  // statements that have been executed; SET and RESET among them are executed again
+	Begun bool // the next statement was started by a process that was killed; it is no error if it was completed
+	// Tell, if not nil, is called with the index of each statement before and after its execution. If it returns an
+	// error, the script ends.
 	Tell func(statement int, done bool) error
 }
 
-// Database is a server that advice is asked of and carried out on. It is used by one goroutine.
+// Database is a server that proposes indexes and executes statements. Only one goroutine may use it.
 type Database interface {
-	// Exec carries out a script of statements one after the other, outside of transactions, from where its
-	// progress says. The error names the statement that failed.
+	// Exec executes the statements of a script in order, outside of transactions, starting where from says. Its
+	// error names the statement that failed.
 	Exec(ctx context.Context, script string, from Progress) error
-	// Propose proposes indexes for the statements that inspections have seen, the best first. Without
-	// inspections those are meant that the server has counted so far. Nothing is changed.
+	// Propose proposes indexes for the statements in the given inspections, best first. Without inspections it uses
+	// the statements that the server has counted so far. It doesn't change anything.
 	Propose(ctx context.Context, seen []record.Inspection) ([]record.Proposal, error)
-	// Settle ends what an attempt that was killed or interrupted has left at work on a proposal's index, drops
-	// the index if it is invalid, and says whether it is there.
+	// Settle cleans up after an attempt that was killed or interrupted: it ends statements that are still building
+	// or dropping a proposal's index, and drops the index if it is invalid. It reports whether the index exists.
 	Settle(ctx context.Context, p *record.Proposal) (there bool, err error)
 	Close() error
 }

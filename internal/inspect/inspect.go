@@ -1,6 +1,6 @@
-// Package inspect asks servers about themselves while a load runs against them: a snapshot of their
-// statistics before, samples in the meantime, what has changed after, and what follows from it. What is asked
-// of which server is the rooms' below it.
+// Package inspect collects information from database servers while a load runs against them: a snapshot of their
+// statistics before it, samples during it, and after it the changes and the findings that follow from them. The
+// packages below it know what to ask each kind of server.
 package inspect
 
 import (
@@ -10,46 +10,47 @@ import (
 	"brunt/internal/record"
 )
 
-// Inspector asks one server. Its methods are called by one goroutine, in the order Begin, any number of
-// Snapshot, Mark and Sample, End, Close. Contexts bound their time. Close may also come alone.
+// Inspector inspects one server. One goroutine calls its methods, in this order: Begin; Snapshot, Mark and Sample
+// any number of times; End; Close. Close may also be called without the others. Contexts limit the duration of
+// calls.
 type Inspector interface {
-	// Name is what the user called the server, without secrets.
+	// Name returns the server's name as given by the user, without secrets.
 	Name() string
-	// Begin connects and takes the first snapshot. Its errors are the user's: one line that says what to do.
+	// Begin connects and takes the first snapshot. Its errors are for the user: one line that says what to do.
 	Begin(ctx context.Context) error
-	// Snapshot notes the server's statistics as a place at which a phase may end.
+	// Snapshot reads the server's statistics. A phase may end at this point; see Mark.
 	Snapshot(ctx context.Context) error
 	// Mark ends a phase at the last snapshot.
 	Mark(phase Phase)
-	// Sample looks at what sessions do at the moment.
+	// Sample looks at what the server's sessions are doing. at is the time since Begin.
 	Sample(ctx context.Context, at time.Duration) error
-	// End ends the last phase now and says what came of it all. Only then it looks closer: it explains
-	// statements, and reads catalogs. It returns what is known also with an error.
+	// End ends the last phase now and returns the results. Only End does the expensive work, such as explaining
+	// statements and reading catalogs. It returns what is known even together with an error.
 	End(ctx context.Context, last Phase, load Load) (*record.Inspection, error)
 	Close()
 }
 
-// Phase is a part of the run's load.
+// Phase is a phase of the run's load.
 type Phase struct {
 	Name   string
 	WarmUp bool
 }
 
-// Load is what an inspector may know of the load when it is over.
+// Load describes the load to an inspector after the load has ended.
 type Load struct {
 	Operations []Operation
-	Writes     bool         // statements that write may be executed, in transactions that are rolled back
-	Tell       func(string) // announces what is about to be done to the server; may be nil
+	Writes     bool         // whether statements that write may be executed, in transactions that are rolled back
+	Tell       func(string) // called with a text before something notable is done to the server; may be nil
 }
 
-// Operation is an operation of the plan, as far as it tells which statements it causes.
+// Operation describes an operation of the plan, so that the statements it causes can be recognized.
 type Operation struct {
 	Name       string
-	Statements []string // as they were sent; none if the load isn't SQL
-	Method     string   // of an HTTP request that is all of the operation; "" otherwise
-	Done       float64  // that were sent and ended, warm-up included
-	Uncertain  float64  // how many executions more or fewer there may have been: retries, failures, those cut off
-	// Arguments are those of a statement in the operation's execution of a number, from 0, as texts; nil is null.
-	// ok is false if they aren't known in advance, or there is no such execution.
+	Statements []string // SQL as it was sent; empty if the load isn't SQL
+	Method     string   // of the HTTP request, if the operation is a single request; otherwise ""
+	Done       float64  // number of finished executions, warm-up included
+	Uncertain  float64  // how far the executions may differ from Done due to retries, failures and interruptions
+	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
+	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)
 }

@@ -7,10 +7,10 @@ import (
 	"brunt/internal/workload"
 )
 
-// tries bounds the search for an operation's executions.
+// tries limits how many operations of the load are searched for an execution.
 const tries = 100_000
 
-// operations says of a load's operations what inspectors may know.
+// operations describes the operations of a load. counts are their totals, by operation.
 func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 	if w == nil {
 		return nil
@@ -25,7 +25,7 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 			o.Uncertain = float64(c.Failed()+c.Unfinished) + float64(c.Attempts-min(c.Attempts, c.Done))
 		}
 		steps := w.Operations[k].Steps
-		var of []int // the statements' steps
+		var of []int // indexes of the steps that are statements
 		for i := range steps {
 			switch r := steps[i].Request; {
 			case r.Verb == protocol.SQL:
@@ -41,8 +41,8 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 	return out
 }
 
-// arguments are those of a step in the operation's execution of a number. Values that earlier steps were
-// answered with are null there: nobody knows them without asking again.
+// arguments returns the arguments of a step in the operation's execution with the given number, from 0. Values
+// taken from the answers to earlier steps are null, since they can't be known without sending those steps again.
 func arguments(w *workload.Workload, operation, step, execution int) ([]*string, bool) {
 	most := uint64(tries)
 	if w.Total > 0 {

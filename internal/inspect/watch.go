@@ -22,34 +22,34 @@ const (
 	endTimeout    = 60 * time.Second
 	samplePeriod  = 200 * time.Millisecond
 	maxPeriod     = 10 * time.Second
-	costBound     = 100 // samples take at most 1 part of so many of the time
+	costBound     = 100 // samples take at most 1/costBound of the time
 )
 
-// Watch inspects servers next to a load. It is a measure.Sink that only tells its goroutines: a server
-// that answers slowly delays nothing.
+// Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
+// answers slowly delays nothing.
 type Watch struct {
 	Writes bool         // see Load.Writes
 	Tell   func(string) // see Load.Tell
 
 	servers []*server
-	stop    chan struct{} // closed when the sampling is to end
+	stop    chan struct{} // closed to end the sampling
 	stopped bool
 	done    sync.WaitGroup
-	counts  []measure.Counts // of each operation so far
+	counts  []measure.Counts // totals of each operation so far
 }
 
 var _ measure.Sink = (*Watch)(nil)
 
-// server is one that is inspected, and what its goroutine knows.
+// server is an inspected server with the state of its goroutine.
 type server struct {
 	inspector Inspector
 	intervals chan interval
 	begun     time.Time
 	phase     Phase
 	phases    []record.Phase // as planned
-	phaseNs   int64          // on the run's clock, when the phase began
-	snapshot  time.Duration  // that the last one took
-	snapped   time.Time      // when it was taken
+	phaseNs   int64          // start of the phase on the run's clock
+	snapshot  time.Duration  // how long the last snapshot took
+	snapped   time.Time      // when the last snapshot was taken
 	cost      record.InspectionCost
 	broken    error
 }
@@ -59,7 +59,7 @@ type interval struct {
 	startNs, endNs int64
 }
 
-// NewWatch returns a watch of servers, of which there may be none.
+// NewWatch returns a watch of servers, which may be none.
 func NewWatch(inspectors []Inspector) *Watch {
 	w := &Watch{stop: make(chan struct{})}
 	for _, i := range inspectors {
@@ -68,8 +68,8 @@ func NewWatch(inspectors []Inspector) *Watch {
 	return w
 }
 
-// Start takes the first snapshots and begins to sample; the load comes right after. Its errors are the
-// user's.
+// Start takes the first snapshots and starts sampling. It must be called right before the load starts. Its errors
+// are for the user.
 func (w *Watch) Start(run *record.Run) error {
 	for _, s := range w.servers {
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
@@ -91,7 +91,7 @@ func (w *Watch) Start(run *record.Run) error {
 	return nil
 }
 
-// Interval implements measure.Sink. It never fails and never waits.
+// Interval implements measure.Sink. It never fails or blocks.
 func (w *Watch) Interval(iv *measure.Interval) error {
 	if len(w.servers) == 0 {
 		return nil
@@ -111,8 +111,8 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// run samples, and takes snapshots where phases may meet, until it is stopped. A question under way is
-// answered first: to give it up would cost the connection.
+// run takes samples, and snapshots wherever a phase may end, until stop is closed. It waits for queries in
+// progress, since cancelling them would cost the connection.
 func (s *server) run(stop <-chan struct{}) {
 	period := samplePeriod
 	timer := time.NewTimer(period)
@@ -133,8 +133,8 @@ func (s *server) run(stop <-chan struct{}) {
 	}
 }
 
-// interval notes where phases meet. An interval is reported at its end, so the end of the phase before
-// is where the interval before ended: at the snapshot that was taken then.
+// interval processes an interval. It detects the start of a new phase at the end of that phase's first interval, so
+// the previous phase ended with the previous interval: at the snapshot taken then.
 func (s *server) interval(iv interval) {
 	if iv.phase != s.phase {
 		s.inspector.Mark(s.phase)
@@ -145,8 +145,8 @@ func (s *server) interval(iv interval) {
 	}
 }
 
-// mayEnd reports whether the phase may end where the interval does. Where its length isn't known, that
-// is any interval's end, as often as snapshots may be taken.
+// mayEnd reports whether the phase may end with this interval. If the phase's length isn't known, any interval may
+// be the last; snapshots are then taken as often as costBound allows.
 func (s *server) mayEnd(iv interval) bool {
 	if len(s.phases) == 1 {
 		return false
@@ -159,7 +159,7 @@ func (s *server) mayEnd(iv interval) bool {
 	return time.Since(s.snapped) >= s.snapshot*costBound
 }
 
-// timed asks the server something and notes what it cost.
+// timed queries the server, adds the duration to the cost and notes an error. It returns the duration.
 func (s *server) timed(ask func(context.Context) error) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), sampleTimeout)
 	defer cancel()
@@ -174,9 +174,9 @@ func (s *server) timed(ask func(context.Context) error) time.Duration {
 	return took
 }
 
-// Finish ends the sampling, looks closer, and returns what each server said, with warnings of what went
-// wrong. It comes after the last interval. Whole inspections go into the bundle's folder, "" if none is
-// kept. When hard is closed, looking closer ends.
+// Finish ends the sampling and returns the inspection of each server, with warnings of failures. It must be called
+// after the last interval. The complete inspections are written to the bundle's folder, unless bundle is "". When
+// hard is closed, the final examination of the servers is cancelled.
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
@@ -230,7 +230,8 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	return out, warnings
 }
 
-// Close ends everything, whether or not it began. Further calls change nothing.
+// Close ends the sampling and closes the inspectors, whether or not Start was called. It may be called more than
+// once.
 func (w *Watch) Close() {
 	w.halt()
 	for _, s := range w.servers {
@@ -239,7 +240,7 @@ func (w *Watch) Close() {
 	w.servers = nil
 }
 
-// halt ends the sampling.
+// halt ends the sampling and waits for the goroutines.
 func (w *Watch) halt() {
 	if !w.stopped {
 		w.stopped = true
@@ -248,7 +249,7 @@ func (w *Watch) halt() {
 	w.done.Wait()
 }
 
-// write puts a whole inspection into the bundle.
+// write writes a complete inspection into the bundle.
 func write(fsys record.FS, bundle, name string, found *record.Inspection) error {
 	path := bundle + "/" + name
 	if err := fsys.MkdirAll(path[:strings.LastIndexByte(path, '/')]); err != nil {

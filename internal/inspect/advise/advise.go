@@ -1,5 +1,5 @@
-// Package advise proves advice: it builds what a database's costs speak for, measures the load before
-// and after, and takes away again what doesn't pay.
+// Package advise tests proposed indexes: it builds each one, measures the load without and with it, and drops it
+// again if it doesn't help.
 package advise
 
 import (
@@ -19,38 +19,42 @@ import (
 )
 
 const (
-	// Fewest is how many runs on each side an interval needs.
+	// Fewest is the least number of runs without and with an index that a confidence interval needs.
 	Fewest = 3
-	// confidence of the intervals.
+	// confidence is the level of the confidence intervals.
 	confidence = 0.95
-	// smallB is up to which size an index is built again and again, so that runs with and without it alternate.
+	// smallB is the largest size, in bytes, of an index that is built repeatedly, so that runs with and without it
+	// alternate.
 	smallB = 256 << 20
-	// mostRare is the most of the time of a table's statements that may be of writers that not every run executed.
+	// mostRare is the largest share of the time of a table's statements that may belong to writing statements which
+	// some runs didn't execute.
 	mostRare = 0.05
-	// leastUnknown and mostUnknown are from how many rows on, and from which share of those written on, writers that
-	// aren't known forbid a verdict. The server counts rows up to seconds after statements.
+	// leastUnknown and mostUnknown are the number of rows, and the share of all written rows, from which rows
+	// written by unknown statements rule out a verdict. The number needs a margin: the server counts rows up to
+	// seconds after the statements.
 	leastUnknown = 100
 	mostUnknown  = 0.2
 )
 
-// Trial proves a database's proposals one after the other.
+// Trial tests the proposals of a database one after the other.
 type Trial struct {
 	Database inspect.Database
-	// Run carries out the load once, always at the same rates, and returns what the server said of it, too.
+	// Run runs the load once, at the same rates each time, and returns the result and the inspections.
 	Run func(ctx context.Context, name string) (*result.Result, []record.Inspection, error)
-	// Kept reports whether Run has the run of that name from an attempt that was killed, so that nothing must be
-	// built for it. Nil: never.
+	// Kept reports whether the run with a name was completed by an attempt that was killed, so that the index
+	// needn't be built for it. nil means that there are no such runs.
 	Kept   func(name string) bool
-	Times  int               // runs on each side, at least Fewest
-	Told   func(text string) // what is being done
-	Anyway bool              // compare runs that shouldn't be compared: see compare.Options
+	Times  int               // number of runs without, and with, the index; at least Fewest
+	Told   func(text string) // called with each statement before it is executed
+	Anyway bool              // compare runs that aren't comparable; see compare.Options
 }
 
-// Prove builds, measures and judges each proposal, those that were kept with it. Runs with the index and
-// without it alternate (A B B A …) if it is small; otherwise it is built once, after the runs without it.
-// It stays if what decides is lower for sure. When something fails, the index is dropped: only
-// proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is
-// there already is taken for one that an earlier attempt left: it is taken up if it is whole.
+// Prove measures and judges the proposals in order. Indexes that were kept remain in place for the next proposals.
+// If an index is small, runs without it (A) and with it (B) alternate: A B B A …. Otherwise it is built once, after
+// the runs without it. An index is kept if the deciding metric is significantly lower with it. It is dropped if the
+// proof fails for any reason, so that only proven indexes stay. The proofs so far are returned together with an
+// error. An existing index with a proposal's name is assumed to come from an earlier attempt; it is used if it is
+// valid.
 func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]record.Proof, error) {
 	var proofs []record.Proof
 	for k := range proposals {
@@ -64,7 +68,7 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 		}
 		if err != nil || !p.proof.Kept {
 			p.proof.Kept = false
-			// What isn't proven goes, also when the user has ended it all, and when a build left an invalid index.
+			// An unproven index is dropped, even if the user has cancelled or if a build has left an invalid index.
 			switch left := p.with(context.WithoutCancel(ctx), false); {
 			case err == nil:
 				err = left
@@ -80,22 +84,22 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 	return proofs, nil
 }
 
-// attempt is a proposal on trial.
+// attempt is the test of one proposal.
 type attempt struct {
 	trial         *Trial
 	proof         record.Proof
 	number        int
-	there         *bool // whether the index is there; nil: not known
+	there         *bool // whether the index exists; nil if unknown
 	base, indexed side
 }
 
-// side is the runs without the index, or those with it.
+// side holds the runs without the index, or those with it.
 type side struct {
 	results []*result.Result
 	seen    [][]record.Inspection
 }
 
-// order is the sides of the runs.
+// order returns for each run whether it is made with the index.
 func (a *attempt) order() []bool {
 	n := a.trial.Times
 	order := make([]bool, 2*n)
@@ -109,7 +113,7 @@ func (a *attempt) order() []bool {
 	return order
 }
 
-// measure runs the load on both sides.
+// measure makes all runs of a proposal.
 func (a *attempt) measure(ctx context.Context) error {
 	for i, with := range a.order() {
 		letter, side := "A", &a.base
@@ -138,7 +142,7 @@ func (a *attempt) measure(ctx context.Context) error {
 	return nil
 }
 
-// with builds the index or drops it, unless it is or isn't there already.
+// with makes sure that the index exists (wanted) or doesn't.
 func (a *attempt) with(ctx context.Context, wanted bool) error {
 	if a.there == nil {
 		there, err := a.trial.Database.Settle(ctx, &a.proof.Proposal)
@@ -166,7 +170,7 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// judge keeps an index if what decides is lower with it for sure.
+// judge decides whether the index is kept: if the deciding metric is lower with confidence.
 func (a *attempt) judge() {
 	p := &a.proof
 	c, err := compare.Runs(a.base.results, a.indexed.results,
@@ -217,15 +221,15 @@ func (a *attempt) judge() {
 	}
 }
 
-// serverTime is the change of record.ServerTime, nil if the server didn't count it in every run. Where it may miss
-// statements that pay for the index, why says so, and there is no change.
+// serverTime returns the change of record.ServerTime, or nil if the server didn't count the statements in every
+// run. If the figure may miss statements that are slowed down by the index, it returns nil and the reason.
 func (a *attempt) serverTime() (change *record.ProofChange, why message.Message) {
 	runs := slices.Concat(a.base.seen, a.indexed.seen)
 	if why = a.unknownWriters(runs); !why.IsZero() {
 		return nil, why
 	}
 	perRun := make([]float64, len(runs))
-	compared, rare := 0.0, 0.0 // time of statements
+	compared, rare := 0.0, 0.0 // total times of statements
 	proposed, writers := a.proposedFor(), a.writers(runs)
 	for _, id := range a.concerned(runs) {
 		calls, total, means, everywhere := 0.0, 0.0, make([]float64, len(runs)), true
@@ -239,7 +243,7 @@ func (a *attempt) serverTime() (change *record.ProofChange, why message.Message)
 			}
 			calls, total = calls+n, total+totalNs
 		}
-		if !everywhere { // nothing to compare it with
+		if !everywhere { // no figure of some run to compare
 			if writers[id] {
 				rare += total
 			}
@@ -256,14 +260,14 @@ func (a *attempt) serverTime() (change *record.ProofChange, why message.Message)
 	}
 	n := len(a.base.seen)
 	c, err := stats.Welch(perRun[:n], perRun[n:], confidence)
-	if err != nil { // no statement: all are 0
+	if err != nil { // there are no statements: all figures are 0
 		return nil, message.Message{}
 	}
 	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1,
 		High: c.Ratio.High - 1}, message.Message{}
 }
 
-// proposedFor are the statements that the proposal names.
+// proposedFor returns the IDs of the statements that the proposal names.
 func (a *attempt) proposedFor() (ids []string) {
 	for _, e := range slices.Concat(a.proof.Gains, a.proof.Pays) {
 		if !slices.Contains(ids, e.Statement) {
@@ -273,11 +277,11 @@ func (a *attempt) proposedFor() (ids []string) {
 	return ids
 }
 
-// maintenance are the first words of statements that are no part of a load.
+// maintenance lists the first words of statements that aren't part of a load.
 var maintenance = []string{"VACUUM", "ANALYZE", "CREATE", "DROP", "ALTER", "REINDEX", "CLUSTER", "EXPLAIN", "TRUNCATE"}
 
-// concerned are the statements that the index is for, those that have to write to it, and all others that touch the
-// table, by their plans or by their texts.
+// concerned returns the IDs of the statements that the index is meant for, those that have to write to it, and all
+// others that use the table, judged by their plans or their texts.
 func (a *attempt) concerned(runs [][]record.Inspection) []string {
 	ids := a.proposedFor()
 	for _, s := range loads(runs) {
@@ -291,8 +295,8 @@ func (a *attempt) concerned(runs [][]record.Inspection) []string {
 	return ids
 }
 
-// writers are the statements that may have to write to the index, by their texts: a statement that only reads or
-// deletes can't be harmed, unless it writes through a function or a trigger.
+// writers returns the IDs of the statements that may have to write to the index, judged by their texts. Statements
+// that only read or delete aren't slowed down by an index, unless they write through a function or a trigger.
 func (a *attempt) writers(runs [][]record.Inspection) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range loads(runs) {
@@ -306,7 +310,7 @@ func (a *attempt) writers(runs [][]record.Inspection) map[string]bool {
 	return out
 }
 
-// loads are the statements of runs without their warm-ups.
+// loads returns the statements of all runs, without the warm-ups.
 func loads(runs [][]record.Inspection) (out []record.Statement) {
 	for _, seen := range runs {
 		for i := range seen {
@@ -318,9 +322,9 @@ func loads(runs [][]record.Inspection) (out []record.Statement) {
 	return out
 }
 
-// unknownWriters says why the server's time can't be judged: more rows were written to the table than the statements
-// known to write to it account for. Statements that write through a function, a view or a trigger hide how many, but
-// not their time.
+// unknownWriters returns the reason why the server's time can't be judged, if there is one: more rows were written
+// to the table than the statements known to write to it account for. A known statement that writes through a
+// function, a view or a trigger rules this out: its number of rows is hidden, but its time is counted.
 func (a *attempt) unknownWriters(runs [][]record.Inspection) message.Message {
 	if len(a.proof.Names) == 0 {
 		return message.Message{}
@@ -360,8 +364,9 @@ func (a *attempt) unknownWriters(runs [][]record.Inspection) message.Message {
 		message.Count("unknown", uint64(unknown)), message.Count("rows", uint64(written)))
 }
 
-// counted is how often a statement was executed in a run without its warm-up, and for how long in all. It isn't
-// known if the server counts no statements, or if the statement may be among those that were left out.
+// counted returns how often a statement was executed in a run, without the warm-up, and for how long in total.
+// known is false if the server counts no statements, or if the statement may be among those omitted from the
+// inspection.
 func counted(seen []record.Inspection, id string) (calls, totalNs float64, known bool) {
 	for i := range seen {
 		if len(seen[i].Windows) == 0 {
@@ -378,7 +383,7 @@ func counted(seen []record.Inspection, id string) (calls, totalNs float64, known
 	return calls, totalNs, known
 }
 
-// changeArgs are the figures of a change.
+// changeArgs returns the figures of a change as arguments of a message.
 func changeArgs(c *record.ProofChange, order string) []message.Arg {
 	return []message.Arg{message.Change("value", c.Value), message.Change("low", c.Low), message.Change("high", c.High),
 		message.Text("order", order)}

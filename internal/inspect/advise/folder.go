@@ -14,11 +14,11 @@ import (
 	"brunt/internal/result"
 )
 
-// proposalsFile is where a folder keeps what was proposed.
+// proposalsFile is the file in a trial's folder that stores the proposals.
 const proposalsFile = "proposals.json"
 
-// Proposals are what db proposed for a trial in the folder dir, or proposes now, if that is its beginning: what it
-// would say later depends on which of the indexes an attempt that was killed has built.
+// Proposals returns the proposals stored in the folder dir. If there are none, it asks db for proposals and stores
+// them: a later answer would depend on which indexes an attempt that was killed has already built.
 func Proposals(ctx context.Context, dir string, db inspect.Database, seen []record.Inspection) (list []record.Proposal,
 	err error) {
 	path := filepath.Join(dir, proposalsFile)
@@ -41,8 +41,8 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
 }
 
-// Into has the trial's runs carried out by conduct, all as o has it, into bundles below dir. What an attempt that
-// was killed left there whole counts.
+// Into sets t.Run to make the runs by conduct, ordered by o, into bundles below dir, and t.Kept to recognize runs
+// that an attempt that was killed has completed there.
 func (t *Trial) Into(dir string, o program.Order, conduct program.RunFunc) {
 	t.Kept = func(name string) bool {
 		kept, err := program.Kept(filepath.Join(dir, name))

@@ -13,13 +13,13 @@ import (
 const (
 	mostPoints  = 600
 	mostBlocked = 20
-	longText    = 300 // characters of a statement that waits for locks
+	longText    = 300 // characters shown of a statement that waits for locks
 )
 
-// activity sums up samples of what sessions do.
+// activity sums up samples of what sessions are doing.
 type activity struct {
 	samples   int
-	waits     map[[2]string]int // by class and event, of active sessions
+	waits     map[[2]string]int // number of active sessions by wait class and event, summed over samples
 	pools     map[[2]string]*pool
 	blocked   map[blocking]*blockedFor
 	points    []record.ActivityPoint
@@ -28,10 +28,10 @@ type activity struct {
 	longestNs int64
 }
 
-// pool is the connections of one application from one address, summed over samples.
+// pool describes the connections of one application from one address, summed over samples.
 type pool struct {
 	total, active, inXact, allActive, max int
-	seen                                  int // samples
+	seen                                  int // number of samples that contained the pool
 	longestIdleNs                         int64
 }
 
@@ -47,8 +47,9 @@ func newActivity() *activity {
 		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
 }
 
-// What a sample asks. Sessions are counted by the server, so that a thousand of them make no long answer.
-// The function is what the view pg_stat_activity reads; the view's joins cost more than it.
+// The queries of a sample. The server counts the sessions, so that the answer is short even if there are a
+// thousand. askSessions calls the function behind the view pg_stat_activity, because the view's joins cost more
+// than the function.
 const (
 	askSessions = `select coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
 		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event, count(*) as n,
@@ -57,7 +58,7 @@ const (
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
 		group by 1, 2, 3, 4, 5`
-	// pg_blocking_pids takes locks of the lock manager: it is only asked of those that wait for a lock.
+	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
 		coalesce(l.relation, r.relation)::regclass::text as relation, extract(epoch from clock_timestamp() - w.state_change)::float8 as waits_s
@@ -71,7 +72,7 @@ const (
 	replicasEvery = 5 // samples
 )
 
-// sample takes one sample.
+// sample takes one sample. at is the time since Begin.
 func (a *activity) sample(ctx context.Context, s *session, at time.Duration) error {
 	r, err := s.again(ctx, askSessions)
 	if err != nil {
@@ -88,7 +89,7 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 		if r, err = s.again(ctx, askReplicas); err == nil {
 			a.lags(r)
 		}
-		// A replica can't say where it writes, and not every user may ask.
+		// This fails on a replica, which has no write position, and for users without the rights.
 		if ctx.Err() != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 	return nil
 }
 
-// sessions adds a sample of the sessions, and says how many of them wait for locks.
+// sessions adds a sample of the sessions. It returns how many of them wait for locks.
 func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 	a.samples++
 	classes := map[string]float64{}
@@ -144,8 +145,8 @@ func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 	return locks
 }
 
-// point adds to the course over time. When it is full, neighbours are joined, and each point covers
-// twice as many samples from then on.
+// point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
+// and each point covers twice as many samples from then on.
 func (a *activity) point(at time.Duration, classes map[string]float64) {
 	if n := len(a.points); n > 0 && a.points[n-1].Samples < a.perPoint {
 		joinPoints(&a.points[n-1], &record.ActivityPoint{Samples: 1, Classes: classes})
@@ -174,7 +175,7 @@ func joinPoints(p, o *record.ActivityPoint) {
 	p.Samples, p.Classes = p.Samples+o.Samples, classes
 }
 
-// locks adds a sample of who waits for whom.
+// locks adds a sample of sessions that wait for locks, and of the sessions that hold these.
 func (a *activity) locks(r *result) {
 	for i := range r.rows {
 		b := blocking{shorten(withoutSecrets(r.at(i, "waiting"))), shorten(withoutSecrets(r.at(i, "holder"))),
@@ -192,7 +193,7 @@ func (a *activity) locks(r *result) {
 	}
 }
 
-// shorten cuts a text that is only shown.
+// shorten cuts a text for display.
 func shorten(text string) string {
 	if r := []rune(text); len(r) > longText {
 		return string(r[:longText]) + " …"
@@ -213,7 +214,7 @@ func (a *activity) lags(r *result) {
 	}
 }
 
-// record is what the samples came to.
+// record returns the summary of all samples.
 func (a *activity) record() record.ServerActivity {
 	out := record.ServerActivity{Samples: a.samples, Points: a.points, LongestXact: a.longestNs}
 	n := float64(max(a.samples, 1))

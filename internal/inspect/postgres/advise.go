@@ -14,34 +14,34 @@ import (
 const (
 	mostAdvised   = 50
 	mostProposals = 10
-	leastSaved    = 0.02 // of all statements' costs, by one index
-	alike         = 0.95 // gains that are the same for practical purposes
-	leastTable    = 1000 // rows; smaller tables are read whole as fast
+	leastSaved    = 0.02 // share of all statements' cost that one index must save
+	alike         = 0.95 // ratio from which gains count as equal
+	leastTable    = 1000 // rows; reading a smaller table in full is as fast as using an index
 	dropIndex     = "DROP INDEX CONCURRENTLY IF EXISTS "
-	writeCost     = 0.5 // the planner's units for a row written to one index more: a page that is mostly cached
+	writeCost     = 0.5 // planner's cost of adding a row to one more index: a page access, mostly cached
 )
 
-// costed is a statement and what the planner thinks of it.
+// costed is a statement with the planner's estimate.
 type costed struct {
 	record.Statement
-	text       string   // with its constants, if they are known
-	arguments  []string // as SQL, which the cost is for; nil: for any
+	text       string   // with its constants, if known
+	arguments  []string // as SQL; the estimate is for them, or for unknown arguments if nil
 	cost       float64
 	root       *node // nil if it can't be explained
 	candidates []candidate
 }
 
-// advisor weighs indexes. Costs are of plans for any arguments, times the calls.
+// advisor chooses indexes. Its costs are the planner's, for unknown arguments, multiplied by the number of calls.
 type advisor struct {
 	session    *session
 	catalog    catalog
-	distinct   map[string]float64 // by table and column
+	distinct   map[string]float64 // number of distinct values, by table and column
 	statements []*costed
 	trial      trial
 	relations  relations
 }
 
-// total is the costs of all statements.
+// total returns the cost of all statements.
 func (a *advisor) total() (sum float64) {
 	for _, s := range a.statements {
 		sum += s.Calls * s.cost
@@ -49,15 +49,16 @@ func (a *advisor) total() (sum float64) {
 	return sum
 }
 
-// outcome is what a candidate changes.
+// outcome is the estimated effect of a candidate.
 type outcome struct {
 	candidate candidate
-	costs     []float64 // of each statement, with it
-	gain      float64   // of calls × cost, less what writing to it costs
+	costs     []float64 // cost of each statement with the index
+	gain      float64   // saved calls × cost, minus the cost of writing to the index
 	sizeB     float64
 }
 
-// propose picks the index that saves most, then the one that saves most in addition to it, and so on.
+// propose picks the index that saves the most, then the one that saves the most in addition to it, and so on (a
+// greedy search).
 func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
 	var out []record.Proposal
 	pool := a.pool()
@@ -71,7 +72,7 @@ func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
 				return out, err
 			}
 			if o == nil || o.gain < leastSaved*whole {
-				continue // it will not save more next to others
+				continue // other indexes can only reduce its gain
 			}
 			all, left = append(all, *o), append(left, c)
 		}
@@ -89,7 +90,8 @@ func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
 	return out, nil
 }
 
-// choose takes the greatest gain, or, of gains that are nearly as great, the simplest index.
+// choose returns the outcome with the greatest gain or, among those within 5 % of it, the one with the simplest
+// index; nil if there are none.
 func choose(all []outcome) *outcome {
 	if len(all) == 0 {
 		return nil
@@ -112,7 +114,7 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// pool is the candidates of all statements on tables worth an index, without those that are there.
+// pool returns the candidates of all statements, without small tables and existing indexes.
 func (a *advisor) pool() []candidate {
 	var out []candidate
 	seen := map[string]bool{}
@@ -128,12 +130,13 @@ func (a *advisor) pool() []candidate {
 	return out
 }
 
-// unquoted is schema.table as catalogs name it.
+// unquoted returns schema.table without quotes, as in catalogs.
 func unquoted(table string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(table, `"`), `"`), `"."`, ".")
 }
 
-// try costs all statements on the table next to a candidate; nil if the index can't be.
+// try estimates the cost of all statements that use the table, with the candidate. It returns nil if there can't be
+// such an index.
 func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	o := &outcome{candidate: c, costs: make([]float64, len(a.statements))}
 	size, err := a.trial.with(ctx, c.on(), func() error {
@@ -154,7 +157,7 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 		if ctx.Err() != nil || a.session.conn.IsClosed() {
 			return nil, err
 		}
-		return nil, nil // an expression or a type that indexes don't take
+		return nil, nil // the expression or type can't be indexed
 	}
 	o.sizeB = size
 	for k, s := range a.statements {
@@ -166,7 +169,7 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	return o, nil
 }
 
-// touches reports whether a statement reads or changes a table: by its plan, or by its text if it has none.
+// touches reports whether a statement reads or writes a table, by its plan or, if it has none, by its text.
 func (a *advisor) touches(s *costed, table string) bool {
 	if s.root == nil {
 		return sqltext.Mentions(s.Text, a.relations.leadingTo(table))
@@ -179,9 +182,9 @@ func (a *advisor) touches(s *costed, table string) bool {
 	return false
 }
 
-// writesTo reports whether a statement writes rows that an index would have to take up: those inserted,
-// and new versions of rows updated. (A version on the same page with the indexed columns as they were is
-// spared that; what share of them can be isn't known before.)
+// writesTo reports whether a statement adds entries to an index of a table: by inserting rows or by creating new
+// versions of updated rows. (An update that leaves the indexed columns unchanged needs no new entry if the new
+// version fits on the same page. How often that happens isn't known in advance, so it is ignored.)
 func (a *advisor) writesTo(s *costed, table string) (writes bool) {
 	if s.root == nil {
 		switch sqltext.FirstWord(s.Text) {
@@ -198,7 +201,7 @@ func (a *advisor) writesTo(s *costed, table string) (writes bool) {
 	return writes
 }
 
-// accept keeps an index for the rounds that follow, and describes it.
+// accept makes an index part of the following rounds and describes it as a proposal.
 func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number int) (*record.Proposal, error) {
 	c := &o.candidate
 	p := &record.Proposal{
@@ -221,7 +224,7 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 		drop = append(drop, dropIndex+indexSchema(c.table)+quoteWhereNeeded(name))
 	}
 	if slices.ContainsFunc(p.Columns, func(k string) bool { return strings.Contains(k, "(") }) {
-		// The planner knows nothing of an expression's values before.
+		// The planner has no statistics of an expression before the table is analyzed.
 		build = append(build, "ANALYZE "+plainTable(c.table))
 	}
 	p.Name, p.DDL, p.Drop = names[0], strings.Join(build, "; "), strings.Join(drop, "; ")
@@ -248,7 +251,7 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 	return p, nil
 }
 
-// plainTable is a table's name as people write it.
+// plainTable returns a table's name as people write it: without quotes and schema where they aren't needed.
 func plainTable(table string) string {
 	schema, name, ok := strings.Cut(unquoted(table), ".")
 	if !ok {
@@ -260,7 +263,7 @@ func plainTable(table string) string {
 	return quoteWhereNeeded(schema) + "." + quoteWhereNeeded(name)
 }
 
-// indexSchema is the schema, with a dot, in which a table's indexes are; "" for the usual one.
+// indexSchema returns the schema of a table's indexes, with a dot; "" for the schema public.
 func indexSchema(table string) string {
 	schema, _, ok := strings.Cut(unquoted(table), ".")
 	if !ok || schema == "public" {
@@ -269,8 +272,8 @@ func indexSchema(table string) string {
 	return quoteWhereNeeded(schema) + "."
 }
 
-// freeName is a name for the index that no relation has. One whose building was cut off is in nobody's way: it
-// is dropped before it is built again.
+// freeName returns a name for the index that no relation has. Invalid indexes, whose build was interrupted, don't
+// count, since they are dropped before the index is built again.
 func (a *advisor) freeName(ctx context.Context, c *candidate, number int, taken []string) (string, error) {
 	schema, _, _ := strings.Cut(unquoted(c.table), ".")
 	for name := indexName(c, number); ; name = numberedName(c, number) {
@@ -290,7 +293,7 @@ func (a *advisor) freeName(ctx context.Context, c *candidate, number int, taken 
 
 const mostName = 63 // bytes
 
-// indexName says what the index is of.
+// indexName returns a name made of the table and the columns, or a numbered name if that is too long.
 func indexName(c *candidate, number int) string {
 	_, table, _ := strings.Cut(unquoted(c.table), ".")
 	columns := plainName(strings.NewReplacer(" desc", "", patternClass, "").Replace(strings.Join(c.columns, "_")))
@@ -300,20 +303,21 @@ func indexName(c *candidate, number int) string {
 	return numberedName(c, number+1)
 }
 
-// plainName is a text as a part of a name: what isn't a letter or a digit becomes one underscore.
+// plainName turns a text into a part of a name: every sequence of characters other than letters and digits becomes
+// one underscore.
 func plainName(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return r == '_' || r < 0x80 && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}), "_")
 }
 
-// numberedName names the index by its table and a number.
+// numberedName returns a name made of the table and a number.
 func numberedName(c *candidate, number int) string {
 	_, table, _ := strings.Cut(unquoted(c.table), ".")
 	end := fmt.Sprintf("_brunt_%d%s", number, nameEnd(c))
 	cut := min(len(table), mostName-len(end))
 	for cut > 0 && cut < len(table) && table[cut]&0xC0 == 0x80 {
-		cut-- // within a letter
+		cut-- // inside a multi-byte character
 	}
 	return table[:cut] + end
 }

@@ -12,13 +12,13 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// candidate is an index that a statement's plan asks for.
+// candidate is an index that could help a statement.
 type candidate struct {
 	table   string   // with its schema, quoted
-	columns []string // quoted, with DESC where the order wants it, or expressions; each may have an operator class
-	where   string   // of a partial index; "" for a whole one
-	// others are indexes on further columns or expressions of the table, which are of use together only: PostgreSQL
-	// combines them for a disjunction.
+	columns []string // quoted columns, with DESC if needed, or expressions; either may have an operator class
+	where   string   // condition of a partial index; "" if it isn't partial
+	// others are the keys of further indexes on the table that only help together with the first: PostgreSQL
+	// combines them for conditions joined by OR.
 	others []string
 }
 
@@ -27,7 +27,7 @@ func (c *candidate) key() string {
 		c.where
 }
 
-// on is what follows CREATE INDEX … ON, for each index.
+// on returns, for each index, the text after CREATE INDEX … ON.
 func (c *candidate) on() []string {
 	text := c.table + " (" + strings.Join(c.columns, ", ") + ")"
 	if c.where != "" {
@@ -40,32 +40,33 @@ func (c *candidate) on() []string {
 	return out
 }
 
-// special reports whether the index is of more than columns in the order that everybody would take.
+// special reports whether the index contains an expression or an operator class, not just plain columns.
 func (c *candidate) special() bool {
 	return slices.ContainsFunc(append(slices.Clone(c.columns), c.others...), func(k string) bool {
 		return strings.Contains(k, "(") || strings.HasSuffix(k, patternClass)
 	})
 }
 
-// patternClass is the operator class for LIKE with a fixed beginning, where the collation isn't C (PostgreSQL's
-// documentation, "Operator Classes and Operator Families").
+// patternClass is the operator class for LIKE with a fixed prefix, which is needed unless the collation is C
+// (PostgreSQL's documentation, "Operator Classes and Operator Families").
 const patternClass = " text_pattern_ops"
 
-// wish is what a plan does with the rows of one of its tables.
+// wish describes how a plan uses the rows of one of its tables.
 type wish struct {
 	table       string
-	equal       []string   // columns compared with one value, or with another table's column
-	ranged      []string   // columns compared otherwise
-	order       []string   // that rows are wanted in
-	partial     []string   // conditions that are the same at each call
-	expressions []string   // functions, operators and casts of columns, compared; with operator classes
-	either      [][]string // columns or expressions of which one must match
+	equal       []string   // columns that are compared by = with a value or another table's column
+	ranged      []string   // columns that are compared by <, >, <= or >=
+	order       []string   // sort order of the rows
+	partial     []string   // conditions with constants, which are the same in each call
+	expressions []string   // compared functions, operators and casts of columns, with operator classes
+	either      [][]string // columns or expressions whose conditions are joined by OR
 }
 
 const mostColumns = 4
 
-// candidates are the indexes that might serve a plan: each column compared, all that are compared
-// together, with the order wanted behind them, and partial ones for conditions that never change.
+// candidates returns the indexes that might help a plan: on each compared column, on all compared columns together,
+// with the sort order after them, and partial ones for conditions that never change. distinct returns the number of
+// different values of a column.
 func candidates(root *node, known *catalog, distinct func(table, column string) float64) []candidate {
 	var out []candidate
 	seen := map[string]bool{}
@@ -122,7 +123,7 @@ func quoted(columns ...string) []string {
 	return out
 }
 
-// quoteWhereNeeded quotes a name unless everybody would write it without.
+// quoteWhereNeeded quotes a name unless it is valid without quotes.
 func quoteWhereNeeded(name string) string {
 	for i, r := range name {
 		if r != '_' && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
@@ -132,7 +133,7 @@ func quoteWhereNeeded(name string) string {
 	return name
 }
 
-// wishes reads a plan: one wish for each of its tables.
+// wishes returns one wish for each table of a plan, sorted by table.
 func wishes(root *node, known *catalog) []wish {
 	tables := tablesOf(root)
 	by := map[string]*wish{}
@@ -181,7 +182,7 @@ func wishes(root *node, known *catalog) []wish {
 	return out
 }
 
-// take notes a condition on the wish's table.
+// take adds a condition on the wish's table.
 func (w *wish) take(c *condition) {
 	constant := c.literal != "" || strings.HasPrefix(c.operator, "IS ")
 	if constant && c.expression == "" {
@@ -189,7 +190,7 @@ func (w *wish) take(c *condition) {
 	}
 	if key := c.indexed(); key != quoteWhereNeeded(c.column) {
 		once(&w.expressions, key)
-		once(&w.expressions, strings.TrimSuffix(key, patternClass)) // all it takes if the collation is C
+		once(&w.expressions, strings.TrimSuffix(key, patternClass)) // suffices if the collation is C
 	}
 	if c.expression != "" && c.cast == "" {
 		return
@@ -202,7 +203,8 @@ func (w *wish) take(c *condition) {
 	}
 }
 
-// indexed is what an index must be of to serve the condition, as CREATE INDEX has it; "" if none can.
+// indexed returns the key of an index that serves the condition, in the syntax of CREATE INDEX; "" if there is
+// none.
 func (c *condition) indexed() string {
 	key := quoteWhereNeeded(c.column)
 	if c.expression != "" {
@@ -222,7 +224,7 @@ func (c *condition) indexed() string {
 	return ""
 }
 
-// beginning is the fixed text with which a LIKE pattern begins, of a constant in quotes.
+// beginning returns the fixed prefix of a LIKE pattern, which is given as a quoted constant.
 func beginning(literal string) string {
 	text := strings.Trim(literal, "'")
 	if i := strings.IndexAny(text, `%_\`); i >= 0 {
@@ -231,7 +233,7 @@ func beginning(literal string) string {
 	return text
 }
 
-// takeEither notes the sides of a disjunction.
+// takeEither adds a disjunction, if an index can serve each of its sides and all are about the same table.
 func (w *wish) takeEither(sides []condition) {
 	var all []string
 	for i := range sides {
@@ -246,7 +248,7 @@ func (w *wish) takeEither(sides []condition) {
 	}
 }
 
-// withoutAlias is a condition as a partial index has it.
+// withoutAlias returns a condition in the form needed for a partial index.
 func withoutAlias(c *condition) string {
 	column := quoteWhereNeeded(c.column)
 	switch {
@@ -266,7 +268,7 @@ func once(list *[]string, s string) {
 	}
 }
 
-// orderOf reads the keys of a sort, if all are columns of one table.
+// orderOf parses the keys of a sort. It returns "" unless all are columns of one table.
 func orderOf(keys []string) (alias string, order []string) {
 	for _, k := range keys {
 		var words []sqltext.Token
@@ -288,11 +290,11 @@ func orderOf(keys []string) (alias string, order []string) {
 	return alias, order
 }
 
-// present chooses arguments for a statement whose own aren't known: what a row of its tables holds in
-// the columns that they are compared with. nil means that there is no such row.
+// present chooses arguments for a statement whose own aren't known: values from existing rows, in the columns that
+// the parameters are compared with. It returns nil if there is no such row or a parameter has no usual value.
 func (s *session) present(ctx context.Context, r *request, generic *node, types []string) []*string {
 	out := make([]*string, len(types))
-	columns := map[string]map[string][]int{} // by table: by column or expression: which parameters
+	columns := map[string]map[string][]int{} // table → column or expression → indexes of parameters
 	tables := tablesOf(generic)
 	generic.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
@@ -303,7 +305,7 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 			if c.expression != "" {
 				of = c.expression
 				if calls, err := s.volatile(ctx, of, ""); err != nil || len(calls) > 0 {
-					continue // reading it would execute what may leave a trace
+					continue // reading it would execute a function that may have side effects
 				}
 			}
 			if columns[table] == nil {
@@ -341,7 +343,7 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 	return out
 }
 
-// conditions are all that a node holds rows to.
+// conditions returns all conditions of a node.
 func (n *node) conditions() []condition {
 	var out []condition
 	for _, text := range []string{n.Filter, n.IndexCond, n.RecheckCond, n.HashCond, n.MergeCond, n.JoinFilter} {
@@ -350,7 +352,7 @@ func (n *node) conditions() []condition {
 	return out
 }
 
-// tablesOf are the tables of a plan by their aliases, with their schemas, quoted.
+// tablesOf returns the tables of a plan by alias, quoted and with their schemas.
 func tablesOf(root *node) map[string]string {
 	out := map[string]string{}
 	root.walk(func(n *node, _ int) {
@@ -366,7 +368,8 @@ func tablesOf(root *node) map[string]string {
 	return out
 }
 
-// row takes a row's values for the parameters that its columns, and expressions of them, are compared with.
+// row sets the parameters in out to the values of one row of a table. wanted maps columns and expressions to the
+// indexes of the parameters that they are compared with. It returns false if there is no row without nulls in them.
 func (s *session) row(ctx context.Context, table string, wanted map[string][]int, out []*string) bool {
 	var list, full, order []string
 	for c := range wanted {
@@ -374,7 +377,7 @@ func (s *session) row(ctx context.Context, table string, wanted map[string][]int
 		full = append(full, "("+c+") is not null")
 		order = append(order, c)
 	}
-	// A sample of pages first: a table's first row is often its oldest, and unlike the others.
+	// Try a random sample of pages first: a table's first row is often its oldest and not representative.
 	for _, sample := range []string{" tablesample system (1)", ""} {
 		r, err := s.query(ctx, fmt.Sprintf("select %s from %s%s where %s limit 1", strings.Join(list, ", "), table, sample,
 			strings.Join(full, " and ")))
@@ -392,7 +395,7 @@ func (s *session) row(ctx context.Context, table string, wanted map[string][]int
 	return false
 }
 
-// placesOf says which parameters stand right after LIMIT or OFFSET, by their numbers.
+// placesOf returns "LIMIT" or "OFFSET" for each parameter, by number, that directly follows that word.
 func placesOf(text string) map[int]string {
 	out := map[int]string{}
 	last := ""
@@ -408,12 +411,12 @@ func placesOf(text string) map[int]string {
 	return out
 }
 
-// arrayOf is an array with one value.
+// arrayOf returns an array literal with one value.
 func arrayOf(value string) string {
 	return `{"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"}`
 }
 
-// usual is a value of a type, where any will do.
+// usual returns an arbitrary value of a type. ok is false for unknown types.
 func usual(kind string) (value string, ok bool) {
 	if strings.HasSuffix(kind, "[]") {
 		return "{}", true

@@ -8,10 +8,11 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// blockSize is the size of a page; servers built with another are rare, and only sizes in texts suffer.
+// blockSize is the size of a page in bytes. Servers built with another size are rare; only sizes shown in texts
+// would be wrong.
 const blockSize = 8192
 
-// catalog is what the server's catalogs say of tables and indexes.
+// catalog holds what the server's catalogs contain about tables and indexes.
 type catalog struct {
 	tables      map[string]tableFacts  // by schema.table
 	columns     map[string]columnFacts // by schema.table.column
@@ -20,35 +21,35 @@ type catalog struct {
 	workMem     string
 	buffers     string // shared_buffers
 	databaseB   float64
-	connections float64 // that clients may have
+	connections float64 // that clients may have open
 }
 
-// tableFacts is what is known of a table.
+// tableFacts describes a table.
 type tableFacts struct {
-	rows, pages float64 // when it was last vacuumed or analyzed
+	rows, pages float64 // as of the last vacuum or analyze
 	pagesNow    float64
 	rewritten   float64 // rows updated or deleted since the statistics were reset
-	rowWidthB   float64 // of a row's values, by the statistics; 0 if there are none
-	analyzed    bool    // ever
+	rowWidthB   float64 // bytes of a row's values according to the statistics; 0 if there are none
+	analyzed    bool    // whether the table was ever analyzed
 	fillPercent float64
 }
 
-// columnFacts is what is known of a column.
+// columnFacts describes a column.
 type columnFacts struct {
 	kind string   // its type
-	free []string // the types that it may be cast to without anything being computed: its indexes serve those, too
+	free []string // types to which it can be cast without computation; the column's indexes serve them too
 }
 
-// indexFacts is what is known of an index.
+// indexFacts describes an index.
 type indexFacts struct {
 	name, table string
 	sizeB       float64
 	scans       float64 // since the statistics were reset
-	constraint  bool    // it keeps rows unique or otherwise in order
+	constraint  bool    // it enforces a unique or exclusion constraint
 	definition  string
 }
 
-// foreignKey is one without an index on the side that refers.
+// foreignKey is a foreign key without an index on the referencing table.
 type foreignKey struct {
 	name, child, parent, columns string
 	childRows                    float64
@@ -56,13 +57,13 @@ type foreignKey struct {
 
 func (c *catalog) table(name string) tableFacts { return c.tables[name] }
 
-// has reports whether an index of the candidate's columns is there already: a new one would seem to cost less only
-// because it is packed tightly.
+// has reports whether an index on the candidate's columns already exists. A new one would only appear cheaper
+// because it is densely packed.
 func (c *catalog) has(x *candidate) bool {
 	return x.where == "" && len(x.others) == 0 && c.indexed(unquoted(x.table), x.columns...)
 }
 
-// indexed reports whether a table has a whole B-tree of just these columns or expressions.
+// indexed reports whether a table has a B-tree that isn't partial on exactly these columns or expressions.
 func (c *catalog) indexed(table string, columns ...string) bool {
 	want := bare(strings.Join(columns, ","))
 	return slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
@@ -79,12 +80,12 @@ func (c *catalog) indexed(table string, columns ...string) bool {
 	})
 }
 
-// bare is the keys of an index without what may be written in several ways.
+// bare normalizes the keys of an index: lower case, without quotes, parentheses and spaces.
 func bare(keys string) string {
 	return strings.NewReplacer(`"`, "", "(", "", ")", "", " ", "").Replace(strings.ToLower(keys))
 }
 
-// settle makes a comparison of a column that is cast for free one of the column.
+// settle treats the comparison of a column with a cast that costs nothing as a comparison of the column itself.
 func (c *catalog) settle(x *condition, table string) {
 	kind, _, _ := strings.Cut(x.cast, "(")
 	if x.cast != "" && slices.Contains(c.columns[table+"."+x.column].free, strings.TrimSpace(kind)) {
@@ -92,7 +93,7 @@ func (c *catalog) settle(x *condition, table string) {
 	}
 }
 
-// lessThoseThere takes out of several indexes that are of use together those that are there.
+// lessThoseThere removes existing indexes from a candidate of several indexes, unless all exist.
 func (c *catalog) lessThoseThere(x *candidate) {
 	if len(x.others) == 0 {
 		return
@@ -122,7 +123,7 @@ const (
 		from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
 		join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 		where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'm', 'p') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
-	// An index serves a key if its first columns are the key's, in whichever order.
+	// An index serves a foreign key if the index's first columns are those of the key, in any order.
 	askForeignKeys = `select k.conname as name, cn.nspname || '.' || c.relname as child, pn.nspname || '.' || p.relname as parent, c.reltuples as rows,
 		(select string_agg(quote_ident(a.attname), ', ' order by o.n) from unnest(k.conkey) with ordinality o(num, n)
 			join pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.num) as columns
@@ -134,7 +135,7 @@ const (
 		pg_database_size(current_database()) as size, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 )
 
-// readCatalog reads the catalogs. What the server refuses is left out, and told by why.
+// readCatalog reads the catalogs. Queries that the server refuses are skipped and reported to why.
 func (s *session) readCatalog(ctx context.Context, why func(what string, err error)) (catalog, error) {
 	c := catalog{tables: map[string]tableFacts{}, columns: map[string]columnFacts{}}
 	for _, q := range []struct {
