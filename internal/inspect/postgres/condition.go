@@ -6,26 +6,25 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// condition is one part of a conjunction in a plan: a column compared with something.
+// condition is one term of a conjunction in a plan: the comparison of a column.
 type condition struct {
 	alias, column string
-	operator      string // "=", "<", "~~", "IS NULL" … ; "" for a column that is a boolean itself
-	param         int    // compared with the statement's parameter of this number
-	array         bool   // which is an array of values
-	literal       string // compared with this constant
-	otherAlias    string // compared with another table's column
+	operator      string // "=", "<", "~~", "IS NULL" and so on; "IS TRUE" for a column that is itself a boolean
+	param         int    // number of the parameter that it is compared with; 0 if none
+	array         bool   // whether that parameter is an array of values
+	literal       string // the constant that it is compared with
+	otherAlias    string // the other table's column that it is compared with
 	otherColumn   string
-	text          string // as it stands in the plan
-	// expression is what is compared where that isn't just the column: a function or an operator of it, or a cast, whose
-	// type is in cast. It is written as an index has it, without the alias.
+	text          string // as in the plan
+	// expression is set if a function, an operator or a cast of the column is compared instead of the column
+	// itself. It is written as in an index, without the alias. For a cast, cast is its type.
 	expression string
 	cast       string
-	varies     bool // the expression holds a parameter, which an index can't
+	varies     bool // whether the expression contains a parameter, which an index can't
 }
 
-// conditions takes the parts of a conjunction as EXPLAIN VERBOSE writes it: everything in parentheses,
-// columns with their tables' aliases. What isn't a comparison of a column is left out, and so are all
-// parts of a disjunction.
+// conditions parses a conjunction as EXPLAIN VERBOSE writes it: everything in parentheses, and columns with the
+// aliases of their tables. It skips terms that don't compare a column, and all parts of a disjunction.
 func conditions(text string) []condition {
 	var words []sqltext.Token
 	for _, t := range sqltext.Split(text) {
@@ -55,7 +54,7 @@ func conjunction(words []sqltext.Token) []condition {
 	return nil
 }
 
-// unwrap takes off parentheses around all of it.
+// unwrap removes parentheses that enclose all of the words.
 func unwrap(words []sqltext.Token) []sqltext.Token {
 	for len(words) >= 2 && words[0].IsSign("(") && closingOf(words, 0) == len(words)-1 {
 		words = words[1 : len(words)-1]
@@ -63,7 +62,7 @@ func unwrap(words []sqltext.Token) []sqltext.Token {
 	return words
 }
 
-// closingOf is where the parenthesis at a place is closed, or the end.
+// closingOf returns the index of the parenthesis that closes the one at open, or len(words).
 func closingOf(words []sqltext.Token, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
@@ -79,7 +78,7 @@ func closingOf(words []sqltext.Token, open int) int {
 	return len(words)
 }
 
-// splitAt splits at a word that stands outside of parentheses.
+// splitAt splits words at a word that is outside of parentheses.
 func splitAt(words []sqltext.Token, word string) (parts [][]sqltext.Token) {
 	from := 0
 	for i := 0; i < len(words); i++ {
@@ -93,7 +92,7 @@ func splitAt(words []sqltext.Token, word string) (parts [][]sqltext.Token) {
 	return append(parts, words[from:])
 }
 
-// comparison reads "column operator value", whichever way round.
+// comparison parses "column operator value" or "value operator column".
 func comparison(words []sqltext.Token) (condition, bool) {
 	c := condition{text: joined(words)}
 	at, n := operatorIn(words)
@@ -132,7 +131,7 @@ func comparison(words []sqltext.Token) (condition, bool) {
 	return c, true
 }
 
-// mirrored is an operator with its sides exchanged; "" if there is none.
+// mirrored returns the operator that gives the same result with its operands exchanged; "" if there is none.
 func mirrored(operator string) string {
 	switch operator {
 	case "<":
@@ -149,7 +148,7 @@ func mirrored(operator string) string {
 	return ""
 }
 
-// compared reads the side of a comparison that is a column or an expression of columns of one table.
+// compared parses the operand that is a column, or an expression of columns of one table.
 func (c *condition) compared(words []sqltext.Token) (ok bool) {
 	if c.alias, c.column, c.expression, c.varies = "", "", "", false; c.operator == "" {
 		return false
@@ -190,13 +189,13 @@ func (c *condition) compared(words []sqltext.Token) (ok bool) {
 	return true
 }
 
-// isColumn reports whether "alias.column" begins at a word, and not a function or a type with its schema.
+// isColumn reports whether words[i:] starts with "alias.column", rather than with a qualified function or type.
 func isColumn(words []sqltext.Token, i int) bool {
 	return i+2 < len(words) && named(words[i]) && words[i+1].IsSign(".") && named(words[i+2]) &&
 		(i+3 == len(words) || !words[i+3].IsSign("(")) && (i == 0 || words[i-1].Kind != sqltext.Cast)
 }
 
-// withoutAliases is an expression as an index of its table has it.
+// withoutAliases returns an expression in the form used in an index of its table.
 func withoutAliases(words []sqltext.Token) string {
 	var out []sqltext.Token
 	for i := 0; i < len(words); i++ {
@@ -208,7 +207,7 @@ func withoutAliases(words []sqltext.Token) string {
 	return pretty(out)
 }
 
-// pretty writes tokens as people do.
+// pretty joins tokens with the usual spaces.
 func pretty(words []sqltext.Token) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -220,7 +219,7 @@ func pretty(words []sqltext.Token) string {
 	return b.String()
 }
 
-// spaced reports whether there is a space between two tokens.
+// spaced reports whether there should be a space between two tokens.
 func spaced(a, b sqltext.Token) bool {
 	tight := func(t sqltext.Token, signs string) bool {
 		return t.Kind == sqltext.Cast || t.Kind == sqltext.Sign && strings.Contains(signs, t.Text)
@@ -232,8 +231,8 @@ func spaced(a, b sqltext.Token) bool {
 	return !between || a.IsSign(",") || a.IsSign(")") || b.IsSign("(")
 }
 
-// disjunctions are the conditions of which one must hold: for each part of a conjunction that is a disjunction, a
-// comparison from each of its sides. One with a side without a comparison is left out.
+// disjunctions returns, for each term of a conjunction that is a disjunction, one comparison from each of its
+// sides. A disjunction with a side that contains no comparison is skipped.
 func disjunctions(text string) [][]condition {
 	var words []sqltext.Token
 	for _, t := range sqltext.Split(text) {
@@ -260,7 +259,7 @@ func disjunctions(text string) [][]condition {
 	return out
 }
 
-// value notes what the column is compared with.
+// value stores what the column is compared with.
 func (c *condition) value(words []sqltext.Token) {
 	words = uncast(words)
 	if len(words) > 1 && words[0].Is("ANY") {
@@ -281,7 +280,8 @@ func (c *condition) value(words []sqltext.Token) {
 	}
 }
 
-// operatorIn finds the comparison outside of parentheses: where, and how many tokens it takes.
+// operatorIn finds the comparison operator outside of parentheses. It returns its index and its number of tokens,
+// which is 0 if there is none.
 func operatorIn(words []sqltext.Token) (at, n int) {
 	for i := 0; i < len(words); i++ {
 		switch w := words[i]; {
@@ -300,7 +300,7 @@ func operatorIn(words []sqltext.Token) (at, n int) {
 	return 0, 0
 }
 
-// uncast takes off parentheses and casts.
+// uncast removes enclosing parentheses and casts.
 func uncast(words []sqltext.Token) []sqltext.Token {
 	for {
 		before := len(words)
@@ -318,7 +318,7 @@ func uncast(words []sqltext.Token) []sqltext.Token {
 	}
 }
 
-// isType reports whether words name a type, and further ones that it is cast to.
+// isType reports whether words are a type name, possibly followed by further casts.
 func isType(words []sqltext.Token) bool {
 	for _, w := range words {
 		if !named(w) && w.Kind != sqltext.Number && w.Kind != sqltext.Cast && !strings.Contains("()[],.", w.Text) {
@@ -328,7 +328,7 @@ func isType(words []sqltext.Token) bool {
 	return true
 }
 
-// columnOf reads "alias.column", with casts and parentheses around it.
+// columnOf parses "alias.column", possibly with casts and parentheses around it.
 func columnOf(words []sqltext.Token) (alias, column string, ok bool) {
 	words = uncast(words)
 	if len(words) != 3 || !words[1].IsSign(".") {
@@ -340,7 +340,7 @@ func columnOf(words []sqltext.Token) (alias, column string, ok bool) {
 
 func named(t sqltext.Token) bool { return t.Kind == sqltext.Word || t.Kind == sqltext.Quoted }
 
-// unquote is an identifier's name.
+// unquote returns the name of an identifier.
 func unquote(t sqltext.Token) string {
 	if t.Kind == sqltext.Quoted && len(t.Text) > 1 {
 		return strings.ReplaceAll(t.Text[1:len(t.Text)-1], `""`, `"`)

@@ -1,10 +1,9 @@
-// Package postgres inspects PostgreSQL 13 and later: its statistics views, what its sessions wait for,
-// the plans of its statements, and what follows from them. It writes nothing, unless it was asked to
-// execute statements that write, which it rolls back.
+// Package postgres inspects PostgreSQL 13 and later: its statistics views, the wait events of its sessions, the
+// plans of its statements, and the findings that follow from them. It doesn't write, unless it is told to execute
+// statements that write, which it rolls back.
 //
-// Views are read whole and by the columns that they have, since those differ from version to version:
-// what is new in a version is recorded without a change here. Only what findings are made of is known
-// by name.
+// All numeric columns of a view are read, whatever they are, since they differ between versions: new columns are
+// recorded without changes here. Only the columns that findings need are known by name.
 package postgres
 
 import (
@@ -22,34 +21,34 @@ import (
 
 const (
 	applicationName = "brunt-inspect"
-	tag             = "/* brunt:inspect */" // in each of the inspector's statements, to know them again
+	tag             = "/* brunt:inspect */" // part of each of the inspector's statements, to recognize them
 	leastVersion    = 130000
 )
 
-// sessionSettings are what the inspector's own session runs with. Those that its user may not set are
-// done without.
+// sessionSettings are the settings of the inspector's session. Settings that its user isn't allowed to change are
+// skipped.
 var sessionSettings = [...]string{
 	"statement_timeout = '5s'", "lock_timeout = '1s'", "default_transaction_read_only = on", "jit = off",
 	"pg_stat_statements.track = 'none'", "auto_explain.log_min_duration = -1", "client_min_messages = 'error'",
 }
 
-// session is a connection that counts what it asks.
+// session is a connection that counts its queries.
 type session struct {
 	conn    *pgconn.PgConn
 	version int // server_version_num
 	queries int
 	secrets []string
-	known   map[string]string // prepared statements by their texts
+	known   map[string]string // names of prepared statements, by text
 }
 
-// result is an answer whose fields are texts.
+// result is the answer to a query, with its fields as texts; nil is null.
 type result struct {
 	columns []string
 	numeric []bool
 	rows    [][]*string
 }
 
-// parseDSN checks a connection string: a URL or name=value pairs, as libpq takes them.
+// parseDSN parses a connection string: a URL or name=value pairs, as in libpq.
 func parseDSN(dsn string) (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
@@ -68,7 +67,7 @@ func parseDSN(dsn string) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// nameOf says which server a configuration means.
+// nameOf returns the name of a server for users, without secrets.
 func nameOf(c *pgconn.Config) string {
 	address := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 	if strings.HasPrefix(c.Host, "/") {
@@ -77,7 +76,7 @@ func nameOf(c *pgconn.Config) string {
 	return "pg " + address + "/" + c.Database
 }
 
-// connect opens a session. Errors are one line, without secrets.
+// connect opens a session. Its errors are one line, without secrets.
 func connect(ctx context.Context, c *pgconn.Config) (*session, error) {
 	s := &session{secrets: []string{c.Password}}
 	conn, err := pgconn.ConnectConfig(ctx, c)
@@ -86,7 +85,7 @@ func connect(ctx context.Context, c *pgconn.Config) (*session, error) {
 	}
 	s.conn = conn
 	for _, setting := range sessionSettings {
-		_ = conn.Exec(ctx, "set "+setting).Close() // what this user may not set is done without
+		_ = conn.Exec(ctx, "set "+setting).Close() // settings that this user may not change are skipped
 	}
 	text, err := s.text(ctx, "select current_setting('server_version_num')")
 	if err != nil {
@@ -103,17 +102,17 @@ func connect(ctx context.Context, c *pgconn.Config) (*session, error) {
 func (s *session) close() {
 	if s != nil && s.conn != nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // a server that doesn't read any more isn't waited for
+		cancel() // don't wait for a server that no longer reads
 		_ = s.conn.Close(ctx)
 		s.conn = nil
 	}
 }
 
-// clean is an error of the server on one line, without secrets.
+// clean returns an error of the server on one line, without secrets.
 func (s *session) clean(err error) error {
 	var e *pgconn.PgError
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" { // the library says at length what address it tried, and twice
+	if errors.As(err, &op) && op.Op == "dial" { // the library's text contains the address twice and is long
 		return fmt.Errorf("can't connect: %w; is the server running there?", op.Err)
 	}
 	if errors.As(err, &e) {
@@ -123,27 +122,27 @@ func (s *session) clean(err error) error {
 	return errors.New(secret.Text(secret.Redact(text, s.secrets)))
 }
 
-// serverError is what the server answered instead of a result.
+// serverError is an error that the server reported.
 type serverError struct {
 	code, text string
-	position   int // of a character of the statement, from 1; 0 if it isn't about one
+	position   int // position of a character in the statement, from 1; 0 if not known
 }
 
 func (e *serverError) Error() string { return e.text }
 
-// denied reports whether an error is about rights.
+// denied reports whether an error means that the user lacks a right.
 func denied(err error) bool {
 	var e *serverError
 	return errors.As(err, &e) && e.code == "42501"
 }
 
-// query asks one question. Its first "select" carries the tag.
+// query sends a query. It inserts the tag into the first "select".
 func (s *session) query(ctx context.Context, sql string) (*result, error) {
 	return s.plain(ctx, strings.Replace(sql, "select ", "select "+tag+" ", 1))
 }
 
-// again asks a question that is asked again and again: prepared, because planning what reads the server's
-// views takes ten times as long as reading them.
+// again sends a query that is sent often. It prepares the query, because planning queries on statistics views takes
+// ten times as long as executing them.
 func (s *session) again(ctx context.Context, sql string) (*result, error) {
 	name := s.known[sql]
 	if name == "" {
@@ -158,13 +157,13 @@ func (s *session) again(ctx context.Context, sql string) (*result, error) {
 	}
 	r, err := s.plain(ctx, "execute "+name)
 	var e *serverError
-	if errors.As(err, &e) && e.code == "26000" { // a pooler has given it another session
+	if errors.As(err, &e) && e.code == "26000" { // a pooler has switched to another server session
 		return s.query(ctx, sql)
 	}
 	return r, err
 }
 
-// plain sends text as it is and returns its last answer.
+// plain sends sql unchanged and returns the result of its last statement.
 func (s *session) plain(ctx context.Context, sql string) (*result, error) {
 	s.queries++
 	results, err := s.conn.Exec(ctx, sql).ReadAll()
@@ -193,7 +192,7 @@ func (s *session) plain(ctx context.Context, sql string) (*result, error) {
 	return out, last.Err
 }
 
-// text asks a question with one field for an answer, "" if there is none.
+// text sends a query and returns the first field of its answer, or "" if there is none or it is null.
 func (s *session) text(ctx context.Context, sql string) (string, error) {
 	r, err := s.query(ctx, sql)
 	if err != nil || len(r.rows) == 0 || len(r.rows[0]) == 0 || r.rows[0][0] == nil {
@@ -202,7 +201,7 @@ func (s *session) text(ctx context.Context, sql string) (string, error) {
 	return *r.rows[0][0], nil
 }
 
-// isNumber reports whether values of a type are numbers: int8, int2, int4, float4, float8, numeric.
+// isNumber reports whether a type is numeric: int8, int2, int4, float4, float8 or numeric.
 func isNumber(oid uint32) bool {
 	switch oid {
 	case 20, 21, 23, 700, 701, 1700:
@@ -211,7 +210,7 @@ func isNumber(oid uint32) bool {
 	return false
 }
 
-// at is a field as text; "" if it is null or there is no such column.
+// at returns a field as text; "" if it is null or there is no such column.
 func (r *result) at(row int, column string) string {
 	for i, c := range r.columns {
 		if c == column && r.rows[row][i] != nil {
@@ -221,7 +220,7 @@ func (r *result) at(row int, column string) string {
 	return ""
 }
 
-// number is a field as a number, 0 if it is none.
+// number returns a field as a number; 0 if it isn't one.
 func (r *result) number(row int, column string) float64 {
 	x, _ := strconv.ParseFloat(r.at(row, column), 64)
 	return x

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Database asks PostgreSQL for advice and carries it out.
+// Database is the inspect.Database for PostgreSQL.
 type Database struct {
-	// Build allows to build indexes to try them, in transactions that are rolled back, where HypoPG isn't
-	// installed. Nobody can write to their tables in the meantime.
+	// Build permits trying out indexes by building them in transactions that are rolled back, where HypoPG isn't
+	// installed. This blocks all writes to their tables in the meantime.
 	Build bool
 
 	config *pgconn.Config
@@ -24,7 +24,7 @@ type Database struct {
 
 var _ inspect.Database = (*Database)(nil)
 
-// Open checks a connection string and that the database can be reached. Errors are one line without
+// Open parses a connection string and checks that the database can be reached. Its errors are one line, without
 // secrets.
 func Open(ctx context.Context, dsn string) (*Database, error) {
 	config, err := parseDSN(dsn)
@@ -39,7 +39,7 @@ func Open(ctx context.Context, dsn string) (*Database, error) {
 	return &Database{config: config}, nil
 }
 
-// Close implements inspect.Database. Connections are closed as soon as they aren't needed.
+// Close implements inspect.Database. It does nothing, since each method closes its own connection.
 func (d *Database) Close() error { return nil }
 
 // Exec implements inspect.Database.
@@ -84,8 +84,8 @@ func (d *Database) Exec(ctx context.Context, script string, from inspect.Progres
 	return nil
 }
 
-// doneBefore takes the error of a statement that another attempt may have carried out for none if it says just that:
-// what is to be created is there, what is to be dropped isn't.
+// doneBefore is called with the error of a statement that an earlier attempt may have executed. It returns nil if
+// the error confirms that: if the object to be created exists, or the object to be dropped doesn't.
 func (s *session) doneBefore(ctx context.Context, statement string, failure error) error {
 	var e *serverError
 	if !errors.As(failure, &e) {
@@ -99,7 +99,7 @@ func (s *session) doneBefore(ctx context.Context, statement string, failure erro
 	switch e.code {
 	// table or index, object, column, function, schema, database
 	case "42P07", "42710", "42701", "42723", "42P06", "42P04":
-	case "42P01", "42704", "42703", "42883", "3F000", "3D000": // those missing
+	case "42P01", "42704", "42703", "42883", "3F000", "3D000": // these don't exist
 	default:
 		return failure
 	}
@@ -110,14 +110,15 @@ func (s *session) doneBefore(ctx context.Context, statement string, failure erro
 	return err
 }
 
-// Settle implements inspect.Database. A server goes on building or dropping an index when its client is gone.
+// Settle implements inspect.Database. A server continues to build or drop an index after its client has
+// disconnected.
 func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, err error) {
 	s, err := connect(ctx, d.config)
 	if err != nil {
 		return false, err
 	}
 	defer s.close()
-	// The server keeps the beginning of long statements only.
+	// The server only keeps the beginning of long statements.
 	var own []string
 	for _, statement := range append(statementsOf(p.DDL), statementsOf(p.Drop)...) {
 		own = append(own, "left("+sqltext.QuoteText(statement)+", length(query))")
@@ -129,7 +130,7 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 		if ended, err = s.text(ctx, "select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
 			return false, err
 		}
-		if ended != "0" { // it has undone its work when it is gone
+		if ended != "0" { // its work is undone when the session has disappeared
 			if _, err = s.text(ctx, "select pg_sleep(0.02)"); err != nil {
 				return false, err
 			}
@@ -151,7 +152,7 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 	return false, d.Exec(ctx, p.Drop, inspect.Progress{})
 }
 
-// statementsOf cuts a script where its statements end.
+// statementsOf splits a script into its statements.
 func statementsOf(script string) (out []string) {
 	var b strings.Builder
 	flush := func() {
@@ -173,7 +174,8 @@ func statementsOf(script string) (out []string) {
 
 // Propose implements inspect.Database.
 func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]record.Proposal, error) {
-	// A connection of its own, closed after: plans that were made with hypothetical indexes must not stay.
+	// Use a separate connection and close it afterwards: plans that were made with hypothetical indexes must not
+	// remain.
 	s, err := connect(ctx, d.config)
 	if err != nil {
 		return nil, err
@@ -219,9 +221,10 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 	return a.propose(ctx)
 }
 
-// explain costs a statement and notes its candidates. It stays without a plan if it can't be explained: its tables
-// may be gone, or it isn't for this user. LIKE is costed for the pattern that the load sends, since its beginning
-// decides whether an index serves it.
+// explain estimates the cost of a statement and finds its candidates. A statement that can't be explained, for
+// example because its tables are gone or the user has no access, stays without a plan. Statements with LIKE are
+// explained with the pattern that the load sends, since the beginning of the pattern decides whether an index can
+// serve it.
 func (a *advisor) explain(ctx context.Context, c *costed, plan *record.QueryPlan) error {
 	e, err := a.session.costed(ctx, c.text, nil)
 	if err == nil && plan != nil && plan.Source == record.ArgumentsWorkload && likeParameter(e.Root) {
@@ -240,7 +243,7 @@ func (a *advisor) explain(ctx context.Context, c *costed, plan *record.QueryPlan
 	return nil
 }
 
-// likeParameter reports whether a plan compares by LIKE with a parameter.
+// likeParameter reports whether a plan contains LIKE with a parameter.
 func likeParameter(root *node) (found bool) {
 	root.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
@@ -250,7 +253,7 @@ func likeParameter(root *node) (found bool) {
 	return found
 }
 
-// whyNone says that no statement was seen, and what to do.
+// whyNone returns an error that says why no statement is known, and what to do about it.
 func whyNone(seen []record.Inspection) error {
 	for i := range seen {
 		for _, m := range seen[i].Missing {
@@ -262,7 +265,7 @@ func whyNone(seen []record.Inspection) error {
 	return errors.New("no statement is known that could be explained; run a load with --inspect first")
 }
 
-// trial is the way that the server has to try indexes.
+// trial returns the method by which indexes can be tried on this server.
 func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
 	schema, err := s.text(ctx,
 		"select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'hypopg'")
@@ -278,8 +281,8 @@ func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
 		"HypoPG isn't there to try indexes with; install it (Debian: postgresql-15-hypopg) and run CREATE EXTENSION hypopg in this database, or let indexes be built in transactions that are rolled back: --build (nobody can write to their tables meanwhile)")
 }
 
-// statementsSeen are the statements of inspections of this kind, and their plans, whose texts have constants, by their
-// ids; nil if there are no inspections.
+// statementsSeen returns the statements of the inspections and, by statement ID, their plans, whose texts contain
+// constants. The list is nil if there are no inspections.
 func statementsSeen(seen []record.Inspection) (list []record.Statement, plans map[string]*record.QueryPlan) {
 	plans = map[string]*record.QueryPlan{}
 	for i := range seen {
@@ -295,7 +298,7 @@ func statementsSeen(seen []record.Inspection) (list []record.Statement, plans ma
 	return list, plans
 }
 
-// countedSoFar are the statements that the server has counted since its statistics were reset.
+// countedSoFar returns the statements that the server has counted since its statistics were reset.
 func (s *session) countedSoFar(ctx context.Context) ([]record.Statement, error) {
 	x, err := s.findStatements(ctx)
 	if err != nil {
@@ -315,7 +318,7 @@ func (s *session) countedSoFar(ctx context.Context) ([]record.Statement, error) 
 	return statements(all, texts), nil
 }
 
-// distinct says how many different values columns have, by schema.table.column, as the planner knows it.
+// distinct returns the planner's estimate of the number of distinct values of columns, by schema.table.column.
 func (s *session) distinct(ctx context.Context) (map[string]float64, error) {
 	r, err := s.query(ctx, `select p.schemaname || '.' || p.tablename || '.' || p.attname as name,
 		case when p.n_distinct < 0 then -p.n_distinct * greatest(c.reltuples, 1) else p.n_distinct end as n
@@ -331,8 +334,9 @@ func (s *session) distinct(ctx context.Context) (map[string]float64, error) {
 	return out, nil
 }
 
-// costed is a statement's plan for any arguments, or for some if they are given as SQL. The statement is prepared again
-// each time: a prepared one keeps its plan, whatever indexes come and go hypothetically.
+// costed returns a statement's plan for the given arguments in SQL, or for unknown arguments if there are none. It
+// prepares the statement each time: a prepared statement would keep its plan even though hypothetical indexes
+// change.
 func (s *session) costed(ctx context.Context, text string, arguments []string) (*explained, error) {
 	types, _, err := s.prepare(ctx, "brunt_costed", text)
 	if err != nil {

@@ -18,26 +18,26 @@ import (
 const (
 	mostExplained  = 12
 	leastExplained = 0.001 // share of the server's time
-	explainTimeout = "10s" // of one statement's execution
+	explainTimeout = "10s" // of the execution of one statement
 )
 
 // request is a statement to be explained.
 type request struct {
 	statement  record.Statement
 	text       string
-	arguments  []*string // what the load sends; nil if that isn't known
+	arguments  []*string // sent by the load; nil if unknown
 	operations []string
 }
 
-// queryPlan is a statement's plan, with what the record has no place for.
+// queryPlan is the plan of a statement, with details that aren't recorded.
 type queryPlan struct {
 	record.QueryPlan
 	statement record.Statement
-	root      *node // nil if it failed
-	generic   *node // for any arguments; nil if it failed
+	root      *node // nil if the statement can't be explained
+	generic   *node // plan for unknown arguments; nil if the statement can't be explained
 }
 
-// explainAll explains the statements that took most of the time.
+// explainAll explains the statements that took the most time.
 func (i *Inspector) explainAll(ctx context.Context, out *record.Inspection, load inspect.Load) error {
 	for _, r := range requests(out.Windows[0].Statements, load.Operations) {
 		p := i.session.explain(ctx, &r, load)
@@ -50,10 +50,10 @@ func (i *Inspector) explainAll(ctx context.Context, out *record.Inspection, load
 	return nil
 }
 
-// opaque are the first words of statements that do work which EXPLAIN doesn't show.
+// opaque lists the first words of statements whose work EXPLAIN doesn't show.
 var opaque = []string{"COPY", "CALL", "DO", "FETCH", "EXECUTE", "REFRESH"}
 
-// tellUnexplained says which of the statements with most time have no plan, and what share of the time they took.
+// tellUnexplained adds a notice about the statements that have no plan, with their share of the time.
 func (i *Inspector) tellUnexplained(counted []record.Statement) {
 	share, n, worst, why := 0.0, 0, "", ""
 	for _, s := range counted {
@@ -77,8 +77,8 @@ func (i *Inspector) tellUnexplained(counted []record.Statement) {
 	}
 }
 
-// requests are the statements worth explaining: those that the server counted, by their time, or those
-// of the plan if it counted none. Statements that the plan sends itself are taken as it writes them.
+// requests returns the statements worth explaining: those that took the most time, or the statements of the plan if
+// the server doesn't count statements. For a statement that the plan itself sends, the plan's text is used.
 func requests(counted []record.Statement, operations []inspect.Operation) (out []request) {
 	for _, s := range kept(counted, mostExplained, leastExplained) {
 		r := request{statement: s, text: s.Text, operations: s.Operations}
@@ -115,11 +115,11 @@ func requests(counted []record.Statement, operations []inspect.Operation) (out [
 	return out
 }
 
-// mostTried is how many executions of an operation are looked at for a usual OFFSET.
+// mostTried is how many executions of an operation are searched for a typical OFFSET.
 const mostTried = 101
 
-// argumentsOf are those of an operation's first execution, or, for a statement that skips rows, those of the execution
-// with the median OFFSET of its first ones: the first may skip none.
+// argumentsOf returns the arguments of an operation's first execution. For a statement with OFFSET it returns those
+// with the median OFFSET among the first executions, since the first one may skip no rows.
 func argumentsOf(o *inspect.Operation, statement int) ([]*string, bool) {
 	first, ok := o.Arguments(statement, 0)
 	at := -1
@@ -150,7 +150,8 @@ func argumentsOf(o *inspect.Operation, statement int) ([]*string, bool) {
 	return all[len(all)/2], true
 }
 
-// explain explains one statement: for any arguments, and with real ones. It is executed if it only reads.
+// explain explains one statement, for unknown arguments and for real ones. If it only reads, it is executed as
+// well.
 func (s *session) explain(ctx context.Context, r *request, load inspect.Load) queryPlan {
 	p := queryPlan{statement: r.statement}
 	p.Statement, p.Operations, p.Text = r.statement.ID, r.operations, r.text
@@ -182,7 +183,7 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 		p.Source = record.ArgumentsWorkload
 	case len(nulls) > 0:
 		if arguments = s.present(ctx, r, generic.Root, types); arguments == nil {
-			return nil // nothing is known to execute it with
+			return nil // there are no arguments to execute it with
 		}
 		p.Source = record.ArgumentsTable
 	}
@@ -209,12 +210,12 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 	}
 	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, literals(arguments))
 	if err != nil && mode != "" {
-		// It writes after all, or takes too long.
+		// It does write, or takes too long.
 		p.Note = message.OfError(err)
 		executed, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", literals(arguments))
 		mode = ""
 	}
-	if err != nil { // the plan for any arguments remains
+	if err != nil { // keep the plan for unknown arguments
 		p.Note, p.Source = message.OfError(err), record.ArgumentsNone
 		return nil
 	}
@@ -224,8 +225,8 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 	return nil
 }
 
-// explainOnce explains the prepared statement. begin opens the transaction that it is executed in, which
-// is always rolled back.
+// explainOnce explains a prepared statement. With analyze the statement is executed; begin then starts the
+// transaction for it, which is always rolled back. list holds the arguments in SQL.
 func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bool, begin string,
 	list []string) (*explained, error) {
 	if _, err := s.plain(ctx, "set plan_cache_mode = "+mode); err != nil {
@@ -258,7 +259,7 @@ func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bo
 	return parsePlan(*r.rows[0][0])
 }
 
-// literals are values as they stand in SQL; nil for none.
+// literals returns values as SQL literals. It returns nil if there are none.
 func literals(values []*string) []string {
 	var out []string
 	for _, v := range values {
@@ -267,7 +268,7 @@ func literals(values []*string) []string {
 	return out
 }
 
-// literal is a value as it stands in SQL, of whichever type is wanted there.
+// literal returns a value as an SQL literal of unknown type.
 func literal(value *string) string {
 	if value == nil {
 		return "null"

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/record"
 )
 
-// The stable ids of findings.
+// The IDs of findings. They must not change.
 const (
 	FindSeqScan      = "seq-scan"
 	FindMisestimate  = "misestimate"
@@ -33,22 +33,22 @@ const (
 	FindRepeated     = "n-plus-one"
 )
 
-// caseFile is what findings are made of.
+// caseFile holds the facts that findings are derived from, and the findings.
 type caseFile struct {
 	inspection *record.Inspection
-	load       *record.ServerWindow // without warm-up
+	load       *record.ServerWindow // the load without its warm-up
 	plans      []queryPlan
 	catalog    catalog
-	cores      int // of the server; 0 if that isn't known
+	cores      int // of the server; 0 if unknown
 	findings   []record.Finding
-	// steadyFunctions are those in conditions that are immutable, by name.
+	// steadyFunctions tells for each function used in conditions whether it is immutable.
 	steadyFunctions map[string]bool
 	repeated        []repeated
 }
 
 func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 
-// judge finds what could be better, and keeps the plans with notes at the steps concerned.
+// judge derives the findings, and copies the plans, with notes at the steps concerned, to the inspection.
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
 	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host),
@@ -75,7 +75,7 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 	return err
 }
 
-// coresOf is how many cores the server has, known only if it runs on this machine.
+// coresOf returns the number of the server's cores, or 0 if it doesn't run on this machine.
 func coresOf(host string) int {
 	if a, err := netip.ParseAddr(host); strings.HasPrefix(host, "/") || host == "localhost" || err == nil &&
 		a.IsLoopback() {
@@ -84,14 +84,14 @@ func coresOf(host string) int {
 	return 0
 }
 
-// note marks a step of a plan.
+// note adds a note to a step of the plan.
 func (p *queryPlan) note(at int, text message.Message) {
 	n := &p.Nodes[at]
 	n.Note = message.Sentences(append(n.Note.Parts(), text)...)
 }
 
-// grave is how much a statement's fault matters: by its share of the server's time, or, where that isn't
-// known, as something that costs time.
+// grave returns the severity of a problem with the statement: by the statement's share of the server's time or, if
+// that isn't known, Serious.
 func (p *queryPlan) grave() string {
 	switch {
 	case p.Statement == "":
@@ -104,7 +104,7 @@ func (p *queryPlan) grave() string {
 	return record.Minor
 }
 
-// weight is what the statement costs, if that is known.
+// weight describes the cost of the statement, if it is known.
 func (p *queryPlan) weight() message.Message {
 	if p.Statement == "" {
 		return message.Message{}
@@ -112,15 +112,15 @@ func (p *queryPlan) weight() message.Message {
 	return message.New("find.weight", message.Share("share", p.statement.Share), message.Ns("mean", p.statement.MeanNs))
 }
 
-// finding begins a finding about the statement.
+// finding returns a finding about the statement.
 func (p *queryPlan) finding(id, severity string, evidence, advice message.Message) record.Finding {
 	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text),
 		Evidence: message.Sentences(evidence, p.weight()), Advice: advice,
 		Statement: p.Statement, Share: p.statement.Share}
 }
 
-// brief is a statement on one short line. It is cut in the middle: generated ones begin alike, and differ
-// at their ends.
+// brief returns a statement on one short line. A long statement is cut in the middle, because generated statements
+// often only differ at their ends.
 func brief(text string) string {
 	const first, last = 40, 50
 	text = strings.Join(strings.Fields(text), " ")
@@ -130,26 +130,26 @@ func brief(text string) string {
 	return text
 }
 
-// count is a number of things, of an estimate.
+// count is a message argument for an estimated number of things.
 func count(name string, x float64) message.Arg { return message.Count(name, uint64(max(x, 0)+0.5)) }
 
-// shown is a name as people write it: without the usual schema.
+// shown returns a name without the schema public.
 func shown(name string) string { return strings.TrimPrefix(name, "public.") }
 
 const (
 	leastSamples = 10
-	lockShare    = 0.05 // of active sessions
-	lockMean     = 0.2  // sessions
+	lockShare    = 0.05 // of the active sessions
+	lockMean     = 0.2  // waiting sessions
 	crowded      = 0.9
 	idlePool     = 20
 	idleShare    = 0.1
 	perCore      = 4
 	leastPool    = 3.0 // connections
 	inXactShare  = 0.4 // of the pool
-	inXactTimes  = 2.0 // as many as have one under way
+	inXactTimes  = 2.0 // as many as are active
 )
 
-// hotRows finds statements that wait for each other's rows.
+// hotRows finds statements that wait for row locks held by each other.
 func hotRows(c *caseFile) {
 	a := &c.inspection.Activity
 	var waiting, share float64
@@ -161,7 +161,7 @@ func hotRows(c *caseFile) {
 	if a.Samples < leastSamples || len(a.Blocked) == 0 || waiting < lockMean || share < lockShare {
 		return
 	}
-	// Those behind the first wait for each other's places; the first waits for the end of a transaction.
+	// Prefer the session that waits for a transaction to end; the sessions behind it wait for their turn.
 	first := slices.IndexFunc(a.Blocked,
 		func(b record.Blocking) bool { return strings.HasPrefix(b.Lock, "transactionid") })
 	b := &a.Blocked[max(first, 0)]
@@ -184,10 +184,10 @@ func hotRows(c *caseFile) {
 		Advice: message.New("find.hot-rows.advice", message.Nested("holder", holder))})
 }
 
-// idleTransactions finds clients that keep transactions open and do nothing.
+// idleTransactions finds clients that keep transactions open without working.
 func idleTransactions(c *caseFile) {
 	for _, p := range c.inspection.Activity.Clients {
-		// A generator's pauses are its plan's.
+		// Pauses of the load generator are part of its plan.
 		if !p.Generator && c.inspection.Activity.Samples >= leastSamples && p.Mean >= leastPool &&
 			p.InXact >= inXactShare*p.Mean && p.InXact >= inXactTimes*p.ActiveMean {
 			c.add(record.Finding{ID: FindIdleXact, Severity: record.Serious, Subject: clientName(&p),
@@ -213,7 +213,7 @@ func clientName(p *record.ClientPool) string {
 	return name
 }
 
-// connections finds too many of them.
+// connections finds too many idle, open or active connections.
 func connections(c *caseFile) {
 	a := &c.inspection.Activity
 	if a.Samples < leastSamples {
@@ -246,7 +246,7 @@ func connections(c *caseFile) {
 	}
 }
 
-// smallPools finds services all of whose connections work, while the server could do more.
+// smallPools finds connection pools that are fully used although the server could do more.
 func smallPools(c *caseFile) {
 	a := &c.inspection.Activity
 	active := 0.0

@@ -9,8 +9,8 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// adviseIndex says what would help a scan of a whole table: an index on the columns compared, or why none on them
-// serves and what does. filter is the scan's condition.
+// adviseIndex says what would speed up the scan of a whole table: an index on the compared columns, or why such an
+// index doesn't help and what does. filter is the condition of the scan.
 func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 	table := message.Text("table", shown(n.table()))
 	all := conditions(filter)
@@ -53,7 +53,7 @@ func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 	return message.New("find.seq-scan.no-index")
 }
 
-// advisePattern says what serves LIKE.
+// advisePattern says which index serves a condition with LIKE.
 func (c *caseFile) advisePattern(k *condition, n *node) message.Message {
 	table := message.Text("table", shown(n.table()))
 	key := quoteWhereNeeded(k.column)
@@ -66,8 +66,8 @@ func (c *caseFile) advisePattern(k *condition, n *node) message.Message {
 	return message.New("find.seq-scan.pattern", table, message.Text("key", key))
 }
 
-// keysOf are what indexes must be of, next to those there, to serve all sides of a disjunction; none if a side can't be
-// served.
+// keysOf returns the keys of the missing indexes that would serve all sides of a disjunction; none if some side
+// can't be served.
 func (c *caseFile) keysOf(sides []condition, table string) (keys []string) {
 	for i := range sides {
 		k := &sides[i]
@@ -83,11 +83,11 @@ func (c *caseFile) keysOf(sides []condition, table string) (keys []string) {
 	return keys
 }
 
-// steady are types whose casts and operators give the same whatever is set, unlike those of times.
+// steady lists types whose casts and operators don't depend on settings, unlike those of time types.
 var steady = []string{"smallint", "integer", "bigint", "numeric", "text", "character varying", "character", "uuid",
 	"boolean", "json", "jsonb"}
 
-// immutable reports whether an index may be of what a condition compares.
+// immutable reports whether the compared expression may be indexed, that is, whether it is immutable.
 func (c *caseFile) immutable(k *condition, table string) bool {
 	if k.expression == "" {
 		return true
@@ -100,7 +100,7 @@ func (c *caseFile) immutable(k *condition, table string) bool {
 	return slices.Contains(steady, c.catalog.columns[table+"."+k.column].kind)
 }
 
-// functionsIn are the names of the functions that an expression calls.
+// functionsIn returns the names of the functions that an expression calls.
 func functionsIn(expression string) (names []string) {
 	words := sqltext.Split(expression)
 	for i := range words {
@@ -111,7 +111,8 @@ func functionsIn(expression string) (names []string) {
 	return names
 }
 
-// steadyFunctions says which functions in the conditions of scans are immutable, all that have the name.
+// steadyFunctions returns for each function in the conditions of the plans whether all functions of that name are
+// immutable.
 func (s *session) steadyFunctions(ctx context.Context, plans []queryPlan) (map[string]bool, error) {
 	var names []string
 	for i := range plans {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	leastRows      = 1000 // fewer aren't worth a finding
+	leastRows      = 1000 // findings need at least as many rows
 	discardedShare = 0.95
 	misestimated   = 10 // times
 	countedRows    = 10_000
 	offsetTimes    = 10
-	offsetBlocks   = 20 // read for each call, and twice the rows returned
+	offsetBlocks   = 20 // per call; and at least twice the number of returned rows
 )
 
-// each calls f for each step of each plan, in the order of the record.
+// each calls f for each step of each plan. at is the index of the step in the record.
 func (c *caseFile) each(f func(p *queryPlan, n *node, at int)) {
 	for k := range c.plans {
 		p := &c.plans[k]
@@ -34,7 +34,7 @@ func (c *caseFile) each(f func(p *queryPlan, n *node, at int)) {
 	}
 }
 
-// seqScans finds scans of whole tables that discard nearly all they read.
+// seqScans finds full table scans that discard nearly all rows they read.
 func seqScans(c *caseFile) {
 	c.each(func(p *queryPlan, n *node, at int) {
 		if n.Type != "Seq Scan" || n.Filter == "" {
@@ -60,8 +60,8 @@ func seqScans(c *caseFile) {
 	})
 }
 
-// written is a scan's condition as the statement has it. Where the arguments are those of a row that is there, what was
-// executed holds constants that the load may never send.
+// written returns the condition of a scan as it is in the statement. If the statement was executed with arguments
+// taken from an existing row, the executed plan contains constants that the load may never send.
 func (p *queryPlan) written(n *node) string {
 	filter := n.Filter
 	if p.Source == record.ArgumentsTable && p.generic != nil {
@@ -74,7 +74,7 @@ func (p *queryPlan) written(n *node) string {
 	return filter
 }
 
-// fine is a share near 1 with as many digits as it takes.
+// fine returns a share near 1 with as many digits as are needed to distinguish it from 1.
 func fine(share float64) message.Message {
 	if share == 1 {
 		return message.New("find.all")
@@ -85,7 +85,7 @@ func fine(share float64) message.Message {
 	return message.New("find.share", message.Share("share", share))
 }
 
-// counts finds statements that count a whole table.
+// counts finds statements that count the rows of a whole table.
 func counts(c *caseFile) {
 	c.each(func(p *queryPlan, n *node, at int) {
 		if n.Type != "Aggregate" || len(n.GroupKey) > 0 || !hasWord(p.Text, "COUNT") {
@@ -112,7 +112,7 @@ func counts(c *caseFile) {
 	})
 }
 
-// walkHas reports whether a node of a kind stands above another.
+// walkHas reports whether a node of the given type is above another node.
 func (n *node) walkHas(kind string, below *node) bool {
 	found := false
 	n.walk(func(m *node, _ int) {
@@ -123,7 +123,7 @@ func (n *node) walkHas(kind string, below *node) bool {
 	return found
 }
 
-// offsets finds statements that read many rows to skip them.
+// offsets finds statements that read many rows only to skip them.
 func offsets(c *caseFile) {
 	for k := range c.plans {
 		p := &c.plans[k]
@@ -157,7 +157,7 @@ func offsets(c *caseFile) {
 	}
 }
 
-// repeatedStatements finds statements that operations execute again and again, once for each of their rows.
+// repeatedStatements finds statements that operations execute repeatedly, for example once per row.
 func repeatedStatements(c *caseFile) {
 	for i := range c.repeated {
 		r := &c.repeated[i]
@@ -176,7 +176,7 @@ func repeatedStatements(c *caseFile) {
 		p.Statement, p.Text = r.ID, r.Text
 		severity := p.grave()
 		if severity == record.Minor {
-			severity = record.Serious // each costs a way there and back as well
+			severity = record.Serious // each execution also costs a round trip
 		}
 		advice := message.New("find.repeated.advice")
 		if !reads(r.Text) {
@@ -186,7 +186,7 @@ func repeatedStatements(c *caseFile) {
 	}
 }
 
-// whole reports whether a plan has no condition at all.
+// whole reports whether a plan has no conditions.
 func whole(root *node) bool {
 	all := true
 	root.walk(func(n *node, _ int) { all = all && n.Filter+n.IndexCond == "" })
@@ -197,7 +197,7 @@ func hasWord(text, word string) bool {
 	return slices.ContainsFunc(sqltext.Split(text), func(t sqltext.Token) bool { return t.Is(word) })
 }
 
-// misestimates finds, in each plan, the deepest step whose number of rows the planner misjudged.
+// misestimates finds in each plan the deepest step whose number of rows the planner misestimated.
 func misestimates(c *caseFile) {
 	for k := range c.plans {
 		p := &c.plans[k]
@@ -239,8 +239,8 @@ func misestimates(c *caseFile) {
 	}
 }
 
-// misjudged reports whether a step met many times more or fewer rows than planned for. Steps that are
-// executed again and again are judged by the mean.
+// misjudged reports whether a step processed many times more or fewer rows than planned. Steps that are executed
+// repeatedly are judged by their mean.
 func (n *node) misjudged() bool {
 	if n.loops() == 0 {
 		return false
@@ -249,7 +249,7 @@ func (n *node) misjudged() bool {
 	return high*n.loops() >= leastRows && high >= misestimated*max(low, 1)
 }
 
-// below marks the steps under those of a kind.
+// below returns the steps below those of the given type.
 func (n *node) below(kind string) map[*node]bool {
 	out := map[*node]bool{}
 	n.walk(func(m *node, _ int) {
@@ -262,7 +262,7 @@ func (n *node) below(kind string) map[*node]bool {
 	return out
 }
 
-// spills finds sorts and hashes that need more memory than they may have.
+// spills finds sorts and hashes that need more memory than they may use.
 func spills(c *caseFile) {
 	told := map[string]bool{}
 	c.each(func(p *queryPlan, n *node, at int) {

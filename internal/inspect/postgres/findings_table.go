@@ -16,13 +16,13 @@ const (
 	changedShare  = 0.2
 	samePages     = 1.02 // times
 	missShare     = 0.05
-	rowOverheadB  = 28 // header and line pointer (PostgreSQL's documentation, "Database Page Layout")
+	rowOverheadB  = 28 // tuple header and line pointer (PostgreSQL's documentation, "Database Page Layout")
 	pageOverheadB = 24
 	tupleAlignB   = 8
 	oldXact       = 5 * time.Second
 )
 
-// tables calls f for the counters of each table.
+// tables calls f with the counters of each table.
 func (c *caseFile) tables(f func(name string, v map[string]float64)) {
 	for i := range c.load.Counters {
 		if k := &c.load.Counters[i]; k.Kind == "table" {
@@ -31,7 +31,8 @@ func (c *caseFile) tables(f func(name string, v map[string]float64)) {
 	}
 }
 
-// foreignKeys finds keys for which every change of the table referred to reads all of the other.
+// foreignKeys finds foreign keys without an index, for which each delete or key update in the referenced table
+// reads the whole referencing table.
 func foreignKeys(c *caseFile) {
 	for _, k := range c.catalog.keys {
 		if k.childRows < leastRows {
@@ -52,7 +53,7 @@ func foreignKeys(c *caseFile) {
 	}
 }
 
-// unusedIndexes finds indexes that only cost.
+// unusedIndexes finds indexes that were never read but cost writes.
 func unusedIndexes(c *caseFile) {
 	for _, x := range c.catalog.indexes {
 		if x.constraint || x.scans > 0 || x.sizeB < leastIndexB {
@@ -70,7 +71,7 @@ func unusedIndexes(c *caseFile) {
 	}
 }
 
-// bloat finds tables that are mostly space.
+// bloat finds tables that consist largely of dead rows or free space.
 func bloat(c *caseFile) {
 	c.tables(func(name string, v map[string]float64) {
 		live, dead := v["n_live_tup"], v["n_dead_tup"]
@@ -90,8 +91,8 @@ func bloat(c *caseFile) {
 			return
 		}
 		t := c.catalog.table(name)
-		// A table that was only inserted into has no space to give back, and rows that have changed since they were
-		// analyzed may be wider than the statistics say.
+		// A table that has only been inserted into has no space to give back. Rows that changed after the last
+		// ANALYZE may be wider than the statistics say.
 		if t.rowWidthB == 0 || t.rows < leastRows || t.fillPercent < 100 || t.rewritten < 1 ||
 			v["n_mod_since_analyze"] >= changedShare*t.rows {
 			return
@@ -107,7 +108,7 @@ func bloat(c *caseFile) {
 	})
 }
 
-// staleStatistics finds tables that have changed much since the planner last looked at them.
+// staleStatistics finds tables that have changed much since they were last analyzed.
 func staleStatistics(c *caseFile) {
 	c.tables(func(name string, v map[string]float64) {
 		if v["seq_scan"]+v["idx_scan"] < 1 {
@@ -116,10 +117,10 @@ func staleStatistics(c *caseFile) {
 		live, changed := v["n_live_tup"], v["n_mod_since_analyze"]
 		t := c.catalog.table(name)
 		if max(live, t.rows) < leastRows {
-			return // the planner reads all of it, whatever it believes
+			return // a small table is read in full, with any statistics
 		}
-		// What a session has inserted before it analyzed the table itself is counted after that. Rows that have come since
-		// need pages, unless others have made room.
+		// The server counts the rows that a session inserted before its own ANALYZE as modified after it. Rows that
+		// were really added since then need pages, unless others have made room.
 		if t.rows > 0 && t.pagesNow <= samePages*t.pages && t.rewritten < changedShare*t.rows {
 			return
 		}
@@ -137,7 +138,7 @@ func staleStatistics(c *caseFile) {
 	})
 }
 
-// cacheMisses finds a server whose cache doesn't hold what is asked for.
+// cacheMisses finds a database that doesn't fit into the server's cache.
 func cacheMisses(c *caseFile) {
 	v := figuresOf(c.load, "database", "")
 	read, hit := v["blks_read"], v["blks_hit"]

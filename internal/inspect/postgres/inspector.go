@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Inspector asks one PostgreSQL database.
+// Inspector is the inspect.Inspector for a PostgreSQL database.
 type Inspector struct {
 	config     *pgconn.Config
 	session    *session
 	product    string
 	statements extension
-	first      *snapshot // of the phase under way
-	last       *snapshot // the latest; a phase ends there
+	first      *snapshot // start of the current phase
+	last       *snapshot // the latest snapshot; a phase may end there
 	phases     []window
 	activity   *activity
 	missing    []record.Warning
@@ -30,8 +30,8 @@ type Inspector struct {
 
 var _ inspect.Inspector = (*Inspector)(nil)
 
-// New checks a connection string, a URL or name=value pairs as libpq takes them, and returns the
-// inspector of that database. Errors are one line without secrets.
+// New parses a connection string (a URL or name=value pairs, as in libpq) and returns the inspector of that
+// database. Its errors are one line, without secrets.
 func New(dsn string) (*Inspector, error) {
 	config, err := parseDSN(dsn)
 	if err != nil {
@@ -86,7 +86,7 @@ func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
 func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
 	out := &record.Inspection{Source: i.Name(), Product: "PostgreSQL", Version: i.product}
 	if i.session.conn.IsClosed() {
-		// A sample took too long under the load, or the server was down for a while.
+		// A sample took too long under the load, or the server was down for a while. Reconnect.
 		if s, err := connect(ctx, i.config); err == nil {
 			s.queries, i.session = i.session.queries, s
 		}
@@ -128,14 +128,14 @@ func (i *Inspector) Close() {
 	i.session.close()
 }
 
-// miss notes what couldn't be had, once.
+// miss adds a notice about missing information, unless there is the same one already.
 func (i *Inspector) miss(w record.Warning) {
 	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
 		i.missing = append(i.missing, w)
 	}
 }
 
-// settings are those that aren't the server's defaults.
+// settings returns the settings that differ from the server's defaults.
 func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
 	r, err := i.session.query(ctx,
 		`select name, current_setting(name) as value, boot_val || case when unit is null then '' else ' × ' || unit end as standard
@@ -153,13 +153,13 @@ func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
 	return out, nil
 }
 
-// hideSecrets takes out of a setting what is secret or may be.
+// hideSecrets removes values that are or may be secret from a setting.
 func hideSecrets(s *record.Setting) {
 	if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") ||
 		strings.Contains(s.Name, "_command") {
 		s.Value = "set" // may hold passwords
 	}
-	if strings.Contains(s.Name, ".") { // an extension's own
+	if strings.Contains(s.Name, ".") { // a setting of an extension
 		s.Value, s.Default = secret.Value(s.Name, s.Value), secret.Value(s.Name, s.Default)
 	}
 	s.Value = secret.Text(s.Value)

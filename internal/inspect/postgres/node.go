@@ -10,8 +10,8 @@ import (
 	"brunt/internal/record"
 )
 
-// node is a step of a plan as EXPLAIN (FORMAT JSON, VERBOSE) writes it. Rows and times are means of its
-// loops, of which a parallel plan has one a process.
+// node is a step of a plan as EXPLAIN (FORMAT JSON, VERBOSE) writes it. Rows and times are means per loop. A
+// parallel plan has one loop per process.
 type node struct {
 	Type        string   `json:"Node Type"`
 	Parallel    bool     `json:"Parallel Aware"`
@@ -26,7 +26,7 @@ type node struct {
 	PlanRows    float64  `json:"Plan Rows"`
 	Rows        float64  `json:"Actual Rows"`
 	TimeMs      float64  `json:"Actual Total Time"`
-	Loops       *float64 `json:"Actual Loops"` // nil if it wasn't executed
+	Loops       *float64 `json:"Actual Loops"` // nil if the statement wasn't executed
 	Removed     float64  `json:"Rows Removed by Filter"`
 	Rechecked   float64  `json:"Rows Removed by Index Recheck"`
 	Filter      string   `json:"Filter"`
@@ -47,7 +47,7 @@ type node struct {
 	Plans       []*node  `json:"Plans"`
 }
 
-// explained is EXPLAIN's answer.
+// explained is the answer of EXPLAIN.
 type explained struct {
 	Root        *node   `json:"Plan"`
 	ExecutionMs float64 `json:"Execution Time"`
@@ -67,7 +67,7 @@ func parsePlan(text string) (*explained, error) {
 	return &all[0], nil
 }
 
-// prune takes out children that are none, which no server writes.
+// prune removes nil children, which only malformed input contains.
 func (n *node) prune() {
 	n.Plans = slices.DeleteFunc(n.Plans, func(c *node) bool { return c == nil })
 	for _, c := range n.Plans {
@@ -82,7 +82,7 @@ func (n *node) loops() float64 {
 	return *n.Loops
 }
 
-// table is the relation's name with its schema.
+// table returns the relation's name with its schema.
 func (n *node) table() string {
 	if n.Schema == "" {
 		return n.Relation
@@ -90,7 +90,7 @@ func (n *node) table() string {
 	return n.Schema + "." + n.Relation
 }
 
-// walk calls f for a node and all below it, parents first.
+// walk calls f for a node and all nodes below it, parents first.
 func (n *node) walk(f func(n *node, depth int)) { n.walkFrom(0, f) }
 
 func (n *node) walkFrom(depth int, f func(*node, int)) {
@@ -100,7 +100,7 @@ func (n *node) walkFrom(depth int, f func(*node, int)) {
 	}
 }
 
-// text says what the node does, as psql shows it.
+// text describes the node in the words of psql.
 func (n *node) text() string {
 	kind := n.Type
 	switch {
@@ -128,7 +128,7 @@ func (n *node) text() string {
 	return kind
 }
 
-// detail is the condition or order that the node works by.
+// detail returns the conditions and sort order of the node.
 func (n *node) detail() string {
 	var parts []string
 	for _, d := range []struct{ name, text string }{
@@ -145,7 +145,7 @@ func (n *node) detail() string {
 	return strings.Join(parts, "; ")
 }
 
-// record is a plan for the record, without notes.
+// record returns the plan for the record, without findings' notes.
 func (e *explained) record() []record.PlanNode {
 	var out []record.PlanNode
 	e.Root.walk(func(n *node, depth int) {
@@ -155,7 +155,7 @@ func (e *explained) record() []record.PlanNode {
 		if n.Loops != nil {
 			p.Rows, p.Removed, p.TotalNs = n.Rows*loops, n.Removed*loops, n.TimeMs*loops*1e6
 			if n.parallelPart(e.Root) {
-				p.TotalNs = n.TimeMs * 1e6 // processes work at the same time
+				p.TotalNs = n.TimeMs * 1e6 // processes work in parallel
 			}
 			if loops == 0 {
 				p.Note = message.New("explain.never")
@@ -166,7 +166,7 @@ func (e *explained) record() []record.PlanNode {
 	return out
 }
 
-// parallelPart reports whether a node is executed by several processes side by side.
+// parallelPart reports whether several processes execute the node in parallel.
 func (n *node) parallelPart(root *node) bool {
 	found := false
 	root.walk(func(m *node, _ int) {

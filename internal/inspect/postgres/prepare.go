@@ -10,19 +10,20 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// guesses are the types that parameters are tried with where the server can't infer theirs, one after the other.
+// guesses are the types that are tried in turn for a parameter whose type the server can't infer.
 var guesses = [...]string{"unknown", "integer", "text", "timestamp with time zone", "numeric", "interval", "integer[]",
 	"text[]", "jsonb"}
 
-// mostGuesses bounds how often one statement is prepared.
+// mostGuesses limits how often one statement is prepared.
 const mostGuesses = 40
 
-// prefixed are types that may stand before a constant, and so, once statistics have replaced it, before a parameter.
+// prefixed are types that may precede a constant, and thus a parameter that pg_stat_statements has put in its
+// place.
 var prefixed = [...]string{"INTERVAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "TIMETZ", "UUID", "JSON", "JSONB",
 	"NUMERIC", "TEXT", "INET", "BYTEA"}
 
-// prepare prepares a statement as pg_stat_statements normalizes it, with $n for its constants, and returns the types of
-// its parameters. Where the server can't infer them, as those of a function with several of its name, they are guessed.
+// prepare prepares a statement as pg_stat_statements normalizes it, with $n for constants, and returns the types of
+// its parameters. If the server can't infer them, for example for an overloaded function, they are guessed.
 func (s *session) prepare(ctx context.Context, name, text string) (types []string, guessed bool, err error) {
 	words := sqltext.Split(typedConstants(strings.TrimRight(text, "; \t\r\n")))
 	var b strings.Builder
@@ -33,7 +34,7 @@ func (s *session) prepare(ctx context.Context, name, text string) (types []strin
 			most = max(most, n)
 		}
 	}
-	guess := make([]int, min(most, 1000)) // what guesses each parameter is at
+	guess := make([]int, min(most, 1000)) // index of each parameter's current guess
 	var first error
 	for attempt := 0; ; attempt++ {
 		head := "prepare " + name
@@ -69,7 +70,7 @@ func (s *session) prepare(ctx context.Context, name, text string) (types []strin
 	return types, guessed, nil
 }
 
-// next moves parameters to their next guesses, and reports whether there is one for any.
+// next moves parameters to their next guesses. It reports whether any of them has one.
 func next(guess []int, which []int) (moved bool) {
 	for _, n := range which {
 		if n >= 1 && n <= len(guess) && guess[n-1]+1 < len(guesses) {
@@ -80,8 +81,9 @@ func next(guess []int, which []int) (moved bool) {
 	return moved
 }
 
-// concerned are the parameters that an error is about: the one that it names, those in the parentheses of the function
-// that it points to, those next to the operator, or else all. head is how many characters precede the words.
+// concerned returns the numbers of the parameters that an error is about: the one that it names, those in the
+// parentheses of the function that it points to, those near the operator, or else all. head is the number of
+// characters before the words.
 func concerned(words []sqltext.Token, e *serverError, head int) []int {
 	var n int
 	if _, err := fmt.Sscanf(e.text, "could not determine data type of parameter $%d", &n); err == nil {
@@ -115,7 +117,7 @@ func concerned(words []sqltext.Token, e *serverError, head int) []int {
 	return near
 }
 
-// parameters are the numbers of those among the words.
+// parameters returns the numbers of the parameters among the words, without duplicates.
 func parameters(words []sqltext.Token) (out []int) {
 	for _, w := range words {
 		if n, ok := w.Parameter(); ok && !slices.Contains(out, n) {
@@ -125,8 +127,8 @@ func parameters(words []sqltext.Token) (out []int) {
 	return out
 }
 
-// typedConstants makes casts of constants that had their types before them: interval $1 was interval '1 day'. What
-// may follow an interval, such as its unit, is left out.
+// typedConstants turns typed constants into casts: interval $1, normalized from interval '1 day', becomes cast($1
+// as interval). The unit after an interval is dropped.
 func typedConstants(text string) string {
 	words := sqltext.Split(text)
 	var b strings.Builder

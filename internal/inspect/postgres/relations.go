@@ -8,14 +8,15 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// relations are the ways by which a statement may touch a table that it doesn't name.
+// relations describe how a statement may use a table without naming it.
 type relations struct {
 	through   map[string][]string // by the name of a relation or function: what uses it
-	functions map[string]string   // sources by names
+	functions map[string]string   // sources of functions, by name
 }
 
-// askThrough is what uses what: views and rules their relations, partitioned tables their parts, tables those that
-// their foreign keys change with them, and those that their triggers' functions may change.
+// askThrough returns pairs of user and used: views and rules use their relations, partitioned tables their
+// partitions, tables the tables that their foreign keys change along with them and the functions of their triggers,
+// and functions the relations that they depend on.
 const askThrough = `select distinct u.relname::text as by, o.relname::text as of from pg_depend d join pg_rewrite r on r.oid = d.objid
 		join pg_class u on u.oid = r.ev_class join pg_class o on o.oid = d.refobjid
 		where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and u.oid <> o.oid
@@ -31,7 +32,7 @@ const askThrough = `select distinct u.relname::text as by, o.relname::text as of
 const askFunctions = `select p.proname::text as name, p.prosrc as source from pg_proc p join pg_language l on l.oid = p.prolang
 	where l.lanname not in ('internal', 'c') and p.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`
 
-// readRelations reads what uses what.
+// readRelations reads which relations and functions use each other.
 func (s *session) readRelations(ctx context.Context) (relations, error) {
 	out := relations{through: map[string][]string{}, functions: map[string]string{}}
 	r, err := s.query(ctx, askThrough)
@@ -50,7 +51,7 @@ func (s *session) readRelations(ctx context.Context) (relations, error) {
 	return out, nil
 }
 
-// leadingTo are the names by which a statement may touch a table: its own first.
+// leadingTo returns the names by which a statement may use a table, the table's own name first.
 func (r *relations) leadingTo(table string) []string {
 	_, name, ok := strings.Cut(unquoted(table), ".")
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"brunt/internal/message"
 )
 
-// Lacks says what keeps statements from being counted, because a library isn't loaded or the user may not see them, and
-// what keeps indexes from being built. Each is the zero value if nothing does.
+// Lacks returns what prevents statements from being counted (a library that isn't loaded, or missing rights of the
+// user) and what prevents indexes from being built. Each is the zero value if nothing does.
 func (d *Database) Lacks(ctx context.Context) (counts, builds message.Message, err error) {
 	s, err := connect(ctx, d.config)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"brunt/internal/record"
 )
 
-// snapshot is the server's statistics at one moment.
+// snapshot holds the server's statistics at one moment.
 type snapshot struct {
 	at         time.Time
 	statements map[statementKey]tally
 	objects    objects
 }
 
-// window is what the statistics came to in one phase.
+// window holds the changes of the statistics during one phase.
 type window struct {
 	phase      inspect.Phase
 	took       time.Duration
@@ -24,7 +24,7 @@ type window struct {
 	counters   []record.Counters
 }
 
-// snapshot reads the statistics. What can't be read is told once.
+// snapshot reads the statistics. What can't be read is reported once, as a notice.
 func (i *Inspector) snapshot(ctx context.Context) (*snapshot, error) {
 	out := &snapshot{at: time.Now()}
 	if i.statements.schema != "" {
@@ -46,7 +46,7 @@ func (i *Inspector) snapshot(ctx context.Context) (*snapshot, error) {
 	return out, err
 }
 
-// between is what came to pass from one snapshot to a later one.
+// between returns the changes from one snapshot to a later one.
 func between(from, to *snapshot, phase inspect.Phase) window {
 	w := window{phase: phase, took: to.at.Sub(from.at), statements: map[statementKey]tally{}}
 	for k, t := range to.statements {
@@ -58,7 +58,7 @@ func between(from, to *snapshot, phase inspect.Phase) window {
 	return w
 }
 
-// join is several phases as one window.
+// join combines several phases into one window.
 func join(all []window) window {
 	var out window
 	out.statements = map[statementKey]tally{}
@@ -72,7 +72,7 @@ func join(all []window) window {
 	return out
 }
 
-// record is a window as it is kept.
+// record returns the window for the record.
 func (w *window) record(texts map[string]string) record.ServerWindow {
 	return record.ServerWindow{
 		Phase: w.phase.Name, WarmUp: w.phase.WarmUp, DurationNs: int64(w.took),
@@ -80,7 +80,7 @@ func (w *window) record(texts map[string]string) record.ServerWindow {
 	}
 }
 
-// windows are the load without its warm-up, and its phases if there are several.
+// windows returns a window of the load without its warm-up and, if there are several phases, one for each of them.
 func windows(phases []window, texts map[string]string) []record.ServerWindow {
 	var load []window
 	for _, p := range phases {

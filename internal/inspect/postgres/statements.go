@@ -14,13 +14,13 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// extension is pg_stat_statements as this database has it.
+// extension is the pg_stat_statements extension of this database.
 type extension struct {
 	schema  string // quoted; "" if there is none
 	missing record.Warning
 }
 
-// findStatements finds out whether the server counts statements, and what to do if not.
+// findStatements checks whether the server counts statements. If not, the result says what to do.
 func (s *session) findStatements(ctx context.Context) (extension, error) {
 	schema, err := s.text(ctx,
 		"select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_stat_statements'")
@@ -28,7 +28,7 @@ func (s *session) findStatements(ctx context.Context) (extension, error) {
 		return extension{}, err
 	}
 	x := extension{missing: record.NewWarning("inspect-statements")}
-	// Loaded or not: only a library that is loaded has its settings.
+	// Only a library that is loaded has settings.
 	loaded, err := s.text(ctx, "select count(*) from pg_settings where name = 'pg_stat_statements.max'")
 	switch {
 	case err != nil:
@@ -43,18 +43,18 @@ func (s *session) findStatements(ctx context.Context) (extension, error) {
 	return x, nil
 }
 
-// statementKey is what pg_stat_statements counts apart.
+// statementKey identifies an entry of pg_stat_statements.
 type statementKey struct{ user, id, top string }
 
-// tally is the sums of one statement's executions. deviation is the sum of squared deviations from the
-// mean time, which unlike a standard deviation can be taken apart again.
+// tally holds the sums over all executions of one statement. deviation is the sum of squared deviations from the
+// mean time; unlike standard deviations, such sums can be subtracted.
 type tally struct {
 	calls, rows, totalMs, deviation float64
 	more                            map[string]float64
 }
 
-// renamed are columns of later versions by the names that earlier ones have for the same; those that
-// can't be taken apart by window ("") are left out.
+// renamed maps column names to the names under which the figures are recorded, since versions name the same figure
+// differently. Columns mapped to "" are left out: they are held elsewhere or can't be split by window.
 var renamed = map[string]string{
 	"total_time": "total_exec_time", "mean_time": "", "min_time": "", "max_time": "", "stddev_time": "",
 	"shared_blk_read_time": "blk_read_time", "shared_blk_write_time": "blk_write_time",
@@ -64,8 +64,8 @@ var renamed = map[string]string{
 	"parallel_workers_to_launch": "", "parallel_workers_launched": "",
 }
 
-// readStatements reads what was executed in this database so far. hidden says how many statements of
-// other users this user may not see.
+// readStatements reads the statistics of all statements executed in this database so far. hidden is the number of
+// statements of other users that this user may not see.
 func (s *session) readStatements(ctx context.Context, schema string) (all map[statementKey]tally, hidden int,
 	err error) {
 	r, err := s.query(
@@ -85,13 +85,13 @@ func (s *session) readStatements(ctx context.Context, schema string) (all map[st
 	return all, hidden, nil
 }
 
-// tally reads a row, whichever version's it is.
+// tally reads a row of pg_stat_statements of any version.
 func (r *result) tally(row int) tally {
 	f := r.figures(row)
 	t := tally{calls: f["calls"], rows: f["rows"], totalMs: f["total_exec_time"] + f["total_time"],
 		more: map[string]float64{}}
 	stddev := f["stddev_exec_time"] + f["stddev_time"]
-	t.deviation = stddev * stddev * t.calls // the view's is of the population
+	t.deviation = stddev * stddev * t.calls // the view has the population's standard deviation
 	for name, x := range f {
 		if to, ok := renamed[name]; ok {
 			if to == "" || to == "total_exec_time" {
@@ -106,8 +106,8 @@ func (r *result) tally(row int) tally {
 	return t
 }
 
-// since is what came after an earlier reading. One with fewer calls means that the statistics were
-// reset, or the statement evicted, in the meantime.
+// since returns the changes since an earlier reading. If that has more calls, the statistics were reset or the
+// statement was evicted in the meantime, and all of t counts.
 func (t tally) since(before tally) tally {
 	if before.calls > t.calls {
 		return t
@@ -128,7 +128,7 @@ func (t tally) since(before tally) tally {
 	return out
 }
 
-// with is two windows' together.
+// with returns the sum of two windows' tallies.
 func (t tally) with(o tally) tally {
 	if t.calls == 0 {
 		return o
@@ -147,7 +147,7 @@ func (t tally) with(o tally) tally {
 	return sum
 }
 
-// statementTexts reads the texts of all statements of this database.
+// statementTexts reads the texts of all statements of this database, by query ID.
 func (s *session) statementTexts(ctx context.Context, schema string) (map[string]string, error) {
 	r, err := s.query(
 		ctx, "select queryid, query from "+schema+".pg_stat_statements(true) where dbid = (select oid from pg_database where datname = current_database())")
@@ -161,8 +161,8 @@ func (s *session) statementTexts(ctx context.Context, schema string) (map[string
 	return out, nil
 }
 
-// withoutSecrets takes passwords out of a statement. The server keeps the values of those that change
-// roles, servers and subscriptions as they were written.
+// withoutSecrets removes passwords from a statement. The server stores statements that change roles, servers or
+// subscriptions with their constants.
 func withoutSecrets(text string) string {
 	if !explainable(text) && hasWord(text, "PASSWORD") {
 		var b strings.Builder
@@ -177,8 +177,8 @@ func withoutSecrets(text string) string {
 	return secret.Text(text)
 }
 
-// statements are tallies for the record, whichever user executed them, without the inspector's own. texts
-// gives their texts.
+// statements returns the tallies as record.Statements, summed over users, without the inspector's own statements,
+// sorted by total time. texts holds the statements' texts by ID.
 func statements(all map[statementKey]tally, texts map[string]string) []record.Statement {
 	byID := map[string]tally{}
 	for k, t := range all {
@@ -210,8 +210,8 @@ func statements(all map[statementKey]tally, texts map[string]string) []record.St
 	return out
 }
 
-// normal is a statement without what the server's normalisation and different writing change: spaces,
-// comments, letter case, and the values in it.
+// normal returns a statement without the differences that the server's normalization and different spelling make:
+// spaces, comments, letter case and constants.
 func normal(text string) string {
 	var b strings.Builder
 	for _, t := range sqltext.Split(strings.TrimRight(text, "; \t\r\n")) {
@@ -229,11 +229,11 @@ func normal(text string) string {
 	return b.String()
 }
 
-// matches says by a statement's id which operations caused it, and how that is known.
+// matches tells by statement ID which operations caused a statement, and how this is known.
 type matches map[string]record.Statement
 
-// match says which operations caused the statements of the whole load, warm-up included: those that send
-// the same text, or else those that were done just as often as the statement was executed.
+// match finds the operations that caused the statements of the whole load, warm-up included: operations that send
+// the same text or else operations that were executed as often as the statement.
 func match(list []record.Statement, operations []inspect.Operation) matches {
 	out := matches{}
 	for _, s := range list {
@@ -253,17 +253,17 @@ func match(list []record.Statement, operations []inspect.Operation) matches {
 	return out
 }
 
-// put notes in statements what is known of them.
+// put stores the matches in statements.
 func (m matches) put(list []record.Statement) {
 	for i := range list {
 		list[i].Operations, list[i].Match = m[list[i].ID].Operations, m[list[i].ID].Match
 	}
 }
 
-// mostTold bounds how many operations a statement may be said to belong to by counts.
+// mostTold is the largest number of operations that a statement may be attributed to by counts.
 const mostTold = 2
 
-// byCount lists the operations whose number fits a statement's; nil if none or too many do.
+// byCount returns the operations that were executed as often as the statement; nil if there are none or too many.
 func byCount(s *record.Statement, operations []inspect.Operation) []string {
 	var names, likely []string
 	for _, o := range operations {
@@ -285,23 +285,24 @@ func byCount(s *record.Statement, operations []inspect.Operation) []string {
 }
 
 const (
-	leastEach = 5  // executions of one statement for each operation
+	leastEach = 5  // executions of one statement per operation
 	leastDone = 10 // operations
 	sameRows  = 0.02
-	oneRow    = 1.5 // rows a call, on average, of a statement that is executed for each of another's rows
+	oneRow    = 1.5 // mean rows per call, at most, of a statement that is executed for each row of another one
 )
 
-// repeated is a statement that a service executes many times for each operation.
+// repeated is a statement that a service executes many times per operation.
 type repeated struct {
 	record.Statement
 	calls, each float64 // in the whole load, warm-up included
-	operation   string  // that causes it; "" if that isn't known: each is then of all operations together
-	rowsOf      string  // the statement whose rows it is executed for, one by one; "" if that isn't known
+	operation   string  // the operation that causes it; "" if unknown: each is then per operation of any kind
+	rowsOf      string  // the statement for whose rows it is executed, one by one; "" if unknown
 }
 
-// repeatedBy finds the statements that a service executes many times for each operation, by the whole load's numbers:
-// those executed once for each row that another one returned; those executed a whole number of times for each time
-// that one operation was done, and only one; and those executed as many times for each of all operations.
+// repeatedBy finds the statements that a service executes many times per operation, by the counts of the whole
+// load. These are, in order of preference: statements executed once for each row that another statement returned;
+// statements executed a whole number of times per execution of exactly one operation; and statements executed many
+// times per operation of any kind. The results have the statements' figures in shares, if they are there.
 func repeatedBy(whole, shares []record.Statement, operations []inspect.Operation) (out []repeated) {
 	all := 0.0
 	for _, o := range operations {
@@ -336,7 +337,8 @@ func repeatedBy(whole, shares []record.Statement, operations []inspect.Operation
 	return out
 }
 
-// parentOf is the statement that returned as many rows as s was executed, several at a time; nil if there is none.
+// parentOf returns the statement that returned as many rows as s has calls, several rows at a time; nil if there is
+// none.
 func parentOf(s *record.Statement, all []record.Statement) *record.Statement {
 	for i := range all {
 		p := &all[i]
@@ -348,7 +350,8 @@ func parentOf(s *record.Statement, all []record.Statement) *record.Statement {
 	return nil
 }
 
-// multipleOf is the only operation of which s is executed a whole number of times each, and how many that is.
+// multipleOf returns the only operation for which s is executed a whole number of times, and that number. It
+// returns "" if there is no such operation or more than one.
 func multipleOf(s *record.Statement, operations []inspect.Operation) (name string, each float64) {
 	for _, o := range operations {
 		n := math.Round(s.Calls / max(o.Done, 1))
@@ -363,7 +366,7 @@ func multipleOf(s *record.Statement, operations []inspect.Operation) (name strin
 	return name, each
 }
 
-// methodOf is the HTTP method by which a service would usually be asked for a statement.
+// methodOf returns the HTTP method with which a service usually exposes a statement.
 func methodOf(text string) string {
 	switch sqltext.FirstWord(text) {
 	case "INSERT":
@@ -376,7 +379,7 @@ func methodOf(text string) string {
 	return "GET"
 }
 
-// kept is the statements that are looked at closer: those that took most of the time.
+// kept returns the statements to examine further: at most most of them, those with the largest share of the time.
 func kept(list []record.Statement, most int, leastShare float64) []record.Statement {
 	var out []record.Statement
 	for _, s := range list {
@@ -387,7 +390,7 @@ func kept(list []record.Statement, most int, leastShare float64) []record.Statem
 	return out
 }
 
-// explainable reports whether EXPLAIN takes a statement.
+// explainable reports whether EXPLAIN accepts a statement.
 func explainable(text string) bool {
 	switch sqltext.FirstWord(text) {
 	case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "TABLE":
@@ -396,8 +399,8 @@ func explainable(text string) bool {
 	return false
 }
 
-// reads reports whether a statement's first word promises that it changes nothing. The server is held to
-// that by a transaction that is read only.
+// reads reports whether a statement seems to change nothing, judged by its first word. A read-only transaction
+// enforces this when it is executed.
 func reads(text string) bool {
 	switch sqltext.FirstWord(text) {
 	case "SELECT", "WITH", "VALUES", "TABLE":

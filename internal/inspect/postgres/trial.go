@@ -9,17 +9,17 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// trial is a way to see what the planner would do with an index that isn't there.
+// trial is a way to find out how the planner would use an index that doesn't exist.
 type trial interface {
-	// with calls f while the indexes are there for this session, and says how large they would be.
+	// with calls f while the indexes exist for this session. It returns their total size in bytes.
 	with(ctx context.Context, on []string, f func() error) (sizeB float64, err error)
-	// keep makes them stay for all that follows.
+	// keep creates the indexes for all that follows, until end.
 	keep(ctx context.Context, on []string) error
 	proof() string
 	end(ctx context.Context)
 }
 
-// hypothetical tries indexes by HypoPG, whose functions are in schema.
+// hypothetical tries indexes with HypoPG, whose functions are in schema.
 type hypothetical struct {
 	session *session
 	schema  string
@@ -65,8 +65,8 @@ func (h *hypothetical) end(ctx context.Context) {
 	_, _ = h.session.text(ctx, "select "+h.schema+".hypopg_reset()")
 }
 
-// built tries indexes by building them in a transaction that is never committed. Nobody can write to
-// their tables in the meantime.
+// built tries indexes by building them in a transaction that is never committed. This blocks writes to their
+// tables.
 type built struct{ session *session }
 
 var _ trial = (*built)(nil)

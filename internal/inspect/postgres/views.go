@@ -11,14 +11,14 @@ import (
 	"brunt/internal/record"
 )
 
-// view is one of the server's statistics views.
+// view is a statistics view of the server.
 type view struct {
 	kind  string // of record.Counters
-	since int    // server_version_num; 0: always
-	query string // the column "name" names an object; all other columns that are numbers are its figures
+	since int    // lowest server_version_num that has it; 0 means all
+	query string // the column "name" names an object; all other numeric columns are its figures
 }
 
-// views are read in this order.
+// views lists the views, in the order in which they are read.
 var views = [...]view{
 	{"database", 0, "select datname as name, * from pg_stat_database where datname = current_database()"},
 	{
@@ -33,16 +33,16 @@ var views = [...]view{
 		"io", 160000, "select backend_type || ' ' || object || ' ' || context as name, * from pg_stat_io where coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0) > 0"},
 }
 
-// gauges are the figures that don't only grow.
+// gauges are the figures that may also decrease.
 var gauges = [...]string{"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum", "numbackends",
 	"relpages", "reltuples", "op_bytes", "sessions_open"}
 
-// objects are the figures of views' objects by kind and name.
+// objects holds the figures of all objects, by kind and name.
 type objects map[objectName]map[string]float64
 
 type objectName struct{ kind, name string }
 
-// readViews reads all views that the server has. What it refuses is left out, and told by why.
+// readViews reads all views that the server has. Queries that the server refuses are skipped and reported to why.
 func (s *session) readViews(ctx context.Context, why func(what string, err error)) (objects, error) {
 	out := objects{}
 	for _, v := range views {
@@ -64,7 +64,7 @@ func (s *session) readViews(ctx context.Context, why func(what string, err error
 	return out, nil
 }
 
-// figures are a row's columns that are numbers.
+// figures returns the numeric columns of a row that aren't null.
 func (r *result) figures(row int) map[string]float64 {
 	out := map[string]float64{}
 	for i, name := range r.columns {
@@ -79,8 +79,8 @@ func (r *result) figures(row int) map[string]float64 {
 	return out
 }
 
-// grew is what the figures of one object came to between two readings. A counter that is smaller than
-// before was reset in the meantime: what it has counted since is all that is known.
+// grew returns the changes of an object's figures between two readings; gauges keep their later value. A counter
+// that has decreased was reset in between, so its whole value counts.
 func grew(before, after map[string]float64) map[string]float64 {
 	out := make(map[string]float64, len(after))
 	for name, x := range after {
@@ -96,7 +96,7 @@ func grew(before, after map[string]float64) map[string]float64 {
 	return out
 }
 
-// since is what all objects came to since an earlier reading, those that did something.
+// since returns the changes of the objects since an earlier reading, for objects that were used.
 func (o objects) since(before objects) []record.Counters {
 	var out []record.Counters
 	for _, v := range views {
@@ -117,13 +117,13 @@ func (o objects) since(before objects) []record.Counters {
 	return out
 }
 
-// busy reports whether a counter of the object has grown. Indexes and tables that nobody used are kept
-// too: findings are about them as well.
+// busy reports whether an object is recorded: if a counter has grown. Databases, tables and indexes are always
+// recorded, since some findings are about unused ones.
 func busy(c *record.Counters) bool {
 	return c.Kind == "index" || c.Kind == "table" || c.Kind == "database" || work(c) > 0
 }
 
-// work is how much an object did, to sort objects by.
+// work returns the sum of an object's counters, by which objects are sorted.
 func work(c *record.Counters) (sum float64) {
 	for name, x := range c.Values {
 		if !slices.Contains(gauges[:], name) {
@@ -133,7 +133,7 @@ func work(c *record.Counters) (sum float64) {
 	return sum
 }
 
-// add sums counters of two windows; gauges are the later's.
+// add sums the counters of two windows. Gauges have the value of the later window, b.
 func add(a, b []record.Counters) []record.Counters {
 	at := map[objectName]int{}
 	out := make([]record.Counters, 0, len(a))
@@ -160,7 +160,7 @@ func add(a, b []record.Counters) []record.Counters {
 	return out
 }
 
-// figuresOf are the counters of one object in a window; nil if it has none.
+// figuresOf returns the counters of one object in a window, or nil if it has none. The name "" matches any object.
 func figuresOf(w *record.ServerWindow, kind, name string) map[string]float64 {
 	for i := range w.Counters {
 		if c := &w.Counters[i]; c.Kind == kind && (name == "" || c.Name == name) {
@@ -170,7 +170,7 @@ func figuresOf(w *record.ServerWindow, kind, name string) map[string]float64 {
 	return nil
 }
 
-// lacking tells of what the server refuses.
+// lacking returns a notice that the server refused a query, with a remedy if rights are missing.
 func lacking(what, user string, err error) record.Warning {
 	w := record.Notice("inspect-missing", message.Text("what", what), message.Text("error", err.Error()))
 	if denied(err) {

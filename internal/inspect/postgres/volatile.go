@@ -11,18 +11,18 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// harmless are functions of PostgreSQL that are volatile and change nothing: executing them to explain a statement
-// leaves no trace.
+// harmless lists functions of PostgreSQL that are volatile but change nothing, so that they can be executed to
+// explain a statement.
 var harmless = []string{
 	"clock_timestamp", "gen_random_uuid", "random", "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7",
 }
 
-// called finds what stands before an opening parenthesis in the expressions of a plan.
+// called matches the names before opening parentheses in the expressions of a plan.
 var called = regexp.MustCompile(`("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\(`)
 
-// volatile returns the volatile functions that a statement calls, by its text and by its plan, in which views are
-// resolved and functions in SQL unfolded. Those known to be harmless are left out. A function is taken for volatile if
-// any of its name is, so that none that is can be missed.
+// volatile returns the volatile functions that a statement calls, except for harmless ones. It looks at the
+// statement's text and at its plan, in which views are resolved and SQL functions inlined. A name counts as
+// volatile if any function with that name is, so that none is missed.
 func (s *session) volatile(ctx context.Context, text, plan string) ([]string, error) {
 	var names []string
 	add := func(name string) {

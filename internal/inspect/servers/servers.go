@@ -1,4 +1,4 @@
-// Package servers is the list of the servers that can be inspected.
+// Package servers knows the kinds of servers that can be inspected.
 package servers
 
 import (
@@ -12,8 +12,8 @@ import (
 	"brunt/internal/secret"
 )
 
-// Parse returns the inspector that a text of the form pg=DSN asks for. Errors are the user's, one line
-// without secrets.
+// Parse returns the inspector for a text of the form pg=DSN. Its errors are for the user: one line, without
+// secrets.
 func Parse(text string) (inspect.Inspector, error) {
 	dsn, err := split(text)
 	if err != nil {
@@ -22,8 +22,8 @@ func Parse(text string) (inspect.Inspector, error) {
 	return postgres.New(dsn)
 }
 
-// Open returns the database that a text of the form pg=DSN names, to ask it for advice. build allows to
-// build indexes to try them, where nothing else can: see postgres.Database. Errors are as Parse's, or say
+// Open returns the database for a text of the form pg=DSN, to get advice from it. build permits building indexes in
+// order to try them, if there is no other way; see postgres.Database. Its errors are like those of Parse, or say
 // why the database can't be reached.
 func Open(ctx context.Context, text string, build bool) (inspect.Database, error) {
 	dsn, err := split(text)
@@ -38,8 +38,8 @@ func Open(ctx context.Context, text string, build bool) (inspect.Database, error
 	return d, nil
 }
 
-// Lacks says what keeps statements from being counted in the database that a text of the form pg=DSN names, and what
-// keeps indexes from being built: see postgres.Database. Errors are as Open's.
+// Lacks returns what prevents the counting of statements, and the building of indexes, in the database for a text
+// of the form pg=DSN; see postgres.Database. Its errors are like those of Open.
 func Lacks(ctx context.Context, text string) (counts, builds message.Message, err error) {
 	dsn, err := split(text)
 	if err != nil {
