@@ -64,7 +64,7 @@ type Keeper struct {
 	priority func()
 }
 
-// Start starts to keep the machine awake. It never fails: State describes what was done and why the rest wasn't.
+// Start begins to keep the machine awake. It never fails: State describes what was done and why the rest wasn't.
 // The caller must call Stop in the end.
 func Start(ctx context.Context, o Options) *Keeper {
 	k := &Keeper{state: State{Mode: o.Mode}, latency: func() {}, priority: func() {}}

@@ -40,7 +40,7 @@ func thisMachine() *machine {
 }
 
 // runsVirtually reports whether this is a virtual machine. x86 processors have a flag for it; otherwise the
-// firmware tells.
+// firmware names the hypervisor.
 func (m *machine) runsVirtually() bool {
 	for line := range strings.Lines(m.text("proc/cpuinfo")) {
 		if name, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "flags" {

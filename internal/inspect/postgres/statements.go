@@ -307,7 +307,7 @@ func repeatedBy(whole, shares []record.Statement, operations []inspect.Operation
 	all := 0.0
 	for _, o := range operations {
 		if len(o.Statements) > 0 {
-			return nil // the load sends its statements itself, as often as it says
+			return nil // the load sends its statements itself, as often as the plan says
 		}
 		all += o.Done
 	}

@@ -1,4 +1,4 @@
-// Package servers knows the kinds of servers that can be inspected.
+// Package servers selects the inspector for each kind of server that can be inspected.
 package servers
 
 import (

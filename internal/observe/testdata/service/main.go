@@ -1,5 +1,5 @@
-// Command service is what the tests of package observe watch: it makes garbage whenever it is asked for
-// a step, answers /metrics in Prometheus' text format, and leaks memory, files and goroutines if told so.
+// Command service is the program that the tests of package observe watch. It makes garbage for each request to
+// /step, serves /metrics in Prometheus' text format and, with -leak, leaks memory, files and goroutines.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	fmt.Fprintln(os.Stderr, http.Serve(listener, nil))
 }
 
-// worker is what grows, or doesn't. One step is asked for at a time.
+// worker holds the memory and files of the service. Its steps must not be concurrent.
 type worker struct {
 	leak  bool
 	steps int
@@ -35,8 +35,8 @@ type worker struct {
 	files []*os.File
 }
 
-// step makes 4 MB of garbage next to 4 MB that live. One that leaks keeps 400 KB of it, and now and then a
-// file and a goroutine.
+// step replaces 4 MB of live memory, which makes as much garbage. With leak it keeps 400 KB of it and, every
+// second time, a file and a goroutine.
 func (w *worker) step() {
 	for i := range w.live {
 		block := make([]byte, 40<<10)
