@@ -50,7 +50,7 @@ type State struct {
 	Mode          string // Auto, On or Off
 	Threads       int    // number of spinning threads of idle priority, one per core
 	ThreadsReason string // why there are none
-	CPUNs         int64  // CPU time of these threads
+	CPUNs         int64  // CPU time of these threads, ns
 	DMALatency    bool   // whether /dev/cpu_dma_latency is held at 0
 	Nice          int    // nice value of the generator's threads
 	NiceReason    string // why it is 0
