@@ -8,12 +8,10 @@ import "brunt/internal/record"
 func countMissing(parts []*record.Recorded, endless bool) {
 	var sent, passed, whole, ofWhole uint64
 	var gaps int64
-	var lost []*record.Worker
 	for _, p := range parts {
 		arrivals := p.Run.Total.Arrivals()
 		sent += arrivals
 		if w := p.Run.Worker; w != nil && w.LostNs > 0 {
-			lost = append(lost, w)
 			gaps += gapNs(p.Run)
 			continue
 		}

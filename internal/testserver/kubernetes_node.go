@@ -199,10 +199,12 @@ func (n *KubernetesNodes) live(r *podRun) {
 		if err == nil {
 			break
 		}
+		message := err.Error()
 		if reason == errImagePull && attempt%2 == 1 {
-			reason, err = "ImagePullBackOff", fmt.Errorf("Back-off pulling image %q: %s: %w", c.Image, errImagePull, err)
+			message = fmt.Sprintf("Back-off pulling image %q: %s: %s", c.Image, errImagePull, message)
+			reason = "ImagePullBackOff"
 		}
-		n.report(r, "Pending", map[string]any{"waiting": map[string]string{"reason": reason, "message": err.Error()}})
+		n.report(r, "Pending", map[string]any{"waiting": map[string]string{"reason": reason, "message": message}})
 		select {
 		case <-n.ctx.Done():
 			return
