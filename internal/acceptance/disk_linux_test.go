@@ -182,9 +182,9 @@ queries:
     verify: {read: {http: /orders/$1, capture: [body]}, expect: [2]}
 load: [{constant: {rate: 300, duration: 4s}}]
 faults:
-  - {name: nothing, at: 2500ms, http: {inject: {path: /rogue, origin: "http://%[1]s"}}}
+  - {name: nothing, at: 3500ms, http: {inject: {path: /rogue, origin: "http://%[1]s"}}}
 `, address)), t.TempDir()
-	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=128k"}, "run", plan, "--allow-faults",
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=64k"}, "run", plan, "--allow-faults",
 		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
 	var run record.Run
 	if err := json.NewDecoder(strings.NewReader(o.out)).Decode(&run); err != nil || run.Verified == nil {
