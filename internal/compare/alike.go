@@ -15,10 +15,11 @@ import (
 	"brunt/internal/result"
 )
 
-// judge says what speaks against a comparison, and what the reader must know of it. Refused are runs
-// that are invalid or without any success, of different programs, plans, kinds of load or generators'
-// machines, and servers' versions that differ within a side. Told are different seeds, sessions,
-// versions between the sides (which may be what is compared), kernels, and runs that were killed.
+// judge returns the reasons against a comparison, and warnings for one that is made. The reasons are: runs that are
+// invalid or without any success; a run given twice; runs of different programs, plans, kinds of load or generator
+// machines; and server versions that differ within a side. The warnings are about different seeds, numbers of sessions,
+// kernels and CPU governors, server versions that differ between the sides (which may be what is compared), and runs
+// that were killed.
 func judge(base, candidate []*result.Result) (refused Refused, warnings []message.Message) {
 	all := slices.Concat(base, candidate)
 	refuse := func(m message.Message) { refused.Reasons = append(refused.Reasons, m) }
@@ -70,7 +71,7 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []messag
 	return refused, append(warnings, smaller(base, candidate)...)
 }
 
-// reason is the first reason of a run's verdict.
+// reason returns the first reason of a run's verdict.
 func reason(r *result.Result) message.Message {
 	if len(r.Reasons) == 0 {
 		return message.New("compare.no-reason")
@@ -78,7 +79,7 @@ func reason(r *result.Result) message.Message {
 	return r.Reasons[0]
 }
 
-// smaller are the differences that do not prevent a comparison.
+// smaller returns warnings about the differences that do not prevent a comparison.
 func smaller(base, candidate []*result.Result) (warnings []message.Message) {
 	all := slices.Concat(base, candidate)
 	for _, d := range []struct {
@@ -126,7 +127,7 @@ func nameOf(r *result.Result) string {
 	return r.Name
 }
 
-// twice is a run that is there more than once.
+// twice returns a run that is given more than once, nil if there is none.
 func twice(all []*result.Result) *result.Result {
 	seen := map[string]bool{}
 	for _, r := range all {
@@ -138,7 +139,7 @@ func twice(all []*result.Result) *result.Result {
 	return nil
 }
 
-// distinct are the different texts that runs have, sorted; of those that tell none, none.
+// distinct returns the different values of the function of over all runs, sorted. Empty values are left out.
 func distinct(runs []*result.Result, of func(*result.Result) string) (all []string) {
 	for _, r := range runs {
 		if s := of(r); s != "" && !slices.Contains(all, s) {
@@ -149,7 +150,7 @@ func distinct(runs []*result.Result, of func(*result.Result) string) (all []stri
 	return all
 }
 
-// different says why two runs are of different kinds. It is the zero message if they are not.
+// different returns the reason why two runs can't be compared, the zero message if they can.
 func different(a, b *result.Result) message.Message {
 	if a.Program != b.Program {
 		return message.New("compare.programs", message.Text("a", a.Program), message.Text("b", b.Program))
@@ -180,8 +181,8 @@ func different(a, b *result.Result) message.Message {
 	return message.Message{}
 }
 
-// planParts names the parts in which two plans differ, apart from where they go, their seeds and what
-// is judged.
+// planParts names the parts in which two plans differ. Targets, seeds, thresholds and the names of configurations may
+// differ.
 func planParts(a, b *result.Result) (parts []message.Message) {
 	if a.PlanHash == b.PlanHash && a.PlanHash != "" {
 		return nil
@@ -199,9 +200,9 @@ func planParts(a, b *result.Result) (parts []message.Message) {
 	}
 	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
 	if x["sha256"] != nil && y["sha256"] != nil {
-		apart = append(apart, "name", "script") // of scripts of k6 the content counts, not where they are
+		apart = append(apart, "name", "script") // for k6 scripts the content counts, not the path
 		if x["imports_sha256"] == nil || y["imports_sha256"] == nil {
-			apart = append(apart, "imports_sha256") // older records, and scripts without any, don't say
+			apart = append(apart, "imports_sha256") // older records, and scripts without imports, have none
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(union(x, y))) {
@@ -213,7 +214,7 @@ func planParts(a, b *result.Result) (parts []message.Message) {
 	return parts
 }
 
-// partName is what a part of a plan is called, by its key.
+// partName returns the name of a part of a plan by its key.
 func partName(key string) message.Message {
 	switch key {
 	case "sha256":

@@ -1,6 +1,6 @@
-// Package compare says what several runs come to together, and whether the runs of one side are
-// better or worse than those of another. The run is the unit: what happens within one run says
-// nothing about the next.
+// Package compare summarizes several runs of the same plan, and decides whether the runs of one side are better or
+// worse than those of another. The run is the unit of measurement: the variation within one run doesn't predict the
+// next run.
 package compare
 
 import (
@@ -18,32 +18,32 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Verdict is what comes of comparing a metric.
+// Verdict is the result of comparing a metric.
 type Verdict string
 
-// The verdicts. Each but Unknown is about the confidence interval of the change and the tolerance:
-// the interval lies wholly beyond it on the worse or the better side, or wholly within, or none.
+// The verdicts. All but Unknown depend on where the confidence interval of the change lies: beyond the tolerance on the
+// worse side, beyond it on the better side, within it, or across one of its limits.
 const (
 	Regression   Verdict = "regression"
 	Improvement  Verdict = "improvement"
 	Equivalent   Verdict = "equivalent"
 	Inconclusive Verdict = "inconclusive"
-	Unknown      Verdict = "unknown" // a side has one run only
+	Unknown      Verdict = "unknown" // a side has only one run
 )
 
-// Options are how runs are compared. The zero value means the defaults named next to each.
+// Options control how runs are compared. The zero value means the defaults given in the comments.
 type Options struct {
-	Confidence float64    // of intervals; 0.95
+	Confidence float64    // of intervals; default 0.95
 	Tolerances Tolerances // see DefaultTolerances
-	Anyway     bool       // compare what shouldn't be compared, and say so
+	Anyway     bool       // compare runs that should not be compared, with warnings
 }
 
-// Comparison is what comes of it.
+// Comparison is the comparison of two sides.
 type Comparison struct {
 	Base, Candidate Side
 	Confidence      float64
-	Verdict         Verdict // regression if any metric is one; otherwise of the primary metrics
-	Rows            []Row   // primary metrics first, then the others, then those of operations
+	Verdict         Verdict // Regression if any metric has one; otherwise that of the primary metrics
+	Rows            []Row   // primary metrics first, then the other metrics, then those of single operations
 	Warnings        []message.Message
 	runs            []*result.Result // of both sides
 }
@@ -51,31 +51,31 @@ type Comparison struct {
 // Side is the runs of one side.
 type Side struct {
 	Runs    int
-	Name    string // of their plan
+	Name    string // of the plan of its runs
 	Servers []string
-	Version string // what the runs say of themselves, such as "PostgreSQL 15.14"
+	Version string // the servers' versions as the runs report them, such as "PostgreSQL 15.14"
 }
 
-// Row is one metric compared.
+// Row is the comparison of one metric.
 type Row struct {
 	Metric    string
-	Operation string // "" of all together
+	Operation string // "" for all operations together
 	Unit      string
 	Better    metric.Better
-	Primary   bool // judged with Holm's correction; the others with Benjamini and Hochberg's
+	Primary   bool // corrected by Holm's method; the other metrics by Benjamini and Hochberg's
 	Base      stats.Interval
 	Candidate stats.Interval
 	// Change is candidate ÷ base − 1, or candidate − base for shares, with its interval.
 	Change    stats.Interval
-	P         float64 // of no change (Welch, or ranks where ByRanks), corrected for the number of metrics
-	RanksP    float64 // of no change (Mann–Whitney), not corrected; NaN for operations unless ByRanks
-	ByRanks   bool    // it has no ratio, because of times without end or zeros: ranks judge it
-	Lacking   bool    // not all runs have it, so it isn't judged
-	Effect    float64 // Hedges' g; NaN where there is none
+	P         float64 // p-value for "no change" (Welch, or ranks if ByRanks), corrected for the number of metrics
+	RanksP    float64 // p-value for "no change" (Mann–Whitney), not corrected; NaN for operations unless ByRanks
+	ByRanks   bool    // there is no ratio, because of infinite times or zeros, so the metric is judged by ranks
+	Lacking   bool    // some runs don't have the metric, so it isn't judged
+	Effect    float64 // Hedges' g; NaN if it isn't defined
 	Tolerance float64
 	Verdict   Verdict
-	Needed    int             // runs on each side that would settle it; 0 if settled, unknown or more than stats.MostRuns
-	Note      message.Message // what else to know of it
+	Needed    int             // runs on each side to settle it; 0 if settled, unknown or over stats.MostRuns
+	Note      message.Message // a remark, such as why there is no interval
 }
 
 // Worse reports whether the change goes the wrong way.
@@ -83,18 +83,18 @@ func (r *Row) Worse() bool {
 	return r.Better == metric.Lower && r.Change.Value > 0 || r.Better == metric.Higher && r.Change.Value < 0
 }
 
-// Refused is why runs aren't compared.
+// Refused is the error for runs that must not be compared.
 type Refused struct {
 	Reasons []message.Message
-	Invalid bool // runs are invalid, as their verdict says
+	Invalid bool // some runs are invalid by their verdict
 }
 
-// Error is one line.
+// Error returns the error in English, on one line.
 func (e *Refused) Error() string {
 	return e.In(units.English)
 }
 
-// Refusal gives a refused comparison its exit code.
+// Refusal adds the exit code to the error of a comparison: Invalid if runs are invalid, otherwise that of wrong usage.
 func Refusal(err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) && refused.Invalid {
@@ -103,14 +103,14 @@ func Refusal(err error) error {
 	return exitcode.Usage(err)
 }
 
-// In is the error in a language.
+// In returns the error in a language.
 func (e *Refused) In(l units.Language) string {
 	return message.Sentences(append(slices.Clone(e.Reasons), message.New("compare.anyway"))...).In(l)
 }
 
-// Runs compares the runs of two sides. It refuses, with a *Refused, runs whose comparison would mean
-// nothing, unless Options.Anyway says otherwise. One run against one gives changes and what each run
-// says of its own precision, and no verdict.
+// Runs compares the runs of two sides. It returns a *Refused for runs whose comparison would be meaningless, unless
+// Options.Anyway is set. If a side has only one run, its intervals are those measured within that run, and the verdict
+// is Unknown.
 func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	if len(base) == 0 || len(candidate) == 0 {
 		return nil, errors.New(
@@ -162,7 +162,7 @@ func sideOf(runs []*result.Result) Side {
 	return s
 }
 
-// metrics lists the metrics that are compared, each once, primary ones first.
+// metrics returns the metrics to compare, each once, the primary ones first.
 func metrics(base, candidate []*result.Result) (all []result.Metric) {
 	all = slices.DeleteFunc(metricsOf(slices.Concat(base, candidate)), func(m result.Metric) bool {
 		return m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name)
@@ -180,7 +180,7 @@ func metrics(base, candidate []*result.Result) (all []result.Metric) {
 	return all
 }
 
-// metricsOf lists the metrics that any of the runs has, each once, in the order of the runs.
+// metricsOf returns the metrics that any of the runs has, each once, in the order of the runs.
 func metricsOf(runs []*result.Result) (all []result.Metric) {
 	seen := map[[2]string]bool{}
 	for _, r := range runs {
@@ -197,7 +197,8 @@ func everywhere(m result.Metric, runs []*result.Result) bool {
 	return !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.Find(m.Name, m.Operation) == nil })
 }
 
-// primary reports whether a metric is one of those that a run is for.
+// primary reports whether a metric is one of the main metrics of a run: rate, p99 of response times and errors, over
+// all operations.
 func primary(m result.Metric) bool {
 	return m.Operation == "" && slices.Contains([]string{"rate", "response.p(99)", "errors"}, m.Name)
 }
@@ -212,7 +213,8 @@ func values(m *result.Metric, runs []*result.Result) []float64 {
 	return v
 }
 
-// row compares one metric; the verdict waits for the correction of P.
+// row compares one metric. It doesn't set the verdict unless that is Unknown or the metric is lacking: settle does,
+// after P is corrected.
 func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	a, b := values(&m, base), values(&m, candidate)
 	r := Row{
@@ -255,15 +257,15 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	return r
 }
 
-// side is the geometric mean of a side's values (the mean of shares, the median where some are zero or
-// endless) with its interval; of one run, with the run's own.
+// side returns the estimate for a side with its interval: the geometric mean, but the mean for shares, and the median
+// without an interval if some values are zero or infinite. For a single run, the interval is that within the run.
 func (o *Options) side(m *result.Metric, v []float64, runs []*result.Result) stats.Interval {
 	if len(v) == 1 {
 		i := only(v[0])
 		if w := runs[0].Find(m.Name, m.Operation).Within; w != nil && w.Why.IsZero() {
 			i.Low, i.High, i.Correlated = w.Low, w.High, w.Correlated
 		}
-		return possible(i, m.Unit) // records have had others
+		return possible(i, m.Unit) // older records have intervals beyond the limits
 	}
 	interval := stats.LogInterval
 	if m.Unit == "share" {
@@ -276,8 +278,8 @@ func (o *Options) side(m *result.Metric, v []float64, runs []*result.Result) sta
 	return possible(i, m.Unit)
 }
 
-// possible is an interval within the values that its unit can have: no time, rate, count or size is below 0, and
-// no share above 1.
+// possible clips an interval to the values that its unit can have: times, rates, counts and sizes are at least 0, and
+// shares lie between 0 and 1.
 func possible(i stats.Interval, unit string) stats.Interval {
 	if unit != "number" {
 		i.Low = max(i.Low, 0)
@@ -288,7 +290,7 @@ func possible(i stats.Interval, unit string) stats.Interval {
 	return i
 }
 
-// only is an estimate without an interval.
+// only returns an estimate without an interval.
 func only(x float64) stats.Interval {
 	return stats.Interval{Value: x, Low: math.NaN(), High: math.NaN()}
 }
@@ -303,7 +305,7 @@ func change(unit string, a, b float64) float64 {
 	return b/a - 1
 }
 
-// correct corrects the p-values for how many there are.
+// correct adjusts the p-values for the number of metrics.
 func (c *Comparison) correct() {
 	for _, family := range []struct {
 		primary bool
@@ -322,7 +324,7 @@ func (c *Comparison) correct() {
 	}
 }
 
-// lackingOperations says which operations not all runs have.
+// lackingOperations warns of operations that some runs don't have.
 func (c *Comparison) lackingOperations() []message.Message {
 	var names []string
 	for _, r := range c.Rows {
@@ -336,7 +338,7 @@ func (c *Comparison) lackingOperations() []message.Message {
 	return []message.Message{message.New("compare.not-everywhere", message.Nested("names", several(names)))}
 }
 
-// noInterval says why values of two sides are judged by ranks.
+// noInterval returns a note on why the values are judged by ranks.
 func noInterval(v []float64, unit string) message.Message {
 	if i := slices.IndexFunc(v, func(x float64) bool { return !(x > 0) }); i >= 0 && unit != "share" {
 		return message.New("compare.ranks.ratio", message.Text("value", strconv.FormatFloat(v[i], 'g', -1, 64)))
@@ -344,7 +346,7 @@ func noInterval(v []float64, unit string) message.Message {
 	return message.New("compare.ranks.infinite")
 }
 
-// several is a list of at most five names.
+// several joins names; of more than five it lists the first five and counts the others.
 func several(names []string) message.Message {
 	const most = 5
 	if len(names) > most {

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/stats"
 )
 
-// Summary is what several runs of the same come to.
+// Summary summarizes several runs of the same plan.
 type Summary struct {
 	Runs       int
 	Name       string
@@ -24,36 +24,36 @@ type Summary struct {
 	runs       []*result.Result
 }
 
-// SummaryRow is one metric over the runs. Intervals that can't be are NaN, and why stands next to them.
+// SummaryRow is one metric over the runs. Intervals that can't be computed are NaN, and Note says why.
 type SummaryRow struct {
 	Metric    string
 	Operation string
 	Unit      string
-	// Typical is the interval that holds best, and TypicalIs what it is around: the geometric mean with Log's
-	// interval; of shares the mean; where some times have no end or are 0, the median.
+	// Typical is the most reliable interval, and TypicalIs names its centre: the geometric mean with the interval in
+	// Log; for shares the mean; if some times are infinite or 0, the median.
 	Typical   stats.Interval
 	TypicalIs string
 	// Mean is the interval as the article about Picostress defines it: x̄ ± t·s/√n.
 	Mean stats.Interval
 	// Log is the geometric mean and its interval by Student's t on logarithms.
 	Log stats.Interval
-	// Median is of any distribution, and needs more runs.
+	// Median is the median with its interval. It holds for any distribution, but needs more runs.
 	Median    stats.Interval
 	Deviation float64 // standard deviation ÷ mean
-	Needed    int     // runs for an interval of the tolerance on either side; 0 if unknown or there are enough
+	Needed    int     // runs for an interval within ± the tolerance; 0 if unknown or there are enough
 	Within    *record.Bounds
 	Note      message.Message // why an interval is missing
 }
 
-// What SummaryRow.Typical is around.
+// Values of SummaryRow.TypicalIs.
 const (
 	GeometricMean  = "geometric mean"
 	ArithmeticMean = "mean"
 	MedianOfRuns   = "median"
 )
 
-// Intervals sums up runs of the same plan: the mean of every metric with its confidence interval. It
-// refuses, with a *Refused, what Runs would refuse of one side, unless o.Anyway.
+// Intervals summarizes runs of the same plan: the mean of every metric with its confidence interval. It returns a
+// *Refused under the conditions under which Runs would refuse one side, unless o.Anyway is set.
 func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	if len(runs) == 0 {
 		return nil, errors.New("name at least one result, better 6 or more")
@@ -135,8 +135,8 @@ func (o *Options) summarize(m result.Metric, v []float64) SummaryRow {
 	return r
 }
 
-// order warns of runs that depend on those before them: their lag-1 autocorrelation lies beyond twice
-// its standard error, 1/√n (Bartlett 1946).
+// order warns if runs depend on those before them, that is, if their lag-1 autocorrelation exceeds twice its standard
+// error, 1/√n (Bartlett 1946).
 func (s *Summary) order(rates []float64) {
 	if n := len(rates); n >= 6 {
 		if rho := stats.Autocorrelation(rates); math.Abs(rho) > 2/math.Sqrt(float64(n)) {
@@ -146,7 +146,7 @@ func (s *Summary) order(rates []float64) {
 	}
 }
 
-// missing says how many runs the statements need that can't be made.
+// missing warns of statistics that need more runs than there are.
 func (s *Summary) missing() {
 	if s.Runs < 2 {
 		s.Warnings = append(s.Warnings, message.New("intervals.one-run"))

@@ -19,7 +19,7 @@ import (
 	"brunt/internal/units"
 )
 
-// number is a figure in JSON, null where there is none.
+// number is a number in JSON: null if it is infinite, "none" if it is NaN.
 type number = record.Figure
 
 // intervalJSON is an estimate in JSON.
@@ -59,8 +59,8 @@ type sideJSON struct {
 	Servers []string `json:"servers"`
 }
 
-// JSON writes the comparison, all operations included. Times are nanoseconds, changes shares; what there
-// isn't is null.
+// JSON writes the comparison with all operations. Times are in nanoseconds, changes are shares. Infinite numbers are
+// null, missing ones "none".
 func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 	out := struct {
 		Verdict    Verdict           `json:"verdict"`
@@ -86,7 +86,7 @@ func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 	return writeJSON(w, out)
 }
 
-// changeIs says what the change is.
+// changeIs returns the kind of the change: a difference of shares or a ratio.
 func (r *Row) changeIs() string {
 	if r.Unit == "share" {
 		return "difference"
@@ -94,8 +94,8 @@ func (r *Row) changeIs() string {
 	return "ratio"
 }
 
-// CSV writes the comparison as one table with a line for each metric, all operations included, whose columns are
-// always the same. Times are nanoseconds, changes and tolerances shares; what there isn't is empty.
+// CSV writes the comparison as one table with a line for each metric, including those of all operations. The columns
+// are always the same. Times are in nanoseconds, changes and tolerances are shares. Missing values are empty.
 func (c *Comparison) CSV(w io.Writer) error {
 	lines := [][]string{{
 		"metric", "operation", "unit", "primary", "verdict", "base", "base_low", "base_high", "candidate", "candidate_low",
@@ -114,8 +114,8 @@ func (c *Comparison) CSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// CSV writes the summary as one table with a line for each metric, all operations included, whose columns are always
-// the same. Times are nanoseconds; what there isn't is empty.
+// CSV writes the summary as one table with a line for each metric, including those of all operations. The columns are
+// always the same. Times are in nanoseconds. Missing values are empty.
 func (s *Summary) CSV(w io.Writer) error {
 	lines := [][]string{{
 		"metric", "operation", "unit", "runs", "typical", "typical_low", "typical_high", "typical_is", "mean", "mean_low",
@@ -134,7 +134,7 @@ func (s *Summary) CSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// plain are estimates and the ends of their intervals for machines.
+// plain formats estimates and the limits of their intervals as plain numbers.
 func plain(all ...stats.Interval) (out []string) {
 	for _, i := range all {
 		out = append(out, cell.Number(i.Value), cell.Number(i.Low), cell.Number(i.High))
@@ -156,7 +156,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// JSON writes the summary. Times are nanoseconds; what there isn't is null.
+// JSON writes the summary. Times are in nanoseconds. Infinite numbers are null, missing ones "none".
 func (s *Summary) JSON(w io.Writer) error {
 	type row struct {
 		Metric    string          `json:"metric"`
@@ -187,8 +187,8 @@ func (s *Summary) JSON(w io.Writer) error {
 	return writeJSON(w, out)
 }
 
-// JUnit writes the comparison as a suite with a case for each metric: a regression is a failure, what
-// isn't settled is skipped.
+// JUnit writes the comparison as a test suite with a case for each metric. A regression is a failure; an inconclusive
+// or unknown verdict is a skipped case.
 func (c *Comparison) JUnit(w io.Writer) error {
 	s := junit.Suite{Name: "compare " + c.Candidate.Name}
 	for _, r := range c.Rows {
@@ -208,7 +208,7 @@ func (c *Comparison) JUnit(w io.Writer) error {
 	return junit.Write(w, s)
 }
 
-// sentence is the row in words.
+// sentence describes the row in one sentence.
 func (r *Row) sentence() string {
 	if r.Lacking {
 		return fmt.Sprintf("%s: %s", r.Verdict, r.Note)
@@ -225,8 +225,8 @@ func (r *Row) sentence() string {
 	return s
 }
 
-// Benchfmt writes all runs in the format of Go's benchmarks (golang.org/x/perf/benchfmt), a line for each
-// run and operation, for benchstat -col side.
+// Benchfmt writes all runs in the format of Go's benchmarks (golang.org/x/perf/benchfmt), a line for each run and
+// operation. Use it with benchstat -col side.
 func Benchfmt(w io.Writer, base, candidate []*result.Result) error {
 	var b strings.Builder
 	b.WriteString("Unit req/s better=higher\nUnit errors better=lower\n")
@@ -290,7 +290,7 @@ func benchUnit(m *result.Metric) string {
 	return benchWord(m.Name)
 }
 
-// benchWord is a text without spaces or slashes.
+// benchWord replaces spaces, slashes, hyphens and control characters by underscores.
 func benchWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '/' || r == '-' || unicode.IsControl(r) {
@@ -300,7 +300,7 @@ func benchWord(s string) string {
 	}, s)
 }
 
-// benchName is a name that benchmarks may have: it begins with a capital and has no spaces or slashes.
+// benchName makes a valid name of a benchmark: it begins with a capital and has no spaces or slashes.
 func benchName(s string) string {
 	s = benchWord(s)
 	if s == "" {

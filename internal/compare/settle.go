@@ -9,7 +9,7 @@ import (
 	"brunt/internal/stats"
 )
 
-// verdict is that of the whole.
+// verdict returns the verdict of the whole comparison.
 func (c *Comparison) verdict() Verdict {
 	has := func(v Verdict, among func(*Row) bool) bool {
 		return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v && among(&r) })
@@ -34,8 +34,8 @@ func (c *Comparison) verdict() Verdict {
 	return Equivalent
 }
 
-// settle gives a row its verdict: by where the interval of the change lies. A change beyond the
-// tolerance must also be significant after the correction for the number of metrics.
+// settle sets the verdict of a row by where the interval of the change lies. A change beyond the tolerance must also be
+// significant after the correction for the number of metrics.
 func (o *Options) settle(r *Row, base, candidate []*result.Result) {
 	if r.Verdict == Unknown || r.Lacking {
 		return
@@ -70,7 +70,8 @@ func towards(worse bool) Verdict {
 	return Improvement
 }
 
-// open says what is known of a row that isn't settled, and what would settle it.
+// open completes an inconclusive row: how many runs would settle it, and whether the direction of the change is
+// certain.
 func (o *Options) open(r *Row, base, candidate []*result.Result) {
 	m := result.Metric{Name: r.Metric, Operation: r.Operation}
 	if r.Operation == "" {
@@ -80,7 +81,7 @@ func (o *Options) open(r *Row, base, candidate []*result.Result) {
 		} else {
 			r.Needed = stats.RunsToSettle(a, b, r.Tolerance, o.Confidence)
 		}
-		// More runs than there are, since these don't settle it.
+		// The present number of runs was not enough.
 		if r.Needed > 0 {
 			r.Needed = max(r.Needed, min(len(a), len(b))+1)
 		}
@@ -93,8 +94,9 @@ func (o *Options) open(r *Row, base, candidate []*result.Result) {
 	}
 }
 
-// settleByRanks judges what has no ratio (times without end, zeros) as settle judges the rest: the candidate's values
-// must rank beyond the base's times 1 ± the tolerance, or between both. What has no end has none times anything.
+// settleByRanks sets the verdict of a row that has no ratio (infinite times, zeros), as settle does for other rows: the
+// candidate's values must rank beyond the base's values times 1 ± the tolerance, or between both products. An infinite
+// value stays infinite when multiplied.
 func (o *Options) settleByRanks(r *Row, base, candidate []float64) {
 	level := 1 - o.Confidence
 	against := func(factor float64) (above, below bool) {

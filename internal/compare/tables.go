@@ -14,10 +14,11 @@ import (
 	"brunt/internal/units"
 )
 
-// mostOperationRows bounds the rows of single operations that are shown; the clearest come first.
+// mostOperationRows is the most rows of single operations that are shown. If there are more, only rows with a
+// regression or an improvement are shown.
 const mostOperationRows = 20
 
-// Tables are the comparison for people: what was compared, the metrics, what is to be known.
+// Tables returns the comparison as tables for people: what was compared, the metrics, the operations, and the warnings.
 func (c *Comparison) Tables(l units.Language) []cell.Table {
 	head := cell.Table{ID: "compared", Title: texts.In(l, "COMPARED"), Kind: cell.Tree}
 	side := func(s Side) string {
@@ -48,10 +49,10 @@ func mark(v Verdict) cell.Mark {
 		Inconclusive: cell.Warn, Unknown: cell.Warn}[v]
 }
 
-// Mark is how the verdict of the whole is marked.
+// Mark returns the mark of the overall verdict.
 func (c *Comparison) Mark() cell.Mark { return mark(c.Verdict) }
 
-// Reasons say which metrics decided the verdict of the whole.
+// Reasons returns the metrics that decided the overall verdict, each with its change.
 func (c *Comparison) Reasons(l units.Language) (out []string) {
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Verdict == c.Verdict && r.Operation == "" && c.Verdict != Equivalent && c.Verdict != Unknown {
@@ -61,7 +62,7 @@ func (c *Comparison) Reasons(l units.Language) (out []string) {
 	return out
 }
 
-// Chart draws the changes of all operations together with their intervals, against the tolerances.
+// Chart draws the changes of the overall metrics as an SVG, with their intervals and tolerances.
 func (c *Comparison) Chart(l units.Language) string {
 	var all []svg.Change
 	for _, r := range c.totals() {
@@ -85,7 +86,8 @@ func (c *Comparison) totals() (rows []Row) {
 	return rows
 }
 
-// operations are the rows of single operations that changed, or all if they are few.
+// operations returns the rows of single operations: all rows if there are at most mostOperationRows, otherwise those
+// with a regression or an improvement.
 func (c *Comparison) operations() (rows []Row) {
 	var all []Row
 	for _, r := range c.Rows {
@@ -103,7 +105,7 @@ func (c *Comparison) operations() (rows []Row) {
 	return rows[:min(len(rows), mostOperationRows)]
 }
 
-// grid is a table of metrics compared.
+// grid returns the table of the rows.
 func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.Table {
 	t := cell.Table{
 		ID: id, Title: title, Note: texts.In(l, "change of the candidate; intervals at %s confidence",
@@ -146,7 +148,7 @@ func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
 	}
 }
 
-// estimate is a side's figure; of a single run with the interval within it, if there is one.
+// estimate returns the value of a side. For a single run it has the interval within the run, if there is one.
 func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
 	f := cell.Metric(i.Value, r.Unit).Showing(halfWidth(i))
 	if r.Verdict != Unknown || math.IsNaN(i.Low) {
@@ -156,7 +158,7 @@ func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
 	return f
 }
 
-// changeUnit is the unit of the change: shares differ by percentage points, the rest by a share of the base.
+// changeUnit returns the unit of the change: percentage points for shares, otherwise a share of the base.
 func (r *Row) changeUnit() string {
 	if r.Unit == "share" {
 		return "points"
@@ -164,7 +166,7 @@ func (r *Row) changeUnit() string {
 	return "change"
 }
 
-// tolerance is the tolerance in the words of the change.
+// tolerance formats the tolerance in the unit of the change.
 func (r *Row) tolerance() string {
 	if r.Unit == "share" {
 		return fmt.Sprintf("%.3g pp", 100*r.Tolerance)
@@ -176,7 +178,7 @@ func changeCell(r *Row, x float64) cell.Cell {
 	if math.IsNaN(x) {
 		return cell.None()
 	}
-	if math.Abs(x) < 1e-9 { // what logarithms leave of nothing
+	if math.Abs(x) < 1e-9 { // a rounding error of logarithms
 		x = 0
 	}
 	return cell.Figure(x, r.changeUnit())
@@ -205,7 +207,7 @@ func probability(p float64) string {
 // percent writes a share with all its digits: 99.99999 % isn't 100 %.
 func percent(x float64) string { return fmt.Sprintf("%.12g %%", 100*x) }
 
-// notes say what rows have to say.
+// notes returns the notes of the rows for all operations together.
 func (c *Comparison) notes(l units.Language) (out []string) {
 	for _, r := range c.totals() {
 		if !r.Note.IsZero() {
@@ -233,7 +235,8 @@ func warningTable(l units.Language, warnings []message.Message, notes []string) 
 	return []cell.Table{t}
 }
 
-// Tables are the summary for people: first the interval that holds for skewed figures too.
+// Tables returns the summary as tables for people. The first one has the intervals that also hold for skewed
+// distributions.
 func (s *Summary) Tables(l units.Language) []cell.Table {
 	typical := cell.Table{
 		ID: "intervals", Title: texts.In(l, "INTERVALS"),
@@ -275,7 +278,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 	}
 	tables := []cell.Table{typical, other}
 	if s.Runs == 1 {
-		const known = 2 // columns that one run fills
+		const known = 2 // columns that have values for a single run
 		tables[0].Note = texts.Plural(l, s.Runs, "run", "runs") + ", " + s.Name
 		tables[0].Columns = typical.Columns[:known]
 		for i, row := range typical.Rows {
@@ -286,7 +289,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
 }
 
-// rowName is what people call a metric of an operation, or of all.
+// rowName returns the title of a metric, prefixed with the operation's name if there is one.
 func rowName(l units.Language, metric, operation string) string {
 	if operation == "" {
 		return texts.Metric(l, metric)
@@ -294,7 +297,7 @@ func rowName(l units.Language, metric, operation string) string {
 	return operation + ": " + texts.Metric(l, metric)
 }
 
-// intervalCells are an estimate and the ends of its interval, with the digits that tell them apart.
+// intervalCells returns an estimate and the limits of its interval, with enough digits to tell them apart.
 func intervalCells(i stats.Interval, unit string) []cell.Cell {
 	step := halfWidth(i)
 	return []cell.Cell{
@@ -303,7 +306,7 @@ func intervalCells(i stats.Interval, unit string) []cell.Cell {
 	}
 }
 
-// halfWidth is half the width of an interval, 0 if there is none.
+// halfWidth returns half the width of an interval, 0 if it has none.
 func halfWidth(i stats.Interval) float64 {
 	if w := (i.High - i.Low) / 2; w > 0 && !math.IsInf(w, 0) {
 		return w
@@ -311,7 +314,7 @@ func halfWidth(i stats.Interval) float64 {
 	return 0
 }
 
-// notes say why metrics have no interval.
+// notes returns the reasons why metrics have no interval.
 func (s *Summary) notes(l units.Language) (out []string) {
 	for i := range s.Rows {
 		if r := &s.Rows[i]; !r.Note.IsZero() && r.Operation == "" {
@@ -321,7 +324,7 @@ func (s *Summary) notes(l units.Language) (out []string) {
 	return out
 }
 
-// operations counts the operations that have rows.
+// operations returns the number of operations that have rows.
 func (s *Summary) operations() int {
 	names := map[string]bool{}
 	for i := range s.Rows {
@@ -332,7 +335,7 @@ func (s *Summary) operations() int {
 	return len(names)
 }
 
-// within is the interval within a single run, nil if there is none.
+// within returns the interval within a single run, nil if there is none.
 func (s *Summary) within(r *SummaryRow) *cell.Bounds {
 	w := r.Within
 	if w == nil {

@@ -10,15 +10,15 @@ import (
 	"brunt/internal/metric"
 )
 
-// Tolerances say by how much a metric may change before that matters: shares of it, by the metric's
-// name, by "response" for all response times or "check" for all checks of k6's scripts; of errors and checks a
-// difference of shares.
+// Tolerances are the changes up to which a metric counts as unchanged. The keys are names of metrics, "response" for
+// all response times, or "check" for all checks of k6 scripts. The values are shares of the metric; for errors and
+// checks, differences of shares.
 type Tolerances map[string]float64
 
-// checkTolerance is that of checks of k6's scripts.
+// checkTolerance is the default tolerance of checks of k6 scripts.
 const checkTolerance = 0.001
 
-// DefaultTolerances are those of the metrics that are compared, and of checks.
+// DefaultTolerances returns the default tolerances of the compared metrics and of checks.
 func DefaultTolerances() Tolerances {
 	out := Tolerances{"check": checkTolerance}
 	for _, m := range metric.All {
@@ -29,7 +29,7 @@ func DefaultTolerances() Tolerances {
 	return out
 }
 
-// Of is the tolerance of a metric.
+// Of returns the tolerance of a metric: from t, or else the default, or else 0.05.
 func (t Tolerances) Of(name string) float64 {
 	for _, from := range []Tolerances{t, DefaultTolerances()} {
 		if x, ok := from[name]; ok {
@@ -45,8 +45,8 @@ func (t Tolerances) Of(name string) float64 {
 	return 0.05
 }
 
-// ParseTolerances reads "METRIC=SHARE" or "SHARE" for rates, counts and response times alike; a share is
-// 0.05 or 5%, from 0 to 1.
+// ParseTolerances reads texts of the form "METRIC=SHARE", or "SHARE" for all rates, counts and response times. A share
+// is written as 0.05 or 5%, and lies between 0 and 1, both excluded.
 func ParseTolerances(texts []string) (Tolerances, error) {
 	out := Tolerances{}
 	for _, text := range texts {
