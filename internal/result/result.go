@@ -1,6 +1,5 @@
-// Package result is what runs come to: the metrics of one run, whichever program made it, and what
-// must be alike for two runs to be compared. It knows brunt's own record; other programs' files are
-// read by dialects.
+// Package result defines the result of a run, whichever program made it: its metrics, and the properties that must be
+// equal for two runs to be compared. It reads brunt's own record; dialects read the files of other programs.
 package result
 
 import (
@@ -16,22 +15,22 @@ import (
 	"brunt/internal/record"
 )
 
-// Metric is one figure of a run.
+// Metric is one metric of a run.
 type Metric struct {
-	// Name is as thresholds have it: "rate", "count", "errors", "response.avg", "response.p(99)"; of scripts of k6
-	// also "check …", and those of their own metrics.
+	// Name is written as in thresholds: "rate", "count", "errors", "response.avg", "response.p(99)". For k6 scripts
+	// there are also "check …" and the script's own metrics.
 	Name      string
-	Operation string // "" of all operations together
+	Operation string // "" for all operations together
 	Unit      string // "per_s", "count", "share", "ns", "bytes" or "number"
 	Better    metric.Better
-	Value     float64 // +Inf for a time without end
-	// Within is the 95 % confidence interval within the run, nil if the run says nothing of it.
+	Value     float64 // +Inf for an infinite time
+	// Within is the 95 % confidence interval within the run, nil if it is unknown.
 	Within *record.Bounds
 }
 
-// Result is a run as comparisons see it. What the program that made it doesn't tell is empty.
+// Result is a run as comparisons need it. Fields are empty if the program that made the run doesn't report them.
 type Result struct {
-	Path      string // where it was read
+	Path      string // the file or folder that it was read from
 	Program   string // "brunt", "picostress", "k6", "go-ycsb", "pgbench"
 	ID        string
 	Name      string // of the plan, script or workload
@@ -42,28 +41,28 @@ type Result struct {
 	Verdict   string            // "pass", "fail", "invalid"
 	Reasons   []message.Message // of the verdict
 	Killed    bool              // it ended before it was complete
-	Servers   []string          // product and version, sorted, each once
+	Servers   []string          // product and version, sorted, without duplicates
 	Machine   *record.Environment
 	Plan      []byte // as YAML
 	PlanHash  string
 	Metrics   []Metric
 
-	at map[[2]string]int // of each name and operation in Metrics
+	at map[[2]string]int // index in Metrics by name and operation
 }
 
 // Format is a format of results that another program writes.
 type Format struct {
-	About string // what messages call it, such as "the output of pgbench"
-	// Is reports whether a text that isn't empty and has no white space around it is in this format. keys are those of
-	// its JSON object, nil if it is none.
+	About string // its name in messages, such as "the output of pgbench"
+	// Is reports whether a text is in this format. The text isn't empty and has no white space around it. keys are the
+	// members of its JSON object, nil if it isn't one.
 	Is    func(text []byte, keys map[string]json.RawMessage) bool
 	Parse func(text []byte) (*Result, error)
 }
 
-// Quantiles are the quantiles of response times that results have, in percent.
+// Quantiles returns the quantiles of response times that results have, in percent.
 func Quantiles() []float64 { return []float64{50, 90, 95, 99, 99.9} }
 
-// Find is the metric of that name and operation, nil if there is none.
+// Find returns the metric with that name and operation, nil if there is none.
 func (r *Result) Find(name, operation string) *Metric {
 	i, ok := r.at[[2]string{name, operation}]
 	if !ok {
@@ -72,7 +71,7 @@ func (r *Result) Find(name, operation string) *Metric {
 	return &r.Metrics[i]
 }
 
-// Add adds a metric, once, whose unit and direction follow from its name. NaN is left out.
+// Add adds a metric. Its unit and direction follow from its name. NaN values are left out.
 func (r *Result) Add(name, operation string, value float64) {
 	m := Metric{Name: name, Operation: operation, Unit: metric.Nanoseconds, Better: metric.Lower, Value: value}
 	if known := metric.Find(name); known != nil {
@@ -95,7 +94,7 @@ func (r *Result) add(m Metric) {
 	r.Metrics = append(r.Metrics, m)
 }
 
-// Succeeded reports whether anything did: a run without successes has nothing to compare.
+// Succeeded reports whether any operation succeeded. A run without successes has nothing to compare.
 func (r *Result) Succeeded() bool {
 	m := r.Find("rate", "")
 	if m == nil {
@@ -104,8 +103,8 @@ func (r *Result) Succeeded() bool {
 	return m != nil && m.Value > 0
 }
 
-// Of is a run of brunt's own. Metrics mean what they mean in rules: see package metric. Response times are of all
-// arrivals, so that one without an answer lies beyond every other.
+// Of returns the result of one of brunt's own runs. Metrics have the meaning that they have in thresholds: see package
+// metric. Response times are those of all arrivals; an arrival without an answer counts as slower than all others.
 func Of(run *record.Run) *Result {
 	r := &Result{
 		Program: "brunt", ID: run.ID, Name: run.Name, Started: run.Started, Seed: strconv.FormatUint(run.Seed, 10),
@@ -132,16 +131,16 @@ func Of(run *record.Run) *Result {
 	return r
 }
 
-// ofK6 reports whether a metric is one that every script of k6 has, or one of requests: they are among the
-// operations, or say nothing of the server.
+// ofK6 reports whether a metric is one that k6 itself adds to every script or request. These are left out: they are
+// already among the operations, or say nothing about the server.
 func ofK6(metric string) bool {
 	begins := []string{"iterations", "iteration_duration", "dropped_iterations", "data_", "group_duration", "grpc_", "ws_",
 		"http_"}
 	return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(metric, b) })
 }
 
-// addScript adds what a script of k6 says of itself over the whole run: the share of each check that held, and
-// its own metrics, of which nobody knows which way is better.
+// addScript adds the metrics of a k6 script over the whole run: the share of successes of each check, and the script's
+// own metrics. For those it isn't known whether higher or lower is better.
 func (r *Result) addScript(w *record.Watched) {
 	for _, m := range w.Metrics {
 		of := Metric{Name: m.Name, Unit: m.Unit, Value: m.Mean}
@@ -152,7 +151,7 @@ func (r *Result) addScript(w *record.Watched) {
 			continue
 		case m.Unit == "seconds":
 			of.Unit, of.Value = "ns", 1e9*m.Mean
-		case m.Unit == "count": // or a mean of any numbers
+		case m.Unit == "count": // a count, or a mean of numbers without a unit
 			of.Unit = "number"
 		}
 		r.add(of)
@@ -185,7 +184,8 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 	}
 }
 
-// boundsOf is where record.Within.All has the bounds of a quantile in percent, −1 if it has none. 99.9/100 isn't 0.999.
+// boundsOf returns the index of a quantile, in percent, in record.Within.All; −1 if it isn't there. It compares with a
+// tolerance, since 99.9/100 isn't 0.999 in floating point.
 func boundsOf(percent float64) int {
 	for k, q := range record.Quantiles {
 		if math.Abs(100*q-percent) < 1e-9 {
@@ -203,7 +203,7 @@ func quantileOf(l *record.Latency, q float64) float64 {
 	return float64(ns)
 }
 
-// QuantileName is the metric of a quantile of response times in percent.
+// QuantileName returns the name of the metric for a quantile of response times in percent.
 func QuantileName(q float64) string {
 	return "response.p(" + strconv.FormatFloat(q, 'f', -1, 64) + ")"
 }

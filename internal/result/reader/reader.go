@@ -24,12 +24,12 @@ import (
 	"brunt/internal/verdict"
 )
 
-// maxBytes bounds a file of results.
+// maxBytes is the largest file of results that is read, in bytes.
 const maxBytes = 256 << 20
 
-// Read reads the result at path: the folder of a bundle, or a file of brunt's or in one of formats. precise asks
-// for the intervals within the run of a bundle whose record doesn't have them, for which all of it is read.
-// Errors name the path and say what could stand there.
+// Read reads the result at path: the folder of a bundle, or a file of brunt's or in one of formats. If precise is set
+// and the record of a bundle lacks the confidence intervals within the run, Read computes them from all of the bundle's
+// intervals. Errors name the path and what is expected there.
 func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*result.Result, error) {
 	bundle, err := record.Open(fsys, path)
 	if err == nil {
@@ -63,14 +63,14 @@ func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*
 		}
 	}
 	if r.ID == "" {
-		// The same figures are the same run, wherever they are kept.
+		// The same content is the same run, wherever the file is kept.
 		r.ID = fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSpace(text)))
 	}
 	r.Path = path
 	return r, nil
 }
 
-// plainText is a file's text without a byte order mark, in UTF-8, as shells of Windows don't write it.
+// plainText converts a file to UTF-8 without a byte order mark. Shells of Windows write UTF-16, or add the mark.
 func plainText(data []byte) ([]byte, error) {
 	text, err := io.ReadAll(transform.NewReader(bytes.NewReader(data), unicode.BOMOverride(encoding.Nop.NewDecoder())))
 	if err != nil {
@@ -107,7 +107,7 @@ func readFile(fsys record.FS, path string) ([]byte, error) {
 	return data, nil
 }
 
-// ofBundle reads a bundle, of a killed run up to its last interval.
+// ofBundle reads a bundle. For a run that was killed, the result reaches up to its last complete interval.
 func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 	run, sums, err := b.Result()
 	if err != nil {
@@ -134,7 +134,7 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 	return r, nil
 }
 
-// Judge judges the run of a bundle that was killed before it could do so. run and sums are its Result.
+// Judge sets the verdict of a run that was killed before it could do so. run and sums are those of the bundle's Result.
 func Judge(b *record.Recorded, run *record.Run, sums *measure.Tally) error {
 	if err := failover.Fill(run, b.Intervals); err != nil {
 		return err
@@ -146,7 +146,7 @@ func Judge(b *record.Recorded, run *record.Run, sums *measure.Tally) error {
 	return nil
 }
 
-// unknown says what a result may be.
+// unknown returns the error for a file in no known format. It lists the formats.
 func unknown(formats []result.Format) error {
 	text := "not a result: brunt reads bundles, its own --output json"
 	for i, f := range formats {
@@ -159,7 +159,7 @@ func unknown(formats []result.Format) error {
 	return errors.New(text)
 }
 
-// decode recognises the format by the content.
+// decode recognises the format by the content, and decodes it.
 func decode(data []byte, formats []result.Format) (*result.Result, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 0 {
