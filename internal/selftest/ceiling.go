@@ -13,8 +13,8 @@ import (
 	"brunt/internal/record"
 )
 
-// Ceiling is the most that a machine's generator was seen to do: a closed load on a server that
-// answers at once, one request an operation, one in flight a session, on the codec tier.
+// Ceiling is the highest rate of a machine's generator, as measured: a closed load on a server that answers at once,
+// one request an operation, one in flight a session, on the codec tier.
 type Ceiling struct {
 	Machine  string             `json:"machine"` // see Machine
 	Brunt    string             `json:"brunt"`   // version that measured it
@@ -22,15 +22,14 @@ type Ceiling struct {
 	PerS     map[string]float64 `json:"per_s"` // by protocol
 }
 
-// Machine tells machines apart by what bears on the generator's speed. Names of hosts don't, and
-// aren't part of it.
+// Machine returns a hash of the properties that affect the generator's speed. Host names don't, and are left out.
 func Machine(e *record.Environment) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %q %q %d %q %d %q", e.OS, e.Kernel, e.Arch, e.CPU, e.Cores, e.CPUQuota, e.MemoryB, e.Governor)
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// CeilingOf is the highest rate of each protocol among the rows of closed loads.
+// CeilingOf returns the highest rate of each protocol among the rows with closed loads.
 func CeilingOf(all []Row, e *record.Environment, version string, now time.Time) Ceiling {
 	c := Ceiling{Machine: Machine(e), Brunt: version, Measured: now.UTC(), PerS: make(map[string]float64)}
 	for i := range all {
@@ -41,10 +40,10 @@ func CeilingOf(all []Row, e *record.Environment, version string, now time.Time) 
 	return c
 }
 
-// CeilingFile is where the ceiling is kept below the user's folder for caches.
+// CeilingFile returns the path of the ceiling's file in the user's cache folder.
 func CeilingFile(cacheDir string) string { return filepath.Join(cacheDir, "brunt", "ceiling.json") }
 
-// Save writes c to path, making the folder if need be.
+// Save writes c to path, and makes the folder if it doesn't exist.
 func (c *Ceiling) Save(fsys record.FS, path string) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -71,11 +70,11 @@ func (c *Ceiling) Save(fsys record.FS, path string) error {
 	return nil
 }
 
-// longestFile bounds what is read of a ceiling's file.
+// longestFile is how much of a ceiling's file is read at most, in bytes.
 const longestFile = 1 << 20
 
-// Load reads the ceiling at path. One that was measured on another machine, and a file that can't be
-// read, are as good as none: ok is false.
+// Load reads the ceiling at path. ok is false if the file can't be read, or if the ceiling was measured on another
+// machine.
 func Load(fsys record.FS, path string, e *record.Environment) (c Ceiling, ok bool) {
 	f, err := fsys.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Keep saves the ceilings and returns the file's path.
+// Keep saves the ceilings in the user's cache folder and returns the file's path.
 func Keep(rows []Row, e *record.Environment, version string) (path string, err error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -23,8 +23,8 @@ func Keep(rows []Row, e *record.Environment, version string) (path string, err e
 	return path, c.Save(record.OS{}, path)
 }
 
-// CeilingFor is what the last self-test on this machine found for loads like a run's: event loops, one
-// request in flight a session. It is 0 if nothing was measured.
+// CeilingFor returns the rate that the last self-test on this machine measured for the run's protocol. It applies to
+// loads on the codec tier with one request in flight a session; for others, or if nothing was measured, it returns 0.
 func CeilingFor(run *record.Run) float64 {
 	if run.Tier != "codec" || run.Pipeline > 1 {
 		return 0
@@ -41,15 +41,15 @@ func CeilingFor(run *record.Run) float64 {
 	return c.PerS[run.Targets[0].Protocol]
 }
 
-// StartServers starts the built-in servers in a process of their own, so that their work isn't
-// taken for the generator's.
+// StartServers starts the built-in servers in a separate process, so that their CPU time isn't counted as the
+// generator's. It returns their addresses by protocol, and a function that ends them.
 func StartServers() (addresses map[string]string, end func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the servers: %w", err)
 	}
 	cmd := exec.Command(program, "selftest", "--serve")
-	cmd.Args[0] = "brunt" // whatever name it was called by
+	cmd.Args[0] = "brunt" // also if the program was called by another name
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the servers: %w", err)

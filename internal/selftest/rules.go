@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// body is that of an answer, as long as the page nginx is shipped with.
+// body is the body of HTTP answers. It is as long as nginx's default page.
 var body = bytes.Repeat([]byte("x"), 612)
 
-// http answers every request (RFC 9112) with a page, or with its head alone if that is asked for. It
-// knows no requests with a body.
+// http answers every request (RFC 9112) with a page, and HEAD with the head alone. It doesn't support requests with a
+// body.
 func http(out, in []byte) (answers []byte, consumed int, err error) {
 	for {
 		end := bytes.Index(in[consumed:], []byte("\r\n\r\n"))
@@ -30,8 +30,8 @@ func http(out, in []byte) (answers []byte, consumed int, err error) {
 
 var errNoCommand = errors.New("a request isn't a list of bulk strings")
 
-// redis answers GET with three bytes, HELLO with an error (so that RESP2 is spoken), and all else
-// with OK. The format of requests is that of the Redis serialization protocol.
+// redis answers GET with three bytes, HELLO with an error (so that clients speak RESP2), and all other commands with
+// OK. Requests are in the format of the Redis serialization protocol.
 func redis(out, in []byte) (answers []byte, consumed int, err error) {
 	for {
 		word, n, err := command(in[consumed:])
@@ -50,8 +50,8 @@ func redis(out, in []byte) (answers []byte, consumed int, err error) {
 	}
 }
 
-// command returns the first word and the length of the command at the front of in; length 0 if it
-// isn't whole.
+// command returns the first word and the length of the command at the start of in. The length is 0 if the command isn't
+// complete.
 func command(in []byte) (word []byte, length int, err error) {
 	words, at, err := count(in, 0, '*')
 	if at == 0 || err != nil {
@@ -73,8 +73,7 @@ func command(in []byte) (word []byte, length int, err error) {
 	return word, at, nil
 }
 
-// count reads a line of a sign and a number. after is where the next begins; 0 if the line isn't
-// whole.
+// count reads a line with a sign and a number. after is the offset of the next line, 0 if the line isn't complete.
 func count(in []byte, at int, sign byte) (n, after int, err error) {
 	end := bytes.IndexByte(in[at:], '\n')
 	if end < 0 {
@@ -90,8 +89,8 @@ func count(in []byte, at int, sign byte) (n, after int, err error) {
 	return n, at + end + 1, nil
 }
 
-// postgres is a connection's state: it answers every execution with one row of one integer. The
-// messages are those of PostgreSQL's protocol 3.0 ("Message Formats" in its manual).
+// postgres is the state of a connection. It answers every execution with one row of one integer. The messages are those
+// of PostgreSQL's protocol 3.0 ("Message Formats" in its manual).
 type postgres struct{ greeted bool }
 
 var errNoMessage = errors.New("a message has an impossible length")
@@ -145,7 +144,7 @@ func (p *postgres) answer(out, in []byte) (answers []byte, consumed int, err err
 	}
 }
 
-// reply is the answer to one message.
+// reply appends the answer to one message.
 func reply(out []byte, kind byte, content string) []byte {
 	switch kind {
 	case 'P':
@@ -174,8 +173,8 @@ func reply(out []byte, kind byte, content string) []byte {
 	return out
 }
 
-// iprotoGreeting is what a connection begins with: two lines of 64 bytes, of which the second is the
-// salt of passwords, in base64 (Tarantool's manual, "Binary protocol").
+// iprotoGreeting returns what the server sends first: two lines of 64 bytes, the second of which is the salt for
+// passwords in base64 (Tarantool's manual, "Binary protocol").
 func iprotoGreeting() string {
 	line := func(text string) string { return text + strings.Repeat(" ", 63-len(text)) + "\n" }
 	return line("Tarantool 2.6.0 (Binary) self-test") + line(strings.Repeat("A", 43)+"=")
@@ -186,13 +185,13 @@ var errNoPacket = errors.New("a packet isn't of the form that brunt sends")
 const (
 	packetPrefix = 5              // 0xce and the length in four bytes
 	packetHeader = 4 + 9          // {0: type, 1: sync}, the sync in eight bytes
-	requestEval  = 8              //
-	anySchema    = "\x83\x05\x00" // how a header of three entries begins: the schema's version, any
+	requestEval  = 8              // IPROTO_EVAL
+	anySchema    = "\x83\x05\x00" // start of a header with three entries: the schema version, 0 for any
 	errorCode    = 0x8000 | 104   // ER_LOADING
 )
 
-// iproto answers every packet with the tuple [42], and programs (EVAL), by which a server is asked what
-// it is, with an error.
+// iproto answers every packet with the tuple [42], but EVAL, which brunt uses to ask for the server's version, with an
+// error.
 func iproto(out, in []byte) (answers []byte, consumed int, err error) {
 	for {
 		rest := in[consumed:]

@@ -1,6 +1,6 @@
-// Package selftest finds out what this machine's generator can do: the cost of the engine without
-// sockets, the most requests a second by protocol, and how late sends are, against servers of its
-// own that answer every request with the same bytes.
+// Package selftest measures what the generator can do on this machine: the cost of the engine without sockets, the
+// highest rate by protocol, and how late requests are sent. It uses servers of its own that answer every request with
+// the same bytes.
 package selftest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"brunt/internal/runner"
 )
 
-// Options are what a self-test needs.
+// Options are the inputs of a self-test.
 type Options struct {
 	Addresses map[string]string // of Servers, by protocol
 	Duration  time.Duration     // of each measurement
@@ -30,13 +30,13 @@ type Options struct {
 type Row struct {
 	Protocol  string
 	Sessions  int
-	Loops     int     // event loops; 0 where there are none
-	OfferedPS float64 // open loads: requests a second asked for; 0 means closed
-	PerS      float64 // requests a second done
-	CPUNs     float64 // of this process, a request
+	Loops     int     // event loops; 0 if there are none
+	OfferedPS float64 // target rate of an open load, in requests a second; 0 for a closed one
+	PerS      float64 // completed requests a second
+	CPUNs     float64 // CPU time of this process for each request
 	P50Ns     int64   // service time
 	P99Ns     int64
-	LagP50Ns  int64 // open loads
+	LagP50Ns  int64 // open loads only
 	LagP99Ns  int64
 	Failed    uint64
 }
@@ -44,7 +44,7 @@ type Row struct {
 // Open reports whether the row's load was open.
 func (r *Row) Open() bool { return r.OfferedPS > 0 }
 
-// rows are the measurements in the order of the table.
+// rows returns the measurements in the order of the table.
 func rows(cores int) []Row {
 	all := []Row{{Protocol: "noop", Sessions: 1}}
 	for _, n := range []int{1, 16, 50} {
@@ -64,11 +64,11 @@ func rows(cores int) []Row {
 	return all
 }
 
-// Count is how many measurements Run makes.
+// Count returns how many measurements Run makes.
 func Count(cores int) int { return len(rows(cores)) }
 
-// Run makes all measurements. It ends early, with an error, if ctx does, or if one of them can't
-// be made.
+// Run makes all measurements. It stops with an error if ctx is cancelled or a measurement fails; the rows measured so
+// far are returned.
 func Run(ctx context.Context, o Options) ([]Row, error) {
 	all := rows(o.Cores)
 	for i := range all {
@@ -104,7 +104,7 @@ func (r *Row) fill(run *record.Run) {
 	}
 }
 
-// planOf is the load of a row: one request with one random number, again and again.
+// planOf returns the load of a row: the same request, with a random number as its parameter.
 func planOf(r *Row, o *Options) *plan.Plan {
 	request := protocol.Request{Name: "request", Verb: protocol.Call, Text: "request", Params: []gen.Kind{gen.Int}}
 	switch r.Protocol {
@@ -138,7 +138,7 @@ func planOf(r *Row, o *Options) *plan.Plan {
 	return p
 }
 
-// Print writes the rows and what they mean.
+// Print writes the rows and an explanation. path is the file of the ceilings, "" if they weren't saved.
 func Print(w io.Writer, all []Row, e *record.Environment, path string) error {
 	fmt.Fprintf(w, "machine: %s, %d cores, %s %s, %s\n\n", e.CPU, e.Cores, e.OS, e.Kernel, e.Go)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -179,7 +179,7 @@ func loops(r *Row) string {
 	return fmt.Sprint(r.Loops)
 }
 
-// short writes nanoseconds with three digits or so.
+// short formats nanoseconds with about three digits.
 func short(ns float64) string {
 	d := time.Duration(ns)
 	switch {

@@ -9,13 +9,12 @@ import (
 	"brunt/internal/protocol/echo"
 )
 
-// rule answers the requests at the front of in: it appends the answers to out and returns how many
-// bytes it has consumed. What is left is the beginning of a request. A request that isn't one of
-// the protocol is an error.
+// rule answers the requests at the start of in: it appends the answers to out and returns how many bytes it consumed.
+// The remaining bytes are the beginning of an incomplete request. A malformed request is an error.
 type rule func(out, in []byte) (answers []byte, consumed int, err error)
 
-// Servers are small servers on loopback that give the same answer to every request, one for each
-// protocol of Protocols. A generator can't find out less of a real server than of these.
+// Servers are small servers on loopback, one for each of Protocols, that give the same answer to every request. They do
+// as little as a server can, so the generator is the bottleneck.
 type Servers struct {
 	// Addresses are host:port by protocol.
 	Addresses map[string]string
@@ -28,10 +27,10 @@ type Servers struct {
 	wg     sync.WaitGroup
 }
 
-// Protocols are those that have a server here, in the order of the table.
+// Protocols returns the protocols that have a server here, in the order of the table.
 func Protocols() []string { return []string{"echo", "pg", "iproto", "redis", "http"} }
 
-// Listen starts the servers on free ports.
+// Listen starts the servers on free ports of 127.0.0.1.
 func Listen() (*Servers, error) {
 	s := &Servers{Addresses: make(map[string]string), open: make(map[net.Conn]struct{})}
 	var err error
@@ -42,7 +41,7 @@ func Listen() (*Servers, error) {
 	for _, c := range []struct {
 		protocol string
 		greeting string
-		start    func() rule // of a connection
+		start    func() rule // called for each connection
 	}{
 		{"pg", "", func() rule { return (&postgres{}).answer }},
 		{"iproto", iprotoGreeting(), func() rule { return iproto }},
@@ -62,7 +61,7 @@ func Listen() (*Servers, error) {
 	return s, nil
 }
 
-// Close ends the servers. It is safe to call twice.
+// Close stops the servers. It may be called more than once.
 func (s *Servers) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -96,7 +95,7 @@ func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
 	}
 }
 
-// longest bounds how many bytes a request may have.
+// longest is the most bytes that a request may have.
 const longest = 64 << 10
 
 var errTooLong = errors.New("a request is longer than 64 KiB")
