@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Log appends to a file and opens it again at SIGHUP, so that a program that rotates logs may have
-// moved it away. It is safe for concurrent use.
+// Log appends to a file, and reopens it on SIGHUP, so that a log rotation program can move the file away. It is safe
+// for concurrent use.
 type Log struct {
 	path    string
 	signals chan os.Signal
@@ -20,8 +20,7 @@ type Log struct {
 	file *os.File
 }
 
-// OpenLog opens the log. failed is called when it can't be opened again; writing then goes on into
-// the file that was open.
+// OpenLog opens the log. failed is called if it can't be reopened; the log then continues in the old file.
 func OpenLog(path string, failed func(error)) (*Log, error) {
 	l := &Log{path: path, signals: make(chan os.Signal, 1), done: make(chan struct{}), ended: make(chan struct{})}
 	f, err := appendTo(path)
@@ -68,14 +67,14 @@ func (l *Log) reopen() error {
 	return old.Close()
 }
 
-// Write implements io.Writer. A line is never split between two files.
+// Write implements io.Writer. A single write is never split between two files.
 func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.file.Write(b)
 }
 
-// Close ends the log.
+// Close closes the file and stops watching for SIGHUP.
 func (l *Log) Close() error {
 	signal.Stop(l.signals)
 	close(l.done)

@@ -1,4 +1,4 @@
-// Package spool keeps a run from waiting for the reader of what it prints: texts queue before writers that may block.
+// Package spool queues texts for writers that may block, so that a run never waits for the reader of its output.
 package spool
 
 import (
@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// mostTexts is how many reports may wait for a writer that doesn't take them.
+	// mostTexts is the most texts that may wait in the queue.
 	mostTexts = 4096
-	// pieceBytes is how much is written at once, in bytes, up to the end of a line.
+	// pieceBytes is how much is written at once, in bytes. It is adjusted to the end of a line.
 	pieceBytes = 4096
-	// Patience is how long the end of a run waits for a writer that takes nothing.
+	// Patience is how long the end of a run waits for a writer that makes no progress.
 	Patience = 10 * time.Second
-	// hardPatience is the same after a second interrupt: what is taken at once is still written.
+	// hardPatience replaces Patience after a second interrupt: it lets a writer that isn't blocked finish.
 	hardPatience = 200 * time.Millisecond
 )
 
-// Spool stands before a writer for people, which may block for ever: a terminal held with Ctrl-S, a
-// pipe that nobody reads. Write never waits. What can't be written yet is queued in order, and what
-// the queue has no room for is counted. It is safe for concurrent use.
+// Spool buffers texts for a writer that may block forever, such as a terminal held with Ctrl-S or a pipe that nobody
+// reads. Write never blocks: it queues the text. If the queue is full, the text is dropped and its lines are counted.
+// It is safe for concurrent use.
 type Spool struct {
-	W    io.Writer        // what it writes to
-	Name string           // of W
-	Gap  func(int) string // the line that stands for so many lost ones in their place; may be nil
-	most int              // texts in the queue
+	W    io.Writer        // the writer behind the queue
+	Name string           // name of W in messages
+	Gap  func(int) string // returns the line that is written in place of that many lost lines; may be nil
+	most int              // texts that the queue may hold
 
 	mu       sync.Mutex
-	filled   sync.Cond // the queue has got a text, or no more will come
+	filled   sync.Cond // signals that a text was queued, or that closing was set
 	queue    [][]byte
-	writing  []byte // what is left of the text being written
+	writing  []byte // what remains of the text being written
 	missing  int    // lines lost since the last text queued
-	lost     int    // lines that were not and will not be written
+	lost     int    // lines that were not written and never will be
 	progress uint64 // pieces written
-	err      error  // of writing, not yet told
+	err      error  // first error of writing that no caller has received yet
 	closing  bool
 	ended    chan struct{}
 }
 
-// New puts a spool before a writer. Close ends it.
+// New returns a spool before a writer, and starts its goroutine. Close ends it.
 func New(w io.Writer, name string) *Spool {
 	s := &Spool{W: w, Name: name, most: mostTexts, ended: make(chan struct{})}
 	s.filled.L = &s.mu
@@ -50,7 +50,7 @@ func New(w io.Writer, name string) *Spool {
 	return s
 }
 
-// Write implements io.Writer. Its error is that of an earlier text, told once.
+// Write implements io.Writer. The error is one of writing an earlier text; each error is returned once.
 func (s *Spool) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,16 +69,15 @@ func (s *Spool) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// Busy reports whether something is still to be written: a progress line had better wait for the
-// next one.
+// Busy reports whether something is still to be written. Callers then skip a progress line.
 func (s *Spool) Busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.queue) > 0 || len(s.writing) > 0
 }
 
-// Last makes room for what comes at the end of a run, whatever waits, and returns the error that
-// hasn't been told.
+// Last removes the limit of the queue, so that the texts at the end of a run aren't dropped. It returns the error that
+// no caller has received yet.
 func (s *Spool) Last() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,14 +85,14 @@ func (s *Spool) Last() error {
 	return s.untold()
 }
 
-// Lost is how many lines will never be written.
+// Lost returns how many lines were not written and never will be.
 func (s *Spool) Lost() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
 }
 
-// pump writes what is queued until Close.
+// pump writes the queued texts until Close.
 func (s *Spool) pump() {
 	defer close(s.ended)
 	for {
@@ -106,8 +105,8 @@ func (s *Spool) pump() {
 	}
 }
 
-// next waits for a text and returns the next piece of it: whole lines, so that no rotation of a log
-// splits one.
+// next waits for a text and returns the next piece of it. A piece consists of whole lines, so that a log rotation
+// doesn't split one. ok is false when the spool is closed and the queue is empty.
 func (s *Spool) next() (piece []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,9 +147,9 @@ func (s *Spool) wrote(piece []byte, err error) {
 	}
 }
 
-// Close writes what is queued. It gives up when the writer has taken nothing for so long, sooner once
-// hard is closed; what was left then counts as lost. whole says that nothing was left. The error is one of
-// writing that hasn't been told. Further calls change nothing.
+// Close writes what is queued. It gives up if the writer makes no progress for the duration of patience, or for
+// hardPatience once hard is closed; the lines that remain then count as lost. whole reports whether everything was
+// written. The error is one of writing that no caller has received yet. Further calls have no effect.
 func (s *Spool) Close(patience time.Duration, hard <-chan struct{}) (whole bool, err error) {
 	s.mu.Lock()
 	s.closing = true
@@ -181,7 +180,7 @@ func (s *Spool) Close(patience time.Duration, hard <-chan struct{}) (whole bool,
 	}
 }
 
-// abandon counts what was not written.
+// abandon counts the lines that remain as lost.
 func (s *Spool) abandon() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,14 +192,14 @@ func (s *Spool) abandon() error {
 	return s.untold()
 }
 
-// untold returns the error that hasn't been told, once. mu is held.
+// untold returns the error that no caller has received yet, and clears it. mu is held.
 func (s *Spool) untold() error {
 	err := s.err
 	s.err = nil
 	return err
 }
 
-// LostText says how many lines are missing, if any.
+// LostText returns a message about the lost lines, the zero message if there are none.
 func (s *Spool) LostText() (text message.Message) {
 	if n := s.Lost(); n > 0 {
 		text = message.New("output-blocked", message.Count("n", n), message.Text("outlet", s.Name))
@@ -208,7 +207,7 @@ func (s *Spool) LostText() (text message.Message) {
 	return text
 }
 
-// lineCount counts lines, one without an end included.
+// lineCount counts lines, including a last one without a line end.
 func lineCount(b []byte) int {
 	n := bytes.Count(b, []byte{'\n'})
 	if len(b) > 0 && b[len(b)-1] != '\n' {
