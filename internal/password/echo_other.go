@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// muteEcho always fails here.
+// muteEcho always fails on this system.
 func muteEcho(*os.File) (restore func(), err error) {
 	return nil, errors.ErrUnsupported
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// muteEcho keeps a terminal from showing what is typed, line by line, until restore is called.
+// muteEcho turns off the echo of a terminal, in line mode, until restore is called.
 func muteEcho(tty *os.File) (restore func(), err error) {
 	fd := int(tty.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)

@@ -1,4 +1,4 @@
-// Package password finds the password of a target: in a flag, a file, the environment, or by asking for it.
+// Package password finds the password of a target: in a flag, a file, the environment, or by a prompt.
 package password
 
 import (
@@ -14,14 +14,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Variable is the variable that a password may come from.
+// Variable is the environment variable that may hold a password.
 const Variable = "BRUNT_PASSWORD"
 
-// ErrInterrupted says that the prompt was ended by a signal.
+// ErrInterrupted means that a signal ended the prompt.
 var ErrInterrupted = errors.New("interrupted at the password prompt; nothing was sent")
 
-// Find finds the password: the flag, a file, a prompt, or the environment, in this order. It
-// is never printed.
+// Find returns the password from the first of these that is given: the flag, a file (its first line), a prompt, the
+// environment. It returns "" if there is none.
 func Find(flag, file string, prompt bool, stdin io.Reader, stderr io.Writer) (string, error) {
 	switch {
 	case flag != "":
@@ -51,9 +51,8 @@ func ask(stdin io.Reader, stderr io.Writer) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// askTerminal turns the echo off before it prints the prompt, so that nothing that is typed in answer
-// to it shows, and on again whatever happens. After a signal the reading goroutine is left behind, as
-// nothing ends a read from a terminal.
+// askTerminal turns off the echo before it prints the prompt, so that nothing typed is shown, and always restores it.
+// After a signal the reading goroutine remains, since a read from a terminal can't be cancelled.
 func askTerminal(tty *os.File, stderr io.Writer) (string, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
