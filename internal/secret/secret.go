@@ -1,5 +1,5 @@
-// Package secret knows what must never be printed or stored: which names stand for secrets, where
-// texts and command lines hold some, and how they are taken out.
+// Package secret hides what must never be printed or stored. It decides which names stand for secrets, and finds and
+// replaces secrets in texts and command lines.
 package secret
 
 import (
@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// Hidden stands in place of a secret.
+// Hidden replaces a secret.
 const Hidden = "***"
 
-// Name reports whether something of this name (a header, an option, a property, a parameter of a URL)
-// is to be taken for a secret: by what stands anywhere in it, or by one of its words.
+// Name reports whether something with this name (a header, an option, a property, a URL parameter) must be treated as a
+// secret. Some terms count anywhere in the name, others only as a whole word.
 func Name(name string) bool {
 	words := wordsOf(name)
 	joined := strings.Join(words, "")
@@ -33,13 +33,13 @@ func Name(name string) bool {
 	return slices.Contains(words, "key") && !slices.ContainsFunc(words, plain)
 }
 
-// plain reports whether a word says that a key is none that opens anything, or only where one lies.
+// plain reports whether a word next to "key" means that the key isn't a secret, or only the path of one.
 func plain(word string) bool {
 	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort",
 		"prefix"}, word)
 }
 
-// wordsOf splits a name where its words meet, in lower case: sslPassword, api-key, redis.tls_key.
+// wordsOf splits a name such as sslPassword, api-key or redis.tls_key into words, in lower case.
 func wordsOf(name string) []string {
 	var spaced strings.Builder
 	last := ' '
@@ -58,7 +58,7 @@ func wordsOf(name string) []string {
 	return strings.Fields(spaced.String())
 }
 
-// Value is the value of something of this name as it may be shown.
+// Value returns the value of something with this name in a form that may be shown.
 func Value(name, value string) string {
 	if value != "" && Name(name) {
 		return Hidden
@@ -66,7 +66,7 @@ func Value(name, value string) string {
 	return Text(value)
 }
 
-// Text takes users with passwords, and parameters of URLs that are secrets, out of a text.
+// Text hides users with their passwords in a text, passwords in libpq's form, and URL parameters that are secrets.
 func Text(s string) string {
 	if strings.Contains(s, "@") {
 		s = urlUser.ReplaceAllString(s, "${1}"+Hidden+"@")
@@ -86,7 +86,7 @@ func Text(s string) string {
 	return s
 }
 
-// Log takes what Text does, and the values of what is named as a secret, out of a text that another program wrote:
+// Log hides what Text does, and also the values of names that stand for secrets, in a text that another program wrote:
 // DB_PASSWORD=x, token: x, "apiKey": "x", Authorization: Bearer x.
 func Log(s string) string {
 	var out strings.Builder
@@ -123,10 +123,10 @@ var (
 
 var (
 	urlUser    = regexp.MustCompile(`(://)[^/?#\s"']*@`)
-	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a password with a slash in it is no URL
+	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a slash in a password makes the URL invalid
 	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
 	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
-	// of libpq's connection strings
+	// libpq's connection strings
 	keyword   = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
 	pair      = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)
 	portFirst = regexp.MustCompile(`^\d*[/?#]`)
@@ -140,10 +140,10 @@ func hideUser(match string) string {
 	return "://" + Hidden + "@"
 }
 
-// least is the length from which on a secret can be told from ordinary words.
+// least is the shortest known secret that is replaced, in bytes. Shorter ones can't be told from ordinary words.
 const least = 3
 
-// Redact takes known secrets out of a text that somebody else wrote.
+// Redact replaces known secrets in a text from another source.
 func Redact(text string, secrets []string) string {
 	for _, s := range secrets {
 		if len(s) >= least {
@@ -153,8 +153,8 @@ func Redact(text string, secrets []string) string {
 	return text
 }
 
-// Args is a command line as it may be shown and kept. properties says that -p takes name=value, as in
-// YCSB, and no password.
+// Args returns a command line in a form that may be shown and stored. properties says that -p takes name=value, as in
+// YCSB, and not a password.
 func Args(args []string, properties bool) []string {
 	out := slices.Clone(args)
 	for i := range out {
@@ -178,8 +178,8 @@ func Args(args []string, properties bool) []string {
 	return out
 }
 
-// splitFlag takes an argument apart: the flag's name without dashes, "" if it is none, and the value
-// if it is joined to it, by = or, for flags of one letter that hold something, without.
+// splitFlag splits an argument into the flag's name without dashes, and a value that is joined to it: after =, or
+// directly after one of certain one-letter flags. The name is "" if the argument isn't a flag.
 func splitFlag(arg string) (flag, value string, joined bool) {
 	bare := strings.TrimLeft(arg, "-")
 	if len(bare) == len(arg) || bare == "" {
@@ -192,10 +192,10 @@ func splitFlag(arg string) (flag, value string, joined bool) {
 	return flag, value, joined
 }
 
-// figure is a value that is no secret unless its name says so: a number, a duration, a switch.
+// figure matches a value that isn't a secret unless its name says so: a number, a duration, a switch.
 var figure = regexp.MustCompile(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
-// flagValue is a flag's value as it may be shown.
+// flagValue returns a flag's value in a form that may be shown.
 func flagValue(flag, value string, properties bool) string {
 	switch flag {
 	case "password", "secret-data":
@@ -215,7 +215,7 @@ func flagValue(flag, value string, properties bool) string {
 		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure.MatchString(v)) {
 			return name + "=" + Hidden
 		}
-	case "a", "addr", "inspect": // of libpq's pairs an unquoted value ends only at a space
+	case "a", "addr", "inspect": // in libpq's pairs, an unquoted value ends only at a space
 		if !strings.Contains(value, "://") {
 			return Text(pair.ReplaceAllString(value, "${1}"+Hidden))
 		}
