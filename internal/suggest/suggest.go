@@ -1,9 +1,8 @@
-// Package suggest finds the words that people meant.
+// Package suggest finds the known word that a user probably meant.
 package suggest
 
-// Nearest returns the known word that takes the fewest insertions, removals and replacements of
-// letters to reach from word (Levenshtein's distance, case ignored), or "" if none is near: at
-// most a third of the longer word's letters may differ, but two always may.
+// Nearest returns the known word with the smallest Levenshtein distance from word, ignoring case, or "" if none is
+// near. The distance may be at most a third of the longer word's length, or 2 if that is more.
 func Nearest(word string, known []string) string {
 	w := lower(word)
 	if len(w) > 64 {
@@ -55,7 +54,7 @@ func distance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// DidYouMean is advice that names the nearest of the known words, or else the words.
+// DidYouMean returns advice that names the nearest known word or, if none is near, lists the words.
 func DidYouMean(word string, known []string) string {
 	if n := Nearest(word, known); n != "" {
 		return "did you mean " + n + "?"
