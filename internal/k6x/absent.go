@@ -1,6 +1,6 @@
 //go:build nok6
 
-// Package k6x is where k6 is in other builds. This one was made with the tag nok6.
+// Package k6x is empty in this build: the tag nok6 leaves k6 out.
 package k6x
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Options are what k6 inside is told from outside.
+// Options are the settings for the embedded k6.
 type Options struct {
 	Name    string
 	Version string
@@ -18,10 +18,10 @@ type Options struct {
 	Led     *Led
 }
 
-// Version is "": there is no k6 inside.
+// Version returns "": there is no k6 in this binary.
 func Version() string { return "" }
 
-// Main says that there is no k6 inside, and ends the process with exit code 104.
+// Main prints that k6 isn't in this binary, and ends the process with exit code 104.
 func Main(o Options, _ []string) {
 	fmt.Fprintln(o.Err, "brunt: this binary was built without k6 (tag nok6); use one with it")
 	os.Exit(104)

@@ -1,7 +1,7 @@
 //go:build !nok6
 
-// Package k6x is k6 inside brunt: all of k6's commands in this process, with modules, executors and an
-// output of ours. With the build tag nok6 nothing of k6 is in the binary.
+// Package k6x embeds k6 in brunt: all of k6's commands run in this process, with brunt's modules, executors and output.
+// The build tag nok6 leaves k6 out of the binary.
 package k6x
 
 import (
@@ -33,19 +33,19 @@ import (
 	"brunt/internal/record"
 )
 
-// modulePath is that of the k6 that is inside.
+// modulePath is the module path of the embedded k6.
 const modulePath = "go.k6.io/k6/v2"
 
-// Options are what k6 inside is told from outside.
+// Options are the settings for the embedded k6.
 type Options struct {
-	Name    string   // that k6 goes by in its own texts: "k6" or "brunt k6"
+	Name    string   // name that k6 uses for itself: "k6" or "brunt k6"
 	Version string   // of brunt
 	Command []string // the command line for the record, without secrets
 	Err     io.Writer
-	Led     *Led // nil: the run is all of the load
+	Led     *Led // nil: this process sends all of the load
 }
 
-// Version is that of the k6 that is inside.
+// Version returns the version of the embedded k6.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
@@ -57,8 +57,8 @@ func Version() string {
 	return "unknown"
 }
 
-// Main runs k6 with args, its command line without the program's name, and ends the process with k6's exit
-// code. It must be called once.
+// Main runs k6 and ends the process with k6's exit code. args is the command line without the program's name. It must
+// be called once.
 func Main(o Options, args []string) {
 	r := &run{o: o}
 	r.session = session.New(r.sessionOptions())
@@ -80,36 +80,36 @@ func Main(o Options, args []string) {
 	cmd.Execute()
 }
 
-// run is k6 at work.
+// run is the state of a run of k6.
 type run struct {
 	o       Options
 	session *session.Session
-	ending  sync.Mutex // guards outcome; the first end keeps it
+	ending  sync.Mutex // guards outcome; exit never unlocks it
 	outcome session.Outcome
 	gs      *state.GlobalState
 	sources *sources
-	outputs bool           // the user has asked for some
-	command *cobra.Command // ours, which knows k6's root
+	outputs bool           // the user has asked for other outputs
+	command *cobra.Command // brunt's command, which leads to k6's root command
 }
 
-// outputsEnded is told how the run ended, before k6's summary.
+// outputsEnded stores how the run ended. k6 calls it before it prints its summary.
 func (r *run) outputsEnded(o session.Outcome) {
 	r.ending.Lock()
 	r.outcome = o
 	r.ending.Unlock()
 }
 
-// served reports whether k6's REST API listens. k6 has read its flags by then, of which K6_ADDRESS is the default.
+// served reports whether k6's REST API listens. k6 has read its flags by then, with K6_ADDRESS as a default.
 func (r *run) served() bool { return r.gs.Flags.Address != "" }
 
-// codeIncomplete is the exit code of a run that k6 calls fine, but whose record or export isn't complete.
+// codeIncomplete is the exit code if k6 succeeded, but the record or an export is incomplete.
 const codeIncomplete = 1
 
-// exit completes the record and ends the process. A second interrupt ends k6 from the side, while its own end may
-// be under way: the first to come completes the record, and the process ends when that is done.
+// exit completes the record and ends the process. After a second interrupt, k6 calls it from another goroutine, perhaps
+// while it is already running. The first call completes the record; the process ends when that is done.
 func (r *run) exit(code int) {
 	r.ending.Lock()
-	// k6 says -1 of what has no code of its own.
+	// k6 exits with -1 for errors that have no exit code of their own.
 	r.outcome.Code = code & 0xff
 	if err := r.session.Close(r.outcome); err != nil {
 		fmt.Fprintln(r.o.Err, "brunt:", err)
@@ -122,7 +122,7 @@ func (r *run) exit(code int) {
 	os.Exit(code)
 }
 
-// ledScript is the name of the script of a share; "" for a run that is all of the load.
+// ledScript returns the name of the script of a worker, "" if this process sends all of the load.
 func (r *run) ledScript() string {
 	if r.o.Led == nil {
 		return ""
@@ -130,7 +130,7 @@ func (r *run) ledScript() string {
 	return r.o.Led.Script
 }
 
-// begin waits for the instant at which all workers begin.
+// begin waits for the time at which all workers begin.
 func (r *run) begin() {
 	start, err := r.o.Led.Begin()
 	if err != nil {
@@ -150,14 +150,14 @@ func (r *run) begin() {
 	}()
 }
 
-// interrupt is what Ctrl-C does to this process.
+// interrupt sends SIGINT to this process, like Ctrl-C.
 func interrupt() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Signal(os.Interrupt) // a process can signal itself
 	}
 }
 
-// moduleTable is the JavaScript modules of ours, by the names that scripts import.
+// moduleTable returns brunt's JavaScript modules by the names that scripts import.
 func moduleTable(s *session.Session) map[string]modules.Module {
 	return map[string]modules.Module{
 		"k6/x/brunt":      brunt.New(s),
@@ -167,12 +167,12 @@ func moduleTable(s *session.Session) map[string]modules.Module {
 	}
 }
 
-// The environment variables that say what is kept of a run, next to k6's own.
+// Environment variables for the record, in addition to k6's own.
 const (
 	envResults = "BRUNT_RESULTS" // folder for bundles
 	envBundle  = "BRUNT_BUNDLE"  // this run's bundle
-	envSeed    = "BRUNT_SEED"    // of what modules generate
-	envExport  = "BRUNT_EXPORT"  // destinations of intervals, with spaces between them
+	envSeed    = "BRUNT_SEED"    // seed of the values that modules generate
+	envExport  = "BRUNT_EXPORT"  // destinations of intervals, separated by spaces
 	envMetrics = "BRUNT_METRICS_ADDR"
 )
 
@@ -193,7 +193,7 @@ func (r *run) sessionOptions() session.Options {
 	}
 }
 
-// seed is the one asked for; without one all runs are alike.
+// seed returns the seed from the environment. The default is 0, so that all runs generate the same values.
 func seed() (uint64, error) {
 	text := os.Getenv(envSeed)
 	if text == "" {

@@ -20,39 +20,39 @@ import (
 	"go.k6.io/k6/v2/lib/fsext"
 )
 
-// sources is k6's file system as its scripts see it: it knows what has been read. It is safe for concurrent use.
+// sources is k6's file system for scripts. It records what has been read. It is safe for concurrent use.
 type sources struct {
 	fsext.Fs
 	config string // path of k6's configuration file
 
 	mu    sync.Mutex
-	sums  map[string][sha256.Size]byte // by path, of what isn't the configuration
-	stdin []byte                       // what was read from there
-	calls bool                         // what was read imports a module that makes requests
-	asks  bool                         // … of k6's own
+	sums  map[string][sha256.Size]byte // by path, of all files but the configuration
+	stdin []byte                       // what was read from standard input
+	calls bool                         // a file that was read imports a module that makes requests
+	asks  bool                         // … a module of k6's own that makes requests
 }
 
-// callers are found in scripts, and archives of them, that import what makes requests.
+// callers matches scripts, and archives of them, that import a module that makes requests.
 var callers = regexp.MustCompile(`k6/(?:http|net/grpc|x/)`)
 
-// askers are found in scripts, and archives of them, that import what makes requests of k6's own.
+// askers matches scripts, and archives of them, that import a module of k6's own that makes requests.
 var askers = regexp.MustCompile(`k6/(?:http|net/grpc)`)
 
-// requests reports whether the script may make requests by modules of k6's own.
+// requests reports whether the script may make requests with k6's own modules.
 func (s *sources) requests() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asks || askers.Match(s.stdin)
 }
 
-// mayCall reports whether the script may make requests that become operations.
+// mayCall reports whether the script may make requests, which become operations.
 func (s *sources) mayCall() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls || callers.Match(s.stdin)
 }
 
-// mostStdin is the longest script that is taken from stdin.
+// mostStdin is the longest script that is kept from standard input, in bytes.
 const mostStdin = 64 << 20
 
 // Open implements afero.Fs.
@@ -95,7 +95,7 @@ func (s *sources) Open(name string) (afero.File, error) {
 	return file, nil
 }
 
-// stdinOf lets sources see a script that comes from stdin.
+// stdinOf records a script that is read from standard input.
 type stdinOf struct {
 	from io.Reader
 	s    *sources
@@ -112,8 +112,8 @@ func (r stdinOf) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sum is that of all that was read, the script at path apart: of its imports and its data, wherever they are. It is
-// "" if there are none.
+// sum returns the hash of the script at path script, and a hash of everything else that was read: its imports and data,
+// whatever their paths. A hash is "" if there is nothing to hash.
 func (s *sources) sum(script string) (ofScript, ofOthers string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *sources) sum(script string) (ofScript, ofOthers string) {
 	return ofScript, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(others, " "))))
 }
 
-// lenient is a file whose text change has changed.
+// lenient returns a file with the text that change returns.
 func lenient(file afero.File, name string, change func([]byte) []byte) (afero.File, error) {
 	data, err := io.ReadAll(file)
 	if err == nil {
@@ -155,11 +155,11 @@ func lenient(file afero.File, name string, change func([]byte) []byte) (afero.Fi
 	return memory.Open(name)
 }
 
-// Thresholds that compare with a single "=", as k6 took it until 2022, compare with two: the article on
-// xk6-tarantool and what came after it have "rate = 1". Only what stands in options.thresholds is read so, and only
-// when the script has been evaluated: no text of it is changed. A statement after its end does it, behind all lines
-// that messages name; an ECMAScript module without options throws when it looks for them. Those that were read so are
-// marked by a tab, for output.Output to say it.
+// Until 2022, k6 accepted thresholds with a single "=": the article on xk6-tarantool and later texts have "rate = 1".
+// The statement below replaces it by "==" in options.thresholds after the script has been evaluated; the script's text
+// isn't changed. The statement is appended at the end, so that the line numbers in messages stay correct. In an
+// ECMAScript module without options it throws, which is ignored. A tab marks the replaced thresholds, so that
+// output.Output can warn about them.
 const (
 	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
 	afterTheScript = "\n" + `;(p=>{try{const o=p(),f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
@@ -168,10 +168,10 @@ const (
 		`(()=>typeof options!=="undefined"?options:exports.options);` + "\n"
 )
 
-// thresholdsSet is what every script has somewhere that sets thresholds.
+// thresholdsSet matches every script that sets thresholds.
 var thresholdsSet = regexp.MustCompile(`\bthresholds\b`)
 
-// lenientScript appends the statement to a script that sets thresholds.
+// lenientScript appends the statement to a script that may set thresholds.
 func lenientScript(text []byte) []byte {
 	if !thresholdsSet.Match(text) {
 		return text
@@ -179,15 +179,15 @@ func lenientScript(text []byte) []byte {
 	return append(slices.Clip(text), afterTheScript...)
 }
 
-// singleEqualIn finds what afterTheScript finds.
+// singleEqualIn matches what afterTheScript replaces.
 var singleEqualIn = regexp.MustCompile(singleEqual)
 
-// lenientConfig is a configuration file of k6 whose thresholds compare with two.
+// lenientConfig replaces a single "=" by "==" in the thresholds of a configuration file of k6.
 func lenientConfig(text []byte) []byte {
 	var file map[string]json.RawMessage
 	var thresholds map[string][]any
 	if json.Unmarshal(text, &file) != nil || json.Unmarshal(file["thresholds"], &thresholds) != nil {
-		return text // k6 says what is wrong with it
+		return text // k6 reports what is wrong with it
 	}
 	changed := false
 	two := func(rule any) any {

@@ -19,11 +19,11 @@ import (
 	k6output "brunt/internal/k6x/output"
 )
 
-// probeName is the subcommand by which k6 shows us its state. It is hidden and does nothing.
+// probeName is the subcommand through which brunt gets access to k6's state. It is hidden and does nothing.
 const probeName = "brunt"
 
-// probe is called by k6 while it builds its commands, before it reads its flags. What it changes in k6's
-// state k6 goes by; k6 doesn't promise that, so its version is pinned, and tests see whether it still does.
+// probe is called by k6 while it builds its commands, before it parses its flags. k6 uses the state as probe changes
+// it. k6 doesn't document that, so its version is pinned, and tests verify it.
 func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 	r.gs = gs
 	if gs.Env[state.AutoExtensionResolution] == "" {
@@ -63,13 +63,13 @@ func plainRun(args []string) bool {
 	return len(args) > 0 && args[0] == "run"
 }
 
-// testStart and testEnd are k6's events of these names, whose type only k6 can name.
+// Values of k6's events of these names. Their type is internal to k6.
 const (
 	testStart = 2
 	testEnd   = 3
 )
 
-// watchStart has the run begin when the coordinator says so.
+// watchStart makes the run begin when the coordinator starts it.
 func (r *run) watchStart(gs *state.GlobalState) {
 	_, events := gs.Events.Subscribe(testStart)
 	go func() {
@@ -80,7 +80,7 @@ func (r *run) watchStart(gs *state.GlobalState) {
 	}()
 }
 
-// watchEnd completes the sums when the load is over, before k6 judges its thresholds for the last time.
+// watchEnd completes the sums at the end of the load, before k6 judges its thresholds for the last time.
 func (r *run) watchEnd(gs *state.GlobalState) {
 	_, events := gs.Events.Subscribe(testEnd)
 	go func() {
@@ -92,14 +92,14 @@ func (r *run) watchEnd(gs *state.GlobalState) {
 	}()
 }
 
-// watchSignals puts us between the process's signals and k6. On the second one k6 closes its channel of samples
-// without waiting for anybody: the session must have stopped sending before k6 gets it.
+// watchSignals intercepts the signals to k6. On the second one, k6 closes its channel of samples without waiting. The
+// session must have stopped sending before k6 receives that signal.
 func (r *run) watchSignals(gs *state.GlobalState) {
 	notify, stop := gs.SignalNotify, gs.SignalStop
 	ours := map[chan<- os.Signal]chan os.Signal{}
 	var mu sync.Mutex
 	gs.SignalNotify = func(to chan<- os.Signal, signals ...os.Signal) {
-		if !slices.Contains(signals, os.Interrupt) { // the terminal's size
+		if !slices.Contains(signals, os.Interrupt) { // SIGWINCH, for the terminal's size
 			notify(to, signals...)
 			return
 		}
@@ -117,7 +117,7 @@ func (r *run) watchSignals(gs *state.GlobalState) {
 				first = false
 				select {
 				case to <- sig:
-				default: // as the runtime does: k6 wants two
+				default: // drop it, as the runtime does: k6 needs two
 				}
 			}
 		}()
@@ -132,11 +132,11 @@ func (r *run) watchSignals(gs *state.GlobalState) {
 			return
 		}
 		stop(from)
-		close(from) // nobody sends to it any longer
+		close(from) // after stop, nothing sends to it
 	}
 }
 
-// unjudged leaves out that thresholds were crossed: they are judged over all workers. k6 writes a line at a time.
+// unjudged removes messages about crossed thresholds, which are judged over all workers. k6 writes a line at a time.
 type unjudged struct{ io.Writer }
 
 // Write implements io.Writer.
@@ -147,12 +147,12 @@ func (u unjudged) Write(line []byte) (int, error) {
 	return u.Writer.Write(line)
 }
 
-// addOutput makes our output the last of those that the run has. k6 calls it when it has read its flags.
+// addOutput makes brunt's output the last one that the user configures. k6 calls it after it has parsed its flags.
 func (r *run) addOutput() {
 	r.session.Quiet(r.gs.Flags.Quiet)
 	r.sources.config = r.gs.Flags.ConfigFilePath
 	if args := r.gs.CmdArgs[1:]; len(args) > 0 && args[0] == "completion" {
-		r.command.Root().Use = "k6" // brunt completes itself: this is for the binary called k6
+		r.command.Root().Use = "k6" // brunt has its own completion: this is for the binary named k6
 	}
 	root := r.command.Root()
 	command, _, err := root.Find([]string{"run"})
@@ -176,7 +176,7 @@ func (r *run) addOutput() {
 		outs = append(outs, name)
 	}
 	if on, _ := strconv.ParseBool(r.gs.Env["K6_WEB_DASHBOARD"]); on {
-		delete(r.gs.Env, "K6_WEB_DASHBOARD") // k6 would add it after ours
+		delete(r.gs.Env, "K6_WEB_DASHBOARD") // k6 would add it after brunt's output
 		add("web-dashboard")
 	}
 	var ours string
@@ -199,7 +199,7 @@ func (r *run) addOutput() {
 	}
 }
 
-// configured are the outputs that the environment or the configuration file names.
+// configured returns the outputs in the environment or the configuration file.
 func (r *run) configured() []string {
 	if text := r.gs.Env["K6_OUT"]; text != "" {
 		return strings.Split(text, ",")
@@ -211,6 +211,6 @@ func (r *run) configured() []string {
 	var file struct {
 		Out []string `json:"out"`
 	}
-	_ = json.Unmarshal(data, &file) // k6 reads it too, and complains
+	_ = json.Unmarshal(data, &file) // k6 reads it too, and reports errors
 	return file.Out
 }

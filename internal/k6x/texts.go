@@ -15,19 +15,19 @@ import (
 	k6output "brunt/internal/k6x/output"
 )
 
-// renamer writes k6's help and version, in which k6 calls itself by the name of the program's file.
+// renamer replaces the program's name in k6's help and version. k6 uses the name of the program's file there.
 type renamer struct {
 	to   io.Writer
 	file *regexp.Regexp
 	name string
 }
 
-// newRenamer returns a writer that puts name where a command line or a sentence of k6 begins with file.
+// newRenamer returns a writer that replaces file by name at the beginning of a command line or sentence.
 func newRenamer(to io.Writer, file, name string) *renamer {
 	return &renamer{to: to, file: regexp.MustCompile(`(^|\$ |  |")` + regexp.QuoteMeta(file) + ` `), name: name}
 }
 
-// Lines of k6's version that name an extension by the package or function that it came from.
+// Lines in the output of k6 version that name an extension by its package or function.
 var (
 	ownProbe = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` +
 		k6output.TagsName + ` \[output\])\n`)
@@ -44,9 +44,9 @@ func (r *renamer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hints adds to k6's messages what is different here.
+// hints adds information about this binary to k6's messages.
 type hints struct {
-	name  string // that k6 goes by
+	name  string // name that k6 uses for itself
 	known []string
 	threw func() // called for each iteration that throws
 }
@@ -78,7 +78,7 @@ func (h *hints) Fire(e *logrus.Entry) error {
 	return nil
 }
 
-// instead says what runs a file that stands where a command should.
+// instead returns how to run a file that was given in place of a command.
 func (h *hints) instead(file string) string {
 	switch path.Ext(file) {
 	case ".js", ".ts", ".tar":
@@ -89,7 +89,7 @@ func (h *hints) instead(file string) string {
 	return ""
 }
 
-// known are the extension modules that scripts can import.
+// known returns the extension modules that scripts can import.
 func (r *run) known() (names []string) {
 	for name := range moduleTable(r.session) {
 		names = append(names, name)

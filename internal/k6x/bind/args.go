@@ -13,8 +13,8 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// Args are the arguments of a call. The first one that isn't what it must be is kept, and becomes the
-// call's exception; what is read after it is zero.
+// Args are the arguments of a call. The first invalid argument is kept as the error, and becomes the call's exception.
+// Later reads may return zero values.
 type Args struct {
 	*VU
 	name   string
@@ -22,10 +22,10 @@ type Args struct {
 	err    error
 }
 
-// Err is the first fault; it must be looked at before anything is done with what was read.
+// Err returns the first error. Check it before using any value that was read.
 func (a *Args) Err() error { return a.err }
 
-// At is an argument as it is; undefined if it isn't there.
+// At returns an argument unchanged, undefined if it is missing.
 func (a *Args) At(i int) sobek.Value {
 	if i < len(a.values) && a.values[i] != nil {
 		return a.values[i]
@@ -39,7 +39,7 @@ func (a *Args) Has(i int) bool {
 	return !sobek.IsUndefined(v) && !sobek.IsNull(v)
 }
 
-// Fault notes what is wrong with an argument, counted from 0; what is what it stands for.
+// Fault records that argument i, counted from 0, is invalid. what names the argument, want says what is expected.
 func (a *Args) Fault(i int, what, want string) {
 	got := "is missing"
 	if i < len(a.values) {
@@ -48,14 +48,14 @@ func (a *Args) Fault(i int, what, want string) {
 	a.Failf("argument %d (%s) %s; give %s", i+1, what, got, want)
 }
 
-// Failf notes a fault.
+// Failf records an error, unless there is one already.
 func (a *Args) Failf(format string, args ...any) {
 	if a.err == nil {
 		a.err = &ArgumentError{a.name, fmt.Sprintf(format, args...)}
 	}
 }
 
-// kindOf names what a value is, for people.
+// kindOf returns a value's type for messages.
 func kindOf(v sobek.Value) string {
 	switch {
 	case v == nil || sobek.IsUndefined(v):
@@ -69,7 +69,7 @@ func kindOf(v sobek.Value) string {
 	return Kind(v.Export())
 }
 
-// Kind names what an exported value is in JavaScript's words.
+// Kind returns the JavaScript name for the type of an exported value.
 func Kind(x any) string {
 	switch x := x.(type) {
 	case nil:
@@ -121,7 +121,7 @@ func (a *Args) Text(i int, what string) string {
 	return ""
 }
 
-// TextOr reads a string; or stands for none.
+// TextOr reads a string, and returns or if the argument is missing.
 func (a *Args) TextOr(i int, what, or string) string {
 	if !a.Has(i) {
 		return or
@@ -139,7 +139,7 @@ func (a *Args) Whole(i int, what string, lo, hi int64) int64 {
 	return n
 }
 
-// WholeOr reads a whole number; or stands for none.
+// WholeOr reads a whole number, and returns or if the argument is missing.
 func (a *Args) WholeOr(i int, what string, lo, hi, or int64) int64 {
 	if !a.Has(i) {
 		return or
@@ -157,7 +157,7 @@ func bounds(lo, hi int64) string {
 	return fmt.Sprintf(" from %d to %d", lo, hi)
 }
 
-// whole is a number or BigInt without a fraction.
+// whole returns the value of a number or BigInt without a fraction; otherwise false.
 func whole(v sobek.Value) (int64, bool) {
 	switch x := v.Export().(type) {
 	case int64:
@@ -179,7 +179,7 @@ func (a *Args) List(i int, what string) []any {
 	return nil
 }
 
-// ListOr reads an array; none if there is none.
+// ListOr reads an array, and returns an empty one if the argument is missing.
 func (a *Args) ListOr(i int, what string) []any {
 	if !a.Has(i) {
 		return []any{}
@@ -187,11 +187,11 @@ func (a *Args) ListOr(i int, what string) []any {
 	return a.List(i, what)
 }
 
-// Plain is an argument as Go has it: nil, bool, int64, float64, string, *big.Int, time.Time, []byte,
-// *Typed, []any or map[string]any, and what else scripts can hold as it is.
+// Plain returns an argument as a Go value: nil, bool, int64, float64, string, *big.Int, time.Time, []byte, *Typed,
+// []any or map[string]any. Values of other types are returned as sobek exports them.
 func (a *Args) Plain(i int) any { return a.At(i).Export() }
 
-// Settings reads an object whose keys must be among those known; an empty one if there is none.
+// Settings reads an object whose keys must all be in known. It is empty if the argument is missing.
 func (a *Args) Settings(i int, what string, known ...string) *Settings {
 	s := &Settings{args: a, what: what, values: map[string]any{}}
 	if !a.Has(i) {
@@ -211,12 +211,12 @@ func (a *Args) Settings(i int, what string, known ...string) *Settings {
 	return s
 }
 
-// SettingsOf reads settings among which there may be others.
+// SettingsOf returns settings with the given values, without checking for unknown keys.
 func (a *Args) SettingsOf(what string, values map[string]any) *Settings {
 	return &Settings{args: a, what: what, values: values}
 }
 
-// Settings are an object that says how something is to be done.
+// Settings is an object argument with options.
 type Settings struct {
 	args   *Args
 	what   string
@@ -226,7 +226,7 @@ type Settings struct {
 // Has reports whether a setting is given.
 func (s *Settings) Has(key string) bool { return s.values[key] != nil }
 
-// wrong notes a fault of a setting that can't be a secret.
+// wrong records an invalid setting. The message shows its value, so the setting must not be a secret.
 func (s *Settings) wrong(key, want string) {
 	got := Kind(s.values[key])
 	switch x := s.values[key].(type) {
@@ -238,7 +238,7 @@ func (s *Settings) wrong(key, want string) {
 	s.args.Failf("%s: %q is %s; give %s", s.what, key, got, want)
 }
 
-// Text is a string.
+// Text returns a string, or if the setting is missing.
 func (s *Settings) Text(key, or string) string {
 	switch x := s.values[key].(type) {
 	case nil:
@@ -250,7 +250,7 @@ func (s *Settings) Text(key, or string) string {
 	return or
 }
 
-// Whole is a whole number.
+// Whole returns a whole number from lo to hi, or if the setting is missing.
 func (s *Settings) Whole(key string, lo, hi, or int64) int64 {
 	if s.values[key] == nil {
 		return or
@@ -263,7 +263,7 @@ func (s *Settings) Whole(key string, lo, hi, or int64) int64 {
 	return n
 }
 
-// Flag is true or false.
+// Flag returns a boolean, or if the setting is missing.
 func (s *Settings) Flag(key string, or bool) bool {
 	switch x := s.values[key].(type) {
 	case nil:
@@ -275,7 +275,7 @@ func (s *Settings) Flag(key string, or bool) bool {
 	return or
 }
 
-// Time is a text such as "1.5s", or a number of nanoseconds.
+// Time returns a duration, given as a text such as "1.5s" or as a number of nanoseconds; or if the setting is missing.
 func (s *Settings) Time(key string, or time.Duration) time.Duration {
 	switch x := s.values[key].(type) {
 	case nil:

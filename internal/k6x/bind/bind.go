@@ -1,8 +1,8 @@
-// Package bind is what the JavaScript modules share: Go functions as scripts call them, their
-// arguments, values in both languages, and exceptions.
+// Package bind is the common base of the JavaScript modules: it exposes Go functions to scripts, reads their arguments,
+// and converts values and exceptions between both languages.
 //
-// A panic in a module would end the whole process, so every function goes through Function, which
-// turns whatever goes wrong into an exception that the script can catch.
+// A panic in a module would end the whole process. Function therefore wraps every function, and turns errors and panics
+// into exceptions that the script can catch.
 package bind
 
 import (
@@ -22,21 +22,21 @@ import (
 	"brunt/internal/protocol"
 )
 
-// VU is one virtual user, as a module sees it.
+// VU is a virtual user in the view of a module.
 type VU struct {
 	modules.VU
 	Session *session.Session
-	Run     *session.VU // what the run knows of it
+	Run     *session.VU // the virtual user's handle in the run
 
 	failure, fault *sobek.Object // the constructors Error and TypeError, before a script can replace them
 	parse          sobek.Callable
-	files          fsext.Fs // as k6 gives them to scripts; an archive's are in it
-	folder         string   // the script's
+	files          fsext.Fs // k6's file system for scripts, which includes the files of an archive
+	folder         string   // the folder of the script
 	bytes, date    *sobek.Object
-	operations     map[string]int // their numbers in the record, by name
+	operations     map[string]int // numbers of operations in the record, by name
 }
 
-// NewVU makes a module ready for a virtual user.
+// NewVU returns the VU for a module's instance.
 func NewVU(s *session.Session, vu modules.VU) *VU {
 	global := vu.Runtime().GlobalObject()
 	object := func(name string) *sobek.Object {
@@ -52,7 +52,7 @@ func NewVU(s *session.Session, vu modules.VU) *VU {
 	return v
 }
 
-// Context is the virtual user's present context. It ends when the iteration is to end.
+// Context returns the virtual user's current context. It is done when the iteration must end.
 func (v *VU) Context() context.Context {
 	if ctx := v.VU.Context(); ctx != nil {
 		return ctx
@@ -60,14 +60,14 @@ func (v *VU) Context() context.Context {
 	return context.Background()
 }
 
-// InLoop reports whether the virtual user begins its next iteration as soon as this one is over, so that
-// failures that take no time would follow each other without end.
+// InLoop reports whether the virtual user starts its next iteration immediately after this one. Failures that take no
+// time would then repeat in a busy loop.
 func (v *VU) InLoop() bool {
 	state := lib.GetScenarioState(v.Context())
 	return state != nil && !strings.HasSuffix(state.Executor, "-arrival-rate") && state.Executor != "brunt-open"
 }
 
-// Operation is the number in the record of the operation of a name.
+// Operation returns the record's number for the operation with this name.
 func (v *VU) Operation(name string) int {
 	n, ok := v.operations[name]
 	if !ok {
@@ -79,14 +79,14 @@ func (v *VU) Operation(name string) int {
 	return n
 }
 
-// keptOperations is how many names of operations a virtual user remembers the numbers of.
+// keptOperations is how many operation numbers a virtual user caches.
 const keptOperations = 1024
 
-// Initial reports whether the script is being read: it has no iteration yet.
+// Initial reports whether the script is still being loaded, before any iteration.
 func (v *VU) Initial() bool { return v.State() == nil }
 
-// File reads a file of the user's: by its path as it stands, or from the script's folder. What is read
-// while the script is read becomes a part of an archive of the script.
+// File reads a file of the user's: by its path relative to the working directory, or else relative to the script's
+// folder. Files read while the script is loaded become part of an archive of the script.
 func (v *VU) File(path string) (data []byte, err error) {
 	candidates := []string{path}
 	if here, err := filepath.Abs(path); err == nil && here != path {
@@ -102,15 +102,15 @@ func (v *VU) File(path string) (data []byte, err error) {
 			return data, nil
 		}
 	}
-	_, err = os.ReadFile(path) // in the words of the user's path
+	_, err = os.ReadFile(path) // for an error with the path that the user wrote
 	return nil, err
 }
 
-// Func is a function as a script calls it: what it returns becomes a value (see VU.Value), an error an
+// Func implements a function for scripts. Its result is converted to a JavaScript value (see VU.Value), its error to an
 // exception.
 type Func func(a *Args) (any, error)
 
-// Function makes a function for scripts. name is what exceptions call it.
+// Function returns a function for scripts. Exceptions name it by name.
 func (v *VU) Function(name string, f Func) sobek.Value {
 	made := v.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
 		result, err := v.call(name, f, call.Arguments)
@@ -119,7 +119,7 @@ func (v *VU) Function(name string, f Func) sobek.Value {
 		}
 		return result
 	})
-	if o, ok := made.(*sobek.Object); ok { // the name is for stack traces; without it Go's would stand there
+	if o, ok := made.(*sobek.Object); ok { // for stack traces, which would otherwise show Go's name
 		_ = o.DefineDataProperty("name", v.Runtime().ToValue(name), sobek.FLAG_FALSE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
 	}
 	return made
@@ -130,7 +130,7 @@ func (v *VU) call(name string, f Func, values []sobek.Value) (result sobek.Value
 		switch x := recover().(type) {
 		case nil:
 		case sobek.Value, *sobek.Exception, *sobek.InterruptedError, *sobek.StackOverflowError:
-			panic(x) // exceptions and ends of the script itself, on their way
+			panic(x) // exceptions and interrupts of the script itself are passed on
 		default:
 			err = fmt.Errorf("%s: a fault of brunt's: %v", name, x)
 		}
@@ -146,23 +146,23 @@ func (v *VU) call(name string, f Func, values []sobek.Value) (result sobek.Value
 	return v.Value(got), nil
 }
 
-// Object makes an object of functions. name is what exceptions call it.
+// Object returns an object with functions. Exceptions prefix their names with name.
 func (v *VU) Object(name string, functions map[string]Func) *sobek.Object {
 	o := v.Runtime().NewObject()
 	for key, f := range functions {
-		_ = o.Set(key, v.Function(name+"."+key, f)) // a fresh object takes everything
+		_ = o.Set(key, v.Function(name+"."+key, f)) // can't fail for a new object
 	}
 	return o
 }
 
-// Instance is a module for one virtual user, whose exports are made once: k6 asks for them at every
-// use of a name imported.
+// Instance is a module for one virtual user. Its exports are made once, because k6 asks for them at every use of an
+// imported name.
 type Instance struct{ exports modules.Exports }
 
 // Exports implements modules.Instance.
 func (i *Instance) Exports() modules.Exports { return i.exports }
 
-// NewInstance exports an object, as default and by the names of what it holds.
+// NewInstance exports an object as the default, and its properties by their names.
 func NewInstance(o *sobek.Object) *Instance {
 	i := &Instance{modules.Exports{Default: o, Named: map[string]any{}}}
 	for _, key := range o.Keys() {
@@ -171,7 +171,7 @@ func NewInstance(o *sobek.Object) *Instance {
 	return i
 }
 
-// Module returns a module of k6 whose instances hold what exports returns for a virtual user.
+// Module returns a k6 module. Its instances export the object that exports returns for a virtual user.
 func Module(s *session.Session, exports func(vu *VU) *sobek.Object) modules.Module {
 	return &module{s, exports}
 }
@@ -191,17 +191,17 @@ var (
 	_ modules.Instance = (*Instance)(nil)
 )
 
-// ArgumentError says which argument of which function isn't what it must be.
+// ArgumentError is the error for an invalid argument of a function.
 type ArgumentError struct {
 	Function string
 	Text     string // what is wrong, and what is expected
 }
 
-// Error returns one line.
+// Error returns the error on one line.
 func (e *ArgumentError) Error() string { return e.Function + ": " + e.Text }
 
-// Exception makes an Error of JavaScript. It has the properties class (see protocol.Class) and code
-// (the server's, or ""). A wrong argument is a TypeError.
+// Exception returns a JavaScript Error for err, a TypeError for an invalid argument. It has the properties class (see
+// protocol.Class) and code (the server's, or "").
 func (v *VU) Exception(err error) *sobek.Object {
 	var thrown *sobek.Exception
 	if errors.As(err, &thrown) {
@@ -227,7 +227,7 @@ func (v *VU) Exception(err error) *sobek.Object {
 	return o
 }
 
-// Failed is a reply's failure as an error, nil if there is none. function is prefixed.
+// Failed returns a reply's failure as an error prefixed with function, nil if the reply is a success.
 func Failed(function string, f *protocol.Failure) error {
 	if f.Class == protocol.OK {
 		return nil

@@ -16,28 +16,28 @@ import (
 	"brunt/internal/gen"
 )
 
-// maxSafe is the greatest whole number that a number of JavaScript holds exactly with all below it.
+// maxSafe is JavaScript's MAX_SAFE_INTEGER: all whole numbers up to it are exact as a number.
 const maxSafe = 1<<53 - 1
 
-// Typed is a value of a type that JavaScript lacks: a decimal, a UUID, or a whole number that is to be
-// sent as a double. Scripts make it by functions of the modules and get decimals as such.
+// Typed is a value of a type that JavaScript lacks: a decimal, a UUID, or a whole number that must be sent as a double.
+// Scripts make it with functions of the modules, and receive decimals in this form.
 type Typed struct {
 	Value gen.Value `js:"-"`
 }
 
-// ToString is the value's text, for scripts.
+// ToString returns the value's text, for scripts.
 func (t *Typed) ToString() string { return string(t.Value.AppendText(nil)) }
 
-// String is the value's text.
+// String returns the value's text.
 func (t *Typed) String() string { return t.ToString() }
 
-// ToJSON is what JSON.stringify writes, for scripts: the text, which loses nothing.
+// ToJSON returns what JSON.stringify writes: the text, which is exact.
 func (t *Typed) ToJSON() string { return t.ToString() }
 
-// MarshalJSON implements json.Marshaler, which k6 uses for what setup() returns.
+// MarshalJSON implements json.Marshaler, which k6 uses for the result of setup().
 func (t *Typed) MarshalJSON() ([]byte, error) { return json.Marshal(t.ToString()) }
 
-// ValueOf is the number nearest to the value, for arithmetic in scripts.
+// ValueOf returns the nearest number, for arithmetic in scripts. It is NaN for a UUID.
 func (t *Typed) ValueOf() float64 {
 	switch t.Value.Kind {
 	case gen.Decimal:
@@ -48,7 +48,7 @@ func (t *Typed) ValueOf() float64 {
 	return math.NaN()
 }
 
-// Types are the functions that make typed values: decimal, double and uuid.
+// Types returns the functions that make typed values: decimal, double and uuid.
 func Types() map[string]Func {
 	return map[string]Func{
 		"decimal": func(a *Args) (any, error) {
@@ -79,7 +79,7 @@ func Types() map[string]Func {
 	}
 }
 
-// Decimal reads a decimal number of at most 18 digits.
+// Decimal parses a decimal number of at most 18 digits.
 func Decimal(text string) (v gen.Value, ok bool) {
 	digits := strings.TrimLeft(text, "+-")
 	before, after, _ := strings.Cut(digits, ".")
@@ -113,8 +113,8 @@ func uuid(text string) ([]byte, bool) {
 	return b, err == nil && len(b) == 16
 }
 
-// Value makes a value of JavaScript. Whole numbers beyond 2^53 become BigInts, bytes a Uint8Array,
-// times a Date, JSON what it says, decimals a Typed; lists and maps are made again.
+// Value converts a Go value to JavaScript. Whole numbers beyond ±(2^53 − 1) become BigInts, bytes a Uint8Array, times a
+// Date, JSON the value that it describes, and decimals a Typed. Lists and maps are copied.
 func (v *VU) Value(x any) sobek.Value {
 	switch x := x.(type) {
 	case nil:
@@ -180,8 +180,8 @@ func (v *VU) generated(x *gen.Value) sobek.Value {
 	return v.Value(x.Any())
 }
 
-// Generated makes a value of the drivers' of one that Plain returned. Numbers without a fraction are
-// whole ones, arrays and objects JSON. The error says why there is no such value.
+// Generated converts a value that Plain returned to one for the drivers. Numbers without a fraction become integers,
+// arrays and objects JSON. It returns an error for values that can't be sent.
 func Generated(x any) (v gen.Value, err error) {
 	switch x := x.(type) {
 	case *Typed:
@@ -223,7 +223,7 @@ func unsendable(x any) error {
 	return fmt.Errorf("%s can't be sent; give %s", Kind(x), want)
 }
 
-// Values makes the drivers' values of a list's. The error names the first that there is none for.
+// Values converts a list by Generated. The error names the first parameter that can't be sent.
 func Values(list []any) ([]gen.Value, error) {
 	out := make([]gen.Value, len(list))
 	for i, x := range list {
@@ -236,13 +236,13 @@ func Values(list []any) ([]gen.Value, error) {
 	return out, nil
 }
 
-// maxDepth of arrays and objects in each other: some hold themselves.
+// maxDepth limits the nesting of arrays and objects, which may contain themselves.
 const maxDepth = 128
 
 var errDepth = errors.New("arrays and objects hold themselves, or too many each other")
 
-// JSON writes what Plain returned as JSON, BigInts as numbers. The error says in JavaScript's words what JSON can't
-// hold.
+// JSON encodes a value that Plain returned, with BigInts as numbers. The error names the JavaScript type of a value
+// that JSON can't represent.
 func JSON(x any) ([]byte, error) {
 	x, err := numbers(x, 0)
 	if err != nil {
@@ -255,7 +255,7 @@ func JSON(x any) ([]byte, error) {
 	return text, nil
 }
 
-// unwritable names the first thing that JSON can't hold.
+// unwritable returns the type of the first value that JSON can't represent.
 func unwritable(x any) string {
 	switch x := x.(type) {
 	case []any:

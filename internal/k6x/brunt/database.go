@@ -19,7 +19,7 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// database is what a virtual user has open.
+// database is an open target of one virtual user.
 type database struct {
 	vu      *bind.VU
 	pool    *conns.Pool
@@ -27,18 +27,18 @@ type database struct {
 	cache   map[string]*asked
 	closed  bool
 
-	transaction *conns.Link // the connection of the transaction under way
-	iteration   int64       // in which it began
+	transaction *conns.Link // the connection of the current transaction
+	iteration   int64       // the iteration in which it began
 	reply       protocol.Reply
 }
 
-// answer is what a request came to, for a script.
+// answer is the result of a request for a script.
 type answer struct {
 	columns []string
 	rows    [][]sobek.Value
 }
 
-// do sends a request and returns its answer; whole says that the rows are wanted.
+// do sends a request and returns its answer. whole says that the rows are needed.
 func (d *database) do(what any, list []any, whole bool) (*answer, error) {
 	args, err := bind.Values(list)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *database) do(what any, list []any, whole bool) (*answer, error) {
 	return out, nil
 }
 
-// asked is the request that a script means.
+// asked returns the request for what a script passed, from the cache if possible.
 func (d *database) asked(what any, params int) (*asked, error) {
 	text, isText := what.(string)
 	key := fmt.Sprintf("%d %s", params, text)
@@ -91,7 +91,7 @@ func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.V
 	if failure != nil {
 		return nil, failure
 	}
-	call.Sent = d.vu.Run.Now() // what making the request ready took isn't its own
+	call.Sent = d.vu.Run.Now() // the time for preparing the request isn't part of its service time
 	out := &answer{}
 	reply := &d.reply
 	reply.Each = nil
@@ -118,7 +118,7 @@ func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.V
 	return out, nil
 }
 
-// note records what a request came to.
+// note records the outcome of a request.
 func (d *database) note(call *session.Call, failure *protocol.Error) {
 	if failure != nil {
 		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
@@ -127,8 +127,7 @@ func (d *database) note(call *session.Call, failure *protocol.Error) {
 	d.vu.Run.Done(*call)
 }
 
-// rest keeps a script that begins again at once from turning as fast as it can while nothing can be
-// reached.
+// rest delays the next iteration while no server can be reached, so that a script doesn't retry in a busy loop.
 func (d *database) rest(ctx context.Context) {
 	if !d.vu.InLoop() {
 		return
@@ -136,7 +135,7 @@ func (d *database) rest(ctx context.Context) {
 	protocol.Sleep(ctx, min(d.pool.Rest(), time.Second))
 }
 
-// link is the connection for the next request: the transaction's, or a free one.
+// link returns the connection for the next request: the transaction's, or one from the pool.
 func (d *database) link(ctx context.Context) (*conns.Link, *protocol.Error) {
 	d.forget()
 	if d.transaction != nil {
@@ -145,7 +144,7 @@ func (d *database) link(ctx context.Context) (*conns.Link, *protocol.Error) {
 	return d.pool.Take(ctx)
 }
 
-// release gives a connection back that no transaction needs.
+// release returns a connection to the pool, unless a transaction needs it.
 func (d *database) release(l *conns.Link) {
 	switch {
 	case l != d.transaction:
@@ -156,14 +155,14 @@ func (d *database) release(l *conns.Link) {
 	}
 }
 
-// asked is what a script asks for: a request, and its name in the record.
+// asked is a request of a script with its name in the record.
 type asked struct {
 	name string
 	conns.Request
 }
 
-// readRequest reads what to send: a statement, or a request as plans write it ({command: […]}, {call: …},
-// {http: …}, …).
+// readRequest reads what to send: a statement, or a request in the form of plans ({command: […]}, {call: …}, {http: …},
+// …).
 func readRequest(proto string, what any, params int) (*asked, error) {
 	fields, ok := what.(map[string]any)
 	if text, isText := what.(string); isText {
@@ -194,7 +193,8 @@ func readRequest(proto string, what any, params int) (*asked, error) {
 	return a, nil
 }
 
-// shorthand is what a text means where SQL isn't spoken: words of a command, or a path.
+// shorthand returns the request that a text stands for: the words of a command for Redis, a path for HTTP, otherwise
+// SQL.
 func shorthand(protocol, text string) map[string]any {
 	switch protocol {
 	case "redis":
@@ -209,7 +209,7 @@ func shorthand(protocol, text string) map[string]any {
 	return map[string]any{"sql": text}
 }
 
-// nameOf is what the record calls a request that has no name: its verb and what it is about.
+// nameOf returns the record's name for a request without a name: its verb and its object.
 func nameOf(r *protocol.Request) string {
 	switch r.Verb {
 	case protocol.Command:
@@ -227,7 +227,7 @@ func nameOf(r *protocol.Request) string {
 	return fmt.Sprintf("request %s", r.Text)
 }
 
-// statementName is a statement's first word and the table that it names first.
+// statementName returns a statement's first word and the first table that it names.
 func statementName(text string) string {
 	first := strings.ToLower(sqltext.FirstWord(text))
 	next := false

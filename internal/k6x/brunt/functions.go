@@ -1,5 +1,5 @@
-// Package brunt is the JavaScript module k6/x/brunt: every protocol that brunt speaks, for scripts, and
-// whole plans. Connections belong to all virtual users together; a transaction has one to itself.
+// Package brunt is the JavaScript module k6/x/brunt. It gives scripts every protocol that brunt supports, and runs
+// whole plans. All virtual users share connections; a transaction has a connection of its own.
 package brunt
 
 import (
@@ -21,7 +21,7 @@ import (
 
 var errClosed = errors.New("the database is closed")
 
-// statement reads what to send and its parameters.
+// statement reads the arguments that say what to send, and its parameters.
 func (d *database) statement(a *bind.Args) (what any, params []any) {
 	switch x := a.Plain(0).(type) {
 	case string, map[string]any:
@@ -36,7 +36,7 @@ func (d *database) statement(a *bind.Args) (what any, params []any) {
 	return what, params
 }
 
-// exec(what, parameters) sends a request and says what it changed: {affected, rows, missing, status}.
+// exec(what, parameters) sends a request and returns {affected, rows, missing, status}.
 func (d *database) exec(a *bind.Args) (any, error) {
 	what, params := d.statement(a)
 	if err := a.Err(); err != nil {
@@ -57,8 +57,8 @@ func (d *database) change(what any, params []any) (any, error) {
 	return o, nil
 }
 
-// query(what, parameters, {rows: "array"}) sends a request and returns its rows: objects by the columns'
-// names, or arrays.
+// query(what, parameters, {rows: "array"}) sends a request and returns its rows: objects with the column names as keys,
+// or arrays.
 func (d *database) query(a *bind.Args) (any, error) {
 	what, params := d.statement(a)
 	arrays := rowsAsArrays(a, 2)
@@ -100,8 +100,8 @@ func (d *database) rows(what any, params []any, arrays bool) (any, error) {
 	return d.vu.Runtime().NewArray(list...), nil
 }
 
-// prepare(what) returns a statement with exec(parameters) and query(parameters). A connection prepares it
-// at its first use there.
+// prepare(what) returns a statement with exec(parameters) and query(parameters). Each connection prepares it when it is
+// first used there.
 func (d *database) prepare(a *bind.Args) (any, error) {
 	what, _ := d.statement(a)
 	if err := a.Err(); err != nil {
@@ -131,7 +131,7 @@ func (d *database) prepare(a *bind.Args) (any, error) {
 	}), nil
 }
 
-// begin(isolation) starts a transaction: what follows goes over its connection until commit or rollback.
+// begin(isolation) starts a transaction. Requests go over its connection until commit or rollback.
 func (d *database) begin(a *bind.Args) (any, error) {
 	level := a.TextOr(0, "the isolation level", "")
 	if d.closed {
@@ -158,7 +158,7 @@ func (d *database) begin(a *bind.Args) (any, error) {
 	return sobek.Undefined(), nil
 }
 
-// frame sends what begins or ends a transaction. It isn't an operation of its own in the record.
+// frame sends the request that begins or ends a transaction. The record doesn't count it as an operation.
 func (d *database) frame(ctx context.Context, l *conns.Link, verb protocol.Verb, name, text string) error {
 	asked := &conns.Request{Key: name + " " + text, Request: protocol.Request{Name: name, Verb: verb, Text: text}}
 	r, failure := l.Ready(ctx, asked)
@@ -172,7 +172,7 @@ func (d *database) frame(ctx context.Context, l *conns.Link, verb protocol.Verb,
 	return bind.Failed(name, &d.reply.Failure)
 }
 
-// end is commit() and rollback().
+// end implements commit() and rollback().
 func (d *database) end(verb protocol.Verb, name string) (any, error) {
 	if d.forget(); d.transaction == nil {
 		return nil, protocol.Bad(
@@ -190,7 +190,7 @@ func (d *database) end(verb protocol.Verb, name string) (any, error) {
 	return sobek.Undefined(), err
 }
 
-// now is the iteration under way.
+// now returns the number of the current iteration, −1 outside of iterations.
 func (d *database) now() int64 {
 	if s := d.vu.State(); s != nil {
 		return s.Iteration
@@ -198,7 +198,7 @@ func (d *database) now() int64 {
 	return -1
 }
 
-// forget rolls a transaction back that an earlier iteration left open.
+// forget rolls back a transaction that an earlier iteration left open.
 func (d *database) forget() {
 	if d.transaction == nil || d.iteration == d.now() {
 		return
@@ -213,13 +213,13 @@ func (d *database) forget() {
 	d.pool.Give(l)
 }
 
-// close() ends this virtual user's use. The connections are everybody's and are closed after the run.
+// close() ends this virtual user's use. The connections are shared, and are closed after the run.
 func (d *database) close(*bind.Args) (any, error) {
 	if d.closed {
 		return nil, nil
 	}
 	if l := d.transaction; l != nil {
-		d.iteration = -2 // of no iteration: it is rolled back
+		d.iteration = -2 // no iteration, so that forget rolls it back
 		d.forget()
 	}
 	d.closed = true
@@ -239,7 +239,7 @@ func New(s *session.Session) modules.Module {
 // instance is the module of one virtual user.
 type instance struct{ vu *bind.VU }
 
-// open(target) returns a database. Connections are made when they are needed.
+// open(target) returns a database. Connections are opened when they are needed.
 func (i *instance) open(a *bind.Args) (any, error) {
 	t := readTarget(a)
 	if err := a.Err(); err != nil {
@@ -258,8 +258,8 @@ func (i *instance) open(a *bind.Args) (any, error) {
 	}), nil
 }
 
-// runPlan(file) runs a plan by brunt's engine as a part of this run. It returns what became of it, in the
-// form of Picostress' summaries.
+// runPlan(file) runs a plan on brunt's engine as part of this run. It returns the result in the format of Picostress'
+// summaries.
 func (i *instance) runPlan(a *bind.Args) (any, error) {
 	file := a.Text(0, "the plan's file")
 	if err := a.Err(); err != nil {

@@ -18,21 +18,21 @@ import (
 	"brunt/internal/target"
 )
 
-// destination is where a database is, and how it is used.
+// destination is the target of a database, and the settings for its use.
 type destination struct {
 	conns.Target
-	key     string        // tells targets apart
+	key     string        // identifies the target among others
 	timeout time.Duration // of a request
 }
 
-// The settings of open besides those of a plan's target.
+// The settings of open in addition to those of a plan's target.
 const (
 	sessionsKey = "sessions"
 	timeoutKey  = "timeout"
 )
 
-// readTarget reads "protocol://user:password@host:port/database", or an object with the keys of a plan's
-// target (docs/plan.md), password, sessions and timeout. What is wrong with them the plan's reader says.
+// readTarget reads "protocol://user:password@host:port/database", or an object with the keys of a plan's target
+// (docs/plan.md), password, sessions and timeout. The plan's reader checks the values.
 func readTarget(a *bind.Args) *destination {
 	t := &destination{}
 	var fields map[string]any
@@ -70,7 +70,7 @@ func readTarget(a *bind.Args) *destination {
 	return t
 }
 
-// pool is the pool of a target, which all who open the same share.
+// pool returns the pool of a target. All who open the same target share it.
 func (t *destination) pool(s *session.Session) (*conns.Pool, error) {
 	shared, err := s.Shared("brunt "+t.key, func() (io.Closer, error) { return conns.New(s, t.Target), nil })
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *destination) pool(s *session.Session) (*conns.Pool, error) {
 	return shared.(*conns.Pool), nil
 }
 
-// complete finds the driver and the addresses.
+// complete fills in the driver, the addresses and the balancing policy.
 func (t *destination) complete(a *bind.Args, p *plan.Plan) {
 	var err error
 	if t.Driver, t.Protocol, err = protocols.Find(p.Target.Protocol); err != nil {
@@ -106,7 +106,7 @@ func take[T any](a *bind.Args, fields map[string]any, key, want string) (v T) {
 	return v
 }
 
-// ofURL reads a target from one line.
+// ofURL reads a target from a URL.
 func ofURL(a *bind.Args, text string) map[string]any {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -141,8 +141,8 @@ func ofURL(a *bind.Args, text string) map[string]any {
 	return fields
 }
 
-// problem is the first of a plan's problems without its place, which would be one in a text that nobody
-// has seen.
+// problem returns the first of a plan's problems without its position, which would refer to a text that the user never
+// wrote.
 func problem(err error) string {
 	var problems plan.Problems
 	if !errors.As(err, &problems) || len(problems) == 0 {

@@ -1,5 +1,5 @@
-// Package conns is connections that the virtual users of a run share: a pool for each target, from which
-// each request, or transaction, borrows one.
+// Package conns provides connection pools for the virtual users of a run: one pool for each target. Each request or
+// transaction borrows a connection.
 package conns
 
 import (
@@ -15,22 +15,22 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Target is where connections go.
+// Target is the destination of connections.
 type Target struct {
-	Protocol string // its own name, for the record
+	Protocol string // its name in the record
 	Driver   protocol.Driver
 	Targets  []protocol.Target
-	Policy   balance.Policy // which address a new connection goes to; nil: in turn
-	Most     int            // connections open at once; 0: as many as are asked for
+	Policy   balance.Policy // chooses the address of a new connection; nil: in turn
+	Most     int            // connections open at once; 0 means no limit
 }
 
 // Pool is the connections of all virtual users to one target. It is safe for concurrent use.
 type Pool struct {
 	Target
-	numbers []int // of the addresses in the record
+	numbers []int // numbers of the addresses in the record
 	ctx     context.Context
 	stop    context.CancelFunc
-	free    chan struct{} // a place for each connection that may be open; nil without a bound
+	free    chan struct{} // a slot for each connection that may be open; nil means no limit
 
 	mu       sync.Mutex
 	idle     []*Link
@@ -39,26 +39,26 @@ type Pool struct {
 	backoff  engine.Backoff
 	failures int
 	failure  *protocol.Error // of the last attempt to connect, if it failed
-	next     time.Time       // before which none is made
+	next     time.Time       // no attempt is made before this time
 }
 
 // Link is a connection. It is used by one goroutine at a time.
 type Link struct {
 	Conn    protocol.Conn
 	Address int  // its number in the record
-	Broken  bool // it is of no more use: Give closes it
+	Broken  bool // Give closes the connection instead of reusing it
 
-	requests []*protocol.Request // made ready, by their IDs
+	requests []*protocol.Request // prepared requests by their IDs
 	ids      map[string]int
 }
 
-// Request is what may be sent, apart from any connection. Key tells it from others.
+// Request is a request that may be sent over any connection. Key identifies it.
 type Request struct {
 	Key string
 	protocol.Request
 }
 
-// New returns a pool, which opens nothing yet.
+// New returns a pool. It opens no connection yet.
 func New(s *session.Session, t Target) *Pool {
 	if t.Policy == nil {
 		t.Policy = balance.RoundRobin(len(t.Targets))
@@ -74,7 +74,7 @@ func New(s *session.Session, t Target) *Pool {
 	return p
 }
 
-// Take returns a connection that nobody uses, or a new one.
+// Take returns an idle connection, or a new one. It waits if Most connections are in use.
 func (p *Pool) Take(ctx context.Context) (*Link, *protocol.Error) {
 	if p.free != nil {
 		select {
@@ -114,7 +114,7 @@ func (p *Pool) leave() {
 	}
 }
 
-// dial connects to an address or, if that fails, to the next ones.
+// dial connects to an address or, if that fails, to the following ones.
 func (p *Pool) dial(ctx context.Context, first int) (*Link, *protocol.Error) {
 	if p.ctx.Err() != nil {
 		return nil, &protocol.Error{Class: protocol.Connect, Text: "the run is over: connections are closed"}
@@ -137,7 +137,7 @@ func (p *Pool) dial(ctx context.Context, first int) (*Link, *protocol.Error) {
 		return l, nil
 	}
 	if ctx.Err() != nil {
-		return nil, failure // which says nothing of the addresses
+		return nil, failure // a failure of the caller's context isn't one of the addresses
 	}
 	p.mu.Lock()
 	p.failures++
@@ -146,30 +146,30 @@ func (p *Pool) dial(ctx context.Context, first int) (*Link, *protocol.Error) {
 	return nil, failure
 }
 
-// Rest is how long no attempt to connect is made any more.
+// Rest returns how long the pool will not try to connect, after a failed attempt. It may be negative.
 func (p *Pool) Rest() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Until(p.next)
 }
 
-// Give takes a connection back.
+// Give returns a connection to the pool. It closes a broken one.
 func (p *Pool) Give(l *Link) {
 	p.mu.Lock()
 	done := l.Broken || p.ctx.Err() != nil
 	if done {
 		delete(p.open, l)
 	} else {
-		p.idle = append(p.idle, l) // from here on it may be somebody else's
+		p.idle = append(p.idle, l) // from here on another goroutine may use it
 	}
 	p.mu.Unlock()
 	if done {
-		_ = l.Conn.Close() // what is lost is lost
+		_ = l.Conn.Close() // its error no longer matters
 	}
 	p.leave()
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (p *Pool) Close() error {
 	p.stop()
 	p.mu.Lock()
@@ -186,11 +186,11 @@ func (p *Pool) Close() error {
 	return all
 }
 
-// KeptRequests is how many different requests stay prepared on a connection. Those beyond are sent as
-// text, one in the place of the other.
+// KeptRequests is how many different requests stay prepared on a connection. Requests beyond that are sent as text, and
+// share one place.
 const KeptRequests = 256
 
-// Ready returns the request as the connection knows it, making it ready if it doesn't.
+// Ready returns the request in the form that the connection has prepared, preparing it first if necessary.
 func (l *Link) Ready(ctx context.Context, a *Request) (*protocol.Request, *protocol.Error) {
 	if id, ok := l.ids[a.Key]; ok {
 		return l.requests[id], nil

@@ -1,6 +1,6 @@
-// Package datagen is the JavaScript module k6/x/datagen: values and rows as pure functions of a seed and
-// a number. Virtual users share the count of what has been taken, and nothing else: no list is kept, so
-// the memory doesn't grow with what is generated.
+// Package datagen is the JavaScript module k6/x/datagen. It generates values and rows as pure functions of a seed and a
+// number. Virtual users share only the count of values taken. No list is kept, so the memory doesn't grow with the
+// number of values.
 package datagen
 
 import (
@@ -20,7 +20,7 @@ import (
 	"brunt/internal/k6x/session"
 )
 
-// sources are the generators that the scripts of a run have asked for, by what they asked.
+// sources are the generators that the scripts of a run use, by a key of their definition.
 type sources struct {
 	seed uint64
 	mu   sync.Mutex
@@ -28,11 +28,11 @@ type sources struct {
 	cars atomic.Pointer[source]
 }
 
-// source is a generator of rows and how many of them have been taken.
+// source is a generator of rows, with the number of rows taken.
 type source struct {
 	columns []string
 	row     func(values []gen.Value, number uint64)
-	rows    uint64 // of its table, after which it begins again; 0: it doesn't
+	rows    uint64 // rows of its table, after which it starts over; 0: it never does
 	taken   atomic.Uint64
 }
 
@@ -55,10 +55,10 @@ type instance struct {
 	*sources
 }
 
-// maxSources is how many sources virtual users share; further ones are each one's own.
+// maxSources is how many sources the virtual users share. Further ones are not shared.
 const maxSources = 1024
 
-// get returns the source that was asked for by key, making it the first time.
+// get returns the source with the key. It makes the source if there is none.
 func (s *sources) get(key string, generate func() (*source, error)) (*source, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *sources) get(key string, generate func() (*source, error)) (*source, er
 	return made, err
 }
 
-// at fills the instance's values with row number n.
+// at returns row number n. It is valid until the next call.
 func (i *instance) at(s *source, n uint64) []gen.Value {
 	if s.rows > 0 {
 		n %= s.rows
@@ -85,10 +85,10 @@ func (i *instance) at(s *source, n uint64) []gen.Value {
 	return v
 }
 
-// value is a source's only column.
+// value returns the only column of a source's row n.
 func (i *instance) value(s *source, n uint64) sobek.Value { return i.vu.Value(&i.at(s, n)[0]) }
 
-// object is a row by the names of its columns.
+// object returns row n as an object with the column names as keys.
 func (i *instance) object(s *source, n uint64) sobek.Value {
 	o := i.vu.Runtime().NewObject()
 	for k, v := range i.at(s, n) {
@@ -97,10 +97,10 @@ func (i *instance) object(s *source, n uint64) sobek.Value {
 	return o
 }
 
-// maxTaken bounds what one call hands over.
+// maxTaken is the most values that one call of take returns.
 const maxTaken = 1 << 20
 
-// handle is what scripts get: next(), at(n), take(n) and count.
+// handle returns the object for scripts, with next(), at(n), take(n), taken() and count.
 func (i *instance) handle(name string, s *source, show func(s *source, n uint64) sobek.Value) *sobek.Object {
 	o := i.vu.Object(name, map[string]bind.Func{
 		"next": func(*bind.Args) (any, error) { return show(s, s.taken.Add(1)-1), nil },
@@ -129,7 +129,8 @@ func (i *instance) handle(name string, s *source, show func(s *source, n uint64)
 	return o
 }
 
-// car is what the article's data are: an id and a model of five letters and digits each, no id twice.
+// car returns the source of the data in Picostress' article: an id and a model of five letters and digits each. Ids are
+// unique.
 func car(seed uint64) (*source, error) {
 	text := map[string]any{"type": "String", "range": []any{5, 5}, "alphabet": []any{"en", "digits"}}
 	id := map[string]any{"unique": true}
@@ -137,18 +138,17 @@ func car(seed uint64) (*source, error) {
 	return fromColumns([]column{{"car_id", id}, {"model", text}}, about{seed: seed, name: "cars"})
 }
 
-// fresh is the run's seed, or any if it has none: the article's cars go into a table that may have those
-// of an earlier run.
+// fresh returns the run's seed, or a random one if it has none: the table may already hold the cars of an earlier run.
 func (s *sources) fresh() uint64 {
 	if s.seed != 0 {
 		return s.seed
 	}
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // which never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// generateData begins the article's data again: of a seed, {seed: 7}, or else of a fresh one.
+// generateData() restarts the article's data, with the seed in {seed: 7} or with a fresh one.
 func (i *instance) generateData(a *bind.Args) (any, error) {
 	o := readAbout(a, 0, i.fresh())
 	if err := a.Err(); err != nil {
@@ -162,7 +162,7 @@ func (i *instance) generateData(a *bind.Args) (any, error) {
 	return nil, nil
 }
 
-// getData is the next of the article's data, {car_id, model}.
+// getData() returns the next row of the article's data, {car_id, model}.
 func (i *instance) getData(*bind.Args) (any, error) {
 	s := i.cars.Load()
 	if s == nil {

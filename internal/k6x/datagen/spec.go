@@ -14,11 +14,11 @@ import (
 	"brunt/internal/workload"
 )
 
-// about is what a script says next to what the values are.
+// about holds the options that a script gives in addition to the columns.
 type about struct {
 	seed uint64
-	rows uint64 // of the table that the values are of
-	name string // values of different names don't depend on each other
+	rows uint64 // rows of the table; 0: no limit
+	name string // generators with different names are independent
 }
 
 func readAbout(a *bind.Args, at int, seed uint64) about {
@@ -36,7 +36,7 @@ type column struct {
 	spec map[string]any
 }
 
-// generator(spec, options) makes single values: spec is a column of a plan, or the name of a type.
+// generator(spec, options) generates single values. spec is a column as in a plan, or the name of a type.
 func (i *instance) generator(a *bind.Args) (any, error) {
 	spec := map[string]any{}
 	switch x := a.Plain(0).(type) {
@@ -59,7 +59,7 @@ func (i *instance) generator(a *bind.Args) (any, error) {
 	return i.handle("datagen.generator()", s, i.value), nil
 }
 
-// rows(columns, options) makes objects: columns has a spec for each of their keys.
+// rows(columns, options) generates objects. columns has a spec for each key.
 func (i *instance) rows(a *bind.Args) (any, error) {
 	specs, ok := a.Plain(0).(map[string]any)
 	if !ok || len(specs) == 0 {
@@ -88,7 +88,7 @@ func (i *instance) rows(a *bind.Args) (any, error) {
 	return i.handle("datagen.rows()", s, i.object), nil
 }
 
-// table(file, table, options) makes the rows of a plan's table, as brunt schema up fills it.
+// table(file, table, options) generates the rows of a plan's table, the same that brunt schema up inserts.
 func (i *instance) table(a *bind.Args) (any, error) {
 	file, name := a.Text(0, "the plan's file"), a.Text(1, "the table")
 	o := a.Settings(2, "the options", "seed")
@@ -120,7 +120,7 @@ func (i *instance) table(a *bind.Args) (any, error) {
 	return i.handle("datagen.table()", s, i.object), nil
 }
 
-// columns returns the source of columns; all who ask for the same share it.
+// columns returns the source of the columns. All who ask for the same columns share it.
 func (i *instance) columns(columns []column, o about) (*source, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "columns %+v", o)
@@ -134,7 +134,7 @@ func (i *instance) columns(columns []column, o about) (*source, error) {
 	return i.get(key.String(), func() (*source, error) { return fromColumns(columns, o) })
 }
 
-// fromColumns makes a source of columns, which are read as those of a plan are: YAML holds JSON.
+// fromColumns makes a source of columns. It writes them as a plan in JSON, which is valid YAML, and reads that.
 func fromColumns(columns []column, o about) (*source, error) {
 	list := make([]map[string]any, len(columns))
 	for k, c := range columns {

@@ -23,13 +23,13 @@ import (
 	"brunt/internal/units"
 )
 
-// NativeConfig is a scenario of brunt-native: a plan, and what is to replace parts of it.
+// NativeConfig is a scenario of brunt-native: a plan, and options that replace parts of it.
 type NativeConfig struct {
 	executor.BaseConfig
 	Plan      null.String        `json:"plan"` // a plan's file, or its text
 	Addresses []string           `json:"addresses"`
 	User      null.String        `json:"user"`
-	Password  null.String        `json:"password"` // better: BRUNT_PASSWORD
+	Password  null.String        `json:"password"` // BRUNT_PASSWORD is safer
 	Sessions  null.Int           `json:"sessions"` // of all instances together
 	Rate      null.Float         `json:"rate"`     // operations a second for duration, instead of the plan's load
 	Duration  types.NullDuration `json:"duration"`
@@ -39,7 +39,7 @@ type NativeConfig struct {
 
 var _ lib.ExecutorConfig = (*NativeConfig)(nil)
 
-// plan is the plan, not yet cut to an instance's part.
+// plan returns the plan, before it is cut to an instance's part.
 func (c *NativeConfig) plan() native.Plan {
 	n := native.Plan{
 		Addresses: c.Addresses, User: c.User.String, Password: c.Password.String,
@@ -79,7 +79,7 @@ func (c *NativeConfig) Open() bool {
 	return err == nil && p.LoadModel() != "closed"
 }
 
-// length is how long the plan's load lasts; 0 if it doesn't say.
+// length returns how long the plan's load lasts, 0 if that is unknown.
 func (c *NativeConfig) length() (d time.Duration) {
 	p, err := c.plan().Read()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *NativeConfig) length() (d time.Duration) {
 	return d
 }
 
-// GetExecutionRequirements implements lib.ExecutorConfig: no VUs at all.
+// GetExecutionRequirements implements lib.ExecutorConfig. It needs no VUs.
 func (c *NativeConfig) GetExecutionRequirements(*lib.ExecutionTuple) []lib.ExecutionStep {
 	return []lib.ExecutionStep{{}, {TimeOffset: c.length() + c.GetGracefulStop()}}
 }
@@ -108,7 +108,7 @@ func (c *NativeConfig) GetDescription(*lib.ExecutionTuple) string {
 // HasWork implements lib.ExecutorConfig.
 func (c *NativeConfig) HasWork(*lib.ExecutionTuple) bool { return true }
 
-// NewExecutor implements lib.ExecutorConfig. What can't be shared out is said here, before any load.
+// NewExecutor implements lib.ExecutorConfig. It fails, before any load, if the plan can't be divided among instances.
 func (c *NativeConfig) NewExecutor(es *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
 	c.s.State(es)
 	e := &nativeRun{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es, n: c.plan()}
@@ -142,11 +142,11 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 			TimeSeries: metrics.TimeSeries{Metric: iterations, Tags: tags}, Time: time.Now(), Value: float64(finished),
 		})
 	}
-	n.Interval(0) // k6's summary fails if it has nothing to show
+	n.Interval(0) // k6's summary fails if there are no samples
 	_, err := native.Run(ctx, s, n)
 	showEnd(e.GetProgress().Modify, err == nil && ctx.Err() == nil, progress)
 	if ctx.Err() != nil {
-		return nil // k6 knows why
+		return nil // k6 knows the reason
 	}
 	var usage *target.UsageError
 	if errors.As(err, &usage) {
@@ -155,7 +155,7 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	return errext.WithExitCodeIfNone(err, exitcodes.ScriptException)
 }
 
-// cut leaves an instance its part of the plan.
+// cut reduces the plan to the part of this instance.
 func (e *nativeRun) cut(n *native.Plan) error {
 	et := e.es.ExecutionTuple
 	start, gaps, lcd := et.GetStripedOffsets()

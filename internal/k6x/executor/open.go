@@ -1,4 +1,4 @@
-// Package executor adds executors to k6: brunt-open, whose iterations wait instead of being dropped, and
+// Package executor adds two executors to k6: brunt-open, whose iterations are queued instead of dropped, and
 // brunt-native, which runs a plan on brunt's own engine.
 package executor
 
@@ -17,13 +17,13 @@ import (
 	"brunt/internal/schedule"
 )
 
-// The names of the executors in a script's scenarios.
+// Names of the executors in a script's scenarios.
 const (
 	OpenType   = "brunt-open"
 	NativeType = "brunt-native"
 )
 
-// Register adds the executors to k6's. It must be called once.
+// Register adds the executors to k6. It must be called once.
 func Register(s *session.Session) {
 	lib.RegisterExecutorConfigType(OpenType, func(name string, text []byte) (lib.ExecutorConfig, error) {
 		c := &OpenConfig{BaseConfig: executor.NewBaseConfig(name, OpenType),
@@ -36,35 +36,35 @@ func Register(s *session.Session) {
 	})
 }
 
-// OpenConfig is a scenario of brunt-open: a rate over a duration, or stages. Each iteration begins when it
-// is due or, if all VUs are busy then, as soon as one is free; none is dropped before gracefulStop is over.
+// OpenConfig is a scenario of brunt-open: a rate over a duration, or stages. Each iteration begins when it is due or,
+// if all VUs are busy then, as soon as one is free. No iteration is dropped before gracefulStop is over.
 type OpenConfig struct {
 	executor.BaseConfig
-	Rate            null.Float         `json:"rate"`      // iterations a timeUnit
-	StartRate       null.Float         `json:"startRate"` // stages: where the first begins; 0
-	TimeUnit        types.NullDuration `json:"timeUnit"`  // 1s
+	Rate            null.Float         `json:"rate"`      // iterations per timeUnit
+	StartRate       null.Float         `json:"startRate"` // with stages: the rate at the start of the first; default 0
+	TimeUnit        types.NullDuration `json:"timeUnit"`  // default 1s
 	Duration        types.NullDuration `json:"duration"`
 	Stages          []Stage            `json:"stages"`
-	Arrivals        null.String        `json:"arrivals"`        // "uniform" or "poisson"; "uniform"
-	TimingTolerance types.NullDuration `json:"timingTolerance"` // how late iterations may begin, to begin together; 0
+	Arrivals        null.String        `json:"arrivals"`        // "uniform" or "poisson"; default "uniform"
+	TimingTolerance types.NullDuration `json:"timingTolerance"` // delay that lets iterations begin together; default 0
 	PreAllocatedVUs null.Int           `json:"preAllocatedVUs"`
-	MaxVUs          null.Int           `json:"maxVUs"` // preAllocatedVUs
+	MaxVUs          null.Int           `json:"maxVUs"` // default preAllocatedVUs
 
 	s *session.Session
 }
 
-// Stage is a stretch of time over which the rate changes evenly to its target.
+// Stage is a period over which the rate changes linearly to its target.
 type Stage struct {
 	Duration types.NullDuration `json:"duration"`
-	Target   null.Float         `json:"target"` // iterations a timeUnit
+	Target   null.Float         `json:"target"` // iterations per timeUnit
 }
 
 var _ lib.ExecutorConfig = (*OpenConfig)(nil)
 
-// mostTolerance is how late iterations may be made to begin.
+// mostTolerance is the highest timingTolerance.
 const mostTolerance = time.Second
 
-// mostPerS is the highest rate that is taken: a nanosecond an iteration.
+// mostPerS is the highest rate that is accepted: one iteration a nanosecond.
 const mostPerS = 1e9
 
 // Validate implements lib.ExecutorConfig.
@@ -111,7 +111,7 @@ func (c *OpenConfig) Validate() (faults []error) {
 	return faults
 }
 
-// shape is the rate over time, of all instances together.
+// shape returns the rate over time, for all instances together.
 func (c *OpenConfig) shape() (*schedule.Shape, error) {
 	perS := func(rate float64) float64 { return rate / c.TimeUnit.TimeDuration().Seconds() }
 	var segments []schedule.Segment
@@ -141,7 +141,7 @@ func (c *OpenConfig) process() schedule.Process {
 	return schedule.Uniform
 }
 
-// Open reports whether iterations follow a schedule.
+// Open returns true: the iterations follow a schedule.
 func (c *OpenConfig) Open() bool { return true }
 
 func (c *OpenConfig) length() time.Duration {
@@ -152,7 +152,7 @@ func (c *OpenConfig) length() time.Duration {
 	return time.Duration(shape.DurationNs())
 }
 
-// vus are how many VUs an instance begins with, and how many it may have.
+// vus returns how many VUs an instance starts with, and how many it may have.
 func (c *OpenConfig) vus(et *lib.ExecutionTuple) (planned, most int64) {
 	planned = et.ScaleInt64(c.PreAllocatedVUs.Int64)
 	return planned, max(planned, et.ScaleInt64(c.MaxVUs.Int64))

@@ -13,7 +13,7 @@ import (
 	"gopkg.in/guregu/null.v3"
 )
 
-// kinds are what options are, in the words of scripts.
+// kinds are the types of options as error messages describe them.
 var kinds = map[reflect.Type]string{
 	reflect.TypeFor[null.Float]():         "a number",
 	reflect.TypeFor[null.Int]():           "a whole number",
@@ -24,8 +24,8 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[[]Stage]():            `an array such as [{duration: "10s", target: 100}]`,
 }
 
-// readOptions reads a scenario's options into a configuration. The error names the first that isn't what it must be,
-// and no values: one may be a password.
+// readOptions decodes a scenario's options into a configuration. The error names the first invalid option, but no
+// values, since one may be a password.
 func readOptions(scenario string, text []byte, config lib.ExecutorConfig) error {
 	err := lib.StrictJSONUnmarshal(text, config)
 	var options map[string]json.RawMessage

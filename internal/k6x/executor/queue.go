@@ -6,13 +6,13 @@ import (
 	"brunt/internal/schedule"
 )
 
-// part is which arrivals of a schedule an instance takes: k6's striped offsets.
+// part selects the arrivals of a schedule that an instance takes, by k6's striped offsets.
 type part struct {
 	start   int64
 	offsets []int64
 }
 
-// iterator goes through the part's arrivals.
+// iterator iterates over the arrivals of a part.
 type iterator struct {
 	arrivals *schedule.Arrivals
 	part     part
@@ -25,7 +25,7 @@ func newIterator(shape *schedule.Shape, process schedule.Process, seed uint64, p
 	return &iterator{arrivals: a, part: p}
 }
 
-// next is when the next arrival falls due, ns after the schedule's start.
+// next returns when the next arrival is due, in ns after the start of the schedule.
 func (i *iterator) next() (ns int64, ok bool) {
 	if ns, ok = i.arrivals.Next(); !ok {
 		return 0, false
@@ -37,18 +37,18 @@ func (i *iterator) next() (ns int64, ok bool) {
 	return ns, true
 }
 
-// queue gives arrivals to VUs, in order, and knows how many have fallen due. It is safe for concurrent
-// use. Times are ns after the schedule's start.
+// queue hands arrivals to VUs in order, and counts those that are due. It is safe for concurrent use. Times are in ns
+// after the start of the schedule.
 type queue struct {
 	mu      sync.Mutex
 	give    *iterator
-	over    bool // give has no more
+	over    bool // give has no more arrivals
 	begun   uint64
 	fell    *iterator
-	due     uint64 // fell due until the last question
+	due     uint64 // arrivals due at the last call of fall
 	nextDue int64
 	allDue  bool
-	told    uint64 // of due, to the record
+	told    uint64 // part of due that the record already counts
 	running int
 }
 
@@ -58,7 +58,7 @@ func newQueue(shape *schedule.Shape, process schedule.Process, seed uint64, p pa
 	return q
 }
 
-// take is the next arrival's intended start; ok is false after the last.
+// take returns the intended start of the next arrival. ok is false after the last one.
 func (q *queue) take() (ns int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +75,7 @@ func (q *queue) given() bool {
 	return q.over
 }
 
-// begin and end count the iterations at work.
+// begin and end count the running iterations.
 func (q *queue) begin() {
 	q.mu.Lock()
 	q.begun++
@@ -94,8 +94,8 @@ func (q *queue) advance() {
 	q.nextDue, q.allDue = ns, !ok
 }
 
-// state is, at a moment, how many arrivals fell due since the last call, how many of all wait, and how
-// many are at work.
+// state returns, for the time ns: how many arrivals became due since the last call, how many arrivals are waiting, and
+// how many iterations are running.
 func (q *queue) state(ns int64) (fresh, waiting uint64, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +104,7 @@ func (q *queue) state(ns int64) (fresh, waiting uint64, running int) {
 	return fresh, q.backlog(), q.running
 }
 
-// now is how many arrivals wait at a moment, and how many are at work.
+// now returns how many arrivals are waiting at the time ns, and how many iterations are running.
 func (q *queue) now(ns int64) (waiting uint64, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,7 +112,7 @@ func (q *queue) now(ns int64) (waiting uint64, running int) {
 	return q.backlog(), q.running
 }
 
-// fall counts what has fallen due. q.mu is held.
+// fall counts the arrivals that are due at ns. q.mu is held.
 func (q *queue) fall(ns int64) {
 	for !q.allDue && q.nextDue <= ns {
 		q.due++
@@ -120,7 +120,7 @@ func (q *queue) fall(ns int64) {
 	}
 }
 
-// backlog is how many wait of those that had fallen due when somebody asked last. q.mu is held.
+// backlog returns how many arrivals were due at the last call of fall, but have not begun. q.mu is held.
 func (q *queue) backlog() uint64 {
 	if q.begun > q.due {
 		return 0

@@ -19,11 +19,11 @@ import (
 	"brunt/internal/protocol"
 )
 
-// growEvery is how often it is seen whether more VUs are wanted.
+// growEvery is the interval of checks whether more VUs are needed.
 const growEvery = 20 * time.Millisecond
 
-// open is the executor of brunt-open. Each VU takes the next arrival of the schedule, sleeps until it is
-// due, and runs the iteration: while all are busy, what falls due waits in the schedule.
+// open is the executor of brunt-open. Each VU takes the next arrival of the schedule, sleeps until it is due, and runs
+// the iteration. While all VUs are busy, due arrivals wait in the schedule.
 type open struct {
 	*executor.BaseExecutor
 	c         *OpenConfig
@@ -37,7 +37,7 @@ type open struct {
 	startNs int64 // of the schedule, on the run's clock
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	failed  atomic.Pointer[error] // an iteration that ends the run
+	failed  atomic.Pointer[error] // error of an iteration that ends the run
 	of      session.Scenario
 }
 
@@ -49,7 +49,7 @@ func (e *open) Init(context.Context) error {
 	return nil
 }
 
-// tell says how many arrivals fell due and wait, just before an interval is cut.
+// tell reports how many arrivals became due and are waiting. It is called just before an interval is cut.
 func (e *open) tell(r *measure.Recorder) {
 	if q := e.queue; q != nil {
 		fresh, waiting, running := q.state(e.c.s.Now() - e.startNs)
@@ -104,7 +104,7 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 	return nil
 }
 
-// waitForTheEnd returns when the schedule is over: what waits then is overdue.
+// waitForTheEnd returns when the schedule is over. Arrivals that are still waiting then count as overdue.
 func (e *open) waitForTheEnd(ctx context.Context, end time.Time) {
 	timer := time.NewTimer(time.Until(end))
 	defer timer.Stop()
@@ -119,7 +119,7 @@ func (e *open) waitForTheEnd(ctx context.Context, end time.Time) {
 	}
 }
 
-// giveUp counts what fell due and was never begun.
+// giveUp counts the arrivals that were due and never begun.
 func (e *open) giveUp() {
 	e.account.Do(func(r *measure.Recorder) {
 		fresh, waiting, _ := e.queue.state(e.c.s.Now() - e.startNs)
@@ -132,7 +132,7 @@ func (e *open) giveUp() {
 	})
 }
 
-// grow starts further VUs while arrivals wait, until all have been taken.
+// grow starts additional VUs while arrivals are waiting, until all have been taken.
 func (e *open) grow(ctx context.Context, most int64) {
 	ticker := time.NewTicker(growEvery)
 	defer ticker.Stop()
@@ -165,7 +165,7 @@ func (e *open) grow(ctx context.Context, most int64) {
 	}
 }
 
-// launch lets a VU work until the schedule is over.
+// launch starts a VU, which works until the schedule is over.
 func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
 	vuCtx, stop := context.WithCancel(ctx)
 	h := e.c.s.Handle(vu.GetID())
@@ -192,7 +192,7 @@ func (e *open) nextIteration() (local, global uint64) {
 	return uint64(scaled - 1), uint64(unscaled - 1)
 }
 
-// work runs one iteration after the other, each when it is due.
+// work runs iterations one after the other, each when it is due.
 func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -206,7 +206,7 @@ func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 		a.Intended = e.startNs + due
 		wait := a.Intended - now()
 		if tolerance > 0 && wait > 0 {
-			wait += (tolerance - due%tolerance) % tolerance // so that several wake together
+			wait += (tolerance - due%tolerance) % tolerance // so that several begin together
 		}
 		if wait > 0 {
 			timer.Reset(time.Duration(wait))
@@ -232,7 +232,7 @@ func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 	}
 }
 
-// ended counts an iteration that is over.
+// ended counts a finished iteration.
 func (e *open) ended(ctx context.Context, h *session.Handle, end int64, err error) {
 	interrupt := errext.IsInterruptError(err)
 	if ctx.Err() != nil || interrupt {
@@ -254,16 +254,16 @@ func (e *open) ended(ctx context.Context, h *session.Handle, end int64, err erro
 	h.End(end, class, false)
 }
 
-// How k6's progress bars mark what became of a scenario.
+// Marks of k6's progress bars for the state of a scenario.
 const (
 	atWork = ' '
 	whole  = '✓'
 	cutOff = '✗'
 )
 
-// show lets the progress bar whose method modify is show progress: which share of the scenario is over, and
-// the texts after the bar. The type of k6's bars is in an internal package, so two fields are set by their names. Where
-// they are missing, the bar stays as k6 made it.
+// show sets the progress function and the status of a progress bar. modify is the bar's method; progress returns the
+// share of the scenario that is over, and the texts after the bar. The type of k6's bars is in an internal package, so
+// two fields are set by their names. If they don't exist, the bar is left unchanged.
 func show[Bar any, Option ~func(*Bar)](modify func(...Option), status rune, progress func() (float64, []string)) {
 	modify(func(bar *Bar) {
 		for name, value := range map[string]any{"status": status, "progress": progress} {
@@ -272,7 +272,7 @@ func show[Bar any, Option ~func(*Bar)](modify func(...Option), status rune, prog
 	})
 }
 
-// showEnd lets it show what progress came to.
+// showEnd sets the final state of the progress bar.
 func showEnd[Bar any, Option ~func(*Bar)](modify func(...Option), complete bool, progress func() (float64, []string)) {
 	share, behind := progress()
 	status := cutOff
@@ -282,7 +282,8 @@ func showEnd[Bar any, Option ~func(*Bar)](modify func(...Option), complete bool,
 	show(modify, status, func() (float64, []string) { return share, behind })
 }
 
-// passed is which share of length is over, with texts that say more. A length of 0 isn't known.
+// passed returns which share of length is over, and texts for the progress bar: the time, then more. A length of 0
+// means unknown.
 func passed(begun time.Time, length time.Duration, more ...string) (share float64, behind []string) {
 	if length == 0 {
 		return 0, more

@@ -1,4 +1,4 @@
-// Package native runs a plan on brunt's own engine as part of a run of k6: no JavaScript is in its way.
+// Package native runs a plan on brunt's own engine as part of a run of k6, without JavaScript.
 package native
 
 import (
@@ -20,23 +20,23 @@ import (
 	"brunt/internal/target"
 )
 
-// Plan is what to run, and which part of it.
+// Plan is the plan to run, and the part of it.
 type Plan struct {
 	File string // a plan's file
 	Text string // or its text
-	// What follows replaces what the plan says, where it isn't zero.
+	// The fields below replace the plan's values, unless they are zero.
 	Addresses      []string
 	User, Password string
 	Sessions       int
 	Rate           float64       // operations a second, for Duration
 	Duration       time.Duration // of the load at Rate
-	Part           schedule.Part // this instance's operations
+	Part           schedule.Part // the operations of this instance
 
-	Grace    time.Duration         // for what is in flight when ctx ends
-	Interval func(finished uint64) // receives each interval; may be nil
+	Grace    time.Duration         // how long to wait for operations in flight after ctx is done
+	Interval func(finished uint64) // called for each interval with the number of finished operations; may be nil
 }
 
-// Read reads the plan. The error is the user's.
+// Read reads the plan. An error is the user's mistake.
 func (n Plan) Read() (*plan.Plan, error) {
 	name, data := "plan", []byte(n.Text)
 	if n.Text == "" {
@@ -67,19 +67,19 @@ func (n Plan) Read() (*plan.Plan, error) {
 	return p, planfile.Secrets(p, os.LookupEnv)
 }
 
-// Inline reports whether what a script names as a plan is its text, and not a file.
+// Inline reports whether text is a plan rather than the path of one.
 func Inline(text string) bool { return strings.Contains(text, "\n") }
 
-// Run sets up the plan, sends its load, and takes it into s's record. It returns when the load is over, or
-// ctx is done and what was in flight then has been waited for. The error may be a *target.UsageError or a
-// *target.UnreachableError.
+// Run sets up the plan, sends its load, and adds it to the record of s. It returns when the load is over or, if ctx is
+// done earlier, when the operations in flight have ended or the grace period is over. The error may be a
+// *target.UsageError or a *target.UnreachableError.
 func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err error) {
 	p, err := n.Read()
 	if err != nil {
 		return nil, &target.UsageError{Err: err}
 	}
 	if n.File != "" {
-		if data, err := os.ReadFile(n.File); err == nil { // Read has read it
+		if data, err := os.ReadFile(n.File); err == nil { // Read would have failed
 			s.Uses(data)
 		}
 	}
@@ -105,14 +105,14 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	return r.Record, r.Finish()
 }
 
-// after is closed a while after ctx is done.
+// after returns a channel that is closed once the grace period after the end of ctx is over.
 func after(ctx context.Context, grace time.Duration) <-chan struct{} {
 	hard := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { close(hard) }) })
 	return hard
 }
 
-// guest passes the plan's intervals on.
+// guest passes the plan's intervals on to the session.
 type guest struct {
 	in   *session.EngineRun
 	told func(finished uint64)

@@ -1,5 +1,5 @@
-// Package output takes the samples of a run of k6: requests and iterations go into the run's record,
-// Trends into fixed memory.
+// Package output receives the samples of a run of k6. Requests and iterations go into the run's record, Trends into
+// memory of a fixed size.
 package output
 
 import (
@@ -19,11 +19,11 @@ import (
 	"brunt/internal/secret"
 )
 
-// Name is what the output is called in k6's -o.
+// Name is the name of the output for k6's option -o.
 const Name = "brunt"
 
-// Output is the last of k6's outputs before those that k6 adds for itself, which read the same samples
-// after it: it takes from them what needn't be kept in full.
+// Output is the last of k6's outputs before those that k6 adds for itself, which read the same samples. It removes the
+// samples that k6 need not keep in full.
 type Output struct {
 	s        *session.Session
 	params   output.Params
@@ -34,9 +34,9 @@ type Output struct {
 	figures  *figures
 	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
-	seen     map[string]*metrics.Metric // by name; those of rules have their values
+	seen     map[string]*metrics.Metric // by name; those in rules have their values
 	host     Host
-	driven   map[string]bool // scenarios of our executors, which count their iterations themselves
+	driven   map[string]bool // scenarios of brunt's executors, which count their iterations themselves
 }
 
 var (
@@ -45,24 +45,24 @@ var (
 	_ output.WithBuiltinMetrics    = (*Output)(nil)
 )
 
-// Host is what the output needs of the k6 that it is in.
+// Host gives the output access to the surrounding k6.
 type Host struct {
-	Ended   func(session.Outcome) // is told how the run ended, as far as outputs are
-	Outputs func() bool           // reports whether the user has asked for outputs
-	Served  func() bool           // reports whether k6's REST API shows metrics while they change
-	Tags    *Tags                 // is the first of k6's outputs
-	// MayCall reports whether the script may make requests: then its iterations are no operations, unless there were
-	// no requests in the end.
+	Ended   func(session.Outcome) // receives how the run ended, as far as outputs know
+	Outputs func() bool           // reports whether the user has asked for other outputs
+	Served  func() bool           // reports whether k6's REST API shows metrics during the run
+	Tags    *Tags                 // the first of k6's outputs
+	// MayCall reports whether the script may make requests. If so, its iterations aren't operations, unless the run
+	// ends without requests.
 	MayCall func() bool
-	// Sums are the hashes of a script and of all else that k6 read: its imports and data. "" where there is none.
+	// Sums returns the hashes of a script and of everything else that k6 read (imports and data), "" if there is none.
 	Sums func(script string) (ofScript, ofOthers string)
-	// Script is what the record calls the script; "": its path.
+	// Script is the name of the script in the record; "" means its path.
 	Script string
-	// Led says that a coordinator judges thresholds while the load runs: none ends the load here.
+	// Led says that a coordinator judges thresholds during the load. No threshold then ends the load here.
 	Led bool
 }
 
-// New returns the constructor that k6 calls if the run has an output of the name.
+// New returns the constructor that k6 calls if the run uses this output.
 func New(s *session.Session, host Host) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
@@ -84,8 +84,8 @@ func New(s *session.Session, host Host) output.Constructor {
 	}
 }
 
-// boundable reports whether what the run shows at its end can be told from quantiles: a summary by group
-// and scenario, and the number of values, need them all.
+// boundable reports whether quantiles are enough for the summary at the end of the run. A summary by group and
+// scenario, and the number of values of a Trend, need all values.
 func boundable(p *output.Params) bool {
 	if p.RuntimeOptions.SummaryMode.String == "full" || !trend.Supported() {
 		return false
@@ -146,8 +146,8 @@ func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
 	}
 }
 
-// strip counts the samples of a container, which tagged are with all their tags, and returns one with those that k6
-// needs.
+// strip counts the samples of a container, and returns a container with those that k6 needs. tagged are the same
+// samples with all their tags.
 func (o *Output) strip(c metrics.SampleContainer, tagged []metrics.Sample) metrics.SampleContainer {
 	samples := c.GetSamples()
 	var kept metrics.Samples
@@ -170,8 +170,8 @@ func (o *Output) strip(c metrics.SampleContainer, tagged []metrics.Sample) metri
 	return kept
 }
 
-// take counts a sample, which tagged is with all its tags, and reports whether k6 needs it itself. Our own metrics have
-// their values from the record.
+// take counts a sample, and reports whether k6 needs it. tagged is the same sample with all its tags. brunt's own
+// metrics get their values from the record instead.
 func (o *Output) take(s, tagged *metrics.Sample) bool {
 	if ours := o.s.Metrics(); ours != nil && ours.Named(s.Metric.Name) == s.Metric {
 		o.seen[s.Metric.Name] = s.Metric
@@ -208,7 +208,7 @@ func (o *Output) take(s, tagged *metrics.Sample) bool {
 // Stop implements output.Output.
 func (o *Output) Stop() error { return o.StopWithTestError(nil) }
 
-// StopWithTestError implements output.WithStopWithTestError. k6 has judged by then.
+// StopWithTestError implements output.WithStopWithTestError. k6 has already judged its thresholds by then.
 func (o *Output) StopWithTestError(err error) error {
 	o.s.Settled()
 	o.waitForIngestion()
@@ -228,8 +228,8 @@ func (o *Output) StopWithTestError(err error) error {
 	return nil
 }
 
-// hook is a sink that k6's ingestion of samples calls. What it does then is in turn with the ingestion
-// and with the judging of thresholds: k6 holds its lock.
+// hook is a sink whose function k6 calls when it ingests a sample. k6 holds its lock then, so the function can't run at
+// the same time as the ingestion or the judging of thresholds.
 type hook struct{ do func() }
 
 var _ metrics.Sink = hook{}
@@ -240,11 +240,11 @@ func (h hook) Format(time.Duration) map[string]float64 { return nil }
 
 func (h hook) IsEmpty() bool { return true }
 
-// hookName begins with the name of a metric that no summary of k6 shows.
+// hookName begins with the name of a metric that k6's summaries never show.
 const hookName = metrics.GroupDurationName + "_brunt"
 
-// newHook returns a metric that isn't in k6's registry. Its samples bring k6's sinks up to date: those
-// with thresholds, or all.
+// newHook returns a metric that isn't in k6's registry. Ingesting its samples updates k6's sinks: those with
+// thresholds, or all of them.
 func (o *Output) newHook(all bool) *metrics.Metric {
 	return &metrics.Metric{Name: hookName, Type: metrics.Counter, Observed: true, Sink: hook{func() {
 		if o.trends != nil {
@@ -255,11 +255,10 @@ func (o *Output) newHook(all bool) *metrics.Metric {
 	}}}
 }
 
-// longestIngestion bounds how long the end of a run waits for k6's ingestion, which looks for samples 20
-// times a second.
+// longestIngestion is how long the end of a run waits for k6's ingestion, which polls for samples 20 times a second.
 const longestIngestion = 5 * time.Second
 
-// waitForIngestion returns when k6 has ingested all samples, so that nobody uses its sinks.
+// waitForIngestion waits until k6 has ingested all samples, and no longer uses its sinks.
 func (o *Output) waitForIngestion() {
 	if o.params.RuntimeOptions.NoThresholds.Bool && o.params.RuntimeOptions.SummaryMode.String == "disabled" {
 		return // k6 ingests nothing
@@ -269,7 +268,7 @@ func (o *Output) waitForIngestion() {
 	}
 }
 
-// withHook adds a sample of the hook to a container, and once a sample of each metric of ours, so that k6
+// withHook adds a sample of the hook to a container. Once, it also adds a sample of each of brunt's metrics, so that k6
 // shows them.
 func (o *Output) withHook(c metrics.SampleContainer) metrics.SampleContainer {
 	samples := c.GetSamples()

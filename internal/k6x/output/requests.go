@@ -15,29 +15,29 @@ import (
 	"brunt/internal/protocol"
 )
 
-// requests makes calls of the requests that k6's own modules report. It is used by one goroutine.
+// requests converts the requests that k6's own modules report to calls. It is used by one goroutine.
 type requests struct {
 	s     *session.Session
 	known map[kind]request
 }
 
-// kind is what requests that are alike have in common.
+// kind identifies requests that differ only in their times.
 type kind struct {
-	tags   *metrics.TagSet // k6 has one set for all samples with the same
+	tags   *metrics.TagSet // k6 shares one set among all samples with the same tags
 	failed int8            // see failedIn
 }
 
-// request is what the tags of a sample say.
+// request is what the tags of a sample describe.
 type request struct {
 	call     session.Call
 	scenario string
-	inRun    bool // it is no part of setup or teardown
+	inRun    bool // it isn't part of setup or teardown
 }
 
-// mostTags bounds what is remembered: scripts may put a tag of its own on each request.
+// mostTags is the most tag sets that are remembered. Scripts may put a different tag on each request.
 const mostTags = 10_000
 
-// take records the request whose duration s is. failed is what failedIn says of it.
+// take records the request whose duration is s. failed is the result of failedIn.
 func (r *requests) take(s *metrics.Sample, failed int8) {
 	of := kind{s.Tags, failed}
 	q, ok := r.known[of]
@@ -56,7 +56,7 @@ func (r *requests) take(s *metrics.Sample, failed int8) {
 	}
 }
 
-// vuOf is the number of the virtual user that a sample is of, 0 if it isn't known.
+// vuOf returns the number of the virtual user of a sample, 0 if it isn't known.
 func vuOf(s *metrics.Sample) uint64 {
 	n, _ := strconv.ParseUint(s.Metadata[metrics.TagVU.String()], 10, 64)
 	return n
@@ -100,7 +100,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// classOf sorts k6's error codes (grafana.com/docs/k6, "Error codes").
+// classOf returns the class for one of k6's error codes (grafana.com/docs/k6, "Error codes").
 func classOf(code string, status int) protocol.Class {
 	n, _ := strconv.Atoi(code)
 	switch {
@@ -116,15 +116,15 @@ func classOf(code string, status int) protocol.Class {
 	return protocol.Protocol
 }
 
-// ourMetrics are the metrics by which k6 sees the operations that modules and executors record by themselves:
-// without a sample for each, k6's sinks are brought up to date from the record's sums.
+// ourMetrics shows k6 the operations that modules and executors record themselves. It updates k6's sinks from the
+// record's sums, without a sample for each operation.
 type ourMetrics struct {
 	s     *session.Session
 	shown bool
-	empty map[*metrics.Threshold]bool // those that k6 was told to break, because nothing was measured
+	empty map[*metrics.Threshold]bool // thresholds that were made to fail, because nothing was measured
 }
 
-// first is a sample of each metric, the first time that there is something to show.
+// first returns a sample of each metric, the first time that there is something to show.
 func (m *ourMetrics) first(at time.Time, tags *metrics.TagSet) (out []metrics.Sample) {
 	ours := m.s.Metrics()
 	if m.shown || ours == nil || !m.s.Requested() {
@@ -137,7 +137,7 @@ func (m *ourMetrics) first(at time.Time, tags *metrics.TagSet) (out []metrics.Sa
 	return out
 }
 
-// fill brings k6's sinks up to date: those with thresholds, or all.
+// fill updates k6's sinks: those with thresholds, or all of them.
 func (m *ourMetrics) fill(all bool) {
 	ours := m.s.Metrics()
 	over := m.s.Over()
@@ -170,8 +170,8 @@ func (m *ourMetrics) fill(all bool) {
 	})
 }
 
-// breakEmpty breaks the thresholds on what the whole load has measured nothing of, which k6 would let pass. It is
-// called when the load is over.
+// breakEmpty makes thresholds fail if the whole load measured no value for them; k6 would let them pass. It is called
+// when the load is over.
 func (m *ourMetrics) breakEmpty(ours *session.Metrics, total *measure.Account, names []string) {
 	for metric, values := range map[*metrics.Metric]func(*measure.OperationAccount) uint64{
 		ours.Response:   func(o *measure.OperationAccount) uint64 { return o.Response.Count() },
@@ -196,14 +196,14 @@ func (m *ourMetrics) breakEmpty(ours *session.Metrics, total *measure.Account, n
 	}
 }
 
-// breakAll gives all thresholds of a metric a condition that doesn't hold without values.
+// breakAll gives all thresholds of a metric a condition that is false without values.
 func (m *ourMetrics) breakAll(metric *metrics.Metric) {
 	never := "max<0"
 	switch sink := metric.Sink.(type) {
 	case *metrics.CounterSink:
 		never = "count<0"
 	case *metrics.RateSink:
-		never, sink.Total = "rate<0", 1 // k6 judges no rate of nothing
+		never, sink.Total = "rate<0", 1 // k6 doesn't judge a rate without values
 	}
 	for _, t := range metric.Thresholds.Thresholds {
 		if m.empty[t] {
@@ -223,7 +223,7 @@ func (m *ourMetrics) breakAll(metric *metrics.Metric) {
 	}
 }
 
-// ruled reports whether any of the metrics, or a part of it, has thresholds.
+// ruled reports whether any of the metrics, or a submetric, has thresholds.
 func ruled(all ...*metrics.Metric) bool {
 	for _, m := range all {
 		if len(m.Thresholds.Thresholds) > 0 {
@@ -238,7 +238,7 @@ func ruled(all ...*metrics.Metric) bool {
 	return false
 }
 
-// each calls f for a metric, and for each part of it with the operations that have its tag.
+// each calls f for a metric, and for each submetric with the operations that match its tags.
 func each(m *metrics.Metric, total *measure.Account, names []string, f func(*measure.OperationAccount, metrics.Sink)) {
 	all := total.All()
 	f(&all, m.Sink)
@@ -253,7 +253,7 @@ func each(m *metrics.Metric, total *measure.Account, names []string, f func(*mea
 	}
 }
 
-// matches reports whether tags ask for an operation and nothing else.
+// matches reports whether tags select the operation and nothing else.
 func matches(tags *metrics.TagSet, operation string) bool {
 	want := tags.Map()
 	return len(want) == 1 && want[session.TagOperation] == operation

@@ -8,29 +8,29 @@ import (
 	"go.k6.io/k6/v2/output"
 )
 
-// TagsName is what the output is called that must be the first of k6's. No user names it.
+// TagsName is the name of the output that must be the first of k6's. Users never name it.
 const TagsName = "brunt-tags"
 
-// hidden is the description of an output that k6 doesn't show: that of its own ingester.
+// hidden is a description that k6 doesn't show, because it is that of its own ingester.
 const hidden = "Internal Metrics Ingester"
 
-// Tags lets Output know of each sample what its record needs, whichever system tags the user wants: it has k6 set
-// them, and takes those that nobody asked for from the samples before the other outputs get them.
+// Tags provides Output with the tags that its record needs, whichever system tags the user wants. It makes k6 set them,
+// and removes those that the user didn't ask for before the other outputs receive the samples.
 type Tags struct {
 	// Requests reports whether the script imports modules of k6 that make requests.
 	Requests func() bool
 
-	byVU      bool // samples say which virtual user they are of
-	extraVU   bool // which the user didn't ask for
+	byVU      bool // samples carry the number of their virtual user
+	extraVU   bool // the user didn't ask for that number
 	extra     []metrics.SystemTag
 	without   map[*metrics.TagSet]*metrics.TagSet
-	originals []metrics.SampleContainer // of the batch that outputs are being given; nil if it is unchanged
+	originals []metrics.SampleContainer // of the current batch; empty if it is unchanged
 }
 
 var _ output.Output = (*Tags)(nil)
 
-// needed are the system tags that say what a sample is of. The tag name isn't one: a script's own would be taken for
-// it, and the URL serves as well. Whether a request failed as such has a metric of its own.
+// needed returns the system tags that the record needs. The tag name isn't among them: a tag of that name set by the
+// script would be mistaken for it, and the URL serves as well. Whether a request failed is a separate metric.
 func needed() []metrics.SystemTag {
 	return []metrics.SystemTag{
 		metrics.TagGroup, metrics.TagScenario, metrics.TagStatus, metrics.TagErrorCode, metrics.TagError,
@@ -38,7 +38,7 @@ func needed() []metrics.SystemTag {
 	}
 }
 
-// NewConstructor returns the constructor that k6 calls before it makes virtual users, which share its set of tags.
+// NewConstructor returns the constructor. k6 calls it before it makes virtual users, which share its set of tags.
 func (t *Tags) NewConstructor() output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		t.want(p.ScriptOptions.SystemTags)
@@ -53,10 +53,10 @@ func (t *Tags) NewConstructor() output.Constructor {
 	}
 }
 
-// openType is the executor whose iterations are arrivals, by which requests must be distinguished.
+// openType is the executor whose iterations are arrivals, so requests must be assigned to their virtual users.
 const openType = "brunt-open"
 
-// want adds what is needed to the system tags that the user wants.
+// want adds the needed tags to those that the user wants.
 func (t *Tags) want(set *metrics.SystemTagSet) {
 	t.without = map[*metrics.TagSet]*metrics.TagSet{}
 	for _, tag := range needed() {
@@ -76,7 +76,7 @@ func (t *Tags) Start() error { return nil }
 // Stop implements output.Output.
 func (t *Tags) Stop() error { return nil }
 
-// AddMetricSamples implements output.Output. k6 gives one batch to all outputs in turn.
+// AddMetricSamples implements output.Output. k6 passes the same batch to all outputs in turn.
 func (t *Tags) AddMetricSamples(batch []metrics.SampleContainer) {
 	if len(t.extra) == 0 && !t.extraVU {
 		return
@@ -96,7 +96,7 @@ func (t *Tags) AddMetricSamples(batch []metrics.SampleContainer) {
 	}
 }
 
-// original are the samples of container number i of the batch with all their tags.
+// original returns the samples of container i of the batch with all their tags.
 func (t *Tags) original(i int, visible []metrics.Sample) []metrics.Sample {
 	if i < len(t.originals) {
 		return t.originals[i].GetSamples()
@@ -104,7 +104,7 @@ func (t *Tags) original(i int, visible []metrics.Sample) []metrics.Sample {
 	return visible
 }
 
-// strip takes the tags away that nobody asked for.
+// strip removes the tags that the user didn't ask for.
 func (t *Tags) strip(tags *metrics.TagSet) *metrics.TagSet {
 	if tags == nil {
 		return nil
@@ -123,7 +123,7 @@ func (t *Tags) strip(tags *metrics.TagSet) *metrics.TagSet {
 	return out
 }
 
-// withoutVU is what samples say apart from their virtual user.
+// withoutVU returns the metadata of a sample without its virtual user.
 func withoutVU(metadata map[string]string) map[string]string {
 	vu := metrics.TagVU.String()
 	if _, has := metadata[vu]; !has {
@@ -137,7 +137,7 @@ func withoutVU(metadata map[string]string) map[string]string {
 	return rest
 }
 
-// failedIn says whether the request that the samples are of failed: 1 for yes, -1 for no, 0 if nobody judged it.
+// failedIn reports whether the request of the samples failed: 1 for yes, -1 for no, 0 if k6 didn't judge it.
 func failedIn(samples []metrics.Sample, end time.Time) int8 {
 	for i := range samples {
 		if s := &samples[i]; s.Metric.Name == metrics.HTTPReqFailedName && s.Time.Equal(end) {

@@ -26,10 +26,10 @@ import (
 	"brunt/internal/secret"
 )
 
-// aggregation is the left side of a threshold of k6, such as "p(95)" or "rate", how it must be to the limit, and that.
+// aggregation matches a threshold of k6: the aggregation, such as "p(95)" or "rate", the comparison, and the limit.
 var aggregation = regexp.MustCompile(`^\s*(p\(\s*[0-9.]+\s*\)|[a-z]+)\s*([<>=!]+)\s*([-+0-9.eE]+)`)
 
-// thresholds are k6's rules as k6 has judged them.
+// thresholds returns k6's thresholds as k6 has judged them.
 func (o *Output) thresholds() (out []record.Threshold) {
 	for name, rules := range o.rules {
 		sink, contains := o.sink(name)
@@ -70,8 +70,8 @@ func withoutValues(a *record.Aggregate) *record.Aggregate {
 	return a
 }
 
-// partsByOperation fails if a threshold names a part of our metrics that there can't be: what is recorded without
-// samples of k6 has no tag but its operation's name.
+// partsByOperation returns an error if a threshold names a submetric of brunt's metrics by another tag than operation.
+// What is recorded without k6's samples has no other tags.
 func partsByOperation(rules map[string]metrics.Thresholds, ours *session.Metrics) error {
 	if ours == nil {
 		return nil
@@ -93,7 +93,7 @@ func partsByOperation(rules map[string]metrics.Thresholds, ours *session.Metrics
 	return nil
 }
 
-// sink finds the values of the metric or the part of one that a threshold names.
+// sink returns the sink of the metric or submetric that a threshold names.
 func (o *Output) sink(name string) (metrics.Sink, metrics.ValueType) {
 	base, _, _ := strings.Cut(name, "{")
 	m := o.seen[base]
@@ -114,7 +114,7 @@ func (o *Output) sink(name string) (metrics.Sink, metrics.ValueType) {
 	return nil, metrics.Default
 }
 
-// valuesOf is how many values a sink has taken; of a counter, its sum.
+// valuesOf returns how many values a sink has received; for a counter, its sum.
 func valuesOf(sink metrics.Sink) float64 {
 	switch s := sink.(type) {
 	case *metrics.CounterSink:
@@ -131,7 +131,7 @@ func valuesOf(sink metrics.Sink) float64 {
 	return 0
 }
 
-// valueOf is a sink's value of an aggregation, NaN if it has none.
+// valueOf returns a sink's value for an aggregation, NaN if it has none.
 func valueOf(sink metrics.Sink, what string) float64 {
 	if t, ok := sink.(*metrics.TrendSink); ok && strings.HasPrefix(what, "p(") {
 		p, err := strconv.ParseFloat(strings.Trim(what, "p()"), 64)
@@ -145,8 +145,8 @@ func valueOf(sink metrics.Sink, what string) float64 {
 	return math.NaN()
 }
 
-// scriptOf describes the run for its record, with the script's path, or shown instead if that isn't "". The script
-// itself isn't kept, since it may hold secrets.
+// scriptOf describes the run for its record, with the script's path, or shown if that isn't "". The script itself isn't
+// stored, since it may contain secrets.
 func scriptOf(p *output.Params, sums func(string) (string, string), shown string) session.Script {
 	ofScript, ofOthers := sums(p.ScriptPath.Path)
 	path := cmp.Or(shown, p.ScriptPath.Path)
@@ -198,8 +198,8 @@ func scriptOf(p *output.Params, sums func(string) (string, string), shown string
 	return script
 }
 
-// settings is what a scenario was set to, as JSON, without where it goes and what may be secret: the variables
-// of its script, and the text of a plan, of which it has the sum.
+// settings returns a scenario's options as JSON, without the target and anything that may be secret: the script's
+// environment variables are left out, and the text of a plan is replaced by its hash.
 func settings(c lib.ExecutorConfig) []byte {
 	data, err := json.Marshal(c)
 	var all map[string]any

@@ -14,30 +14,30 @@ import (
 	"brunt/internal/secret"
 )
 
-// mostFigures bounds the checks and metrics of a script that are distinguished.
+// mostFigures is the most checks and metrics of a script that are recorded separately.
 const mostFigures = 200
 
-// figures are the checks, the iterations and the script's own metrics, added up from one sample of them to the
-// next. It is safe for concurrent use.
+// figures collects the checks, the iterations and the script's own metrics between two samples. It is safe for
+// concurrent use.
 type figures struct {
 	mu     sync.Mutex
 	checks map[string]*figure
-	others map[*metrics.Metric]*figure // nil for those that aren't wanted
+	others map[*metrics.Metric]*figure // nil for those that aren't recorded
 }
 
 var _ observe.Source = (*figures)(nil)
 
-// figure is one of them.
+// figure is one check or metric.
 type figure struct {
 	observe.Metric
 	kind        metrics.MetricType
 	scale       float64
-	value       float64 // of a counter, or the latest of a gauge
+	value       float64 // of a counter, or the latest one of a gauge
 	sum, n      float64 // of Trends and Rates, since the last sample
 	held, tried float64 // of checks, in the whole run
 }
 
-// scaleOf is a metric's unit, and what its values are multiplied with.
+// scaleOf returns a metric's unit, and the factor that converts its values to that unit.
 func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 	switch {
 	case m.Type == metrics.Rate:
@@ -50,14 +50,14 @@ func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 	return observe.Count, 1
 }
 
-// wanted reports whether a metric is among what is watched: requests and our own operations are in the record
-// anyway, and checks are distinguished by their groups and names.
+// wanted reports whether a metric is recorded here. Requests and brunt's own operations are in the record anyway.
+// Checks are recorded also one by one, by their groups and names.
 func wanted(name string) bool {
 	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") &&
 		!strings.HasPrefix(name, metrics.VUsName)
 }
 
-// add takes a sample, which tagged is with all its tags. f.mu is held.
+// add adds a sample. tagged is the same sample with all its tags. f.mu is held.
 func (f *figures) add(s, tagged *metrics.Sample) {
 	if s.Metric.Name == metrics.ChecksName {
 		f.check(tagged)
@@ -86,8 +86,8 @@ func (f *figures) add(s, tagged *metrics.Sample) {
 	}
 }
 
-// checkName is the name of a check, after the groups that it is in: "cart::pay::status is 200". k6 lets no name have
-// the separator.
+// checkName returns the name of a check, prefixed with its groups: "cart::pay::status is 200". k6 doesn't allow the
+// separator in names.
 func checkName(tags *metrics.TagSet) string {
 	name, _ := tags.Get(metrics.TagCheck.String())
 	group, _ := tags.Get(metrics.TagGroup.String())
@@ -116,7 +116,7 @@ func (f *figures) check(s *metrics.Sample) {
 // Name implements observe.Source.
 func (f *figures) Name() string { return record.WatchedScript }
 
-// Sample implements observe.Source: counters as they stand, shares and means since the last sample.
+// Sample implements observe.Source. Counters are totals; shares and means cover the time since the last sample.
 func (f *figures) Sample(context.Context) (out observe.Sample, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +143,7 @@ func (g *figure) appendTo(out observe.Sample) observe.Sample {
 	return out
 }
 
-// watched is what the record says of checks, iterations and the script's own metrics over the whole run.
+// watched returns the checks, iterations and the script's own metrics over the whole run.
 func (o *Output) watched() record.Watched {
 	w := record.Watched{Source: record.WatchedScript}
 	add := func(name, unit string, kind metrics.MetricType, values, first, mean, most, last float64) {

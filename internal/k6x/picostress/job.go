@@ -34,7 +34,7 @@ var (
 	errNoPool   = errors.New("no server is known: call initConnPool first")
 )
 
-// job is a configuration and the server that it is for: one for all virtual users.
+// job is a configuration and its server. All virtual users share it.
 type job struct {
 	session *session.Session
 
@@ -42,11 +42,11 @@ type job struct {
 	plan   *plan.Plan
 	work   *workload.Workload // compiled for the server; nil before initConnPool
 	pool   *conns.Pool
-	server string // its version
+	server string // product and version
 	bySQL  map[string]int
 }
 
-// read reads a configuration. What was made for another one is forgotten.
+// read reads a configuration. It drops the workload that was compiled for another one.
 func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
 	data, err := vu.File(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func validate(path string, text, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	value = nil // json.Unmarshal would keep what YAML gave
+	value = nil // json.Unmarshal would otherwise keep YAML's types
 	if err = json.Unmarshal(plain, &value); err == nil {
 		err = rules.Validate(value)
 	}
@@ -105,7 +105,7 @@ func validate(path string, text, data []byte) error {
 	return nil
 }
 
-// meet finds out what the server is and makes the plan's requests ready for it.
+// meet queries the server's version, compiles the plan for it, and makes a connection pool.
 func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if j.plan == nil {
 		return errNoConfig
@@ -145,7 +145,7 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	return nil
 }
 
-// close ends the connections. What was learnt of the server stays.
+// close closes the connections. The compiled workload and the server's version remain.
 func (j *job) close() error {
 	if j.pool == nil {
 		return nil
@@ -162,7 +162,7 @@ func (j *job) Close() error {
 	return j.close()
 }
 
-// ready returns a copy of the plan, once there is a server for it.
+// ready returns a copy of the plan. It fails if there is no configuration or no connection pool.
 func (j *job) ready() (*plan.Plan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,7 +176,7 @@ func (j *job) ready() (*plan.Plan, error) {
 	return &p, nil
 }
 
-// fillers is how many sessions fill tables at the same time.
+// fillers is how many sessions fill tables in parallel.
 const fillers = 4
 
 func createTables(ctx context.Context, p *plan.Plan) error {
@@ -185,7 +185,7 @@ func createTables(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// seedOf reads a seed: a number, BigInt, or the digits of one, as -e gives it.
+// seedOf reads a seed: a number, a BigInt, or a string of digits, as option -e gives it.
 func seedOf(a *bind.Args, at int) (uint64, error) {
 	switch x := a.Plain(at).(type) {
 	case string:
@@ -223,8 +223,8 @@ func addressesOf(a *bind.Args, at int) (all []string) {
 	return all
 }
 
-// valueOf is a parameter as the plan's request takes it: params made it a value of JSON. ok is false if it
-// is none of the kind. gen.Null stands for no kind in particular.
+// valueOf converts a parameter from JSON, to which params converted it, to the kind that the plan's request takes. ok
+// is false if that isn't possible. gen.Null stands for any kind.
 func valueOf(x any, kind gen.Kind) (v gen.Value, ok bool) {
 	text, isText := x.(string)
 	if !isText {

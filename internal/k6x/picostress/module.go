@@ -1,5 +1,5 @@
-// Package picostress is the JavaScript module k6/x/picostress: what the scripts of Picostress call. Its
-// functions return an error or null, and only wrong arguments throw.
+// Package picostress is the JavaScript module k6/x/picostress, with the functions that Picostress' scripts call. The
+// functions return an error or null. Only invalid arguments throw.
 package picostress
 
 import (
@@ -25,14 +25,14 @@ func New(s *session.Session) modules.Module {
 	})
 }
 
-// instance is the module of one virtual user. The job is everybody's.
+// instance is the module of one virtual user. All of them share the job.
 type instance struct {
 	vu   *bind.VU
 	made *sobek.Object
 	*job
 }
 
-// instance is new(): what the script calls everything on.
+// instance implements new(), which returns the object with all functions.
 func (i *instance) instance(*bind.Args) (any, error) {
 	if i.made != nil {
 		return i.made, nil
@@ -54,7 +54,7 @@ func (i *instance) instance(*bind.Args) (any, error) {
 	return o, o.Set("config", config)
 }
 
-// name is config.name.
+// name implements config.name.
 func (i *instance) name() (any, error) {
 	if err := i.known(); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (i *instance) name() (any, error) {
 	return i.plan.Name, nil
 }
 
-// queueSize is config.queue_size: how many requests generateQueue gives.
+// queueSize implements config.queue_size, the number of requests that generateQueue returns.
 func (i *instance) queueSize() (any, error) {
 	if err := i.known(); err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func (i *instance) queueSize() (any, error) {
 	return total, nil
 }
 
-// known reads the configuration that -e config=FILE names, if the script hasn't given one yet: options
-// are needed while the script is being read, before setup can call initConfig.
+// known reads the configuration from -e config=FILE, if the script hasn't read one. The script's options need it while
+// the script is loaded, before setup can call initConfig.
 func (i *instance) known() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,8 +89,8 @@ func (i *instance) known() error {
 	return i.read(i.vu, 0, env["config"], "")
 }
 
-// initConfig(seed, configuration, schema) reads a configuration, and checks it against a JSON Schema if
-// one is named.
+// initConfig(seed, configuration, schema) reads a configuration, and validates it against a JSON Schema if one is
+// given.
 func (i *instance) initConfig(a *bind.Args) (any, error) {
 	seed, err := seedOf(a, 0)
 	path, schema := a.Text(1, "the configuration's file"), a.TextOr(2, "the schema's file", "")
@@ -102,8 +102,8 @@ func (i *instance) initConfig(a *bind.Args) (any, error) {
 	return i.outcome(i.read(i.vu, seed, path, schema))
 }
 
-// initConnPool(protocol, addresses, user, password, connections, database) says where the server is, and finds out
-// what it is. Without a number there are as many connections as virtual users.
+// initConnPool(protocol, addresses, user, password, connections, database) connects to the server, and queries its
+// version. By default there are as many connections as virtual users.
 func (i *instance) initConnPool(a *bind.Args) (any, error) {
 	protocol, addresses := a.Text(0, "the protocol"), addressesOf(a, 1)
 	user, password := a.TextOr(2, "the user", ""), a.TextOr(3, "the password", os.Getenv("BRUNT_PASSWORD"))
@@ -133,7 +133,7 @@ func (i *instance) createIndexes(*bind.Args) (any, error) {
 	return i.withPlan(schema.CreateIndexes)
 }
 
-// dropTables(timeout) drops the tables that brunt created. The timeout of each is in seconds.
+// dropTables(timeout) drops the tables that brunt created. The timeout in seconds applies to each table.
 func (i *instance) dropTables(a *bind.Args) (any, error) {
 	timeout := seconds(a, 0)
 	if err := a.Err(); err != nil {
@@ -160,7 +160,7 @@ func (i *instance) dropIndexes(a *bind.Args) (any, error) {
 	})
 }
 
-// withPlan is what do with the plan, once there is a server for it, comes to.
+// withPlan calls do with the plan, and returns its outcome.
 func (i *instance) withPlan(do func(context.Context, *plan.Plan) error) (any, error) {
 	p, err := i.ready()
 	if err == nil {
@@ -169,14 +169,14 @@ func (i *instance) withPlan(do func(context.Context, *plan.Plan) error) (any, er
 	return i.outcome(err)
 }
 
-// version() is the server's, once initConnPool has found it out.
+// version() returns the server's version, which initConnPool has queried.
 func (i *instance) version(*bind.Args) (any, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.server, nil
 }
 
-// outcome is what the functions return: an error, or null.
+// outcome returns what the functions return to the script: the error as an object, or null.
 func (i *instance) outcome(err error) (any, error) {
 	if err == nil {
 		return sobek.Null(), nil

@@ -18,12 +18,11 @@ import (
 	"brunt/internal/workload"
 )
 
-// maxQueue is how many requests generateQueue gives at most: all of them are in memory, of every virtual
-// user.
+// maxQueue is the most requests that generateQueue returns. They are all in memory, for each virtual user.
 const maxQueue = 5_000_000
 
-// generateQueue(seed) returns all requests of the queue in their order, [{Sql, Params}]. What they are
-// follows from the seed, as brunt queue --seed sends them.
+// generateQueue(seed) returns all requests of the queue in order, as [{Sql, Params}]. They depend only on the seed, and
+// equal those that brunt queue --seed sends.
 func (i *instance) generateQueue(a *bind.Args) (any, error) {
 	seed, err := seedOf(a, 0)
 	if err != nil {
@@ -54,7 +53,7 @@ func (i *instance) generateQueue(a *bind.Args) (any, error) {
 	return i.vu.Runtime().NewArray(list...), nil
 }
 
-// seeded is the workload of a seed.
+// seeded returns the workload for a seed.
 func (i *instance) seeded(ctx context.Context, seed uint64) (*workload.Workload, error) {
 	switch {
 	case i.plan == nil:
@@ -74,8 +73,8 @@ func (i *instance) seeded(ctx context.Context, seed uint64) (*workload.Workload,
 	return r.Workload, r.Close()
 }
 
-// params are arguments as JSON keeps them, because setup() hands them on as such: whole numbers that it
-// would round are texts.
+// params returns arguments as values that survive JSON, through which setup() passes them on: whole numbers that JSON
+// would round become strings.
 func (i *instance) params(args []gen.Value) *sobek.Object {
 	list := make([]any, len(args))
 	for k := range args {
@@ -93,7 +92,7 @@ func (i *instance) params(args []gen.Value) *sobek.Object {
 	return i.vu.Runtime().NewArray(list...)
 }
 
-// call(sql, params) sends one request: one of the queue, or any other statement.
+// call(sql, params) sends one request: one of the queue, or another statement.
 func (i *instance) call(a *bind.Args) (any, error) {
 	text, list := a.Text(0, "the statement"), a.ListOr(1, "the parameters")
 	if err := a.Err(); err != nil {
@@ -136,7 +135,7 @@ func (i *instance) send(text string, list []any) error {
 	return i.exchange(pool, &r, args)
 }
 
-// exchange borrows a connection and sends the request.
+// exchange borrows a connection, sends the request and records the outcome.
 func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value) error {
 	ctx := i.vu.Context()
 	call := session.Call{Operation: i.vu.Operation(r.Name), Address: -1, Sent: i.vu.Run.Now()}

@@ -1,5 +1,5 @@
-// Package private writes fields that k6 does not export. It is the only package that does. docs/dependencies.md says
-// what for, and what is lost where a version of k6 does not have them.
+// Package private writes fields that k6 doesn't export. It is the only package that does. docs/dependencies.md lists
+// the reasons, and what doesn't work with a version of k6 that lacks these fields.
 package private
 
 import (
@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Set sets a field of the struct that structure points to, converted to the field's type. It reports whether there is
-// such a field, of a type of the same kind, and otherwise does nothing.
+// Set sets a field of the struct that structure points to, and converts the value to the field's type. If there is no
+// such field, or its type is of another kind, it changes nothing and returns false.
 func Set(structure any, name string, value any) bool {
 	field, v := reflect.ValueOf(structure).Elem().FieldByName(name), reflect.ValueOf(value)
 	if !field.IsValid() || field.Kind() != v.Kind() || !v.CanConvert(field.Type()) {

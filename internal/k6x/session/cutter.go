@@ -18,25 +18,25 @@ import (
 
 const (
 	interval = time.Second
-	// patience is how long a cut is put off for the plan that leads; see Guest.
+	// patience is how long a cut waits for the plan that leads; see EngineRun.
 	patience = interval + interval/2
-	// shortestNs is the shortest interval: stores of time series tell moments apart by milliseconds, and refuse two
-	// values of one.
+	// shortestNs is the shortest interval. Time-series databases have timestamps in milliseconds, and reject two values
+	// of a series with the same one.
 	shortestNs = int64(time.Millisecond)
-	// loadPhase is the one phase of a run of k6, and idlePhase what is left of it while nothing runs:
-	// in setup after an early scenario, between scenarios, in teardown.
+	// loadPhase is the phase of a run of k6. idlePhase is the phase of intervals in which nothing runs: in setup after
+	// an early scenario, between scenarios, in teardown.
 	loadPhase, idlePhase = "load", "idle"
 )
 
-// cutter cuts a run into intervals, once its load has begun.
+// cutter divides a run into intervals, from the beginning of its load.
 type cutter struct {
 	s         *Session
 	collector *measure.Collector
 	begun     atomic.Bool
-	cutsDue   chan int64    // moments at which the plan that leads has cut
+	cutsDue   chan int64    // times at which the plan that leads has cut its intervals
 	stop      chan struct{} // closed at the end
 	stopped   chan struct{}
-	working   atomic.Int64 // executors of open loads and plans at work
+	working   atomic.Int64 // brunt's executors that are running
 	open      atomic.Bool  // arrivals follow a schedule
 	overdue   atomic.Uint64
 
@@ -48,9 +48,9 @@ type cutter struct {
 	fromNs  int64
 	guests  []*EngineRun
 	stream  stream
-	told    bool // of a sink's failure
+	told    bool // a sink's failure was reported
 	gcTuner gcTuner
-	watch   *observe.Watcher // of the script's own figures, and this machine; nil before the load
+	watch   *observe.Watcher // of the script's own metrics and this machine; nil before the load
 
 	vusBefore int
 	over      bool
@@ -62,7 +62,7 @@ func (c *cutter) init(s *Session) {
 	c.cutsDue, c.stop, c.stopped = make(chan int64, 4), make(chan struct{}), make(chan struct{})
 }
 
-// loadBegan starts the cutting of intervals at ns, the first time that it is called.
+// loadBegan begins the first interval at ns. Further calls have no effect.
 func (s *Session) loadBegan(ns int64) {
 	c := &s.cutter
 	if c.begun.Load() || !s.recording.Load() || !c.begun.CompareAndSwap(false, true) {
@@ -101,14 +101,14 @@ func (c *cutter) run() {
 	}
 }
 
-// pause is how long the next cut is put off.
+// pause returns the time until the next cut.
 func (c *cutter) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case len(c.guests) > 0:
 		return patience
-	case c.gridNs > 0: // an interval that was cut late is followed by one that is as much shorter
+	case c.gridNs > 0: // a late cut makes the following interval shorter
 		next := c.fromNs + int64(interval/2) - c.gridNs
 		next = c.gridNs + (next/int64(interval)+1)*int64(interval)
 		return time.Duration(max(next-c.s.clock.Now(), 0))
@@ -116,7 +116,7 @@ func (c *cutter) pause() time.Duration {
 	return interval
 }
 
-// cut ends the interval under way at ns. What c.mu guards is the caller's.
+// cut ends the current interval at ns. c.mu is held.
 func (c *cutter) cut(ns int64) {
 	if ns <= c.fromNs {
 		return
@@ -144,7 +144,8 @@ func (c *cutter) cut(ns int64) {
 	c.tell(&iv)
 }
 
-// vus is how many VUs were at work at the end of an interval, or before that if it was the last.
+// vus returns how many VUs were running at the end of an interval. If there are none although operations were done, as
+// in the last interval, it returns the previous number.
 func (c *cutter) vus(iv *measure.Interval) int {
 	n := c.s.activeVUs.Load()
 	if es := c.s.state.Load(); es != nil {
@@ -164,13 +165,13 @@ func (c *cutter) kind() string {
 	return measure.KindClosed
 }
 
-// idle reports whether nothing of the load was under way.
+// idle reports whether there was no load in an interval.
 func (c *cutter) idle(iv *measure.Interval) bool {
 	n := iv.Totals()
 	return n.Arrivals() == 0 && iv.Offered == 0 && iv.Sessions == 0 && c.working.Load() == 0
 }
 
-// tell gives the interval to those who want it.
+// tell passes the interval to all sinks.
 func (c *cutter) tell(iv *measure.Interval) {
 	err := c.s.update(func(run *record.Run) error {
 		if c.hints == nil {
@@ -188,8 +189,8 @@ func (c *cutter) tell(iv *measure.Interval) {
 	}
 }
 
-// LoadOver cuts an interval when k6's load is over, so that Sums has all that modules and executors have
-// recorded when k6 judges. What k6's own modules report may still be on its way.
+// LoadOver cuts an interval at the end of k6's load, so that Sums includes everything that modules and executors have
+// recorded when k6 judges. Samples of k6's own modules may arrive later.
 func (s *Session) LoadOver() {
 	s.over.Store(true)
 	c := &s.cutter
@@ -203,10 +204,10 @@ func (s *Session) LoadOver() {
 	}
 }
 
-// Over reports whether k6's load is over, and all that modules and executors recorded is in Sums.
+// Over reports whether k6's load is over, so that Sums includes everything that modules and executors recorded.
 func (s *Session) Over() bool { return s.over.Load() }
 
-// Settled cuts what is left, when no sample comes any more.
+// Settled cuts the last interval. It is called when no more samples arrive.
 func (s *Session) Settled() {
 	s.settle()
 	s.settleAll()
@@ -221,13 +222,13 @@ func (s *Session) Settled() {
 	}
 	c.over = true
 	close(c.stop)
-	// What passed since the last call, as in teardown, is no load.
+	// The time since the last call, as in teardown, isn't part of the load.
 	c.cut(max(s.lastNs.Load(), c.fromNs+shortestNs))
 	c.health.Stop()
 }
 
-// Sums calls f with the sums so far, warm-up excluded, and the names of the operations. f must not keep
-// anything of them.
+// Sums calls f with the sums so far, without warm-up, and the names of the operations. f must not keep references to
+// them.
 func (s *Session) Sums(f func(all *measure.Account, names []string)) {
 	s.mu.Lock()
 	names := s.run.OperationNames()
@@ -237,8 +238,8 @@ func (s *Session) Sums(f func(all *measure.Account, names []string)) {
 	f(s.cutter.tally.Total(), names)
 }
 
-// Working says that an executor of ours begins, and its end by calling what is returned. open says whether
-// its arrivals follow a schedule.
+// Working marks the beginning of one of brunt's executors. The caller calls done at its end. open says whether its
+// arrivals follow a schedule.
 func (s *Session) Working(open bool) (done func()) {
 	s.loadBegan(s.clock.Now())
 	if open {
@@ -251,7 +252,7 @@ func (s *Session) Working(open bool) (done func()) {
 	}
 }
 
-// startWatching begins to sample the script's own figures and this machine, once an interval. c.mu is held.
+// startWatching starts sampling the script's own metrics and this machine, once an interval. c.mu is held.
 func (c *cutter) startWatching() {
 	var sources []observe.Source
 	if host, err := observe.NewHost(); err == nil {
@@ -273,8 +274,7 @@ func (c *cutter) startWatching() {
 	c.sinks = append(c.sinks, c.watch)
 }
 
-// watched ends the watching and puts what was seen into the record. whole is what the script's figures were
-// over the whole run.
+// watched stops the sampling and adds the results to the record. whole holds the script's metrics over the whole run.
 func (s *Session) watched(run *record.Run, whole *record.Watched) {
 	var all []record.Watched
 	if w := s.cutter.watch; w != nil {
@@ -295,8 +295,8 @@ func (s *Session) watched(run *record.Run, whole *record.Watched) {
 	}
 }
 
-// overTime adds to figures of the whole run what their samples say: the first and the last, and the extremes
-// of shares. Counters stay sums.
+// overTime completes the metrics of the whole run from their samples: the first and last values, and the extremes of
+// shares. Counters remain sums.
 func overTime(whole []record.WatchedMetric, sampled *record.Watched) {
 	for i := range whole {
 		m := &whole[i]
@@ -311,23 +311,23 @@ func overTime(whole []record.WatchedMetric, sampled *record.Watched) {
 	}
 }
 
-// k6 allocates with every iteration, over a heap that its VUs hold. Fewer collections may take so much more
-// memory; a heap that is large already is collected as Go does by default.
+// k6 allocates in every iteration, while its VUs hold a large heap. Collecting less often costs up to extraBytes of
+// memory. A heap that is already large is collected at Go's default.
 const (
 	mostGCPercent  = 400
 	leastGCPercent = 100
 	extraBytes     = 256 << 20
 )
 
-// gcPercent is the collector's target for a heap of which so many bytes are in use.
+// gcPercent returns the collector's target (GOGC) for a heap with live bytes in use.
 func gcPercent(live uint64) int {
 	return int(min(max(extraBytes*100/max(live, 1), leastGCPercent), mostGCPercent))
 }
 
-// gcTuner is what sets the collector's target as the heap grows. The user's GOGC comes before.
+// gcTuner adjusts the collector's target as the heap grows. It does nothing if the user sets GOGC.
 type gcTuner struct{ percent int }
 
-// set is called now and then.
+// set adjusts the target to the current heap. It is called once an interval.
 func (c *gcTuner) set() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -7,25 +7,25 @@ import (
 	"brunt/internal/record"
 )
 
-// EngineRun is a plan that brunt's own engine runs as part of a run of k6: its intervals become the run's.
-// While there are any, the run's intervals are cut where those of the first are, so that none holds two
-// of them.
+// EngineRun is a plan that brunt's own engine runs as part of a run of k6. Its intervals are added to the run's. While
+// there are any, the run's intervals are cut at the same times as those of the first EngineRun, so that none contains
+// two of them.
 type EngineRun struct {
 	s          *Session
-	startNs    int64 // of the guest's clock, on the run's
-	operations []int // the run's number of each of the guest's
+	startNs    int64 // origin of the guest's clock, on the run's clock
+	operations []int // numbers in the run of the guest's operations
 	addresses  []int
 	begun      bool // startNs is known
 
 	// The cutter's mutex guards what follows.
-	pending  measure.Account // not in an interval of the run yet
+	pending  measure.Account // not yet part of an interval of the run
 	sessions int             // connected at the end of its last interval
 	left     bool
 }
 
 var _ measure.Sink = (*EngineRun)(nil)
 
-// Join takes in a plan's run, which is about to send its load.
+// Join adds a plan's run, which is about to send its load.
 func (s *Session) Join(run *record.Run) *EngineRun {
 	g := &EngineRun{s: s}
 	for i := range run.Operations {
@@ -68,13 +68,13 @@ func (g *EngineRun) Interval(iv *measure.Interval) error {
 	if leads {
 		select {
 		case c.cutsDue <- g.startNs + iv.EndNs:
-		default: // the cutter is behind; what is pending is in its next interval
+		default: // the cutter is late; its next interval will include what is pending
 		}
 	}
 	return nil
 }
 
-// translated is the interval's account with the run's numbers and clock. It shares its histograms.
+// translated converts the interval's account to the run's numbers and clock. It shares the histograms with iv.
 func (g *EngineRun) translated(iv *measure.Interval) measure.Account {
 	a := iv.Account
 	a.Operations = make([]measure.OperationAccount, mostOperations)
@@ -94,7 +94,7 @@ func (g *EngineRun) translated(iv *measure.Interval) measure.Account {
 	return a
 }
 
-// onRunsClock appends standstills of the guest to to, by the run's clock.
+// onRunsClock converts standstills of the guest to the run's clock, and appends them to to.
 func (g *EngineRun) onRunsClock(to, standstills []measure.Standstill) []measure.Standstill {
 	for _, s := range standstills {
 		to = append(to, measure.Standstill{StartNs: s.StartNs + g.startNs, EndNs: s.EndNs + g.startNs})
@@ -114,7 +114,7 @@ func addAddress(to, from *measure.AddressAccount) {
 	to.Reconnects += from.Reconnects
 }
 
-// addTo adds what is pending to an interval of the run.
+// addTo adds the pending account to an interval of the run.
 func (g *EngineRun) addTo(iv *measure.Interval) {
 	a := &g.pending
 	if !g.left || a.Intervals > 0 {
@@ -144,14 +144,14 @@ func (g *EngineRun) addTo(iv *measure.Interval) {
 	g.pending = measure.Account{}
 }
 
-// Leave says that the guest's load is over.
+// Leave marks the end of the guest's load.
 func (g *EngineRun) Leave() {
 	g.s.cutter.mu.Lock()
 	g.left = true
 	g.s.cutter.mu.Unlock()
 }
 
-// forgetGuests drops those that have left and have nothing pending.
+// forgetGuests removes guests that have left and have nothing pending.
 func (c *cutter) forgetGuests() {
 	kept := c.guests[:0]
 	for _, g := range c.guests {

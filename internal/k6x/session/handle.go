@@ -11,24 +11,25 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Handle is a virtual user as modules and executors share it. It is safe for concurrent use: asynchronous calls may
-// end next to the iteration, and k6 reports requests of its own modules later, in their order.
+// Handle is the state of a virtual user that modules and executors share. It is safe for concurrent use, because
+// asynchronous calls may end at the same time as the iteration, and k6 reports the requests of its own modules later,
+// in order.
 type Handle struct {
 	s     *Session
 	shard *measure.Shared
 
 	mu      sync.Mutex
-	current *iteration   // of an open load; nil if there is none under way
-	await   []*iteration // those of which k6 hasn't reported the end, in order; the current one is the last
+	current *iteration   // of an open load; nil if there is none
+	await   []*iteration // iterations whose end k6 hasn't reported, in order; the last one is current
 }
 
-// Scenario is an open load, of which iterations are arrivals.
+// Scenario is an open load whose iterations are arrivals.
 type Scenario struct {
 	Name string
-	last atomic.Int64 // operation that an arrival was counted as last, plus 1
+	last atomic.Int64 // operation under which the latest arrival was counted, plus 1
 }
 
-// Operation is what arrivals that were never begun are counted as.
+// Operation returns the operation under which arrivals that never began are counted.
 func (sc *Scenario) Operation(s *Session) int {
 	if n := sc.last.Load(); n > 0 {
 		return int(n - 1)
@@ -36,10 +37,10 @@ func (sc *Scenario) Operation(s *Session) int {
 	return s.Operation(IterationName(sc.Name))
 }
 
-// Arrival is an iteration of an open load. Times are on the run's clock.
+// Arrival is an iteration of an open load. Times are in ns on the run's clock.
 type Arrival struct {
-	Intended int64 // start
-	Ready    int64 // when the VU became free to take it
+	Intended int64 // intended start
+	Ready    int64 // when the VU became free for it
 	Behind   int64 // see measure.Sample
 	Began    int64 // when the iteration began
 }
@@ -48,16 +49,16 @@ type Arrival struct {
 type iteration struct {
 	Arrival
 	of        *Scenario
-	requested int64 // when one of k6's own modules sent the first request; 0 for not yet
-	taken     bool  // a call or a request was counted as the arrival
-	reported  bool  // k6 has reported its end, and so all its requests
+	requested int64 // when one of k6's own modules sent the first request; 0 if none has
+	taken     bool  // the arrival was counted as a call or a request
+	reported  bool  // k6 has reported its end, and therefore all its requests
 	over      bool
 	end       int64
 	class     protocol.Class
 	cut       bool // it was cut off
 }
 
-// sample is the arrival, counted as the whole iteration.
+// sample returns the arrival counted as the whole iteration.
 func (it *iteration) sample() measure.Sample {
 	return measure.Sample{
 		Address: -1, Open: true, Intended: it.Intended, Ready: it.Ready, GeneratorDelay: it.Behind, Sent: it.Began,
@@ -65,8 +66,8 @@ func (it *iteration) sample() measure.Sample {
 	}
 }
 
-// take makes the arrival of a call that started at a moment, and was sent then or, if a connection had to be made,
-// later. What the script did before its first call is its own time, not lag.
+// take counts the arrival as a call that started at a given time. The call was sent then or, if a connection had to be
+// made, later. The time that the script spent before its first call isn't lag.
 func (it *iteration) take(m *measure.Sample, started int64) {
 	it.taken = true
 	it.of.last.Store(int64(m.Operation) + 1)
@@ -76,7 +77,7 @@ func (it *iteration) take(m *measure.Sample, started int64) {
 	m.Ready, m.GeneratorDelay = m.Sent-own, delay-own
 }
 
-// Handle is that of the VU of a number.
+// Handle returns the handle of a VU by its number.
 func (s *Session) Handle(vu uint64) *Handle {
 	if h, ok := s.vus.Load(vu); ok {
 		return h.(*Handle)
@@ -85,11 +86,11 @@ func (s *Session) Handle(vu uint64) *Handle {
 	return h.(*Handle)
 }
 
-// ReportsRequests says that the script's requests may be reported by k6, with the number of their VU, rather than
-// recorded by modules of ours: then an iteration that made no call isn't counted before k6 reports its end.
+// ReportsRequests says that k6 may report the script's requests, with the numbers of their VUs, instead of brunt's
+// modules recording them. An iteration without calls is then not counted before k6 reports its end.
 func (s *Session) ReportsRequests() { s.reports.Store(true) }
 
-// Traced is a context in which requests of net/http tell h when they are sent.
+// Traced returns a context in which requests of net/http report to h when they are sent.
 func (h *Handle) Traced(ctx context.Context) context.Context {
 	if !h.s.reports.Load() {
 		return ctx
@@ -103,8 +104,8 @@ func (h *Handle) Traced(ctx context.Context) context.Context {
 	}})
 }
 
-// Begin says that an iteration of an open load begins: its first call, or request, takes the arrival. It returns how
-// far the VU is behind after it.
+// Begin marks the beginning of an iteration of an open load. Its first call or request is counted as the arrival. It
+// returns how far the VU is behind afterwards; see measure.Sample.
 func (h *Handle) Begin(of *Scenario, a Arrival) (behind int64) {
 	it := &iteration{Arrival: a, of: of}
 	h.mu.Lock()
@@ -117,8 +118,8 @@ func (h *Handle) Begin(of *Scenario, a Arrival) (behind int64) {
 	return m.Carry()
 }
 
-// End says that the iteration is over, and how; cut that it was cut off. If nothing took its arrival, the iteration is
-// an operation itself.
+// End marks the end of the iteration with its class. cut says that it was cut off. If no call was counted as its
+// arrival, the iteration itself is the operation.
 func (h *Handle) End(end int64, class protocol.Class, cut bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,7 +134,7 @@ func (h *Handle) End(end int64, class protocol.Class, cut bool) {
 	}
 }
 
-// settle counts an iteration that is over, if nothing took its arrival. h.mu is held.
+// settle counts a finished iteration as an operation, unless a call was counted as its arrival. h.mu is held.
 func (h *Handle) settle(it *iteration) {
 	if it.taken {
 		return
@@ -149,8 +150,8 @@ func (h *Handle) settle(it *iteration) {
 	h.s.record(h.shard, &m)
 }
 
-// settleUntil settles the iterations of which k6 reports nothing more, because it has come to another scenario; all if
-// scenario is "". h.mu is held.
+// settleUntil settles the iterations of other scenarios, which k6 has finished reporting; all iterations if scenario is
+// "". h.mu is held.
 func (h *Handle) settleUntil(scenario string) {
 	for len(h.await) > 0 && h.await[0].of.Name != scenario {
 		if it := h.await[0]; it.over {
@@ -160,7 +161,7 @@ func (h *Handle) settleUntil(scenario string) {
 	}
 }
 
-// reportedEnd says that k6 reports the end of the VU's next iteration of a scenario, after all its requests.
+// reportedEnd handles k6's report of the end of the VU's next iteration in a scenario. All its requests came before.
 func (h *Handle) reportedEnd(scenario string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +176,7 @@ func (h *Handle) reportedEnd(scenario string) {
 	}
 }
 
-// reportedRequest makes the arrival of a request that k6 reports, if it is the first of its iteration.
+// reportedRequest handles a request that k6 reports. If it is the first of its iteration, it counts as the arrival.
 func (h *Handle) reportedRequest(scenario string, m *measure.Sample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +191,7 @@ func (h *Handle) reportedRequest(scenario string, m *measure.Sample) {
 	it.take(m, max(started, it.Began))
 }
 
-// settleAll settles what k6 reports nothing more of.
+// settleAll settles the remaining iterations, after k6's last report.
 func (s *Session) settleAll() {
 	s.vus.Range(func(_, each any) bool {
 		h := each.(*Handle)
@@ -228,7 +229,7 @@ func (h *Handle) Done(c Call) {
 	}
 }
 
-// waitsFor reports whether a call takes the arrival: it is the first one. it may be nil.
+// waitsFor reports whether a call is counted as the arrival, that is, whether it is the first one. it may be nil.
 func (it *iteration) waitsFor(c *Call) bool {
 	return it != nil && !it.taken && (it.requested == 0 || c.Sent < it.requested)
 }
@@ -247,14 +248,14 @@ func (h *Handle) cut(c *Call) {
 	h.s.touch(c.End)
 }
 
-// IterationReported says that k6 reports the end of an iteration of brunt-open, by the number of its VU.
+// IterationReported handles k6's report of the end of an iteration of brunt-open. vu is the number of its VU.
 func (s *Session) IterationReported(vu uint64, scenario string) {
 	if h, ok := s.vus.Load(vu); ok {
 		h.(*Handle).reportedEnd(scenario)
 	}
 }
 
-// Request records a request that one of k6's own modules reports; vu is 0 where its VU isn't known.
+// Request records a request that one of k6's own modules reports. vu is 0 if its VU isn't known.
 func (s *Session) Request(c *Call, vu uint64, scenario string) {
 	s.requests.Store(true)
 	m := measure.Sample{

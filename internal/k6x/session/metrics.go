@@ -15,19 +15,19 @@ import (
 	"brunt/internal/record"
 )
 
-// TagOperation is the tag by which a part of our metrics is named in thresholds.
+// TagOperation is the tag that selects an operation of brunt's metrics in thresholds.
 const TagOperation = "operation"
 
-// Metrics are what k6 knows of the operations that are recorded without its samples.
+// Metrics are k6's metrics for operations that are recorded without k6's samples.
 type Metrics struct {
 	Response   *metrics.Metric // brunt_response: ms, successful operations
 	Service    *metrics.Metric // brunt_service: ms, successful operations
-	Operations *metrics.Metric // brunt_operations: finished ones
-	Failed     *metrics.Metric // brunt_failed: share of those
+	Operations *metrics.Metric // brunt_operations: finished operations
+	Failed     *metrics.Metric // brunt_failed: share of failed operations
 	root       *metrics.TagSet
 }
 
-// Named is one of the metrics, nil if none has the name.
+// Named returns the metric with that name, nil if there is none.
 func (m *Metrics) Named(name string) *metrics.Metric {
 	for _, one := range []*metrics.Metric{m.Response, m.Service, m.Operations, m.Failed} {
 		if one != nil && one.Name == name {
@@ -37,7 +37,8 @@ func (m *Metrics) Named(name string) *metrics.Metric {
 	return nil
 }
 
-// NoData warns that a threshold had nothing to judge. broken says that it counts as broken; k6 lets its own pass.
+// NoData warns that a threshold had no data. If broken is set, the threshold counts as failed; otherwise k6 lets it
+// pass.
 func (s *Session) NoData(threshold string, broken bool) {
 	s.mu.Lock()
 	names := strings.Join(s.run.OperationNames(), ", ")
@@ -50,8 +51,8 @@ func (s *Session) NoData(threshold string, broken bool) {
 	}
 }
 
-// register makes our metrics known to k6, so that thresholds may name them. Only a module's init context
-// has k6's registry.
+// register registers brunt's metrics with k6, so that thresholds can name them. k6's registry is only accessible in a
+// module's init context.
 func (s *Session) register(vu modules.VU) {
 	s.mu.Lock()
 	s.inits = append(s.inits, vu)
@@ -75,17 +76,17 @@ func (s *Session) register(vu modules.VU) {
 		{&m.Failed, "brunt_failed", metrics.Rate, metrics.Default},
 	} {
 		if *n.to, err = r.NewMetric(n.name, n.kind, n.value); err != nil {
-			return // the script has made one of another kind: it is the script's
+			return // the script has a metric of another type with that name, which takes precedence
 		}
 	}
 	m.root = r.RootTagSet()
 	s.metrics.CompareAndSwap(nil, &m)
 }
 
-// Metrics are our metrics, nil if no script has asked for a module of ours.
+// Metrics returns brunt's metrics, nil if no script has imported one of brunt's modules.
 func (s *Session) Metrics() *Metrics { return s.metrics.Load() }
 
-// RootTags is k6's empty set of tags, nil if it isn't known.
+// RootTags returns k6's empty set of tags, nil if it isn't known.
 func (s *Session) RootTags() *metrics.TagSet {
 	if m := s.metrics.Load(); m != nil {
 		return m.root
@@ -96,10 +97,10 @@ func (s *Session) RootTags() *metrics.TagSet {
 // Requested reports whether an operation other than a bare iteration was recorded.
 func (s *Session) Requested() bool { return s.requests.Load() }
 
-// ActiveVUs says how many VUs k6 has at work.
+// ActiveVUs sets the number of active VUs, as k6 reports it.
 func (s *Session) ActiveVUs(n int64) { s.activeVUs.Store(n) }
 
-// Iterations counts iterations that ended at a moment.
+// Iterations counts iterations that ended at a given time.
 func (s *Session) Iterations(n uint64, at time.Time) {
 	s.iterations.Add(n)
 	s.touch(s.At(at))
@@ -123,7 +124,7 @@ func (s *Session) Iteration(scenario string, ms float64, at time.Time) {
 	s.record(s.shards[0], &m)
 }
 
-// held are iterations that are operations only if the whole run has no requests. It is safe for concurrent use.
+// held stores iterations, which become operations only if the whole run has no requests. It is safe for concurrent use.
 type held struct {
 	on bool // set before the load
 
@@ -133,7 +134,7 @@ type held struct {
 	recorder  *measure.Shared
 }
 
-// keep keeps an iteration of a scenario.
+// keep stores an iteration of a scenario.
 func (h *held) keep(scenario string, m measure.Sample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +154,7 @@ func (h *held) keep(scenario string, m measure.Sample) {
 	h.recorder.Record(&m)
 }
 
-// release makes operations of what is held, in an interval that ends at ns, if the run had no requests.
+// release adds the stored iterations as operations to an interval that ends at ns, if the run had no requests.
 func (h *held) release(s *Session, iv *measure.Interval, ns int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,19 +168,19 @@ func (h *held) release(s *Session, iv *measure.Interval, ns int64) {
 	h.collector = nil
 }
 
-// Samples tells where k6 takes samples from.
+// Samples sets the channel to which samples for k6 are sent. Only the first call counts.
 func (s *Session) Samples(to chan<- metrics.SampleContainer) { s.samples.CompareAndSwap(nil, &to) }
 
-// State tells what k6 has at work. es may be nil.
+// State sets k6's execution state. Only the first call counts; es may be nil.
 func (s *Session) State(es *lib.ExecutionState) {
 	if es != nil {
 		s.state.CompareAndSwap(nil, es)
 	}
 }
 
-// Flush makes k6 look once more at what was recorded, after its last sample and before it judges. It does nothing
-// after Abort: what was recorded is in the record then, and nobody judges. k6 closes its channel of samples next: when
-// Flush returns, nothing is sent there any longer.
+// Flush makes k6 evaluate what was recorded once more, after its last sample and before it judges. It does nothing
+// after Abort: k6 doesn't judge then, and the record is complete without it. k6 closes its channel of samples next:
+// after Flush returns, nothing is sent on it.
 func (s *Session) Flush() {
 	defer s.silence(false)
 	m := s.metrics.Load()
@@ -195,13 +196,13 @@ func (s *Session) Flush() {
 	if to == nil {
 		return
 	}
-	defer func() { _ = recover() }() // k6 closes the channel, too, when it has waited half an hour for its events
+	defer func() { _ = recover() }() // k6 also closes the channel when it has waited half an hour for its events
 	*to <- metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Time: time.Now()}
 }
 
-// offer sends samples to k6 unless it keeps us waiting, or is about to close the channel.
+// offer sends samples to k6, unless the channel is full or k6 is about to close it.
 func (s *Session) offer(all metrics.Samples) {
-	// Abort waits for Flush, which waits for an output that may wait for who calls this: it mustn't wait for Abort.
+	// It must not wait for Abort: Abort waits for Flush, which waits for an output that may wait for offer's caller.
 	if !s.sending.TryRLock() {
 		return
 	}
@@ -217,8 +218,8 @@ func (s *Session) offer(all metrics.Samples) {
 	}
 }
 
-// Abort says that k6 is about to end without waiting for scripts, and to close its channel of samples. When it
-// returns, nothing is sent there any longer.
+// Abort is called when k6 is about to end without waiting for scripts, and to close its channel of samples. After it
+// returns, nothing is sent on the channel.
 func (s *Session) Abort() { s.silence(true) }
 
 func (s *Session) silence(aborted bool) {
@@ -227,7 +228,7 @@ func (s *Session) silence(aborted bool) {
 	s.silent, s.aborted = true, s.aborted || aborted
 }
 
-// channel is where k6 takes samples from, nil if no virtual user was ready to work.
+// channel returns the channel on which k6 receives samples, nil if no virtual user was ready.
 func (s *Session) channel() *chan<- metrics.SampleContainer {
 	if to := s.samples.Load(); to != nil {
 		return to
@@ -235,7 +236,7 @@ func (s *Session) channel() *chan<- metrics.SampleContainer {
 	return s.anySamples() // no virtual user has called anything
 }
 
-// anySamples is where k6 takes samples from, nil if no virtual user was ready to work.
+// anySamples returns that channel from any virtual user that imports one of brunt's modules, nil if none was ready.
 func (s *Session) anySamples() *chan<- metrics.SampleContainer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,25 +248,25 @@ func (s *Session) anySamples() *chan<- metrics.SampleContainer {
 	return nil
 }
 
-// Recorder is a recorder for an executor; tell is called before each hand-over. It must be made before the
-// load begins.
+// Recorder returns a recorder for an executor. tell is called before each hand-over. It must be made before the load
+// begins.
 func (s *Session) Recorder(tell func(*measure.Recorder)) *measure.Shared {
 	r := s.cutter.collector.NewShared()
 	r.Tell(tell)
 	return r
 }
 
-// Tolerates says how late an executor lets arrivals be, to begin them together.
+// Tolerates records how late an executor may let iterations begin, to begin them together. The highest value counts.
 func (s *Session) Tolerates(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.run.ToleranceNs = max(s.run.ToleranceNs, int64(d))
 }
 
-// Overdue counts arrivals that wait when their schedule is over.
+// Overdue counts arrivals that are still waiting at the end of their schedule.
 func (s *Session) Overdue(n uint64) { s.cutter.overdue.Add(n) }
 
-// Failed keeps a failed attempt of a plan as a sample of its class.
+// Failed stores a failed attempt of a plan as an example of its error class.
 func (s *Session) Failed(sample record.ErrorSample) {
 	s.mu.Lock()
 	bundle := s.bundle

@@ -20,23 +20,24 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Script is what a run is of.
+// Script describes what the run of k6 executes.
 type Script struct {
 	Name      string
-	Text      []byte         // what plan.yml says, without secrets
+	Text      []byte         // content of plan.yml, without secrets
 	LoadModel string         // "open", "closed" or "mixed"
-	Native    bool           // plans are all that it runs
-	MayCall   bool           // it may make requests, and isn't about its iterations then
-	Figures   observe.Source // what it measures by itself; nil for nothing
-	// Cut is k6's sequence of segments, of which this is number Part, counted from 0, of Parts; "" for all of the load.
+	Native    bool           // it runs nothing but plans
+	MayCall   bool           // it may make requests, in which case iterations aren't operations
+	Figures   observe.Source // the metrics that it measures itself; nil for none
+	// Cut is k6's sequence of segments; "" if this process sends all of the load. Part is this segment's number, from
+	// 0, and Parts is their number.
 	Cut         string
 	Part, Parts int
 }
 
-// TierReason says why sessions of k6 are the library tier's.
+// TierReason is the reason why sessions of k6 are of the library tier.
 var TierReason = message.New("tier.k6")
 
-// Begin begins the record. It fails before anything is sent if the record can't be written.
+// Begin starts the record. It fails, before anything is sent, if the record can't be written.
 func (s *Session) Begin(script Script) error {
 	if s.o.Fault != nil {
 		return s.o.Fault
@@ -86,10 +87,11 @@ func (s *Session) Begin(script Script) error {
 	return nil
 }
 
-// Uses says that the load is also what a plan's file says: runs of the same script with another are another load.
+// Uses adds the content of a plan's file to the definition of the load: the same script with another plan is another
+// load.
 func (s *Session) Uses(plan []byte) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(plan))
-	s.cutter.mu.Lock() // which keeps the record's other writers away
+	s.cutter.mu.Lock() // excludes the record's other writers
 	defer s.cutter.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,15 +106,15 @@ func (s *Session) Uses(plan []byte) {
 	}
 }
 
-// lengths are the numbers of operations and addresses that have names.
+// lengths returns the numbers of operations and addresses that have names.
 func (s *Session) lengths() (operations, addresses int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.run.Operations), len(s.run.Targets)
 }
 
-// update calls f with the record, and writes run.json again if names have come since: what the next
-// interval numbers must be there when it is read.
+// update calls f with the record, and rewrites run.json if there are new names. The names must be there before an
+// interval that refers to their numbers can be read.
 func (s *Session) update(f func(run *record.Run) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,21 +146,21 @@ func (s *Session) say(text string) {
 
 // Outcome is how a run of k6 ended.
 type Outcome struct {
-	Code       int // that k6 exits with
+	Code       int // k6's exit code
 	Why        string
 	Thresholds []record.Threshold
-	Watched    record.Watched // checks, iterations, and the script's own metrics, of the whole run
+	Watched    record.Watched // checks, iterations, and the script's own metrics over the whole run
 }
 
-// The exit codes of k6 that say something of the result.
+// Exit codes of k6 that describe the result of the run.
 const (
 	codeOK         = 0
 	codeThresholds = 99
 	codeInterrupt  = 105
 )
 
-// Close ends what modules have open, completes the record, judges the run and says so. Further calls do
-// nothing.
+// Close closes what modules have opened, completes the record, judges the run and prints the verdict. Further calls
+// have no effect.
 func (s *Session) Close(o Outcome) error {
 	err := s.close()
 	if !s.recording.CompareAndSwap(true, false) {
@@ -178,7 +180,7 @@ func (s *Session) Close(o Outcome) error {
 	}
 	<-s.ended()
 	tally := &s.cutter.tally
-	s.mu.Lock() // outputs still ask for the names of the operations
+	s.mu.Lock() // outputs still read the names of the operations
 	record.Fill(run, tally)
 	s.mu.Unlock()
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
@@ -203,7 +205,7 @@ func (s *Session) Close(o Outcome) error {
 	return err
 }
 
-// ended is closed when no interval is cut any more.
+// ended returns a channel that is closed when no more intervals are cut.
 func (s *Session) ended() <-chan struct{} {
 	if s.cutter.begun.Load() {
 		return s.cutter.stopped
@@ -213,7 +215,7 @@ func (s *Session) ended() <-chan struct{} {
 	return closed
 }
 
-// report says in a line or two what came of the run, and where its record is.
+// report prints the verdict, and how to see the report.
 func (s *Session) report(run *record.Run) {
 	text := "brunt: verdict " + run.Verdict.Result
 	if len(run.Verdict.Reasons) > 0 {
@@ -225,7 +227,7 @@ func (s *Session) report(run *record.Run) {
 	}
 }
 
-// openExporter opens what intervals are sent to, so that mistakes show before any load.
+// openExporter opens the destinations of intervals, so that mistakes show before the load begins.
 func (s *Session) openExporter() (err error) {
 	l := &s.o.Live
 	if l.MetricsAddr == "" && len(l.Destinations) == 0 {
@@ -238,9 +240,9 @@ func (s *Session) openExporter() (err error) {
 	return err
 }
 
-// Configure takes what -o brunt=… says: "none", or settings name=value with commas between them: dir (this
-// run's bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable)
-// and metrics-addr. It must be called before Begin, which returns its fault.
+// Configure parses the argument of -o brunt=…: "none", or settings name=value separated by commas: dir (this run's
+// bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable) and metrics-addr.
+// It must be called before Begin, which returns its error.
 func (s *Session) Configure(text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		switch name, value, _ := strings.Cut(part, "="); name {

@@ -1,5 +1,5 @@
-// Package session is what one run of k6 shares: its clock, its recorders, its pools, and the record
-// that it becomes. Modules and executors tell it what they do; it cuts intervals and judges.
+// Package session is the shared state of one run of k6: its clock, recorders, pools, and record. Modules and executors
+// report what they do; the session divides the run into intervals and judges it.
 package session
 
 import (
@@ -22,8 +22,8 @@ import (
 	"brunt/internal/secret"
 )
 
-// The most operations and addresses that a run distinguishes. Scripts name them as they go, some of
-// them after keys; what comes later is counted together.
+// The most operations and addresses that a run distinguishes. Scripts name them during the run, and some put keys into
+// the names. Operations beyond the limit are counted together.
 const (
 	mostOperations = 128
 	mostAddresses  = 16
@@ -42,13 +42,13 @@ type Session struct {
 	addresses  map[[2]string]int
 	run        *record.Run
 	bundle     *record.Bundle
-	script     []byte         // what plan.yml says, without plans
-	plans      []string       // hashes of those that the script runs from files
-	native     bool           // plans are all that it runs
+	script     []byte         // content of plan.yml, without plans
+	plans      []string       // hashes of the plans that the script runs from files
+	native     bool           // the script runs nothing but plans
 	figures    observe.Source // Script.Figures
-	named      bool           // operations or addresses are in run that run.json doesn't have yet
+	named      bool           // run has operations or addresses that run.json lacks
 	ends       []func() error
-	inits      []modules.VU // virtual users that import a module of ours
+	inits      []modules.VU // virtual users that import one of brunt's modules
 	settling   []func()     // see BeforeSettled
 
 	held     held
@@ -56,50 +56,50 @@ type Session struct {
 	cutter   cutter
 	exporter *export.Exporter // nil if nothing is exported
 
-	over       atomic.Bool  // k6's load is
-	quiet      atomic.Bool  // say nothing at the end
-	requests   atomic.Bool  // something but iterations was recorded
+	over       atomic.Bool  // k6's load is over
+	quiet      atomic.Bool  // print nothing at the end
+	requests   atomic.Bool  // an operation other than an iteration was recorded
 	reports    atomic.Bool  // see ReportsRequests
-	activeVUs  atomic.Int64 // as k6 said last
-	lastNs     atomic.Int64 // the last moment at which something ended
+	activeVUs  atomic.Int64 // as k6 reported last
+	lastNs     atomic.Int64 // the last time at which something ended
 	recording  atomic.Bool
 	dropped    atomic.Uint64
-	threw      atomic.Uint64 // iterations
+	threw      atomic.Uint64 // iterations that ended with an exception
 	iterations atomic.Uint64
 
 	metrics atomic.Pointer[Metrics]
 	samples atomic.Pointer[chan<- metrics.SampleContainer]
-	sending sync.RWMutex // held for reading while we send there
-	silent  bool         // nothing is sent there any longer; under sending
-	aborted bool         // so is this
+	sending sync.RWMutex // held for reading while sending on samples
+	silent  bool         // nothing is sent any more; guarded by sending
+	aborted bool         // Abort was called; guarded by sending
 	state   atomic.Pointer[lib.ExecutionState]
 }
 
-// Options are what a session needs from outside.
+// Options are the settings of a session.
 type Options struct {
 	Version string   // of brunt
 	Command []string // the command line, without secrets
-	Seed    uint64   // of what modules generate
-	Fault   error    // of the user in these; Begin returns it
+	Seed    uint64   // seed of the values that modules generate
+	Fault   error    // the user's mistake in these options; Begin returns it
 	Root    string   // folder for bundles; "" means record.DefaultRoot
 	Dir     string   // this run's bundle, instead of a name under Root
 	None    bool     // keep no record
 	Tell    func(text string)
 	Live    Live
 
-	// For a share of a load that several processes send:
-	Epoch  time.Time      // where the clock is 0, with a monotonic reading; zero: at New
-	Worker *record.Worker // of the record
-	Sinks  []measure.Sink // receive intervals after the bundle
+	// For a worker that sends a share of the load:
+	Epoch  time.Time      // origin of the clock, with a monotonic reading; zero: the time of New
+	Worker *record.Worker // goes into the record
+	Sinks  []measure.Sink // receive intervals after the bundle does
 }
 
-// Live says where intervals go while they happen, next to the record.
+// Live says where intervals are sent during the run, in addition to the record.
 type Live struct {
 	MetricsAddr  string   // host:port of an endpoint for Prometheus; "" for none
 	Destinations []string // see export.Options
 }
 
-// New returns a session whose clock starts now. Nothing is recorded before Begin.
+// New returns a session whose clock starts now, or at Options.Epoch. Nothing is recorded before Begin.
 func New(o Options) *Session {
 	epoch := o.Epoch
 	if epoch.IsZero() {
@@ -116,17 +116,17 @@ func New(o Options) *Session {
 	return s
 }
 
-// Quiet says whether the run says nothing of itself but what went wrong.
+// Quiet sets whether the run prints nothing about itself but errors.
 func (s *Session) Quiet(quiet bool) { s.quiet.Store(quiet) }
 
-// Seed is the seed of what modules generate.
+// Seed returns the seed of the values that modules generate.
 func (s *Session) Seed() uint64 { return s.seed }
 
-// Now is nanoseconds on the run's clock.
+// Now returns the time on the run's clock in ns.
 func (s *Session) Now() int64 { return s.clock.Now() }
 
-// LoadBegins says that the load of all processes begins at a moment: intervals are cut at whole numbers of their length
-// after it.
+// LoadBegins sets the time at which the load of all processes begins. Intervals are cut at whole multiples of their
+// length after it.
 func (s *Session) LoadBegins(at time.Time) {
 	ns := s.At(at)
 	s.cutter.mu.Lock()
@@ -135,10 +135,10 @@ func (s *Session) LoadBegins(at time.Time) {
 	s.loadBegan(ns)
 }
 
-// At is a moment of the wall clock on the run's clock.
+// At converts a wall-clock time to the run's clock.
 func (s *Session) At(t time.Time) int64 { return s.clock.Now() - int64(time.Since(t)) }
 
-// Operation is the number of the operation of a name, which is made on first use.
+// Operation returns the number of the operation with this name. The first call for a name adds it.
 func (s *Session) Operation(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +162,7 @@ func (s *Session) Operation(name string) int {
 	return n
 }
 
-// Address is the number of an address, which is made on first use; -1 beyond the most that are told
-// apart.
+// Address returns the number of an address. The first call for an address adds it; beyond mostAddresses it returns -1.
 func (s *Session) Address(protocol, address string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +180,7 @@ func (s *Session) Address(protocol, address string) int {
 	return n
 }
 
-// Describe says what serves at an address.
+// Describe sets the product and version of the server at an address.
 func (s *Session) Describe(address int, product, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +190,7 @@ func (s *Session) Describe(address int, product, version string) {
 	}
 }
 
-// nameOf is the name of an operation.
+// nameOf returns the name of an operation, "" if there is none.
 func (s *Session) nameOf(operation int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,7 @@ func (s *Session) nameOf(operation int) string {
 	return s.run.Operations[operation].Name
 }
 
-// addressOf is the text of an address, "" for none.
+// addressOf returns the text of an address, "" if there is none.
 func (s *Session) addressOf(address int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,15 +210,15 @@ func (s *Session) addressOf(address int) string {
 	return s.run.Targets[address].Address
 }
 
-// BeforeSettled has f called once after the load, before what was recorded last is counted: it may record further
-// calls. All are called at once.
+// BeforeSettled registers f to be called once after the load, before the last interval is cut; f may record further
+// calls. All registered functions run at the same time.
 func (s *Session) BeforeSettled(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settling = append(s.settling, f)
 }
 
-// settle calls what BeforeSettled was given.
+// settle calls the functions registered by BeforeSettled.
 func (s *Session) settle() {
 	s.mu.Lock()
 	all := s.settling
@@ -232,17 +231,17 @@ func (s *Session) settle() {
 	calls.Wait()
 }
 
-// AtEnd has f called once after the run, teardown included. The latest is called first.
+// AtEnd registers f to be called once after the run, teardown included. Functions run in reverse order.
 func (s *Session) AtEnd(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends = append(s.ends, f)
 }
 
-// shard is a recorder for the VU of a number.
+// shard returns the recorder for the VU with that number.
 func (s *Session) shard(vu uint64) *measure.Shared { return s.shards[vu%uint64(len(s.shards))] }
 
-// Dropped counts iterations of a scenario that k6 gave up because no VU was free.
+// Dropped counts iterations of a scenario that k6 dropped because no VU was free.
 func (s *Session) Dropped(scenario string, n uint64) {
 	operation := s.Operation(IterationName(scenario))
 	s.dropped.Add(n)
@@ -252,28 +251,28 @@ func (s *Session) Dropped(scenario string, n uint64) {
 // Threw counts an iteration that ended with an exception.
 func (s *Session) Threw() { s.threw.Add(1) }
 
-// IterationName is the name of the operation that a scenario's iterations are, where they count as such.
+// IterationName returns the name of the operation under which iterations of a scenario are counted.
 func IterationName(scenario string) string { return "iteration " + scenario }
 
-// counted are the iterations so far.
+// counted returns the numbers of iterations so far.
 func (s *Session) counted() *record.Iterations {
 	return &record.Iterations{Done: s.iterations.Load(), Dropped: s.dropped.Load(), Threw: s.threw.Load()}
 }
 
-// shared is what all VUs have together, by key.
+// shared holds the resources that all VUs share, by key.
 type shared struct {
 	mu  sync.Mutex
 	all map[string]*thing
 }
 
-// thing is opened by the first that asks, while others wait for it.
+// thing is a shared resource. The first caller opens it, while others wait.
 type thing struct {
 	mu     sync.Mutex
 	closer io.Closer
 }
 
-// Shared returns what is open under key, or opens it. An error is not kept: the next call tries again.
-// What is open is closed after the run.
+// Shared returns the resource with the key, and opens it if necessary. An error isn't stored: the next call tries
+// again. The resource is closed after the run.
 func (s *Session) Shared(key string, open func() (io.Closer, error)) (io.Closer, error) {
 	s.shared.mu.Lock()
 	if s.shared.all == nil {
@@ -297,8 +296,8 @@ func (s *Session) Shared(key string, open func() (io.Closer, error)) (io.Closer,
 	return c, err
 }
 
-// close closes what is open, and calls what AtEnd was given. After Abort, scripts may be in the middle of a call:
-// what they use is left to the end of the process, which is next.
+// close closes the shared resources, and calls the functions registered by AtEnd. After Abort, scripts may still be in
+// a call: their resources are then left open until the process ends.
 func (s *Session) close() (err error) {
 	s.mu.Lock()
 	ends := s.ends

@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	// mostPerOperation is how many values of a Trend or a Rate an operation has in an interval for k6's outputs, at
-	// most: more operations stand for themselves by so many quantiles.
+	// mostPerOperation is the most values of a Trend or a Rate that k6's outputs receive for an operation in an
+	// interval. If there are more operations, that many quantiles represent them.
 	mostPerOperation = 100
-	// mostPerInterval is how many values all operations have together, and leastPerOperation what each has even so.
+	// mostPerInterval is the most values for all operations together. Each still gets at least leastPerOperation.
 	mostPerInterval, leastPerOperation = 1000, 10
 )
 
-// stream gives k6's outputs samples of our metrics, interval by interval. It is used with the cutter's mutex held.
+// stream sends samples of brunt's metrics to k6's outputs, once an interval. The cutter's mutex is held.
 type stream struct {
 	on   bool
-	tags map[string]string // of the whole run
+	tags map[string]string // tags of all samples of the run
 	of   []streamed        // by operation
 }
 
-// streamed is one operation.
+// streamed is the state of one operation.
 type streamed struct {
 	tags *metrics.TagSet
-	owed float64 // failures that samples have not said yet, of those that stand for several operations
+	owed float64 // failures not yet in a sample; a fraction, since a sample may stand for several operations
 }
 
-// Outputs says that k6 has outputs that want samples, and which tags all samples of the run have.
+// Outputs says that k6 has outputs that receive samples. tags are on all samples of the run.
 func (s *Session) Outputs(tags map[string]string) {
 	s.cutter.mu.Lock()
 	s.cutter.stream.on, s.cutter.stream.tags = true, tags
 	s.cutter.mu.Unlock()
 }
 
-// interval sends the samples of an interval to where k6 takes them from. Where k6 doesn't take them, because an output
-// keeps it waiting, they are dropped rather than waited for.
+// interval sends the samples of an interval to k6. If k6 doesn't accept them because an output blocks it, they are
+// dropped.
 func (st *stream) interval(s *Session, iv *measure.Interval) {
 	m := s.metrics.Load()
 	if !st.on || m == nil {
@@ -68,13 +68,13 @@ func (st *stream) interval(s *Session, iv *measure.Interval) {
 	}
 }
 
-// samples appends those of one operation.
+// samples appends the samples of one operation.
 func (o *streamed) samples(all metrics.Samples, m *Metrics, from *measure.OperationAccount, start time.Time,
 	length time.Duration, most int) metrics.Samples {
 	add := func(metric *metrics.Metric, at time.Time, v float64) {
 		all = append(all, metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: o.tags}, Time: at, Value: v})
 	}
-	// Stores of time series tell values of one series apart by their times.
+	// Time-series databases identify the values of a series by their timestamps.
 	moment := func(i, n int) time.Time {
 		if n%step != 0 {
 			i = i * step % n
@@ -102,5 +102,5 @@ func (o *streamed) samples(all metrics.Samples, m *Metrics, from *measure.Operat
 	return all
 }
 
-// step mixes the order of values in an interval, which would rise in each one else.
+// step shuffles the values within an interval, which would otherwise be in ascending order.
 const step = 37

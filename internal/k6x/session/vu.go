@@ -13,26 +13,26 @@ import (
 	"brunt/internal/secret"
 )
 
-// VU is a virtual user, as its modules see it. It is used by the VU's goroutine only.
+// VU is a virtual user as its modules use it. Only the VU's goroutine may use it.
 type VU struct {
 	s  *Session
 	vu modules.VU
 	h  *Handle
 }
 
-// VU returns the handle of a virtual user. Modules call it when they are made for the VU.
+// VU returns the handle for a virtual user. Modules call it when their instance for the VU is made.
 func (s *Session) VU(vu modules.VU) *VU {
 	s.register(vu)
 	return &VU{s: s, vu: vu}
 }
 
-// Now is nanoseconds on the run's clock.
+// Now returns the time on the run's clock in ns.
 func (v *VU) Now() int64 { return v.s.clock.Now() }
 
-// Context is done when the VU must stop.
+// Context returns a context that is done when the VU must stop.
 func (v *VU) Context() context.Context { return v.vu.Context() }
 
-// Call is a finished call to a server. Times are on the run's clock.
+// Call is a finished call to a server. Times are in ns on the run's clock.
 type Call struct {
 	Operation  int
 	Address    int   // -1 for none
@@ -41,13 +41,13 @@ type Call struct {
 	Code, Text string // of a failure
 	Attempts   int    // 0 means 1
 	Missing    bool
-	Kind       protocol.Kind // what found nothing, if Missing
+	Kind       protocol.Kind // the kind of request that found nothing, if Missing
 	BytesIn    int64
-	Status     int  // of HTTP
-	Cut        bool // the end of the iteration, not of the call, came: it was in flight
+	Status     int  // HTTP status
+	Cut        bool // the iteration ended while the call was in flight
 }
 
-// Done records a call. In the init context, setup and teardown it does nothing.
+// Done records a call. It does nothing in the init context, setup and teardown.
 func (v *VU) Done(c Call) {
 	if v.h == nil {
 		state := v.vu.State()
@@ -61,14 +61,14 @@ func (v *VU) Done(c Call) {
 	v.h.Done(c)
 }
 
-// record adds a finished operation.
+// record records a finished operation.
 func (s *Session) record(shard *measure.Shared, m *measure.Sample) {
 	s.loadBegan(m.Intended)
 	shard.Record(m)
 	s.touch(m.End)
 }
 
-// touch notes that the load was under way at ns.
+// touch records that there was load at ns.
 func (s *Session) touch(ns int64) {
 	for {
 		last := s.lastNs.Load()
@@ -78,7 +78,7 @@ func (s *Session) touch(ns int64) {
 	}
 }
 
-// failed keeps a failed call as a sample of its class.
+// failed stores a failed call as an example of its error class.
 func (s *Session) failed(c *Call) {
 	s.mu.Lock()
 	bundle := s.bundle

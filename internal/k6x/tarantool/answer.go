@@ -22,11 +22,11 @@ import (
 
 var noContext = context.Background()
 
-// results makes what scripts get.
+// results converts answers to JavaScript objects.
 type results struct {
 	vu    *bind.VU
-	proto *sobek.Object // of results: their text
-	ok    sobek.Value   // the code of a request that succeeded
+	proto *sobek.Object // prototype of results, with their methods
+	ok    sobek.Value   // the code of a successful request
 	in    bytes.Reader
 	dec   *msgpack.Decoder
 }
@@ -34,12 +34,12 @@ type results struct {
 func newResults(vu *bind.VU) *results {
 	r := &results{vu: vu, proto: vu.Runtime().NewObject(), ok: vu.Runtime().ToValue(0)}
 	r.dec = msgpack.NewDecoder(&r.in)
-	// The text is that of xk6-tarantool's results: <3 OK [[1 cadillac]]>.
+	// The text has the format of xk6-tarantool's results: <3 OK [[1 cadillac]]>.
 	text := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
 		o := call.This.ToObject(vu.Runtime())
 		return vu.Runtime().ToValue(fmt.Sprintf("<%v OK %v>", o.Get("request_id"), o.Get("data").Export()))
 	})
-	// Its results have two functions of go-tarantool's.
+	// xk6-tarantool's results have two methods of go-tarantool.
 	tuples := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
 		data := call.This.ToObject(vu.Runtime()).Get("data")
 		list, _ := data.Export().([]any)
@@ -56,7 +56,7 @@ func newResults(vu *bind.VU) *results {
 	return r
 }
 
-// of is an exchange's result: request_id, code, error, data and, of SQL, meta_data and sql_info.
+// of returns the result of an exchange: request_id, code, error, data and, for SQL, meta_data and sql_info.
 func (r *results) of(x *exchange) (*sobek.Object, error) {
 	o := r.vu.Runtime().CreateObject(r.proto)
 	_ = o.Set("request_id", int64(x.Tag))
@@ -83,7 +83,7 @@ func (r *results) of(x *exchange) (*sobek.Object, error) {
 	return o, nil
 }
 
-// each calls f with each key of an answer's body; f reads the value.
+// each calls f for each key of an answer's body. f must decode the value.
 func (r *results) each(b []byte, f func(key int) error) error {
 	if len(b) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (r *results) each(b []byte, f func(key int) error) error {
 	return err
 }
 
-// metadata reads the columns of SQL's rows.
+// metadata decodes the columns of SQL rows.
 func (r *results) metadata(o *sobek.Object) (form []string, err error) {
 	list, err := r.value(0)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *results) metadata(o *sobek.Object) (form []string, err error) {
 		fields, _ := column.(map[string]any)
 		name, numbered := fields[strconv.Itoa(int(iproto.IPROTO_FIELD_NAME))].(string)
 		if !numbered {
-			name, _ = fields["name"].(string) // Picodata's
+			name, _ = fields["name"].(string) // the key in Picodata's answers
 		}
 		form = append(form, name)
 	}
@@ -127,13 +127,13 @@ func (r *results) metadata(o *sobek.Object) (form []string, err error) {
 	return form, o.Set("meta_data", r.vu.Runtime().NewArray(names...))
 }
 
-// info reads how many rows SQL has changed.
+// info decodes how many rows an SQL statement changed.
 func (r *results) info(o *sobek.Object) error {
 	n, err := r.dec.DecodeMapLen()
 	info := r.vu.Runtime().NewObject()
 	_ = info.Set("affected_count", 0)
 	for ; n > 0 && err == nil; n-- {
-		var key any // Tarantool's are numbers, Picodata's texts
+		var key any // a number in Tarantool, a text in Picodata
 		if key, err = r.dec.DecodeInterfaceLoose(); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (r *results) info(o *sobek.Object) error {
 	return err
 }
 
-// data reads an answer's data; tuples become objects where their fields' names are wanted.
+// data decodes an answer's data. Tuples become objects if the script asked for that.
 func (r *results) data(x *exchange) (sobek.Value, error) {
 	if x.form == nil || x.rows == values || !x.objects {
 		return r.value(0)
@@ -178,10 +178,10 @@ func (r *results) data(x *exchange) (sobek.Value, error) {
 	return r.vu.Runtime().NewArray(all...), nil
 }
 
-// maxDepth of arrays and maps in each other.
+// maxDepth limits the nesting of arrays and maps.
 const maxDepth = 128
 
-// value reads whatever comes next.
+// value decodes the next value.
 func (r *results) value(depth int) (sobek.Value, error) {
 	c, err := r.dec.PeekCode()
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *results) object(depth int) (sobek.Value, error) {
 	return o, nil
 }
 
-// extension reads a decimal, UUID or time; others as the hex digits of their bytes.
+// extension decodes a decimal, UUID or time. Other extensions become the hexadecimal digits of their bytes.
 func (r *results) extension() (sobek.Value, error) {
 	kind, n, err := r.dec.DecodeExtHeader()
 	if err != nil {
@@ -275,21 +275,21 @@ func (r *results) extension() (sobek.Value, error) {
 	return r.vu.Value(&v), nil
 }
 
-// lazy is a result that is made when the script looks at it: most scripts ask for its code at most.
+// lazy is a result that is decoded when the script first reads it. Most scripts read only its code, or nothing.
 type lazy struct {
 	results *results
 	x       *exchange
-	made    *sobek.Object // nil before
+	made    *sobek.Object // nil until it is decoded
 }
 
-// later is an exchange's result, not made yet.
+// later returns an exchange's result, which is decoded on demand.
 func (r *results) later(x *exchange) *sobek.Object {
 	o := r.vu.Runtime().NewDynamicObject(&lazy{results: r, x: x})
-	_ = o.SetPrototype(r.proto) // a fresh object takes it
+	_ = o.SetPrototype(r.proto) // can't fail for a new object
 	return o
 }
 
-// whole makes the result. An answer that makes no sense is an exception.
+// whole returns the decoded result. It throws an exception if the answer is malformed.
 func (l *lazy) whole() *sobek.Object {
 	if err := l.make(); err != nil {
 		panic(l.results.vu.Exception(err)) // this is how sobek throws
@@ -308,8 +308,8 @@ func (l *lazy) make() error {
 	return err
 }
 
-// MarshalJSON implements json.Marshaler: k6 hands on what setup() returns as JSON. It is called outside of JavaScript,
-// so it throws nothing.
+// MarshalJSON implements json.Marshaler: k6 passes on the result of setup() as JSON. It is called outside of
+// JavaScript, so it returns an error instead of throwing.
 func (l *lazy) MarshalJSON() ([]byte, error) {
 	if err := l.make(); err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (l *lazy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(l.made.Export())
 }
 
-// own reports whether the result itself has a property.
+// own reports whether the result itself, not its prototype, has a property.
 func (l *lazy) own(key string) bool {
 	for _, k := range l.whole().Keys() {
 		if k == key {
@@ -333,7 +333,7 @@ func (l *lazy) Get(key string) sobek.Value {
 		return l.results.ok
 	}
 	if !l.own(key) {
-		return nil // its prototype may have it
+		return nil // the prototype may have it
 	}
 	return l.made.Get(key)
 }

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// begin sends a request. The error is that it couldn't be sent.
+// begin sends a request. It returns an error if the request couldn't be sent.
 func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 	ctx := i.vu.Context()
 	x := newExchange(r)
@@ -27,7 +27,7 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 		i.free = x.Done
 		x.failure, x.end = failure, i.vu.Run.Now()
 		i.note(x)
-		if i.vu.InLoop() { // or the script would turn as fast as it can while the server is away
+		if i.vu.InLoop() { // a script that repeats at once would otherwise become a busy loop while the server is down
 			protocol.Sleep(ctx, min(n.rest(), time.Second))
 		}
 		return nil, failure
@@ -35,7 +35,7 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 	return x, nil
 }
 
-// signal is a channel that nothing else is told through.
+// signal returns a channel for one exchange. Channels are reused.
 func (i *instance) signal() chan struct{} {
 	s := i.free
 	if i.free = nil; s == nil {
@@ -44,7 +44,7 @@ func (i *instance) signal() chan struct{} {
 	return s
 }
 
-// wait waits for the answer, or the iteration's end, and records what the request came to.
+// wait waits for the answer or the end of the iteration, and records the outcome.
 func (i *instance) wait(x *exchange) error {
 	ctx := i.vu.Context()
 	select {
@@ -62,7 +62,7 @@ func (i *instance) wait(x *exchange) error {
 	return nil
 }
 
-// settle takes what came of a request that is done.
+// settle stores the outcome of a finished request.
 func (x *exchange) settle() {
 	x.end, x.bytes = x.End, x.Reply.BytesIn
 	switch f := &x.Reply.Failure; {
@@ -73,13 +73,12 @@ func (x *exchange) settle() {
 	}
 }
 
-// maxPending is how many asynchronous calls of a virtual user may be without an answer; further ones
-// wait for the oldest.
+// maxPending is how many asynchronous calls of a virtual user may be unanswered. A further call waits for the oldest.
 const maxPending = 4096
 
-// callAsync is callAsyncNoReturn(connection, function, arguments): it doesn't wait for the answer. What
-// the calls came to is recorded, with the time of their answers, when the virtual user calls the next
-// one, and by resolveCallFutures.
+// callAsync implements callAsyncNoReturn(connection, function, arguments). It doesn't wait for the answer. The outcomes
+// of earlier calls are recorded, with the times of their answers, by the virtual user's next callAsyncNoReturn or by
+// resolveCallFutures.
 func (i *instance) callAsync(a *bind.Args) (any, error) {
 	c := i.on(a)
 	r := i.called(a, "call", iproto.IPROTO_CALL_16, iproto.IPROTO_FUNCTION_NAME, tuples)
@@ -90,7 +89,7 @@ func (i *instance) callAsync(a *bind.Args) (any, error) {
 	if len(i.pending) >= maxPending {
 		oldest := i.pending[0]
 		i.pending = i.pending[1:]
-		_ = i.wait(oldest) // recorded; the script asked for no answer
+		_ = i.wait(oldest) // recorded; the script doesn't use the answer
 	}
 	x, err := i.begin(c.pool, r)
 	if err != nil {
@@ -100,7 +99,7 @@ func (i *instance) callAsync(a *bind.Args) (any, error) {
 	return nil, nil
 }
 
-// harvest records the calls that are done.
+// harvest records the asynchronous calls that are finished.
 func (i *instance) harvest() {
 	left := i.pending[:0]
 	for _, x := range i.pending {
@@ -116,7 +115,7 @@ func (i *instance) harvest() {
 	i.pending = left
 }
 
-// resolve is resolveCallFutures(): it waits for the answers to this virtual user's asynchronous calls and
+// resolve implements resolveCallFutures(). It waits for the answers to this virtual user's asynchronous calls, and
 // throws the first failure.
 func (i *instance) resolve(a *bind.Args) (any, error) {
 	var first error
@@ -129,8 +128,8 @@ func (i *instance) resolve(a *bind.Args) (any, error) {
 	return nil, first
 }
 
-// settleAll gives the calls that nobody waited for a little time at the end of the load. Those that aren't answered
-// then were in flight.
+// settleAll waits up to one second for pending asynchronous calls at the end of the load. Those without an answer then
+// count as in flight.
 func (i *instance) settleAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// iterators are the kinds of a select's order by name (box.index's constants).
+// iterators are the names of a select's iterator types, in the order of their numbers (box.index's constants).
 var iterators = [...]string{"EQ", "REQ", "ALL", "LT", "LE", "GE", "GT"}
 
-// selectTuples is select(connection, space, index, offset, limit, iterator, key).
+// selectTuples implements select(connection, space, index, offset, limit, iterator, key).
 func (i *instance) selectTuples(a *bind.Args) (any, error) {
 	c, at := i.on(a), i.place(a, 1, 2)
 	offset := a.WholeOr(3, "the offset", 0, 1<<32-1, 0)
@@ -41,7 +41,7 @@ func (i *instance) selectTuples(a *bind.Args) (any, error) {
 		})
 }
 
-// iterator reads a number, as in Tarantool's connectors, or a name.
+// iterator reads an iterator type: a number, as in Tarantool's connectors, or a name.
 func (i *instance) iterator(a *bind.Args, at int) uint64 {
 	if name, ok := a.Plain(at).(string); ok {
 		for n, known := range iterators {
@@ -55,7 +55,7 @@ func (i *instance) iterator(a *bind.Args, at int) uint64 {
 	return uint64(a.Whole(at, "the iterator", 0, 13))
 }
 
-// put is insert and replace: (connection, space, tuple).
+// put implements insert and replace: (connection, space, tuple).
 func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 	return func(a *bind.Args) (any, error) {
 		c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
@@ -68,7 +68,7 @@ func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 	}
 }
 
-// remove is delete(connection, space, index, key).
+// remove implements delete(connection, space, index, key).
 func (i *instance) remove(a *bind.Args) (any, error) {
 	c, at, key := i.on(a), i.place(a, 1, 2), i.key(a, 3)
 	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete, rows: tuples},
@@ -80,7 +80,7 @@ func (i *instance) remove(a *bind.Args) (any, error) {
 		})
 }
 
-// update is update(connection, space, index, key, operations).
+// update implements update(connection, space, index, key, operations).
 func (i *instance) update(a *bind.Args) (any, error) {
 	c, at, key, ops := i.on(a), i.place(a, 1, 2), i.key(a, 3), i.changes(a, 4)
 	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update, rows: tuples},
@@ -93,7 +93,7 @@ func (i *instance) update(a *bind.Args) (any, error) {
 		})
 }
 
-// upsert is upsert(connection, space, tuple, operations).
+// upsert implements upsert(connection, space, tuple, operations).
 func (i *instance) upsert(a *bind.Args) (any, error) {
 	c, at, tuple, ops := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple"), i.changes(a, 3)
 	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert, rows: tuples},
@@ -105,7 +105,7 @@ func (i *instance) upsert(a *bind.Args) (any, error) {
 		})
 }
 
-// function is call, call17 and eval: (connection, function or program, arguments).
+// function implements call, call17 and eval: (connection, function or program, arguments).
 func (i *instance) function(verb string, kind iproto.Type, key iproto.Key, rows rows) bind.Func {
 	return func(a *bind.Args) (any, error) {
 		c, r := i.on(a), i.called(a, verb, kind, key, rows)
@@ -127,7 +127,7 @@ func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iprot
 	return r
 }
 
-// execute is execute(connection, statement, parameters): SQL.
+// execute implements execute(connection, statement, parameters) for SQL.
 func (i *instance) execute(a *bind.Args) (any, error) {
 	c, text, args := i.on(a), a.Text(1, "the statement"), a.ListOr(2, "the parameters")
 	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, does: protocol.SQL,
@@ -143,7 +143,7 @@ func (i *instance) execute(a *bind.Args) (any, error) {
 	return i.send(a, c, r)
 }
 
-// named is a space and an index as a script gave them.
+// named is a space and an index as a script gives them: names or numbers.
 type named struct{ space, index any }
 
 // place reads the arguments that name a space and, unless index is negative, an index.
@@ -168,7 +168,7 @@ func (i *instance) nameOrNumber(a *bind.Args, at int, what string) any {
 	return nil
 }
 
-// key reads a key: an array, or the only part of one.
+// key reads a key: an array, or a single part.
 func (i *instance) key(a *bind.Args, at int) []any {
 	if !a.Has(at) {
 		a.Fault(at, "the key", "an array")
@@ -215,7 +215,7 @@ func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, enc
 	return i.send(a, c, r)
 }
 
-// finish gives the request its body. The library writes it before it returns from sending.
+// finish sets the body of the request. The library has written it before sending returns, so the buffer can be reused.
 func (i *instance) finish(a *bind.Args, b *body, r *request) {
 	i.buffer = b.out
 	if b.err != nil {

@@ -1,5 +1,5 @@
-// Package tarantool is the JavaScript module k6/x/tarantool: the functions of xk6-tarantool, over
-// connections that all virtual users share, balanced over any number of addresses.
+// Package tarantool is the JavaScript module k6/x/tarantool. It has the functions of xk6-tarantool. All virtual users
+// share the connections, which may go to several addresses.
 package tarantool
 
 import (
@@ -46,29 +46,29 @@ func New(s *session.Session) modules.Module {
 type instance struct {
 	vu         *bind.VU
 	results    *results
-	operations map[operation]int // their numbers in the record
-	last       operation         // the one noted last, and its number
+	operations map[operation]int // numbers in the record
+	last       operation         // the operation recorded last; its number is lastNumber
 	lastNumber int
-	pending    []*exchange // asynchronous calls that nobody has looked at since
+	pending    []*exchange // asynchronous calls whose outcome isn't recorded yet
 	buffer     []byte
 	args       [1]gen.Value  // a request's body
-	free       chan struct{} // nothing is told through it
+	free       chan struct{} // a channel that can be reused; see signal
 }
 
-// maxNames bounds how many operations' numbers are remembered.
+// maxNames is how many operation numbers are cached.
 const maxNames = 1024
 
-// operation is what the record counts apart.
+// operation identifies an operation in the record.
 type operation struct{ verb, on string }
 
 // connection is what connect returns to scripts.
 type connection struct {
 	*pool
-	objects bool // rows are wanted as objects
+	objects bool // rows are returned as objects
 }
 
-// connect(addresses, options) returns a connection. It dials at once, but not while the script is being
-// read, which happens for every virtual user and where no load is meant too.
+// connect(addresses, options) returns a connection. It dials immediately, except while the script is loaded: that
+// happens for every virtual user, and also when no load follows.
 func (i *instance) connect(a *bind.Args) (any, error) {
 	o := readOptions(a)
 	if err := a.Err(); err != nil {
@@ -87,7 +87,7 @@ func (i *instance) connect(a *bind.Args) (any, error) {
 	return i.vu.Runtime().ToValue(&connection{p, o.objects}), nil
 }
 
-// on is the call's first argument.
+// on reads the call's first argument, the connection.
 func (i *instance) on(a *bind.Args) *connection {
 	if c, ok := a.At(0).Export().(*connection); ok {
 		return c
@@ -96,7 +96,7 @@ func (i *instance) on(a *bind.Args) *connection {
 	return nil
 }
 
-// send makes a request and waits for its answer.
+// send sends a request and waits for its answer.
 func (i *instance) send(a *bind.Args, c *connection, r *request) (any, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (i *instance) send(a *bind.Args, c *connection, r *request) (any, error) {
 	return i.results.later(x), nil
 }
 
-// number is the operation's number in the record.
+// number returns the operation's number in the record.
 func (i *instance) number(r *request) int {
 	key := operation{r.verb, r.on}
 	if key == i.last {
@@ -133,7 +133,7 @@ func (i *instance) number(r *request) int {
 	return n
 }
 
-// note records what a request came to.
+// note records the outcome of a request.
 func (i *instance) note(x *exchange) {
 	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.Sent, End: x.end, Attempts: 1,
 		BytesIn: x.bytes, Cut: x.cut}
@@ -145,7 +145,7 @@ func (i *instance) note(x *exchange) {
 	i.vu.Run.Done(c)
 }
 
-// options are what connect was given.
+// options are the arguments of connect.
 type options struct {
 	addresses      []string
 	policy         balance.Policy
@@ -154,16 +154,16 @@ type options struct {
 	user, password string
 	timeout        time.Duration // of a request
 	connectTimeout time.Duration
-	reconnect      time.Duration // pause between attempts; 0 means growing ones
-	maxReconnects  uint          // 0: without end
+	reconnect      time.Duration // pause between attempts; 0 means exponential backoff
+	maxReconnects  uint          // 0: no limit
 	rateLimit      uint
 	rateAction     uint
-	connections    int // to each address
+	connections    int // per address
 	skipSchema     bool
-	objects        bool // rows as objects
+	objects        bool // return rows as objects
 }
 
-// key tells pools apart.
+// key identifies the pool that these options use.
 func (o *options) key() string {
 	c := *o
 	c.policy, c.objects = nil, false
@@ -184,8 +184,8 @@ func readOptions(a *bind.Args) *options {
 	o.reconnect = s.Time("reconnect", 0)
 	o.maxReconnects = uint(s.Whole("max_reconnects", 0, math.MaxInt32, 0))
 	o.rateLimit = uint(s.Whole("rate_limit", 0, math.MaxInt32, 0))
-	o.rateAction = uint(s.Whole("r_limit_action", 0, 1, 1)) // the library's RLimitDrop and RLimitWait
-	s.Whole("concurrency", 0, 1<<16, 0)                     // it divides the library's locks there; there are none here
+	o.rateAction = uint(s.Whole("r_limit_action", 0, 1, 1)) // 0 is the library's RLimitDrop, 1 its RLimitWait
+	s.Whole("concurrency", 0, 1<<16, 0)                     // it shards the library's locks; there are none here
 	o.connections = int(s.Whole("connections", 1, 1024, 1))
 	o.skipSchema = s.Flag("skip_schema", false)
 	if transport := s.Text("transport", ""); transport != "" && transport != "plain" || s.Has("ssl") {
@@ -214,7 +214,7 @@ func readOptions(a *bind.Args) *options {
 	return o
 }
 
-// addresses reads a string, with commas or not, or an array of strings.
+// addresses reads a string, perhaps with several addresses separated by commas, or an array of strings.
 func addresses(a *bind.Args) (all []string) {
 	if !a.Has(0) {
 		return []string{usual}
@@ -242,7 +242,7 @@ func addresses(a *bind.Args) (all []string) {
 	return all
 }
 
-// complete adds the usual port. A scheme, as connectors take it, is left out.
+// complete adds the default port, and removes a scheme that connectors accept.
 func complete(address string) (string, error) {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "tcp://"), "tarantool://")
 	if strings.HasPrefix(address, "unix:") || strings.HasPrefix(address, "/") {

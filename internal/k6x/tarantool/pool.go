@@ -18,14 +18,13 @@ import (
 
 type closer = io.Closer
 
-// pool is the connections of all virtual users to the addresses of one connect. It is safe for
-// concurrent use.
+// pool is the connections of all virtual users to the addresses of one connect. It is safe for concurrent use.
 type pool struct {
 	options *options
 	now     func() int64
-	nodes   []*node // one address after the other, options.connections each
+	nodes   []*node // options.connections for each address, in the order of the addresses
 	turn    atomic.Uint64
-	ctx     context.Context // ends at Close
+	ctx     context.Context // done after Close
 	stop    context.CancelFunc
 	working sync.WaitGroup
 
@@ -46,8 +45,8 @@ func newPool(s *session.Session, o *options) (*pool, error) {
 	return p, nil
 }
 
-// pick returns the connection for the next request: of the address whose turn it is, or of the next one
-// that isn't known to be down.
+// pick returns the connection for the next request: one of the address that is next by the balancing policy or, if that
+// is down, of the following address that isn't.
 func (p *pool) pick() *node {
 	turn := int(p.turn.Add(1)-1) & (1<<31 - 1)
 	each := p.options.connections
@@ -60,7 +59,7 @@ func (p *pool) pick() *node {
 	return p.nodes[first]
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (p *pool) Close() error {
 	p.stop()
 	p.working.Wait()
@@ -73,23 +72,23 @@ func (p *pool) Close() error {
 	return all
 }
 
-// node is one connection to one address, made again whenever it was lost.
+// node is one connection to one address. It is opened again whenever it is lost.
 type node struct {
 	pool   *pool
 	number int // of the address in the record
 	target protocol.Target
 	live   atomic.Pointer[blocking.Shared]
-	down   atomic.Bool // the last attempt to connect has failed
+	down   atomic.Bool // the last attempt to connect failed
 
 	mu       sync.Mutex
 	reviving bool
-	attempt  chan struct{}   // closed when the attempt under way is over; nil in the pause before the next
+	attempt  chan struct{}   // closed at the end of the current attempt; nil during the pause before the next
 	failure  *protocol.Error // of the last attempt
-	next     time.Time       // when the next attempt begins, in a pause
+	next     time.Time       // when the next attempt begins, during a pause
 }
 
-// get returns the connection. One that is lost is made again; an attempt under way is waited for, and
-// while the address refuses, the failure comes at once.
+// get returns the connection. It waits for an attempt to open a lost connection. During the pause between two attempts
+// it returns the last failure immediately.
 func (n *node) get(ctx context.Context) (*blocking.Shared, *protocol.Error) {
 	for {
 		if c := n.live.Load(); c != nil && c.Alive() {
@@ -108,8 +107,8 @@ func (n *node) get(ctx context.Context) (*blocking.Shared, *protocol.Error) {
 	}
 }
 
-// revival returns the attempt under way, beginning one if there is none, or the failure of the last one
-// if the next hasn't begun.
+// revival returns the current attempt, and starts one if necessary. During the pause between two attempts, and when
+// there will be no more, attempt is nil and failure is that of the last one.
 func (n *node) revival() (attempt chan struct{}, failure *protocol.Error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,7 +126,7 @@ func (n *node) revival() (attempt chan struct{}, failure *protocol.Error) {
 	return n.attempt, n.failure
 }
 
-// revive connects, again and again until it succeeds.
+// revive connects, and repeats that until it succeeds or the limit of attempts is reached.
 func (n *node) revive() {
 	defer n.pool.working.Done()
 	backoff := engine.NewBackoff(uint64(n.number), 0)
@@ -162,14 +161,14 @@ func (n *node) revive() {
 	}
 }
 
-// rest is how long the pause before the next attempt still is.
+// rest returns the remaining pause before the next attempt. It may be negative.
 func (n *node) rest() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Until(n.next)
 }
 
-// open connects.
+// open makes one attempt to connect.
 func (n *node) open() (*blocking.Shared, *protocol.Error) {
 	c, failure := iproto.Bare(n.pool.ctx, n.target)
 	if failure != nil {

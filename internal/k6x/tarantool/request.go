@@ -15,26 +15,26 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// request is what a script asks for, its body encoded.
+// request is a request of a script with its encoded body.
 type request struct {
-	verb    string // as the record names it
-	on      string // what it is about: a space, a function
+	verb    string // its verb in the record
+	on      string // the space or function that it is for
 	kind    iproto.Type
 	body    []byte        // valid until the next request of the virtual user
-	does    protocol.Verb // for failures without an answer
-	text    string        // of SQL
-	rows    rows          // what its data is
+	does    protocol.Verb // decides how a failure without an answer is classified
+	text    string        // SQL text
+	rows    rows          // what the answer's data contains
 	form    []string      // names of the fields of its tuples, as far as they are known
-	objects bool          // tuples are wanted as objects
+	objects bool          // return tuples as objects
 }
 
-// rows is what an answer's data holds.
+// rows is the kind of an answer's data.
 type rows uint8
 
 const (
-	values  rows = iota // what a function returned
+	values  rows = iota // the return values of a function
 	tuples              // tuples of a space
-	sqlRows             // rows of SQL
+	sqlRows             // rows of an SQL result
 )
 
 // exchange is a request and its answer.
@@ -43,20 +43,20 @@ type exchange struct {
 	blocking.Exchange
 	address int
 
-	end     int64 // when the answer came, or the waiting for it was over
+	end     int64 // when the answer came, or waiting for it ended
 	bytes   int64 // of the answer
 	failure *protocol.Error
 	cut     bool // the iteration ended before the answer came
 }
 
-// newExchange returns an exchange of a request that is about to be sent.
+// newExchange returns an exchange for a request that is about to be sent.
 func newExchange(r *request) *exchange {
 	x := &exchange{request: r}
 	x.Request = &protocol.Request{ID: int(r.kind), Verb: r.does, Text: r.text}
 	return x
 }
 
-// answer is the body of the answer; nil if it is none, or an error.
+// answer returns the body of the answer, nil if there is none or it is an error.
 func (x *exchange) answer() []byte {
 	if len(x.Reply.Captured) == 0 {
 		return nil
@@ -72,8 +72,8 @@ type body struct {
 
 func (b *body) mapping(n int) { b.head(n, 0x80, 0xde) }
 
-// head writes the header of an array or map: its format of few items, or of 16 bits, which the one of 32
-// bits follows.
+// head writes the header of an array or map. few is the format code for up to 15 items, many the one with a 16-bit
+// length; the code with a 32-bit length is many+1.
 func (b *body) head(n int, few, many byte) {
 	switch {
 	case n < 16:
@@ -109,7 +109,7 @@ func (b *body) value(key iproto.Key, x any) {
 	b.any(x)
 }
 
-// any writes what a script gave.
+// any writes a value from a script.
 func (b *body) any(x any) { b.within(x, 0) }
 
 func (b *body) within(x any, depth int) {

@@ -10,14 +10,14 @@ import (
 	"brunt/internal/protocol"
 )
 
-// schemas keeps what the server said of its spaces.
+// schemas caches the server's schema.
 type schemas struct {
 	mu     sync.Mutex
 	schema *tarantool.Schema
 }
 
-// space finds a space by its name. The schema is read at first use, and again for a name that isn't in
-// it: a script may create spaces.
+// space returns a space by its name. It reads the schema at the first use, and again if the name isn't in it, since a
+// script may create spaces.
 func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *protocol.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *proto
 	}
 }
 
-// numbered finds a space by its number; nil if nothing is known of it.
+// numbered returns a space by its number, nil if it isn't known.
 func (p *pool) numbered(id uint32) *tarantool.Space {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *pool) numbered(id uint32) *tarantool.Space {
 	return nil
 }
 
-// quiet keeps the library from writing to standard error; failures reach the caller anyway.
+// quiet keeps the library from writing to standard error. Failures are returned to the caller in any case.
 type quiet struct{}
 
 // Report implements tarantool.Logger.
@@ -79,13 +79,13 @@ func (p *pool) read(ctx context.Context) *protocol.Error {
 	return nil
 }
 
-// place is a space and an index as requests name them.
+// place is a space and an index by their numbers.
 type place struct {
 	space, index uint32
 	name         string // of the space, for the record
 }
 
-// place looks up what a script called a space and an index: names or numbers.
+// place looks up a space and an index that a script gave by name or number.
 func (p *pool) place(ctx context.Context, space, index any) (place, *protocol.Error) {
 	at := place{}
 	if n, ok := space.(int64); ok {
@@ -114,7 +114,7 @@ func (p *pool) place(ctx context.Context, space, index any) (place, *protocol.Er
 	return at, nil
 }
 
-// columns are the names of a space's fields, in order; none if they aren't known.
+// columns returns the names of a space's fields in order, nil if they aren't known.
 func columns(s *tarantool.Space) []string {
 	if s == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package trend keeps k6's Trend metrics in fixed memory. k6 keeps every value of them, for its
-// thresholds and its summary. Here the values are counted in buckets, and what k6 reads is a list of a
-// fixed length with the same quantiles, mean, minimum and maximum.
+// Package trend keeps k6's Trend metrics in a fixed amount of memory. k6 keeps every value of a Trend for its
+// thresholds and its summary. This package counts the values in buckets, and gives k6 a list of limited length with the
+// same quantiles, mean, minimum and maximum.
 package trend
 
 import (
@@ -15,32 +15,32 @@ import (
 	"brunt/internal/k6x/private"
 )
 
-// Points is how many values of a Trend k6 keeps: as long as there are no more they are the values
-// themselves, and k6's figures are exact; then they are that many quantiles.
+// Points is how many values of a Trend k6 keeps. Up to that number they are the values themselves, and k6's results are
+// exact; beyond it they are that many quantiles.
 const Points = 10_001
 
-// Supported reports whether this k6's Trends can be kept in fixed memory.
+// Supported reports whether Trends of this version of k6 can be kept in a fixed amount of memory.
 func Supported() bool {
 	return set(metrics.NewTrendSink(), nil, 0, 0, 0) && reflect.TypeFor[metrics.TrendSink]().NumField() == 6
 }
 
-// set makes a sink hold values, which are in ascending order. k6's own methods could do all but the sum: as many
-// quantiles as values are kept have another mean, which a single outlier doubles.
+// set replaces the values of a sink by values, which must be in ascending order. It also sets the sum, which k6's
+// methods can't do: the mean of the quantiles differs from that of all values, which a single outlier may double.
 func set(sink *metrics.TrendSink, values []float64, least, most, sum float64) bool {
 	return private.Set(sink, "values", values) && private.Set(sink, "sorted", true) &&
 		private.Set(sink, "count", uint64(len(values))) && private.Set(sink, "min", least) &&
 		private.Set(sink, "max", most) && private.Set(sink, "sum", sum)
 }
 
-// Distribution is what Fill takes from: values in ascending order, in buckets.
+// Distribution is the input of Fill: values in ascending buckets.
 type Distribution struct {
 	N             uint64
 	Min, Max, Sum float64
 	Each          func(f func(lo, hi float64, n uint64)) // ascending
 }
 
-// Fill makes a sink hold the quantiles of d instead of what it holds. k6 must not use the sink in the meantime.
-// It does nothing if d is empty, or Trends aren't Supported.
+// Fill replaces the values of a sink by the quantiles of d. k6 must not use the sink at the same time. Fill does
+// nothing if d is empty, or if Trends aren't Supported.
 func Fill(sink *metrics.TrendSink, d Distribution) {
 	if d.N == 0 || !Supported() {
 		return
@@ -53,7 +53,7 @@ func Fill(sink *metrics.TrendSink, d Distribution) {
 	}
 	before := 0.0
 	d.Each(func(lo, hi float64, in uint64) {
-		// The value of rank r, from 0, lies in the bucket as far as its rank does.
+		// The value of rank r, counted from 0, is interpolated linearly within its bucket.
 		for uint64(len(values)) < n {
 			r := float64(len(values)) * step
 			if r >= before+float64(in) {
@@ -71,20 +71,20 @@ func Fill(sink *metrics.TrendSink, d Distribution) {
 	set(sink, values, d.Min, d.Max, d.Sum/float64(d.N)*float64(n))
 }
 
-// mantissaBits is how finely each power of two is cut: values of a bucket differ by less than 0.1 %.
+// mantissaBits is the resolution of buckets: values in the same bucket differ by less than 0.1 %.
 const mantissaBits = 10
 
-// sketch counts numbers of any size and sign in logarithmic buckets: by their sign, exponent, and the
-// first bits of their mantissa. The smallest, the greatest, the number and the sum are exact.
+// sketch counts numbers of any size and sign in logarithmic buckets: by sign, exponent, and the first bits of the
+// mantissa. Minimum, maximum, number and sum are exact.
 type sketch struct {
 	buckets  map[int32]uint64 // by order
-	sorted   []int32          // the keys of buckets, as far as known
+	sorted   []int32          // sorted keys of buckets; outdated if shorter
 	n        uint64
 	sum      float64
 	min, max float64
 }
 
-// order numbers the bucket of v, so that greater values have greater numbers.
+// order returns the number of v's bucket. Greater values have greater numbers.
 func order(v float64) int32 {
 	b := int32(math.Float64bits(math.Abs(v)) >> (52 - mantissaBits))
 	if v < 0 {
@@ -93,7 +93,7 @@ func order(v float64) int32 {
 	return b
 }
 
-// edges are the least and the greatest value of a bucket.
+// edges returns the smallest and the greatest value of a bucket.
 func edges(order int32) (lo, hi float64) {
 	if order < 0 {
 		lo, hi = edges(-order - 1)
@@ -118,7 +118,7 @@ func (s *sketch) add(v float64) {
 	s.buckets[order(v)]++
 }
 
-// each calls f with each bucket in ascending order.
+// each calls f for each bucket in ascending order.
 func (s *sketch) each(f func(lo, hi float64, n uint64)) {
 	if len(s.sorted) != len(s.buckets) {
 		s.sorted = slices.Sorted(maps.Keys(s.buckets))
@@ -129,25 +129,25 @@ func (s *sketch) each(f func(lo, hi float64, n uint64)) {
 	}
 }
 
-// Keeper counts the values of all Trends, and keeps them from k6's own sinks once there are many.
+// Keeper counts the values of all Trends, and withholds them from k6's own sinks once there are more than Points.
 type Keeper struct {
 	mu     sync.Mutex
 	trends map[*metrics.Metric]*kept
 }
 
-// kept is a Trend and those of its values that have certain tags.
+// kept is a Trend, or the part of its values with certain tags.
 type kept struct {
 	metric *metrics.Metric
 	tags   *metrics.TagSet // nil for all values
 	sketch sketch
-	filled uint64 // values that its sink was last filled from
+	filled uint64 // number of values when its sink was last filled
 	parts  []*kept
 }
 
-// NewKeeper returns a keeper of no Trends yet.
+// NewKeeper returns a keeper without Trends.
 func NewKeeper() *Keeper { return &Keeper{trends: map[*metrics.Metric]*kept{}} }
 
-// Keep counts a sample of a Trend, and reports whether k6 needs it itself.
+// Keep counts a sample of a Trend, and reports whether k6 must also receive it.
 func (k *Keeper) Keep(s *metrics.Sample) (needed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -164,18 +164,18 @@ func (k *Keeper) Keep(s *metrics.Sample) (needed bool) {
 	for _, p := range t.parts {
 		if s.Tags.Contains(p.tags) {
 			p.sketch.add(s.Value)
-			// k6 shows what it has seen once.
+			// k6 only shows submetrics that it has received a value of.
 			needed = needed || p.sketch.n == 1
 		}
 	}
 	return needed
 }
 
-// full reports whether k6's sink no longer gets the values.
+// full reports whether k6's sink no longer receives the values.
 func (t *kept) full() bool { return t.sketch.n > Points }
 
-// Fill brings k6's sinks up to date: those with thresholds, or all. It must be called where k6's own
-// ingestion of samples is, or is over.
+// Fill updates k6's sinks: those with thresholds, or all of them. It must be called from k6's ingestion of samples, or
+// after that has ended.
 func (k *Keeper) Fill(all bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -195,7 +195,7 @@ func (t *kept) fill(all bool) {
 	if !ok || !all && len(t.metric.Thresholds.Thresholds) == 0 {
 		return
 	}
-	// k6 may have been on its way to add a value that it was left.
+	// k6 may have added a value late that it had received before, so the sink's length is compared, too.
 	if t.sketch.n == t.filled && sink.Count() == min(t.sketch.n, Points) {
 		return
 	}

@@ -1,4 +1,4 @@
-// Package bindtest has a virtual user for tests of modules.
+// Package bindtest provides a virtual user for tests of modules.
 package bindtest
 
 import (
@@ -13,7 +13,7 @@ import (
 // vu is a virtual user that does nothing.
 type vu struct{ runtime *sobek.Runtime }
 
-// NewVU returns a virtual user that has a runtime as k6's have, no test, and no iterations.
+// NewVU returns a virtual user with a runtime like k6's, but without a test or iterations.
 func NewVU() modules.VU {
 	rt := sobek.New()
 	rt.SetFieldNameMapper(common.FieldNameMapper{})
