@@ -1,5 +1,4 @@
-// Package endpoints puts HTTP requests with whole URLs into a plan. The dialects of HTTP tools
-// share it.
+// Package endpoints adds HTTP requests with whole URLs to a plan. The dialects of HTTP tools share it.
 package endpoints
 
 import (
@@ -24,13 +23,13 @@ type Request struct {
 	URL    *url.URL
 	Header [][2]string // names and values as they are sent
 	Body   []byte
-	Secret bool // the body must not be kept
-	// Hash and HashEvery are protocol.Web's.
+	Secret bool // the body must not be stored
+	// Hash and HashEvery are those of protocol.Web.
 	Hash      uint64
 	HashEvery uint32
 }
 
-// ParseURL reads an absolute URL of http or https.
+// ParseURL parses an absolute http or https URL.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -50,15 +49,15 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Redacted is a URL without what is secret in it.
+// Redacted returns a URL as text without its secrets.
 func Redacted(u *url.URL) string { return secret.Text(u.String()) }
 
-// MaxAddresses bounds how many addresses a list of requests may go to: figures are kept of each.
+// MaxAddresses is how many addresses a list of requests may have. Separate statistics are kept for each.
 const MaxAddresses = 256
 
-// SetTarget points p at the requests' hosts: each is an address of the plan, those with TLS first.
-// User and password of URLs at one address become the target's; with several addresses each goes with
-// the requests to its own URL only. It sets the target's options; callers add theirs.
+// SetTarget makes the requests' hosts the addresses of p, those with TLS first. If there is one address, the user and
+// password in URLs become those of the target; if there are several, they are sent with the requests to their own URL
+// only. SetTarget replaces the target's options; callers add theirs afterwards.
 func SetTarget(p *plan.Plan, requests []Request) error {
 	if len(requests) == 0 {
 		return errors.New("no request given; name a URL")
@@ -105,7 +104,7 @@ func setUser(p *plan.Plan, requests []Request) error {
 	return nil
 }
 
-// Address is the host:port of a URL.
+// Address returns the host:port of a URL, with the scheme's default port if it has none.
 func Address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -114,9 +113,8 @@ func Address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// AddOperation adds an operation to p, whose target must be set: it sends one of the requests, picked
-// as pick says if there are several. Each param is the value of the header field of its name, which
-// every request gets.
+// AddOperation adds an operation to p, whose target must be set. The operation sends one of the requests; if there are
+// several, pick says which. Each param generates the value of the header field with its name, in all requests.
 func AddOperation(p *plan.Plan, name string, weight float64, requests []Request, params []plan.Param, pick plan.Pick) {
 	step := plan.Step{Params: params}
 	var generated [][2]string
@@ -134,7 +132,7 @@ func AddOperation(p *plan.Plan, name string, weight float64, requests []Request,
 	p.Operations = append(p.Operations, plan.Operation{Name: Name(name), Weight: weight, Steps: []plan.Step{step}})
 }
 
-// web is the request as a driver takes it.
+// web returns the request in the form that drivers use.
 func (r *Request) web(p *plan.Plan, generated [][2]string) *protocol.Web {
 	w := &protocol.Web{
 		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))), SecretBody: r.Secret,
@@ -159,10 +157,10 @@ func (r *Request) has(header string) bool {
 	return slices.ContainsFunc(r.Header, func(h [2]string) bool { return strings.EqualFold(h[0], header) })
 }
 
-// escape makes text that stands for itself in a template.
+// escape returns s as a template that expands to s itself.
 func escape(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
-// Name makes a text fit to be an operation's name.
+// Name makes a valid name of an operation from a text.
 func Name(s string) string {
 	s = strings.NewReplacer("{", "(", "}", ")", "\n", " ", "\r", " ", "\x00", " ").Replace(s)
 	const most = 120
@@ -172,7 +170,7 @@ func Name(s string) string {
 	return s
 }
 
-// SeveralHosts reports whether requests go to more than one place.
+// SeveralHosts reports whether the requests go to more than one scheme or host.
 func SeveralHosts(requests []Request) bool {
 	for i := range requests {
 		if u, first := requests[i].URL, requests[0].URL; u.Scheme != first.Scheme || u.Host != first.Host {
@@ -182,7 +180,7 @@ func SeveralHosts(requests []Request) bool {
 	return false
 }
 
-// Title names a request among others: method and path, with the host if there are several.
+// Title returns a name for a request: method and path, or method and URL if there are several hosts.
 func Title(r *Request, several bool) string {
 	if several {
 		return r.Method + " " + Redacted(r.URL)
@@ -190,7 +188,7 @@ func Title(r *Request, several bool) string {
 	return r.Method + " " + secret.Text(r.URL.RequestURI())
 }
 
-// ParseHeader reads a header field "Name: value" that a user gave.
+// ParseHeader parses a header field "Name: value" from a command line.
 func ParseHeader(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, ":")
 	if name, value = strings.TrimSpace(name), strings.TrimSpace(value); !ok {
@@ -199,10 +197,10 @@ func ParseHeader(text string) (name, value string, err error) {
 	return name, value, ValidHeader(name, value)
 }
 
-// maxBodyBytes bounds what ReadBody reads.
+// maxBodyBytes is the most bytes that ReadBody reads.
 const maxBodyBytes = 64 << 20
 
-// ReadBody reads a body as users give it: text, @file, or @- for stdin.
+// ReadBody reads a body from a command line: text, @file, or @- for stdin.
 func ReadBody(text string, stdin io.Reader) ([]byte, error) {
 	path, fromFile := strings.CutPrefix(text, "@")
 	if !fromFile {
@@ -224,7 +222,7 @@ func ReadBody(text string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// ValidHeader reports what is wrong with a header field that a user gave.
+// ValidHeader returns an error if a header field is invalid.
 func ValidHeader(name, value string) error {
 	if name == "" || strings.ContainsAny(name, " :\r\n\t") {
 		return errors.New("write Name: value, the name without spaces")

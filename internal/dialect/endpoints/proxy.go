@@ -5,10 +5,10 @@ import (
 	"net/url"
 )
 
-// Proxied reports whether the environment names a proxy for one of the URLs.
+// Proxied reports whether the environment sets a proxy for one of the URLs.
 func Proxied(urls []*url.URL) bool {
 	for _, u := range urls {
-		// A proxy that can't be understood is the driver's to refuse.
+		// The driver reports an invalid proxy setting.
 		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil || err != nil {
 			return true
 		}

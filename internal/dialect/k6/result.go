@@ -13,14 +13,14 @@ import (
 	"brunt/internal/result"
 )
 
-// metric is one of k6's metrics, whichever form it stands in.
+// metric is one of k6's metrics, from any of the formats.
 type metric struct {
-	kind   string // "counter", "gauge", "rate", "trend"; "" where the form doesn't tell
+	kind   string // "counter", "gauge", "rate", "trend"; "" if the format doesn't say
 	time   bool
 	values map[string]float64
 }
 
-// Results is the format of k6's JSON summaries.
+// Results returns the format of k6's JSON summaries.
 func Results() result.Format {
 	return result.Format{About: "k6's JSON summaries", Is: isResult, Parse: ParseResult}
 }
@@ -29,10 +29,10 @@ func isResult(_ []byte, keys map[string]json.RawMessage) bool {
 	return keys["metrics"] != nil || keys["results"] != nil && keys["config"] != nil
 }
 
-// ParseResult reads what handleSummary gets as an argument, what --summary-export writes, and what
-// both are with --new-machine-readable-summary. Times are milliseconds there. The response time is that
-// of the first of these that the run has: http_req_duration, grpc_req_duration, resp_time (Picostress),
-// iteration_duration; the rate and the count belong to it. Every other trend of times is an operation.
+// ParseResult parses the argument of handleSummary, the output of --summary-export, and both of them with
+// --new-machine-readable-summary. Times in them are milliseconds. The response time is the first of these metrics that
+// the run has: http_req_duration, resp_time (Picostress), grpc_req_duration, iteration_duration. The rate and the count
+// are those of the matching counter. Every other trend of times becomes an operation.
 func ParseResult(data []byte) (*result.Result, error) {
 	all, seconds, err := metricsOf(data)
 	if err != nil {
@@ -63,7 +63,7 @@ func ParseResult(data []byte) (*result.Result, error) {
 
 type mainMetric struct{ trend, counter, failed string }
 
-// mains are what a run may be about, the likeliest first.
+// mains returns the metrics that a run may be about, in order of preference.
 func mains() []mainMetric {
 	return []mainMetric{
 		{"http_req_duration", "http_reqs", "http_req_failed"},
@@ -97,7 +97,7 @@ func addTrend(r *result.Result, operation string, m metric) {
 	}
 }
 
-// addErrors adds the share of failures: of k6's rate, or of a counter next to the one of requests.
+// addErrors adds the share of failures: k6's rate, or a counter divided by the number of requests.
 func addErrors(r *result.Result, all map[string]metric, main mainMetric) {
 	failed, ok := all[main.failed]
 	if !ok {
@@ -114,7 +114,7 @@ func addErrors(r *result.Result, all map[string]metric, main mainMetric) {
 	}
 }
 
-// isTime reports whether m is a trend of times: known to be, or with the aggregates of one.
+// isTime reports whether m is a trend of times. If its kind is unknown, it is one if it has an average and a median.
 func (m metric) isTime() bool {
 	if m.kind != "" {
 		return m.kind == "trend" && m.time
@@ -124,7 +124,7 @@ func (m metric) isTime() bool {
 	return avg && med
 }
 
-// metricsOf reads the metrics by name, and how long the run took if the form tells, in seconds.
+// metricsOf returns the metrics by name, and the duration of the run in seconds, 0 if the format doesn't say.
 func metricsOf(data []byte) (map[string]metric, float64, error) {
 	var form struct {
 		Metrics map[string]json.RawMessage `json:"metrics"`

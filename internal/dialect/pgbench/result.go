@@ -1,4 +1,4 @@
-// Package pgbench reads what pgbench prints of a run.
+// Package pgbench parses the output of pgbench.
 package pgbench
 
 import (
@@ -21,7 +21,7 @@ var (
 	partLine     = regexp.MustCompile(`^ - ([0-9]+) transactions \([0-9.]+% of total, tps = ([0-9.]+)\)`)
 )
 
-// Results is the format of pgbench's output.
+// Results returns the format of pgbench's output.
 func Results() result.Format {
 	return result.Format{About: "the output of pgbench", Is: isResult, Parse: ParseResult}
 }
@@ -32,9 +32,8 @@ func isResult(text []byte, _ map[string]json.RawMessage) bool {
 		strings.Contains(string(text), "number of transactions actually processed:")
 }
 
-// ParseResult reads the output of pgbench 9.5 to 18. It has no quantiles. Lines of --progress give
-// confidence intervals within the run, for what 20 of them are needed. Times are milliseconds in the
-// output.
+// ParseResult parses the output of pgbench 9.5 to 18, which has no quantiles. Lines of --progress give confidence
+// intervals within the run; that takes 20 lines. Times in the output are milliseconds.
 func ParseResult(text []byte) (*result.Result, error) {
 	p := parser{r: &result.Result{Program: "pgbench", LoadModel: "closed"}}
 	for line := range strings.Lines(string(text)) {
@@ -71,7 +70,7 @@ func (p *parser) line(line string) {
 		return
 	}
 	if m := tpsLine.FindStringSubmatch(line); m != nil {
-		// Before version 14 there are two, of which the one without connecting is today's.
+		// Before version 14 there are two such lines. The one that excludes connecting corresponds to today's.
 		if !p.ended || strings.Contains(m[2], "exclud") {
 			p.rate, p.ended = number(m[1]), true
 		}
@@ -121,7 +120,7 @@ func (p *parser) field(line string) {
 	}
 }
 
-// serverOf is the server's version in pgbench's greeting, which names it if it isn't pgbench's own.
+// serverOf returns the server's version from pgbench's first line, which names it if it differs from pgbench's own.
 func serverOf(greeting string) []string {
 	_, server, other := strings.Cut(greeting, "server ")
 	if !other {
@@ -149,14 +148,14 @@ func (p *parser) finish() {
 			p.r.Add("errors", "", p.failed/(p.processed+p.failed))
 		}
 	}
-	if len(p.operations) > 2 { // of a single script they say the same again
+	if len(p.operations) > 2 { // with a single script they repeat the totals
 		for _, add := range p.operations {
 			add()
 		}
 	}
 }
 
-// within gives a metric the interval that a series of it has.
+// within sets the confidence interval of a metric from its series.
 func (p *parser) within(name string, series []float64) {
 	m := p.r.Find(name, "")
 	if len(series) == 0 || m == nil {
@@ -170,7 +169,7 @@ func (p *parser) within(name string, series []float64) {
 	m.Within = &record.Bounds{Low: i.Low, High: i.High, Correlated: i.Correlated}
 }
 
-// value is the number after a label, up to what isn't a digit or a point.
+// value returns the number after a label, up to the first character that isn't a digit or a point.
 func value(line, label string) (float64, bool) {
 	rest, ok := strings.CutPrefix(line, label)
 	if !ok {

@@ -1,4 +1,4 @@
-// Package picostress reads what Picostress writes of a run.
+// Package picostress parses Picostress' results.
 package picostress
 
 import (
@@ -15,16 +15,16 @@ import (
 	"brunt/internal/result"
 )
 
-// Results is the format of Picostress' summaries.
+// Results returns the format of Picostress' summaries.
 func Results() result.Format {
 	return result.Format{About: "Picostress's summary_*.json", Is: isResult, Parse: ParseResult}
 }
 
 func isResult(_ []byte, keys map[string]json.RawMessage) bool { return keys["rps"] != nil }
 
-// ParseResult reads a summary_<seed>.json. The article that describes Picostress names the keys
-// picodataVersion, configName, seed and rps.actual; how it writes response times and counts is not
-// published, so the usual spellings are taken. Times are milliseconds.
+// ParseResult parses a summary_<seed>.json. The article about Picostress names the keys picodataVersion, configName,
+// seed and rps.actual. How it writes response times and counts isn't published, so common spellings are tried. Times
+// are milliseconds.
 func ParseResult(data []byte) (*result.Result, error) {
 	var file map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -83,7 +83,7 @@ func ParseResult(data []byte) (*result.Result, error) {
 	return r, nil
 }
 
-// under puts each of the keys under each of the names.
+// under returns all combinations name.key.
 func under(names, keys []string) (all []string) {
 	for _, n := range names {
 		for _, k := range keys {
@@ -93,7 +93,7 @@ func under(names, keys []string) (all []string) {
 	return all
 }
 
-// summary is the file's values by their lower-case names without underscores, joined by dots.
+// summary is the file's values. Their names are in lower case without underscores, and joined by dots.
 type summary map[string]any
 
 func flatten(file map[string]any) summary {
@@ -111,7 +111,7 @@ func flatten(file map[string]any) summary {
 	return s
 }
 
-// number is the first of the names that holds one.
+// number returns the value of the first name that has a number.
 func (s summary) number(names ...string) (float64, bool) {
 	for _, n := range names {
 		switch v := s[n].(type) {

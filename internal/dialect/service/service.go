@@ -1,4 +1,4 @@
-// Package service makes plans for HTTP services of what a command line says: URLs, lists of requests, a rate.
+// Package service makes plans for HTTP services from a command line: URLs, lists of requests, a rate.
 package service
 
 import (
@@ -18,36 +18,35 @@ import (
 	"brunt/internal/plan"
 )
 
-// Options are what the command line says besides its arguments. Given reports whether it names an option, by the
-// flag's name.
+// Options are the options of the command line. Given reports whether an option was given, by the name of its flag.
 type Options struct {
 	Rate       float64 // requests a second
 	Sessions   int
 	Duration   time.Duration
-	Requests   uint64 // the load ends after so many; 0: with Duration
-	InOrder    bool   // as the list has them, instead of drawn
+	Requests   uint64 // the load ends after that many; 0: it ends after Duration
+	InOrder    bool   // in the order of the list, instead of at random
 	Method     string // of URLs
 	Headers    []string
 	Data       string // body of URLs: text, or a file's name after "@"
-	SecretData string // likewise, and kept in no record
-	Good       string // statuses that are no failure
-	Insecure   bool   // certificates aren't verified
+	SecretData string // likewise, but never stored
+	Good       string // statuses that count as success
+	Insecure   bool   // don't verify certificates
 	CA         string // file of an authority's certificate
-	HTTP1      bool   // even where the server offers HTTP/2
-	Redirects  int    // that a request follows, up to 20
+	HTTP1      bool   // don't use HTTP/2 even if the server offers it
+	Redirects  int    // how many redirects a request follows, up to 20
 	Compress   bool
 	NoReuse    bool // a connection for each request
 	Seed       uint64
 	Given      func(flag string) bool
 }
 
-// UsualDuration is how long a load takes if nothing else is said; usualRate is its rate, requests a second.
+// UsualDuration is the default duration of a load. usualRate is its default rate in requests a second.
 const (
 	UsualDuration = 10 * time.Second
 	usualRate     = 100.0
 )
 
-// load is the phase that the flags ask for, and how many sessions it has.
+// load returns the phase for the options, and its number of sessions.
 func (o *Options) load() (ph plan.Phase, sessions int, err error) {
 	switch {
 	case o.Given("rate") && !(o.Rate > 0):
@@ -74,7 +73,7 @@ func (o *Options) load() (ph plan.Phase, sessions int, err error) {
 	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: o.Duration, RateFrom: rate, RateTo: rate,
 		Operations: o.Requests}
 	if limited {
-		// Poisson arrivals may need longer than their mean.
+		// Poisson arrivals may take longer than expected.
 		ph.Duration = time.Duration(2*float64(o.Requests)/rate*float64(time.Second)) + time.Minute
 	}
 	if sessions = o.Sessions; sessions == 0 {
@@ -84,11 +83,11 @@ func (o *Options) load() (ph plan.Phase, sessions int, err error) {
 	return ph, sessions, nil
 }
 
-// mostOperations is how many different requests are reported one by one.
+// mostOperations is the most requests that are reported separately.
 const mostOperations = 30
 
-// Plan makes a plan of the command line's arguments: URLs, files of requests, or "-" for such a list on stdin. Its
-// errors are about them and the options.
+// Plan makes a plan from the command line's arguments: URLs, files with requests, or "-" for a list on stdin. Errors
+// are about the arguments and options.
 func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
 	requests, err := o.readAll(targets, stdin)
 	if err != nil {
@@ -120,7 +119,7 @@ func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
 	return p, o.complete(p)
 }
 
-// complete puts the load and how many sessions it has into p.
+// complete sets the load and the number of sessions of p.
 func (o *Options) complete(p *plan.Plan) error {
 	phase, sessions, err := o.load()
 	if err != nil {
@@ -162,7 +161,7 @@ func (o *Options) readAll(targets []string, stdin io.Reader) ([]endpoints.Reques
 	return all, nil
 }
 
-// body is what --data or --secret-data gives, nil if neither does.
+// body returns the body from --data or --secret-data, nil if neither is given.
 func (o *Options) body(stdin io.Reader) ([]byte, error) {
 	set := o.Given
 	if set("data") && set("secret-data") {
@@ -180,7 +179,7 @@ func (o *Options) body(stdin io.Reader) ([]byte, error) {
 	return nil, nil
 }
 
-// list reads a file of requests.
+// list reads a file with requests.
 func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints.Request, error) {
 	if o.Method != "" || body != nil {
 		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are",
@@ -198,13 +197,13 @@ func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints
 	return vegeta.Read(name, in, os.ReadFile)
 }
 
-// isFile reports whether the argument is a list: a file of that name exists, and it is no URL.
+// isFile reports whether the argument is the path of an existing file rather than a URL.
 func isFile(target string) bool {
 	info, err := os.Stat(target)
 	return err == nil && !info.IsDir() && !strings.Contains(target, "://")
 }
 
-// single makes the request of a URL.
+// single returns the request for a URL.
 func (o *Options) single(_ io.Reader, target string, body []byte) ([]endpoints.Request, error) {
 	if !strings.Contains(target, "://") {
 		if !strings.ContainsAny(target, ".:") && target != "localhost" {
@@ -234,10 +233,9 @@ func (o *Options) header() (all [][2]string, err error) {
 	return all, nil
 }
 
-// addOperations makes requests with one method and URL one operation. In order, operations and their
-// requests are taken as they stand in the list; otherwise each operation is drawn as often as it
-// stands there. If that makes too many to report, all of them are one operation that takes each
-// request in turn.
+// addOperations groups requests with the same method and URL into operations. If inOrder is set, requests are sent in
+// the order of the list; otherwise an operation's weight is the number of its requests. If there would be more than
+// mostOperations, all requests become one operation that sends them in turn.
 func addOperations(p *plan.Plan, requests []endpoints.Request, inOrder bool) {
 	groups := map[string][]endpoints.Request{}
 	var order []string

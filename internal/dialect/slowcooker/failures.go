@@ -9,11 +9,11 @@ import (
 	"brunt/internal/protocol"
 )
 
-// failuresEach is how many failures are listed in a slice of the record.
+// failuresEach is how many failures are printed for each slice of the record.
 const failuresEach = 5
 
-// FailureLines tell of requests that got no answer, as slow_cooker does, but not of all of them: a
-// service that is down for days would fill a disk with them. They are safe for concurrent use.
+// FailureLines prints requests that got no answer, as slow_cooker does. It limits their number: a service that is down
+// for days would otherwise fill a disk. It is safe for concurrent use.
 type FailureLines struct {
 	W io.Writer
 
@@ -23,7 +23,7 @@ type FailureLines struct {
 
 var _ measure.Sink = (*FailureLines)(nil)
 
-// Failed takes a request that failed: its class and what was said.
+// Failed handles a failed request with its error class and message.
 func (f *FailureLines) Failed(class, text string) {
 	if class == protocol.Server.String() {
 		return

@@ -12,10 +12,10 @@ import (
 	"brunt/internal/dialect/endpoints"
 )
 
-// ErrHelp says that help was asked for.
+// ErrHelp means that the user asked for help.
 var ErrHelp = flag.ErrHelp
 
-// flags are the command line before it is checked.
+// flags are the flags of the command line before they are checked.
 type flags struct {
 	set        *flag.FlagSet
 	o          Options
@@ -58,7 +58,7 @@ func newFlags() *flags {
 	return f
 }
 
-// ours declares what slow_cooker doesn't have.
+// ours declares the flags that slow_cooker doesn't have.
 func (f *flags) ours() {
 	o, fs := &f.o, f.set
 	fs.StringVar(&f.layout, "layout", "1.2",
@@ -116,19 +116,19 @@ func (o *Options) addHeader(s string) error {
 	return nil
 }
 
-// Usage writes the flags and what they mean. name is how the program was called.
+// Usage writes the help for the flags. name is the name of the program.
 func Usage(w io.Writer, name string) {
 	f := newFlags()
 	f.set.SetOutput(w)
-	// Errors of writing a help text concern nobody.
+	// Errors of writing a help text are ignored.
 	_, _ = fmt.Fprintf(
 		w, "Usage: %s [flags] <url | @file | @->\n\nFlags may have one dash or two, and may follow the URL.\n\n", name)
 	f.set.PrintDefaults()
 }
 
-// Parse reads a command line without the program's name. summary is the default of -summary; ""
-// means the layout's. stdin is where @- reads from. Errors are the user's and take one line;
-// ErrHelp means that help was asked for.
+// Parse parses a command line without the program's name. summary is the default of -summary; "" means that of the
+// layout. @- reads from stdin. Errors are the user's mistakes, and one line each; ErrHelp means that the user asked for
+// help.
 func Parse(args []string, stdin io.Reader, summary string) (*Options, error) {
 	f := newFlags()
 	var positional []string
@@ -181,12 +181,12 @@ func oneLine(err error) error {
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if i := strings.LastIndex(text, " for flag -header: "); i > 0 {
-		text = "invalid value" + text[i:] // which may be a secret
+		text = "invalid value" + text[i:] // the header's value may be a secret
 	}
 	return errors.New(text)
 }
 
-// check checks the flags and fills in what depends on others.
+// check validates the flags, and sets options that depend on several of them.
 func (f *flags) check(summary string) error {
 	o := &f.o
 	switch {
@@ -245,7 +245,7 @@ func (f *flags) check(summary string) error {
 	return f.checkSummary(summary)
 }
 
-// theirRedirects is how many redirects Go's client follows, and slow_cooker with it.
+// theirRedirects is how many redirects Go's HTTP client follows, and therefore slow_cooker.
 const theirRedirects = 9
 
 func (f *flags) checkSlice() error {

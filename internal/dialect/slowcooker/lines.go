@@ -14,37 +14,37 @@ import (
 	"brunt/internal/workload"
 )
 
-// Lines prints a report for every interval. Begin, Interval, Comment and Finish are for one
-// goroutine; Timed is safe for concurrent use.
+// Lines prints a report for every interval. Begin, Interval, Comment and Finish must be called from one goroutine;
+// Timed is safe for concurrent use.
 type Lines struct {
 	o   *Options
 	out io.Writer
 	now func() time.Time
 
 	iteration uint64
-	beganNs   int64 // where the first interval began
-	fromNs    int64 // where the interval under way began
-	toNs      int64 // how far it goes by now
+	beganNs   int64 // start of the first interval
+	fromNs    int64 // start of the current interval
+	toNs      int64 // end of the current interval so far
 	offered   uint64
 	counts    measure.Counts
 	pausedNs  int64
-	answers   *measure.Histogram // good and bad ones of the interval under way
+	answers   *measure.Histogram // good and bad answers of the current interval
 	total     *measure.Histogram
 	change    changeColumn
 	comments  []string
-	unsaid    int // comments beyond mostComments
+	unsaid    int // number of comments beyond mostComments
 	broken    bool
 
 	mu  sync.Mutex
-	bad *measure.Histogram // bad answers not yet in answers
+	bad *measure.Histogram // bad answers that aren't in answers yet
 }
 
 var _ measure.Sink = (*Lines)(nil)
 
-// mostComments bounds what is said between two reports.
+// mostComments is the most comments between two reports.
 const mostComments = 20
 
-// NewLines returns the printer. now gives the time of day, in the zone to print.
+// NewLines returns a printer. now returns the current time in the time zone to print.
 func NewLines(o *Options, out io.Writer, now func() time.Time) *Lines {
 	return &Lines{
 		o: o, out: out, now: now, change: changeColumn{zeros: o.Compat},
@@ -57,8 +57,8 @@ func (l *Lines) Begin() error {
 	return l.write(l.o.Layout.Headings(l.o, l.now()))
 }
 
-// Timed takes the time of an answer whose status was bad; it is a workload.Workload's Timed. The
-// record has such times together with those of requests that were never answered.
+// Timed records the time of an answer with a bad status. It is a workload.Workload's Timed. The record can't be used
+// for that, since it mixes these times with those of requests without an answer.
 func (l *Lines) Timed(t workload.Timing) {
 	if t.Class != protocol.Server || t.Step != workload.WholeOperation {
 		return
@@ -72,8 +72,8 @@ func (l *Lines) Timed(t workload.Timing) {
 	l.mu.Unlock()
 }
 
-// Interval implements measure.Sink: it adds a slice of the record, and prints the report that ends
-// with it. The last report of a load with an end waits for Finish, so that it has the last answers.
+// Interval implements measure.Sink. It adds a slice of the record, and prints a report at the end of an interval. The
+// last report of a limited load is left to Finish, so that it includes the last answers.
 func (l *Lines) Interval(iv *measure.Interval) error {
 	if iv.WarmUp {
 		l.mu.Lock()
@@ -100,7 +100,7 @@ func (l *Lines) Interval(iv *measure.Interval) error {
 	l.offered += iv.Offered
 	l.pausedNs += iv.Health.PausedNs
 	l.toNs = iv.EndNs
-	// A cut may come a moment before or after its time.
+	// A slice may end slightly before or after its time.
 	interval, slack := int64(l.o.Interval), int64(l.o.Slice)/10
 	if (l.toNs-l.beganNs+slack)/interval == (l.fromNs-l.beganNs+slack)/interval || l.last() {
 		return nil
@@ -108,7 +108,7 @@ func (l *Lines) Interval(iv *measure.Interval) error {
 	return l.print()
 }
 
-// last reports whether the load has nothing more to send.
+// last reports whether the load has sent everything.
 func (l *Lines) last() bool {
 	o := l.o
 	return o.Iterations > 0 && l.iteration+1 >= o.Iterations ||
@@ -116,7 +116,7 @@ func (l *Lines) last() bool {
 		o.Duration > 0 && l.toNs-l.beganNs >= int64(o.Duration)
 }
 
-// Comment puts a line with the time of day after the next report.
+// Comment adds a line with the current time after the next report.
 func (l *Lines) Comment(text string) {
 	if len(l.comments) == mostComments {
 		l.unsaid++
@@ -125,7 +125,7 @@ func (l *Lines) Comment(text string) {
 	l.comments = append(l.comments, "# "+l.now().Format(time.RFC3339)+" "+text)
 }
 
-// Finish prints what is left when the load has ended.
+// Finish prints the rest after the end of the load.
 func (l *Lines) Finish() error {
 	if l.counts.Done == 0 && len(l.comments) == 0 && l.pausedNs == 0 {
 		return nil
@@ -133,7 +133,7 @@ func (l *Lines) Finish() error {
 	return l.print()
 }
 
-// Total is the distribution of all answers, in ns.
+// Total returns the distribution of all answers, in ns.
 func (l *Lines) Total() *measure.Histogram { return l.total }
 
 func (l *Lines) print() error {
@@ -158,7 +158,7 @@ func (l *Lines) print() error {
 	return l.write(text)
 }
 
-// write tells of the first of several failures in a row: a full disk may last for days.
+// write returns only the first of several errors in a row, since a full disk may last for days.
 func (l *Lines) write(text string) error {
 	_, err := io.WriteString(l.out, text)
 	told := l.broken
@@ -172,8 +172,8 @@ func (l *Lines) line() Line {
 	o, h, c := l.o, l.answers, &l.counts
 	unit := func(ns int64) int64 { return ns / int64(o.Unit) }
 	length := time.Duration(l.toNs - l.fromNs)
-	// Intervals are cut on a grid; a hundredth is no matter. The last one of a load that ends on time
-	// waits for its last answers.
+	// Intervals are cut on a grid, so deviations of up to 1 % are ignored. The last interval of a load that ends on
+	// time waits for its last answers.
 	if off := length - o.Interval; off.Abs() <= max(o.Interval/100, o.Slice/10) || o.Iterations > 0 &&
 		l.iteration+1 == o.Iterations && off > 0 {
 		length = o.Interval
@@ -189,14 +189,14 @@ func (l *Lines) line() Line {
 	if o.Compat {
 		line.P999 = line.Max
 	}
-	// A generator that stood still, and a rest of an interval, say nothing of the server's change.
+	// A stall of the generator, or a partial interval, says nothing about a change of the server.
 	if l.pausedNs == 0 && 2*length >= o.Interval {
 		line.Change = l.change.next(line.P99)
 	}
 	return line
 }
 
-// length writes an interval; one that isn't whole takes no more columns if that can be.
+// length formats an interval's length. A partial interval is padded or rounded to the usual width if possible.
 func (l *Lines) length(d time.Duration) string {
 	whole := l.o.Interval.String()
 	if d == l.o.Interval {
@@ -210,19 +210,19 @@ func (l *Lines) length(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// history is how many intervals the change column looks back.
+// history is how many intervals the change column compares with.
 const history = 5
 
-// changeColumn compares an interval's p99 with the mean of the last ones: a sign for each power of
+// changeColumn compares an interval's p99 with the mean of the previous intervals'. It prints a sign for each power of
 // ten between them, at most three.
 type changeColumn struct {
-	last []int64 // at most history, the oldest first
-	// zeros: the history begins with them, as slow_cooker's does, so that a load that starts up looks
-	// like a change.
+	last []int64 // at most history values, the oldest first
+	// zeros says that the history begins with zeros, like slow_cooker's. A load that starts up then looks like a
+	// change.
 	zeros bool
 }
 
-// next returns the mark of the next interval.
+// next returns the mark for the next interval.
 func (c *changeColumn) next(p99 int64) string {
 	if c.zeros && c.last == nil {
 		c.last = make([]int64, history)
@@ -259,19 +259,19 @@ func markOf(before []int64, p99 int64) string {
 	return strings.Repeat("+", min(powers, 3))
 }
 
-// Layout is how a release prints.
+// Layout is the output format of a release.
 type Layout struct {
-	iteration bool   // a column numbers the lines from 0
-	badHash   bool   // a column counts wrong hashes
-	method    bool   // the first header line names it
-	goodOnly  bool   // the share counts good answers only
-	share     string // the share's heading
-	pad       int    // columns that the heading of the time is short of the time
+	iteration bool   // there is a column that numbers the lines from 0
+	badHash   bool   // there is a column that counts wrong hashes
+	method    bool   // the first header line has the HTTP method
+	goodOnly  bool   // the share only counts good answers
+	share     string // heading of the share
+	pad       int    // how many columns the heading of the time is shorter than the time
 	summary   string
 }
 
-// layoutOf finds a release's layout; nil if there is none. "1.2" is what the project's head prints,
-// "1.2.0" the release.
+// layoutOf returns the layout of a release, nil if it is unknown. "1.2" is that of the project's latest commit, "1.2.0"
+// that of the release.
 func layoutOf(release string) *Layout {
 	switch release {
 	case "1.0":
@@ -284,19 +284,19 @@ func layoutOf(release string) *Layout {
 	return nil
 }
 
-// Line is one report.
+// Line is the data of one report.
 type Line struct {
 	Time                          time.Time
 	Iteration                     uint64
 	Good, Bad, Failed             uint64
-	Target                        uint64 // requests that the interval was to have
+	Target                        uint64 // requests planned for the interval
 	Interval                      string
 	Min, P50, P95, P99, P999, Max int64 // in the unit of latencies
 	BadHash                       uint64
 	Change                        string
 }
 
-// Share is the percentage of the target reached: whole per cent, at most 100.
+// Share returns the percentage of the target that was reached, rounded down, at most 100.
 func (y *Layout) Share(l *Line) int {
 	n := l.Good + l.Bad
 	if y.goodOnly {
@@ -311,7 +311,7 @@ func (y *Layout) Share(l *Line) int {
 	return int(float64(n) / float64(l.Target) * 100)
 }
 
-// Format writes a line without its end.
+// Format returns the line without a line end.
 func (y *Layout) Format(l *Line) string {
 	var b strings.Builder
 	b.WriteString(l.Time.Format(time.RFC3339))
@@ -326,7 +326,7 @@ func (y *Layout) Format(l *Line) string {
 	return b.String() + " " + l.Change
 }
 
-// Headings writes the two lines that come before the first report at a time such as now.
+// Headings returns the two lines before the first report. now determines the width of the time.
 func (y *Layout) Headings(o *Options, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# sending %d ", o.QPS*o.Concurrency)

@@ -1,6 +1,6 @@
-// Package slowcooker takes slow_cooker's command line and prints slow_cooker's lines: flags into a
-// plan, intervals into lines, a run into one of its final summaries. What the flags, lines and
-// summaries are: github.com/BuoyantIO/slow_cooker, releases 1.0.0 and 1.2.0 and what followed.
+// Package slowcooker implements slow_cooker's command line and output. It converts flags to a plan, intervals to lines,
+// and a run to one of slow_cooker's final summaries. The flags, lines and summaries are those of
+// github.com/BuoyantIO/slow_cooker, releases 1.0.0, 1.2.0 and later commits.
 package slowcooker
 
 import (
@@ -15,23 +15,23 @@ import (
 	"brunt/internal/dialect/endpoints"
 )
 
-// Options is a command line, understood.
+// Options are the options of a parsed command line.
 type Options struct {
-	// slow_cooker's own.
+	// Options of slow_cooker.
 	URLs          []*url.URL
 	Target        string // the argument: a URL, @file or @-
-	QPS           int    // a session; the load is QPS × Concurrency
+	QPS           int    // per session; the load is QPS × Concurrency
 	Concurrency   int
-	Iterations    uint64 // reports; 0 means no end
-	TotalRequests uint64 // exactly; 0 means no end
+	Iterations    uint64 // number of reports; 0 means no end
+	TotalRequests uint64 // exact number; 0 means no end
 	Interval      time.Duration
 	Timeout       time.Duration
-	Unit          time.Duration // of latencies printed
+	Unit          time.Duration // of printed latencies
 	Method        string
 	Body          []byte
 	SecretBody    bool // Body is never printed or stored
 	Headers       [][2]string
-	Hosts         []string // a request's Host is one of them; empty means the URL's
+	Hosts         []string // a request's Host is one of them; empty means the URL's host
 	NoReuse       bool
 	Compress      bool
 	HashValue     uint64
@@ -40,17 +40,17 @@ type Options struct {
 	CSV           string // file for latencies
 	MetricAddr    string
 
-	// Ours.
+	// Options that only brunt has.
 	Layout      *Layout
-	Compat      bool   // slow_cooker's known faults as well
-	ServiceTime bool   // latency counts from the actual send
+	Compat      bool   // reproduce slow_cooker's known faults
+	ServiceTime bool   // measure latency from the actual send
 	Summary     string // "1.0", "1.2", "report" or "none"
-	Insecure    bool   // certificates aren't verified
+	Insecure    bool   // don't verify certificates
 	CAFile      string
-	HTTP1       bool // no HTTP/2
-	Redirects   int  // followed by one request
+	HTTP1       bool // don't use HTTP/2
+	Redirects   int  // how many a request follows
 	Duration    time.Duration
-	Wait        time.Duration // for the service to come up before the load
+	Wait        time.Duration // how long to wait for the service to come up before the load
 	Slice       time.Duration // of the record
 	Late        string        // "queue" or "drop"
 	Awake       string        // "auto", "on" or "off": see plan.Settings
@@ -63,17 +63,17 @@ type Options struct {
 	NoRecord    bool   // no bundle
 	WarmUp      time.Duration
 	Quiet       bool
-	Exports     []string // where intervals are sent while they happen
+	Exports     []string // where intervals are sent during the run
 	Watched     []string // what is sampled during the load
 }
 
-// RatePerS is the load.
+// RatePerS returns the load in requests a second.
 func (o *Options) RatePerS() float64 { return float64(o.QPS) * float64(o.Concurrency) }
 
-// maxURLs bounds a list. Every session keeps each URL's request ready, about 500 bytes.
+// maxURLs is the most URLs of a list. Every session keeps a prepared request for each, of about 500 bytes.
 const maxURLs = 100_000
 
-// readURLs reads the argument: a URL, or @file or @- with one on each line.
+// readURLs reads the argument: a URL, or @file or @- for a list with a URL on each line.
 func readURLs(target string, stdin io.Reader) ([]*url.URL, error) {
 	path, isList := strings.CutPrefix(target, "@")
 	var in io.Reader = strings.NewReader(target)

@@ -14,17 +14,17 @@ import (
 	"brunt/internal/plan"
 )
 
-// GoodStatuses are what slow_cooker counts as good.
+// GoodStatuses are the statuses that slow_cooker counts as good.
 const GoodStatuses = "200-499"
 
-// PhaseName is the name of the load's only phase.
+// PhaseName is the name of the only phase of the load.
 const PhaseName = "cook"
 
-// forever is how long a load without an end is planned for.
+// forever is the planned duration of a load without an end.
 const forever = 10 * 365 * 24 * time.Hour
 
-// Plan compiles a command line: an open load of evenly spaced requests, each with its number in
-// the header Sc-Req-Id, without retries. proxied makes sessions use the environment's proxy.
+// Plan makes the plan for the options: an open load of evenly spaced requests without retries. Each request has its
+// number in the header Sc-Req-Id. proxied makes sessions use the environment's proxy.
 func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	p := &plan.Plan{Name: "cook-" + endpoints.Address(o.URLs[0]), Seed: o.Seed}
 	requests := make([]endpoints.Request, len(o.URLs))
@@ -88,7 +88,7 @@ func (o *Options) operation(requests []endpoints.Request) string {
 	return fmt.Sprintf("%s %d URLs", o.Method, len(requests))
 }
 
-// pick is how a list of URLs is gone through: in turn, or as slow_cooker's goroutines do.
+// pick returns how URLs are chosen from a list: in turn, or in the order of slow_cooker's goroutines.
 func (o *Options) pick() plan.Pick {
 	if o.Compat {
 		return plan.Pick{By: plan.PickWalk, Walkers: o.Concurrency}
@@ -96,7 +96,7 @@ func (o *Options) pick() plan.Pick {
 	return plan.Pick{By: plan.PickTurn}
 }
 
-// fields are the headers that differ from request to request.
+// fields returns the headers whose values differ between requests.
 func (o *Options) fields() []plan.Param {
 	var fields []plan.Param
 	add := func(name string, spec gen.Spec) {
@@ -112,7 +112,7 @@ func (o *Options) fields() []plan.Param {
 	return fields
 }
 
-// gave reports whether a header was given.
+// gave reports whether a header was given on the command line.
 func (o *Options) gave(name string) bool {
 	return slices.ContainsFunc(o.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], name) })
 }

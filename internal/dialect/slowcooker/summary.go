@@ -10,7 +10,7 @@ import (
 	"brunt/internal/measure"
 )
 
-// quantiles is the final summary of releases 1.1 and later.
+// quantiles is the final summary of release 1.1 and later.
 type quantiles struct {
 	P50  int64 `json:"p50"`
 	P75  int64 `json:"p75"`
@@ -20,8 +20,8 @@ type quantiles struct {
 	P999 int64 `json:"p999"`
 }
 
-// WriteSummary writes the latencies of a whole run as o.Summary says, nothing for "report" and
-// "none". p999 is the 99.9th percentile; with o.Compat the maximum.
+// WriteSummary writes the latencies of the whole run in the format of o.Summary. It writes nothing for "report" and
+// "none". p999 is the 99.9th percentile, or the maximum if o.Compat is set.
 func WriteSummary(w io.Writer, o *Options, h *measure.Histogram) error {
 	switch o.Summary {
 	case "1.0":
@@ -42,8 +42,8 @@ func WriteSummary(w io.Writer, o *Options, h *measure.Histogram) error {
 	return nil
 }
 
-// writeTable writes release 1.0's table: how many latencies are at least FROM and below TO. What
-// is above the last edge has a row of its own, unless o.Compat.
+// writeTable writes the table of release 1.0: how many latencies are at least FROM and below TO. Latencies above the
+// last edge have a row of their own, unless o.Compat is set.
 func writeTable(w io.Writer, o *Options, h *measure.Histogram) error {
 	edges := []int64{0, 2, 8, 32, 64, 128, 256, 512, 1024, 4096, 16384}
 	counts := make([]uint64, len(edges))
@@ -55,7 +55,7 @@ func writeTable(w io.Writer, o *Options, h *measure.Histogram) error {
 		counts[i] += b.count
 	}
 	out := bufio.NewWriter(w)
-	// bufio keeps the first error for Flush.
+	// bufio returns the first error from Flush.
 	_, _ = fmt.Fprintln(out, "FROM    TO #REQUESTS")
 	for i := range len(edges) - 1 {
 		_, _ = fmt.Fprintf(out, "%4d %5d %d\n", edges[i], edges[i+1], counts[i])
@@ -66,9 +66,8 @@ func writeTable(w io.Writer, o *Options, h *measure.Histogram) error {
 	return out.Flush()
 }
 
-// WriteCSV writes the latencies of a whole run: "from, to, count" for every bucket up to the last
-// that holds anything, without a header. Buckets are those of HdrHistogram with 3 significant
-// digits, in the unit of latencies.
+// WriteCSV writes the latencies of the whole run: a line "from, to, count" for every bucket up to the last non-empty
+// one, without a header. Buckets are those of HdrHistogram with 3 significant digits, in the unit of latencies.
 func WriteCSV(w io.Writer, o *Options, h *measure.Histogram) error {
 	out := bufio.NewWriter(w)
 	for _, b := range bars(h, int64(o.Unit)) {
@@ -83,8 +82,8 @@ type bar struct {
 	count    uint64
 }
 
-// bars are a distribution's buckets in another unit, empty ones too. A value counts as the highest
-// of its bucket in ns, as it does in quantiles.
+// bars returns the buckets of a distribution in another unit, including empty ones. A value counts as the highest value
+// of its bucket in ns, as in quantiles.
 func bars(h *measure.Histogram, unitNs int64) (out []bar) {
 	units := measure.NewHistogram()
 	h.Each(func(_, hi int64, n uint64) bool {
@@ -103,8 +102,8 @@ func bars(h *measure.Histogram, unitNs int64) (out []bar) {
 	return out
 }
 
-// bucketEnd is the last value of the bucket that begins at from: buckets hold one value each below
-// 2048, two below 4096, four below 8192, and so on.
+// bucketEnd returns the last value of the bucket that begins at from. Buckets hold one value each below 2048, two below
+// 4096, four below 8192, and so on.
 func bucketEnd(from int64) int64 {
 	return from + 1<<max(0, bits.Len64(uint64(from))-11) - 1
 }

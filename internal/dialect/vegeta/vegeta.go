@@ -4,12 +4,12 @@
 //	Header-Name: value
 //	@file-with-the-body
 //
-// A request begins with a line of method and URL; lines of header fields and at most one line that
-// names the body's file follow. Empty lines between requests and lines that begin with # are
-// passed over. A list whose first character is { is in the JSON format instead: an object on each line
-// with method, url, header (lists of values by name) and body (base64).
+// A request begins with a line that has the method and the URL. It is followed by header fields, and at most one line
+// with the name of the body's file. Empty lines between requests and lines that begin with # are ignored. If the first
+// character of a list is {, the list is in the JSON format: each line is an object with method, url, header (lists of
+// values by name) and body (base64).
 //
-// What the formats are: github.com/tsenart/vegeta, README, "http format" and "json format".
+// The formats are described in github.com/tsenart/vegeta, README, "http format" and "json format".
 package vegeta
 
 import (
@@ -25,13 +25,13 @@ import (
 	"brunt/internal/dialect/endpoints"
 )
 
-// The bounds of a list.
+// Limits of a list.
 const (
 	MaxRequests  = 100_000
 	maxLineBytes = 1 << 20
 )
 
-// Read reads a list. name is its file's, for errors (name:line: …); open opens bodies' files.
+// Read reads a list. name is the name of its file for errors (name:line: …). open reads the file of a body.
 func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]endpoints.Request, error) {
 	r := &reader{open: open, bodies: map[string][]byte{}}
 	lines := bufio.NewScanner(in)
@@ -59,7 +59,7 @@ type reader struct {
 	open   func(path string) ([]byte, error)
 	all    []endpoints.Request
 	json   bool
-	within bool // the last request may still get lines
+	within bool // more lines may belong to the last request
 	bodies map[string][]byte
 }
 
@@ -80,7 +80,7 @@ func (r *reader) line(text string) error {
 	return r.header(text)
 }
 
-// isMethod tells a request's line from a header's, whose name ends in a colon.
+// isMethod distinguishes the first line of a request from a header field, whose name ends in a colon.
 func isMethod(s string) bool { return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" }
 
 func (r *reader) begin(method, text string) error {
@@ -96,7 +96,7 @@ func (r *reader) begin(method, text string) error {
 	return nil
 }
 
-// object reads a line of the JSON format.
+// object parses a line of the JSON format.
 func (r *reader) object(text string) error {
 	if text == "" {
 		return nil

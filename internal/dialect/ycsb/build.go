@@ -12,7 +12,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// The names of operations, as results have them.
+// Names of operations in results.
 const (
 	OpRead   = "READ"
 	OpUpdate = "UPDATE"
@@ -21,15 +21,15 @@ const (
 	OpRMW    = "READ_MODIFY_WRITE"
 )
 
-// Job is settings compiled: the plan to run, and how records are asked for.
+// Job is the compiled form of settings: the plan to run, and the store that makes the requests for records.
 type Job struct {
 	Settings *Settings
 	Plan     *plan.Plan
 	Store    Store
-	Resumed  int64 // records that an earlier load has inserted
+	Resumed  int64 // number of records that an earlier load has inserted
 }
 
-// Compile makes a job of settings. resumed is how many records an earlier load has inserted.
+// Compile compiles settings to a job. resumed is how many records an earlier load has inserted.
 func Compile(s *Settings, resumed int64) (*Job, error) {
 	target, err := s.Database.target(s.Set)
 	if err != nil {
@@ -57,7 +57,7 @@ func Compile(s *Settings, resumed int64) (*Job, error) {
 	return j, err
 }
 
-// interval is the slice of the record: a second, or less where lines are printed more often.
+// interval returns the length of a slice of the record: a second, or less if lines are printed more often.
 func interval(every time.Duration) time.Duration {
 	if every < time.Second {
 		return max(every, 10*time.Millisecond)
@@ -65,7 +65,7 @@ func interval(every time.Duration) time.Duration {
 	return time.Second
 }
 
-// loading plans the load phase.
+// loading adds the load phase to the plan.
 func (j *Job) loading() error {
 	s, p := j.Settings, j.Plan
 	p.Keyspace.InsertFrom, p.Keyspace.Strict = s.InsertStart+j.Resumed, true
@@ -75,11 +75,11 @@ func (j *Job) loading() error {
 	if err := j.insertion(1); err != nil {
 		return err
 	}
-	// A last batch that isn't full is filled up, as in go-ycsb.
+	// A partial last batch is filled up, as in go-ycsb.
 	operations := (s.LoadCount - j.Resumed + int64(s.Batch) - 1) / int64(s.Batch)
 	j.phases(uint64(operations))
 	p.Settings.Pipeline = s.Pipeline
-	// The codec tier has no TLS, and in a cluster each record may be another node's.
+	// The codec tier doesn't support TLS, and in a cluster consecutive records may belong to different nodes.
 	if t := &p.Target; t.TLS.Enabled || t.Options["mode"] == "cluster" {
 		p.Settings.Pipeline = 1
 	}
@@ -92,7 +92,7 @@ func (j *Job) loading() error {
 	return nil
 }
 
-// running plans the run phase.
+// running adds the operations and phases of the command run to the plan.
 func (j *Job) running() error {
 	s := j.Settings
 	j.Plan.Keyspace.InsertFrom, j.Plan.Keyspace.Choice = s.Records, &s.Choice
@@ -114,8 +114,8 @@ func (j *Job) running() error {
 	return nil
 }
 
-// phases plans the load: a warm-up of runs, then so many operations (0: no limit), closed or at
-// the target's rate.
+// phases adds the phases of the load: the warm-up of a run, then a phase with that many operations (0: no limit). The
+// load is closed, or at the rate of property target.
 func (j *Job) phases(operations uint64) {
 	s := j.Settings
 	add := func(name string, duration time.Duration, limit uint64, warm bool) {
@@ -138,8 +138,8 @@ func (j *Job) phases(operations uint64) {
 	add(string(s.Command), s.MaxExecution, operations, false)
 }
 
-// step makes a step of the plan of a request. pick is how the request's only field is drawn; "" if it
-// stands for all fields.
+// step makes a step of the plan from a request. pick says how the request's only field is drawn; "" means that the
+// request is for all fields.
 func (j *Job) step(r Request, pick string) plan.Step {
 	st := plan.Step{Request: r.Request, Pick: plan.Pick{By: pick}}
 	for _, slot := range r.Slots {
@@ -165,14 +165,14 @@ func (j *Job) step(r Request, pick string) plan.Step {
 	return st
 }
 
-// captureTexts makes a request capture what it captures as texts.
+// captureTexts makes a request return what it captures as texts.
 func captureTexts(r *protocol.Request) {
 	for i := range r.Capture {
 		r.Capture[i].Kind = gen.String
 	}
 }
 
-// check is how the store's reads are compared with what was written.
+// check returns how the store's reads are compared with what was written.
 func (j *Job) check() keyspace.Check {
 	if d, ok := j.Store.(DocumentStore); ok && d.Documents() {
 		return keyspace.CheckDocument
@@ -183,8 +183,8 @@ func (j *Job) check() keyspace.Check {
 	return keyspace.CheckSome
 }
 
-// steps makes the steps of an operation of what the store asks for the fields. With a pick each
-// request has a variant for each field.
+// steps makes the steps of an operation from the requests that ask returns. If pick isn't "", each request gets a
+// variant for each field.
 func (j *Job) steps(name, pick string, ask func(fields []string) []Request) ([]plan.Step, error) {
 	all := j.Settings.Fields
 	first := all
@@ -217,7 +217,7 @@ func (j *Job) add(name string, share float64, steps []plan.Step) {
 		Inserts: strings.HasSuffix(name, OpInsert)})
 }
 
-// batch adds an operation on several records; ok is false if records are to go one by one.
+// batch adds an operation on several records. ok is false if the batch size is 1.
 func (j *Job) batch(name string, share float64, verb protocol.Verb) (ok bool, err error) {
 	rows := j.Settings.Batch
 	if rows <= 1 {
@@ -237,7 +237,7 @@ func (j *Job) batch(name string, share float64, verb protocol.Verb) (ok bool, er
 	return true, nil
 }
 
-// one is how a field is drawn unless all are meant.
+// one returns how a field is drawn, "" if all fields are meant.
 func one(all bool) string {
 	if all {
 		return ""
@@ -245,7 +245,7 @@ func one(all bool) string {
 	return plan.PickField
 }
 
-// plain adds an operation that asks once.
+// plain adds an operation without batches.
 func (j *Job) plain(name string, share float64, pick string, ask func(fields []string) []Request) error {
 	steps, err := j.steps(name, pick, ask)
 	if err != nil {
@@ -255,7 +255,7 @@ func (j *Job) plain(name string, share float64, pick string, ask func(fields []s
 	return nil
 }
 
-// read asks for a record, with captures if they are checked.
+// read returns the requests that read a record, with captures if reads are checked.
 func (j *Job) read(fields []string) []Request { return j.Store.Read(fields, j.Settings.Integrity) }
 
 func (j *Job) reading(share float64) error {
@@ -283,8 +283,8 @@ func (j *Job) scanning(share float64) error {
 	return j.plain(OpScan, share, one(j.Settings.ReadAll), j.Store.Scan)
 }
 
-// modifying reads a record and then updates it: the field read and the field written are drawn
-// alike, each from all.
+// modifying adds an operation that reads a record and then updates it. The field to read and the field to write are
+// each drawn from all fields.
 func (j *Job) modifying(share float64) error {
 	read, err := j.steps(OpRead, one(j.Settings.ReadAll), j.read)
 	if err != nil {

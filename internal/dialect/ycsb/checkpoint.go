@@ -11,22 +11,21 @@ import (
 	"brunt/internal/measure"
 )
 
-// Checkpoint remembers how far a load has come, in a file, so that property resume can go on from
-// there. It is a measure.Sink.
+// Checkpoint stores the progress of a load in a file, so that property resume can continue it. It is a measure.Sink.
 type Checkpoint struct {
 	Path  string
 	Job   *Job
-	Last  func() int64                         // the number of the last record up to which all are there
-	Write func(path string, data []byte) error // whole or not at all
+	Last  func() int64                         // number of the last record before the first gap
+	Write func(path string, data []byte) error // must write atomically
 }
 
-// progress is what the file holds.
+// progress is the content of the file.
 type progress struct {
-	Load string `json:"load"` // tells loads apart
-	Done int64  `json:"done"` // records from insertstart that are there
+	Load string `json:"load"` // fingerprint of the load
+	Done int64  `json:"done"` // number of records from insertstart on that were inserted
 }
 
-// CheckpointName is the name of a load's file.
+// CheckpointName returns the name of a load's file.
 func (s *Settings) CheckpointName() string {
 	return fmt.Sprintf("ycsb-%s-%s-%d.load", s.Database.Names[0], strings.Map(harmless, s.Table), s.InsertStart)
 }
@@ -38,7 +37,7 @@ func harmless(r rune) rune {
 	return '_'
 }
 
-// fingerprint differs when the records, or where they go, do.
+// fingerprint returns a hash of everything that determines the records and their destination.
 func (s *Settings) fingerprint() (string, error) {
 	t, err := s.Database.target(s.Set)
 	if err != nil {
@@ -51,8 +50,8 @@ func (s *Settings) fingerprint() (string, error) {
 	return fmt.Sprintf("%016x", h.Sum64()), nil
 }
 
-// Resumable is how many records an earlier load of the same records left behind, by its checkpoint;
-// 0 if there is none. A checkpoint of another load is an error.
+// Resumable returns how many of the same records an earlier load has inserted, by its checkpoint; 0 if there is none.
+// It returns an error if the checkpoint is that of another load.
 func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 	if s.Command != Load || !s.Resume {
 		return 0, nil
@@ -84,7 +83,7 @@ func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 	return there - there%int64(s.Batch), nil
 }
 
-// Done is how many records from insertstart on are there without a gap.
+// Done returns how many records from insertstart on were inserted without a gap.
 func (c *Checkpoint) Done() int64 {
 	if c.Last == nil {
 		return c.Job.Resumed
@@ -101,7 +100,7 @@ func (c *Checkpoint) Save() error {
 	if err != nil {
 		return err
 	}
-	// Two plain fields always have a form in JSON.
+	// Encoding two plain fields can't fail.
 	data, _ := json.Marshal(progress{id, c.Done()})
 	if err := c.Write(c.Path, append(data, '\n')); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)

@@ -11,33 +11,33 @@ import (
 	"brunt/internal/suggest"
 )
 
-// Database is a database that workloads can be run against: its names, its properties, where it
-// is, and how each operation is asked of it.
+// Database is a database that workloads can be run against: its names, its properties, its address, and the requests
+// for each operation.
 type Database struct {
-	Names      []string // as commands name it, its own first
+	Names      []string // names in commands, brunt's own first
 	About      string   // one line
-	Protocol   string   // as plans name it
+	Protocol   string   // name in plans
 	Properties []Property
 	Batches    bool // batch.size may be above 1
-	// LoadPipeline is the default of load.pipeline; 0 means 1. Above 1 it is for protocols with a
-	// codec whose servers answer in order.
+	// LoadPipeline is the default of load.pipeline; 0 means 1. Only protocols with a codec, whose servers answer in
+	// order, may have more than 1.
 	LoadPipeline int
-	// Target says where the database is.
+	// Target returns the database's address and options.
 	Target func(set *properties.Reader) plan.Target
-	// Store says how operations are asked; nil: by the verbs of key-value stores.
+	// Store returns the store that makes requests; nil: a store that uses the verbs of key-value stores.
 	Store func(s *Settings, set *properties.Reader) Store
-	// Notes are lines that go-ycsb prints before the properties; may be nil.
+	// Notes returns lines that go-ycsb prints before the properties; may be nil.
 	Notes func(s *Settings) []string
 }
 
-// target is where the database is by the properties.
+// target returns the database's address and options by the properties.
 func (d *Database) target(set *properties.Set) (plan.Target, error) {
 	r := &properties.Reader{Set: set}
 	t := d.Target(r)
 	return t, r.Err()
 }
 
-// store is how operations are asked of the database.
+// store returns the store that makes the database's requests.
 func (d *Database) store(s *Settings) (Store, error) {
 	if d.Store == nil {
 		return &kvStore{s: s}, nil
@@ -47,32 +47,31 @@ func (d *Database) store(s *Settings) (Store, error) {
 	return store, r.Err()
 }
 
-// Slot is what a parameter of a request stands for.
+// Slot is the meaning of a request's parameter.
 type Slot uint8
 
-// The slots.
+// The kinds of slots.
 const (
-	KeySlot          Slot = iota // the record's key
-	CountSlot                    // how many records a scan asks for
-	FieldSlots                   // the contents of all fields of the request, one parameter each
-	DocumentSlot                 // all fields of the record as JSON, the contents in Base64
-	TextDocumentSlot             // all fields of the record as JSON, the contents as they are
+	KeySlot          Slot = iota // the key of the record
+	CountSlot                    // the number of records of a scan
+	FieldSlots                   // the values of all fields of the request, one parameter each
+	DocumentSlot                 // all fields of the record as JSON, with values in Base64
+	TextDocumentSlot             // all fields of the record as JSON, with unencoded values
 )
 
-// Request is a request and what its parameters stand for. Fields of its protocol.Request may stay
-// empty where the Store needs none.
+// Request is a request with the meanings of its parameters. Fields of protocol.Request that the Store doesn't need may
+// be empty.
 type Request struct {
 	protocol.Request
 	Slots []Slot
 }
 
-// Store says how the operations of the core workload are asked of a database. Each gives the
-// requests of an operation in order, or none if the database can't do it. fields are the names of
-// the fields meant. check asks for captures of those fields' contents, in order, or of the document
-// as the only one.
+// Store makes the requests for the operations of the core workload. Each method returns the requests of an operation in
+// order, none if the database doesn't support it. fields are the names of the fields to access. If check is set, the
+// requests capture the values of those fields, in order, or the whole document as the only value.
 type Store interface {
-	// Prepare gives the requests to send once before a load: creating the table, after dropping
-	// what is there if drop.
+	// Prepare returns the requests to send once before a load. They create the table; if drop is set, they drop an
+	// existing one first.
 	Prepare(drop bool) []protocol.Request
 	Read(fields []string, check bool) []Request
 	Scan(fields []string) []Request
@@ -83,20 +82,19 @@ type Store interface {
 
 // Batcher is a Store with operations on several records at once.
 type Batcher interface {
-	// Batch gives the request of a verb (protocol.Read, Insert or Update) for rows records.
+	// Batch returns the request of a verb (protocol.Read, Insert or Update) for that many records.
 	Batch(verb protocol.Verb, fields []string, rows int) []Request
 }
 
 // DocumentStore is a Store whose reads capture a whole document; see DocumentSlot.
 type DocumentStore interface{ Documents() bool }
 
-// Lister is a Store whose scans don't return keys: List does, as the first column, and takes a key and a
-// count as scans do.
+// Lister is a Store whose scans don't return keys. List does, in the first column. Its parameters are those of Scan.
 type Lister interface {
 	List(fields []string) []Request
 }
 
-// Databases are all databases. To add one, write a function like those listed here.
+// Databases returns all databases. To add one, write a function like those in the list.
 func Databases() []*Database {
 	return []*Database{
 		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),
@@ -105,7 +103,7 @@ func Databases() []*Database {
 	}
 }
 
-// FindDatabase returns the database with a name. The error lists the names that there are.
+// FindDatabase returns the database with a name. The error lists the known names.
 func FindDatabase(name string) (*Database, error) {
 	var names []string
 	for _, d := range Databases() {
@@ -124,7 +122,7 @@ func FindDatabase(name string) (*Database, error) {
 	return nil, fmt.Errorf("unknown database %q; %s", name, hint)
 }
 
-// list parts a list of addresses at commas or semicolons.
+// list splits a list of addresses at commas or semicolons.
 func list(text string) []string {
 	var out []string
 	for _, a := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' }) {
@@ -135,7 +133,7 @@ func list(text string) []string {
 	return out
 }
 
-// withoutScheme are the host:port of a list of addresses, and whether one of them asks for TLS.
+// withoutScheme returns the host:port of each address in a list, and whether one of them has the scheme https.
 func withoutScheme(text string) (addresses []string, secure bool) {
 	for _, a := range list(text) {
 		rest, https := strings.CutPrefix(a, "https://")
@@ -144,7 +142,7 @@ func withoutScheme(text string) (addresses []string, secure bool) {
 	return addresses, secure
 }
 
-// options copies properties into a target's options under other names, where they are set.
+// options returns a target's options from the properties that are set. names maps properties to options.
 func options(set *properties.Reader, names map[string]string) map[string]string {
 	out := map[string]string{}
 	for property, option := range names {

@@ -30,8 +30,8 @@ func httpDatabase() *Database {
 	}
 }
 
-// httpStore keeps a record as the JSON document under /table/key; an update of some fields is a
-// PUT of an object of those.
+// httpStore stores a record as a JSON document under /table/key. An update is a PUT of an object with the updated
+// fields.
 type httpStore struct {
 	s      *Settings
 	prefix string

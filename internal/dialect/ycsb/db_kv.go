@@ -13,17 +13,17 @@ import (
 	"brunt/internal/protocol"
 )
 
-// kvStore asks with the verbs of key-value stores, for drivers that keep records of named fields.
+// kvStore uses the verbs of key-value stores, for drivers whose records have named fields.
 type kvStore struct{ s *Settings }
 
-// Prepare asks for nothing: drivers that must create something do it by themselves.
+// Prepare returns no requests: drivers create what they need themselves.
 func (k *kvStore) Prepare(bool) []protocol.Request { return nil }
 
 func (k *kvStore) request(verb protocol.Verb, fields []string, slots ...Slot) []Request {
 	return []Request{{Request: protocol.Request{Verb: verb, Text: k.s.Table, Fields: fields}, Slots: slots}}
 }
 
-// all is nil, which means all fields, if fields are all of them.
+// all returns nil, which means all fields, if fields contains all of them.
 func (k *kvStore) all(fields []string) []string {
 	if len(fields) == len(k.s.Fields) {
 		return nil
@@ -154,11 +154,11 @@ func pebbleDatabase() *Database {
 	})
 }
 
-// embedded is a key-value store in a file or folder, whose options are properties with a prefix.
+// embedded describes a key-value store in a file or folder. Its options are properties with a prefix.
 type embedded struct {
 	names                  []string
 	about, protocol        string
-	prefix, path, standard string // path names the property of the file or folder
+	prefix, path, standard string // path is the property with the file or folder, standard its default
 	options                []string
 }
 
@@ -221,7 +221,7 @@ func mongoDatabase() *Database {
 	}
 }
 
-// mongoTarget takes a connection string apart.
+// mongoTarget returns the target for a connection string.
 func mongoTarget(set *properties.Reader) plan.Target {
 	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
 	u, err := url.Parse(text)
@@ -240,7 +240,7 @@ func mongoTarget(set *properties.Reader) plan.Target {
 			t.Options[option] = v
 		}
 	}
-	// Records beyond a checkpoint may be there already.
+	// Records after the checkpoint may already exist.
 	if set.Bool("resume", false) {
 		t.Options["upsert"] = "true"
 	}
@@ -314,7 +314,7 @@ func basicDatabase() *Database {
 	}
 }
 
-// basicStore has nothing that reads could be checked against.
+// basicStore never checks reads, since there are no values.
 type basicStore struct{ kvStore }
 
 func (b *basicStore) Read(fields []string, _ bool) []Request { return b.kvStore.Read(fields, false) }
@@ -340,7 +340,7 @@ func tarantoolDatabase() *Database {
 	}
 }
 
-// tarantoolStore keeps records as tuples of the key and one element a field.
+// tarantoolStore stores records as tuples of the key and an element for each field.
 type tarantoolStore struct {
 	kvStore
 	engine string
@@ -361,7 +361,7 @@ func (t *tarantoolStore) Prepare(drop bool) []protocol.Request {
 	return []protocol.Request{{Verb: protocol.Eval, Text: b.String()}}
 }
 
-// Insert overwrites, so that a load can be repeated.
+// Insert replaces existing records, so that a load can be repeated.
 func (t *tarantoolStore) Insert([]string) []Request {
 	return t.request(protocol.Replace, nil, KeySlot, FieldSlots)
 }

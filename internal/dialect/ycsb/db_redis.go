@@ -88,7 +88,7 @@ func redisProperties() []Property {
 	return list
 }
 
-// redisStore keeps a record under table/key: as a hash, or as JSON.
+// redisStore stores a record under table/key, as a hash or as JSON.
 type redisStore struct {
 	s    *Settings
 	kind string // hash, string or json
@@ -146,8 +146,8 @@ func (r *redisStore) Insert(fields []string) []Request {
 	return []Request{command([]Slot{KeySlot, TextDocumentSlot}, "JSON.SET", r.key(), "$$", "$2")}
 }
 
-// Update changes fields. A string holds the record as a whole: an update of one field reads it
-// first and writes a whole one.
+// Update changes fields. A string contains the whole record, so an update of one field reads it first and then writes a
+// whole record.
 func (r *redisStore) Update(fields []string) []Request {
 	switch r.kind {
 	case "hash":

@@ -12,11 +12,11 @@ import (
 	"brunt/internal/protocol"
 )
 
-// sqlStore asks in SQL: a table of a key and one column a field.
+// sqlStore uses SQL. The table has a column for the key and one for each field.
 type sqlStore struct {
 	s      *Settings
-	insert string // what stands before INTO …: "INSERT"
-	ignore string // what ends an insert so that an existing record stays: " ON CONFLICT DO NOTHING"
+	insert string // the words before INTO: "INSERT"
+	ignore string // the end of an insert that keeps existing records: " ON CONFLICT DO NOTHING"
 }
 
 func (q *sqlStore) Prepare(drop bool) []protocol.Request {
@@ -27,7 +27,7 @@ func (q *sqlStore) Prepare(drop bool) []protocol.Request {
 	if drop {
 		exec("DROP TABLE IF EXISTS " + q.s.Table)
 	}
-	// A key may have 64 characters, or what the prefix and padding need.
+	// A key may have 64 characters, or more if the prefix and padding need more.
 	keyWidth := max(64, len(q.s.Keys.Prefix)+max(20, q.s.Keys.Padding))
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (YCSB_KEY VARCHAR(%d) PRIMARY KEY", q.s.Table, keyWidth)
@@ -58,7 +58,7 @@ func (q *sqlStore) Scan(fields []string) []Request {
 		KeySlot, CountSlot)
 }
 
-// List asks for records from a key on, in the keys' order, with their keys first.
+// List reads records with their keys in the first column, in the order of the keys, from a key on.
 func (q *sqlStore) List(fields []string) []Request {
 	return sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY >= $1 ORDER BY YCSB_KEY LIMIT $2",
 		strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
@@ -68,7 +68,7 @@ func (q *sqlStore) Insert(fields []string) []Request {
 	return sqlRequest(q.insertText(fields, 1), KeySlot, FieldSlots)
 }
 
-// insertText is an insert of some records.
+// insertText returns an INSERT statement for that many records.
 func (q *sqlStore) insertText(fields []string, rows int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s INTO %s (YCSB_KEY", q.insert, q.s.Table)
@@ -98,8 +98,8 @@ func (q *sqlStore) Delete() []Request {
 	return sqlRequest(fmt.Sprintf("DELETE FROM %s WHERE YCSB_KEY = $1", q.s.Table), KeySlot)
 }
 
-// updateText is an update of all fields of some records. PostgreSQL and SQLite both call the columns
-// of VALUES column1, column2 …
+// updateText returns an UPDATE statement for all fields of that many records. Both PostgreSQL and SQLite name the
+// columns of VALUES column1, column2 …
 func (q *sqlStore) updateText(fields []string, rows int) string {
 	var set, values []string
 	for i, f := range fields {
@@ -112,7 +112,7 @@ func (q *sqlStore) updateText(fields []string, rows int) string {
 		strings.Join(set, ", "), strings.Join(values, ", "))
 }
 
-// marks are n placeholders, the first of which follows so many others.
+// marks returns n placeholders that follow the first before ones.
 func marks(before, n int) []string {
 	out := make([]string, n)
 	for i := range out {

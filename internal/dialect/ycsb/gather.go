@@ -13,17 +13,17 @@ import (
 	"brunt/internal/secret"
 )
 
-// Given is what a command line says of properties.
+// Given are the properties on a command line.
 type Given struct {
-	Workload string   // of those that come with brunt; may be ""
-	Files    []string // property files, later ones over earlier ones
-	Values   []string // name=value, over the files
+	Workload string   // name of a built-in workload; may be ""
+	Files    []string // property files; later ones override earlier ones
+	Values   []string // name=value; override the files
 	Flags    map[string]string
 }
 
-// Gather reads all properties: the workload's, over these the files', over these the values, over
-// these the flags, with references replaced. A file that isn't there but comes with brunt by its
-// last name is taken from there. notes are for the user.
+// Gather reads all properties, and replaces references in them. Flags override values, values override files, and files
+// override the workload. If a file doesn't exist, but there is a built-in workload with its base name, that is used.
+// notes are messages for the user.
 func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)) (set *properties.Set, notes []string,
 	err error) {
 	set = properties.NewSet()
@@ -63,7 +63,7 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 	for name, value := range g.Flags {
 		if measured, ok := set.Get(name); ok && name == "measurement.interval" &&
 			!strings.ContainsAny(measured, "0123456789") {
-			name = "status.interval" // the property already says what is measured
+			name = "status.interval" // the property says what is measured
 		}
 		set.Put(name, value, "--"+name)
 	}
@@ -78,10 +78,10 @@ func put(set *properties.Set, name string, text []byte) error {
 	return err
 }
 
-// JavaArgs turns the arguments of YCSB's own command line into those of load and run: its options have
-// one dash (-threads, -target, -s, -db, -l), and its Java client says -load or -t (transactions, the
-// default) instead of a command. Others stay as they are. ours reports whether there was anything to
-// turn. (site.ycsb.Client and bin/ycsb of YCSB 0.17.)
+// JavaArgs converts the arguments of YCSB's own command line to those of load and run. YCSB's options have one dash
+// (-threads, -target, -s, -db, -l), and its Java client has -load or -t (transactions, the default) instead of a
+// command. Other arguments are unchanged. ours reports whether there was anything to convert. (site.ycsb.Client and
+// bin/ycsb of YCSB 0.17.)
 func JavaArgs(args []string) (out []string, ours bool, err error) {
 	command, database := "", ""
 	for i := 0; i < len(args); i++ {
@@ -105,7 +105,7 @@ func JavaArgs(args []string) (out []string, ours bool, err error) {
 			v, err = value()
 			out = append(out, "-p", "label="+v)
 		case "-cp", "-jvm-args":
-			_, err = value() // no Java here
+			_, err = value() // Java isn't used
 		case "-s":
 		case "-load", "-t":
 			command = map[string]string{"-load": string(Load), "-t": string(Run)}[a]
@@ -138,7 +138,7 @@ func JavaArgs(args []string) (out []string, ours bool, err error) {
 	return append([]string{command, database}, out...), true, nil
 }
 
-// javaDatabase is the name of the database whose YCSB class is given, as in site.ycsb.db.JdbcDBClient.
+// javaDatabase returns the name of the database for a class of YCSB, such as site.ycsb.db.JdbcDBClient.
 func javaDatabase(class string) string {
 	names := map[string]string{
 		"BasicDB": "basic", "RedisClient": "redis", "CassandraCQLClient": "cassandra", "MongoDbClient": "mongodb",
@@ -153,7 +153,8 @@ func javaDatabase(class string) string {
 	return short
 }
 
-// elsewhere are databases of YCSB and go-ycsb that aren't here, and what stands in for them.
+// elsewhere returns, for a database of YCSB or go-ycsb that isn't supported, the reason and a substitute if there is
+// one.
 func elsewhere(name string) string {
 	switch strings.ToLower(name) {
 	case "jdbc", "jdbcdbclient":

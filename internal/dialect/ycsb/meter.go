@@ -14,28 +14,27 @@ import (
 	"brunt/internal/workload"
 )
 
-// Meter gathers what results need while the load runs and prints lines of progress. It is a
-// measure.Sink.
+// Meter collects the data for results during the load, and prints progress lines. It is a measure.Sink.
 type Meter struct {
 	job     *Job
 	out     io.Writer
 	results *output.Results
-	raw     *output.Raw  // nil unless every operation is kept
+	raw     *output.Raw  // nil unless every operation is recorded
 	logs    *output.Logs // nil unless logs are written
 
-	parts [2]struct { // of READ_MODIFY_WRITE: the read and the update
+	parts [2]struct { // the read and the update of READ_MODIFY_WRITE
 		mu         sync.Mutex
 		ok, failed *measure.Histogram
 	}
 
-	updates sync.Map // by operation number: when an update of several requests began
+	updates sync.Map // by operation number: start of an update that has several requests
 
-	startNs, nextNs int64 // of what counts
+	startNs, nextNs int64 // start of what counts, and time of the next progress line
 	zeroUnixNs      int64 // wall clock at the start of the run's clock
 	begun           bool
 }
 
-// NewMeter returns a meter that prints lines of progress to out. open makes files.
+// NewMeter returns a meter that prints progress lines to out. open creates files.
 func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
 	m := &Meter{job: j, out: out, results: output.NewResults()}
 	if j.Settings.Output.Raw {
@@ -50,19 +49,19 @@ func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
 	return m
 }
 
-// Attach lets a compiled workload tell m what intervals don't say.
+// Attach registers m with a compiled workload, if m needs times that intervals don't have.
 func (m *Meter) Attach(w *workload.Workload) {
 	if m.raw != nil || m.Parts() {
 		w.Timed = m.timed
 	}
 }
 
-// Parts reports whether there are operations whose parts only Timed tells of.
+// Parts reports whether there are operations whose parts are only known from Timed.
 func (m *Meter) Parts() bool {
 	return slices.ContainsFunc(m.job.Plan.Operations, func(o plan.Operation) bool { return o.Name == OpRMW })
 }
 
-// timed receives each operation and request.
+// timed is called for each operation and request.
 func (m *Meter) timed(t workload.Timing) {
 	start := t.SentNs
 	if m.job.Settings.Output.Measure != "op" {
@@ -82,8 +81,7 @@ func (m *Meter) timed(t workload.Timing) {
 	m.part(t)
 }
 
-// part adds the read or the update of a READ_MODIFY_WRITE: its first request, or all further ones
-// together.
+// part adds the read or the update of a READ_MODIFY_WRITE: its first request, or all others together.
 func (m *Meter) part(t workload.Timing) {
 	part, label := 0, OpRead
 	failed := t.Class != protocol.OK
@@ -145,7 +143,7 @@ func (m *Meter) Interval(iv *measure.Interval) error {
 	return errors.Join(errs...)
 }
 
-// operation adds an operation's part of an interval.
+// operation adds an operation's data of an interval.
 func (m *Meter) operation(iv *measure.Interval, i int) error {
 	o, name := &iv.Operations[i], m.job.Plan.Operations[i].Name
 	what := m.job.Settings.Output.Measure
@@ -172,7 +170,7 @@ func (m *Meter) operation(iv *measure.Interval, i int) error {
 	return m.logs.Add(name, iv.UnixNs, iv.EndNs-iv.StartNs, headline)
 }
 
-// takeParts adds the parts of READ_MODIFY_WRITEs since the last interval.
+// takeParts adds the parts of READ_MODIFY_WRITEs since the last interval to the results.
 func (m *Meter) takeParts() {
 	for i, name := range []string{OpRead, OpUpdate} {
 		p := &m.parts[i]
@@ -185,7 +183,7 @@ func (m *Meter) takeParts() {
 	}
 }
 
-// dropParts forgets the parts of READ_MODIFY_WRITEs of the warm-up.
+// dropParts discards the parts of READ_MODIFY_WRITEs during the warm-up.
 func (m *Meter) dropParts() {
 	for i := range m.parts {
 		p := &m.parts[i]
@@ -204,11 +202,11 @@ func (m *Meter) progress() error {
 	return m.results.Write(m.out, m.job.Settings.Output.Style)
 }
 
-// Done is how many operations succeeded, the parts of a READ_MODIFY_WRITE counted.
+// Done returns how many operations succeeded. A READ_MODIFY_WRITE counts as its parts.
 func (m *Meter) Done() int64 { return m.results.Count(output.Total) }
 
-// Finish writes the results: files and lines to out, and what measurement.output_file or
-// exportfile name into that file.
+// Finish writes the results: files, and lines to out, or instead to the file that measurement.output_file or exportfile
+// names.
 func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {
 	o := &m.job.Settings.Output
 	m.takeParts()

@@ -9,14 +9,14 @@ import (
 	"brunt/internal/suggest"
 )
 
-// Property is a property that has a meaning.
+// Property is a known property.
 type Property struct {
 	Name    string
 	Default string
 	About   string // one line
 }
 
-// CoreProperties are the properties that don't belong to a database.
+// CoreProperties returns the properties that don't belong to a database.
 func CoreProperties() []Property {
 	return []Property{
 		{"recordcount", "0", "records in the table"},
@@ -86,7 +86,7 @@ func CoreProperties() []Property {
 	}
 }
 
-// unknown lists warnings about properties that have no meaning for this database.
+// unknown returns warnings about properties that have no effect with this database.
 func unknown(set *properties.Set, d *Database) []string {
 	var names []string
 	for _, p := range CoreProperties() {
@@ -115,7 +115,7 @@ func unknown(set *properties.Set, d *Database) []string {
 	return warnings
 }
 
-// foreign reports whether a property belongs to another database, as in files shared by many.
+// foreign reports whether a property belongs to another database. Files may be shared by several databases.
 func foreign(key string, d *Database) bool {
 	for _, o := range Databases() {
 		if o.Names[0] == d.Names[0] {
@@ -128,7 +128,7 @@ func foreign(key string, d *Database) bool {
 	return false
 }
 
-// aliases are what people write for properties that have other names.
+// aliases maps common wrong names to the properties that are meant.
 func aliases() map[string]string {
 	return map[string]string{
 		"threads": "threadcount", "records": "recordcount", "operations": "operationcount",
@@ -136,7 +136,7 @@ func aliases() map[string]string {
 	}
 }
 
-// nearest finds the name that was probably meant.
+// nearest returns the name that was probably meant.
 func nearest(key string, names []string) (string, bool) {
 	if name, ok := aliases()[strings.ToLower(key)]; ok {
 		return name, true

@@ -1,5 +1,5 @@
-// Package ycsb is the dialect of YCSB and go-ycsb: property files, workloads, and the databases
-// that they test. It compiles them into plans, and prints results as those tools do.
+// Package ycsb is the dialect of YCSB and go-ycsb: property files, workloads, and databases. It compiles them into
+// plans, and prints results in the formats of these tools.
 package ycsb
 
 import (
@@ -12,17 +12,17 @@ import (
 	"brunt/internal/keyspace"
 )
 
-// Command is what is done with a database.
+// Command is one of the commands on a database.
 type Command string
 
 // The commands.
 const (
 	Load  Command = "load"  // insert the records
-	Run   Command = "run"   // the mix of operations
-	Shell Command = "shell" // what a user types
+	Run   Command = "run"   // run the mix of operations
+	Shell Command = "shell" // execute the user's commands
 )
 
-// Settings are the properties of the core workload, understood.
+// Settings are the parsed properties of the core workload.
 type Settings struct {
 	Command  Command
 	Database *Database
@@ -31,16 +31,16 @@ type Settings struct {
 	Table                              string
 	Records, Operations                int64 // Records is at least 1
 	InsertStart, InsertCount           int64
-	LoadCount                          int64 // records that a load inserts
+	LoadCount                          int64 // number of records that a load inserts
 	Threads, Batch                     int
-	Pipeline                           int // inserts in flight a session while loading
+	Pipeline                           int // inserts in flight per session while loading
 	Target                             int64
 	WarmUp, MaxExecution               time.Duration
 	Seed                               uint64
 	Keys                               keyspace.Keys
 	Fields                             []string
 	Lengths                            keyspace.Lengths
-	FieldLength                        int // of a column
+	FieldLength                        int // longest value of a field
 	ReadAll, WriteAll                  bool
 	Integrity                          bool
 	Shares                             Shares
@@ -56,19 +56,19 @@ type Settings struct {
 	recordCountGiven                   bool
 }
 
-// Shares are the parts of the mix, as given.
+// Shares are the proportions of operations, as given; their sum need not be 1.
 type Shares struct{ Read, Update, Insert, Scan, ReadModifyWrite float64 }
 
-// OutputSettings say how results are printed.
+// OutputSettings control how results are printed.
 type OutputSettings struct {
-	Raw              bool   // every operation's time
+	Raw              bool   // record every operation's time
 	Style            string // plain, table or json
 	File             string // "" for standard output
 	Every            time.Duration
 	Measure          string // op, intended, both
 	Percentiles      bool
 	PercentilePrefix string
-	Logs             bool // HdrHistogram logs
+	Logs             bool // write HdrHistogram logs
 	LogPrefix        string
 	Exporter         string // "", text or json
 }
@@ -77,11 +77,10 @@ func seconds(r *properties.Reader, key string, standard float64) time.Duration {
 	return time.Duration(r.Float(key, standard, 0, 1e9) * float64(time.Second))
 }
 
-// ReadFile reads a file that a property names.
+// ReadFile reads the file that a property names.
 type ReadFile func(name string) ([]byte, error)
 
-// Understand turns properties into settings. Errors name the property, where it was given, and
-// what to give instead.
+// Understand parses properties into settings. Errors name the property, where it was given, and what is expected.
 func Understand(command Command, d *Database, set *properties.Set, readFile ReadFile) (*Settings, error) {
 	set.Put("command", string(command), "")
 	set.Put("dotransactions", fmt.Sprint(command != Load), "")
@@ -104,7 +103,7 @@ func Understand(command Command, d *Database, set *properties.Set, readFile Read
 	return s, s.check()
 }
 
-// unlimitedRecords is what go-ycsb takes for recordcount=0.
+// unlimitedRecords is the number that go-ycsb uses for recordcount=0.
 const unlimitedRecords = math.MaxInt32
 
 func (s *Settings) sizes(r *properties.Reader) {
@@ -119,7 +118,7 @@ func (s *Settings) sizes(r *properties.Reader) {
 	s.InsertCount = r.Int("insertcount", max(s.Records-s.InsertStart, 0), 0, most)
 	_, counted := r.Get("insertcount")
 	if s.LoadCount = s.InsertCount; !counted && s.recordCountGiven {
-		s.LoadCount = s.Records // as in go-ycsb, wherever the load starts
+		s.LoadCount = s.Records // as in go-ycsb, regardless of insertstart
 	}
 	s.recordCountGiven = s.recordCountGiven || counted
 	s.Threads = int(r.Int("threadcount", 1, 1, 1_000_000))
@@ -196,9 +195,8 @@ func (s *Settings) load(r *properties.Reader) {
 	s.Verbose, s.Silence = r.Bool("verbose", false), r.Bool("silence", true)
 }
 
-// pipeline is how many inserts a session has in flight when nothing is said: as many as the database
-// likes, but one where latency is what counts (target), where failures are tried again, and where
-// each is a batch already.
+// pipeline returns the default number of inserts in flight per session. It is the database's LoadPipeline, but 1 if
+// there is a target rate, where latency matters, if failed inserts are retried, or if inserts are batched.
 func (s *Settings) pipeline() int {
 	if s.Command != Load || s.Target > 0 || s.RetryLimit > 0 || s.Batch > 1 {
 		return 1
@@ -247,7 +245,7 @@ func (s *Settings) output(r *properties.Reader) {
 	}
 }
 
-// check looks at what several properties say together.
+// check validates combinations of properties.
 func (s *Settings) check() error {
 	if s.InsertStart+s.InsertCount > s.Records {
 		return fmt.Errorf("record count %d must be bigger than insert start %d + count %d", s.Records, s.InsertStart,
@@ -285,7 +283,7 @@ func (s *Settings) check() error {
 	return nil
 }
 
-// KeyRange is the range that go-ycsb says keys are chosen from.
+// KeyRange returns the range of keys that go-ycsb prints.
 func (s *Settings) KeyRange() (lo, hi int64) {
 	lo, hi = s.InsertStart, s.InsertStart+s.InsertCount-1
 	if s.Choice.Distribution == "zipfian" {

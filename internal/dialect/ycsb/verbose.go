@@ -13,8 +13,8 @@ import (
 	"brunt/internal/workload"
 )
 
-// Narrate makes the database basic say each finished operation on w, if verbose is set: what was
-// sent, made again from its number.
+// Narrate makes the database basic print each finished operation to out, if verbose is set. The content of an operation
+// is generated again from its number.
 func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
 	if j.Settings.Database.Protocol != "noop" || !j.Settings.Verbose {
 		return
@@ -60,7 +60,7 @@ func verbName(r *protocol.Request) (name string, writes bool) {
 	return OpInsert, true
 }
 
-// contents says the fields and, of writes, what they hold.
+// contents prints the fields and, for writes, their values.
 func (j *Job) contents(b *bytes.Buffer, r *protocol.Request, value func(k int) []byte) {
 	_, writes := verbName(r)
 	fields := r.Fields
@@ -78,11 +78,11 @@ func (j *Job) contents(b *bytes.Buffer, r *protocol.Request, value func(k int) [
 	b.WriteString("]\n")
 }
 
-// stars is the line around go-ycsb's parts.
+// stars is the line between parts of go-ycsb's output.
 const stars = "**********************************************"
 
-// Banner writes what go-ycsb says before a load: the range of keys, what the database has to say,
-// and all properties, secrets as ***.
+// Banner writes what go-ycsb prints before a load: the range of keys, the notes of the database, and all properties,
+// with secrets replaced by ***.
 func (s *Settings) Banner(w io.Writer) error {
 	var b strings.Builder
 	lo, hi := s.KeyRange()
@@ -102,7 +102,7 @@ func (s *Settings) Banner(w io.Writer) error {
 	return err
 }
 
-// Finished writes what go-ycsb says between a load and its results.
+// Finished writes what go-ycsb prints between a load and its results.
 func Finished(w io.Writer, took time.Duration) error {
 	_, err := fmt.Fprintf(w, "%s\nRun finished, takes %s\n", stars, took)
 	return err

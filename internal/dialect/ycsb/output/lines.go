@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// header names the columns of results.
+// header returns the names of the columns of results.
 func header() []string {
 	return []string{
 		"Operation", "Takes(s)", "Count", "OPS", "Avg(us)", "Min(us)", "Max(us)",
@@ -17,7 +17,7 @@ func header() []string {
 	}
 }
 
-// rows are the results as go-ycsb says them: one row an operation, sorted by name.
+// rows returns the results in go-ycsb's form: one row for each operation, sorted by name.
 func (r *Results) rows() [][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,7 @@ func (r *Results) rows() [][]string {
 	return rows
 }
 
-// Write writes the results in a style of go-ycsb: plain, table or json. Without results it writes
-// nothing.
+// Write writes the results in one of go-ycsb's styles: plain, table or json. It writes nothing if there are no results.
 func (r *Results) Write(w io.Writer, style string) error {
 	rows := r.rows()
 	if len(rows) == 0 {
@@ -69,7 +68,7 @@ func (r *Results) Write(w io.Writer, style string) error {
 	return err
 }
 
-// writeJSON writes an array of objects whose values are all texts.
+// writeJSON writes an array of objects whose values are all strings.
 func writeJSON(b *bytes.Buffer, rows [][]string) {
 	names := header()
 	var all []map[string]string
@@ -80,12 +79,12 @@ func writeJSON(b *bytes.Buffer, rows [][]string) {
 		}
 		all = append(all, object)
 	}
-	// Maps of texts always have a form in JSON.
+	// Encoding maps of strings can't fail.
 	text, _ := json.Marshal(all)
 	b.Write(append(text, '\n'))
 }
 
-// writeTable draws a table: headings in capitals and centred, numbers to the right.
+// writeTable writes a table with centred headings in capitals and right-aligned numbers.
 func writeTable(b *bytes.Buffer, rows [][]string) {
 	names := header()
 	widths := make([]int, len(names))

@@ -15,26 +15,26 @@ import (
 
 var plainLine = regexp.MustCompile(`(?m)^([A-Z_]+)\s+- Takes\(s\): ([^,\n]+), Count: (.*)$`)
 
-// jsonLine is a line of results in JSON; while the run goes on go-ycsb prints one an interval.
+// jsonLine matches a line of results in JSON. During the run, go-ycsb prints one for each interval.
 var jsonLine = regexp.MustCompile(`(?m)^\[\{.*"Operation":.*\}\]\r?$`)
 
-// tableHead begins the line of a table's heads, which are centred.
+// tableHead matches the beginning of a table's line of centred headings.
 var tableHead = regexp.MustCompile(`(?m)^\| *OPERATION *\|`)
 
-// Format is the format of go-ycsb's output.
+// Format returns the format of go-ycsb's output.
 func Format() result.Format {
 	return result.Format{About: "the output of go-ycsb", Is: isResult, Parse: ParseResult}
 }
 
-// isResult reports whether text is the output of a run of go-ycsb, in any of its styles, with what go-ycsb says
-// before and after its results or without. No other program writes a JSON array.
+// isResult reports whether text is the output of go-ycsb, in any of its styles, with or without the lines before and
+// after its results. No other supported program writes a JSON array.
 func isResult(text []byte, _ map[string]json.RawMessage) bool {
 	return text[0] == '[' || plainLine.Match(text) || jsonLine.Match(text) || tableHead.Match(text)
 }
 
-// ParseResult reads the output of go-ycsb in any of its styles (plain, table, json). Of lines about the
-// same operation the last counts: those before it tell how the run went. Rates are go-ycsb's own, for
-// which each operation's clock starts with its first request; times are microseconds in the output.
+// ParseResult parses the output of go-ycsb in any of its styles (plain, table, json). The last line of an operation
+// counts; earlier ones are progress lines. Rates are go-ycsb's own: each operation's clock starts at its first request.
+// Times in the output are microseconds.
 func ParseResult(text []byte) (*result.Result, error) {
 	rows, err := rowsOf(string(text))
 	if err != nil {
@@ -63,7 +63,7 @@ func ParseResult(text []byte) (*result.Result, error) {
 	return r, nil
 }
 
-// row is an operation's figures by the names of their columns.
+// row maps the columns of an operation to their values.
 type row map[string]string
 
 func rowsOf(text string) (map[string]row, error) {
@@ -104,7 +104,7 @@ func rowsOf(text string) (map[string]row, error) {
 	return rows, nil
 }
 
-// addObjects adds the rows of a list in JSON.
+// addObjects adds the rows of a JSON list.
 func addObjects(rows map[string]row, list string) error {
 	var objects []row
 	if err := json.Unmarshal([]byte(list), &objects); err != nil {
@@ -119,7 +119,7 @@ func addObjects(rows map[string]row, list string) error {
 	return nil
 }
 
-// failedOf counts the failures of all operations; the parts of a READ_MODIFY_WRITE are counted, not the whole.
+// failedOf returns the failures of all operations. It counts the parts of a READ_MODIFY_WRITE, not the whole.
 func failedOf(rows map[string]row) (sum float64) {
 	for name, o := range rows {
 		if strings.HasSuffix(name, "_ERROR") && !strings.HasPrefix(name, "READ_MODIFY_WRITE") {
@@ -159,7 +159,7 @@ func figure(o row, column string) float64 {
 	return x
 }
 
-// property is a property that go-ycsb printed before the run: "name"="value".
+// property returns a property that go-ycsb printed before the run as "name"="value", "" if there is none.
 func property(text, name string) string {
 	_, after, found := strings.Cut(text, `"`+name+`"="`)
 	value, _, closed := strings.Cut(after, `"`)

@@ -11,9 +11,9 @@ import (
 	"brunt/internal/measure"
 )
 
-// Logs writes one HdrHistogram log an operation, <prefix><operation>.hlog, with a histogram of
-// nanoseconds for each interval. (The format: HistogramLogWriter of HdrHistogram, version 1.2;
-// Interval_Max is in milliseconds.) It is used by one goroutine.
+// Logs writes a HdrHistogram log for each operation, <prefix><operation>.hlog, with a histogram of nanoseconds for each
+// interval. (The format: HistogramLogWriter of HdrHistogram, version 1.2; Interval_Max is in milliseconds.) It must be
+// used by one goroutine.
 type Logs struct {
 	Prefix string
 	Open   Open
@@ -22,7 +22,7 @@ type Logs struct {
 	files      map[string]io.WriteCloser
 }
 
-// Add writes an interval of an operation. Times are nanoseconds; latencies may be nil.
+// Add writes an interval of an operation. Times are in nanoseconds. If latencies is nil or empty, it writes nothing.
 func (l *Logs) Add(name string, startUnixNs, durationNs int64, latencies *measure.Histogram) error {
 	if latencies == nil || latencies.Count() == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (l *Logs) Close() (err error) {
 	return err
 }
 
-// Raw keeps every operation's start and latency, 24 bytes each. It is safe for concurrent use.
+// Raw stores the start and latency of every operation, 24 bytes each. It is safe for concurrent use.
 type Raw struct {
 	mu      sync.Mutex
 	names   []string
@@ -72,7 +72,7 @@ type entry struct {
 	latencyUs int64
 }
 
-// Add keeps one operation. total says whether it counts for TOTAL.
+// Add stores an operation. total says whether it also counts for TOTAL.
 func (r *Raw) Add(name string, total bool, startNs, latencyNs int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,9 +84,9 @@ func (r *Raw) Add(name string, total bool, startNs, latencyNs int64) {
 	r.entries = append(r.entries, entry{uint16(n), startNs, latencyNs / 1000})
 }
 
-// Write writes all operations as CSV: a header, and then by operation its name, the microsecond
-// since the epoch at which it began, and its latency in microseconds. Those that began before
-// fromNs of the run's clock are left out. unixNs is the wall clock at the start of the run's clock.
+// Write writes all operations as CSV: a header, and then, grouped by operation, its name, its start in microseconds
+// since the epoch, and its latency in microseconds. Operations that began before fromNs on the run's clock are left
+// out. unixNs is the wall-clock time at the origin of the run's clock.
 func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package output prints results as go-ycsb and YCSB do, from the engine's intervals.
+// Package output prints results in the formats of go-ycsb and YCSB, from the engine's intervals.
 package output
 
 import (
@@ -14,11 +14,10 @@ import (
 	"brunt/internal/measure"
 )
 
-// Total is the name of the sum of all operations that succeeded, the parts of a
-// READ_MODIFY_WRITE counted instead of the whole.
+// Total is the name of the sum of all successful operations. It counts the parts of a READ_MODIFY_WRITE, not the whole.
 const Total = "TOTAL"
 
-// highestUs is the longest time that results tell apart: 24 h.
+// highestUs is the longest time that is recorded exactly, in microseconds: 24 h.
 const highestUs = 24 * 60 * 60 * 1000 * 1000
 
 // Results are the latencies of a load by operation, in microseconds with three significant digits
@@ -29,7 +28,7 @@ type Results struct {
 	elapsedNs int64
 }
 
-// NewResults returns the results of nothing yet.
+// NewResults returns empty results.
 func NewResults() *Results { return &Results{byName: map[string]*hdr.Histogram{}} }
 
 func (r *Results) histogram(name string) *hdr.Histogram {
@@ -41,8 +40,8 @@ func (r *Results) histogram(name string) *hdr.Histogram {
 	return h
 }
 
-// Merge adds latencies in nanoseconds, which may be nil, to an operation's and, if total is not
-// empty, to that sum.
+// Merge adds latencies in nanoseconds to an operation and, if total isn't empty, to the sum with that name. latencies
+// may be nil.
 func (r *Results) Merge(name, total string, latencies *measure.Histogram) {
 	if latencies == nil || latencies.Count() == 0 {
 		return
@@ -67,14 +66,14 @@ func (r *Results) Merge(name, total string, latencies *measure.Histogram) {
 	})
 }
 
-// Elapsed tells how long the load has lasted.
+// Elapsed sets how long the load has lasted so far.
 func (r *Results) Elapsed(ns int64) {
 	r.mu.Lock()
 	r.elapsedNs = ns
 	r.mu.Unlock()
 }
 
-// Count is how many latencies an operation has.
+// Count returns the number of latencies of an operation.
 func (r *Results) Count(name string) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +83,7 @@ func (r *Results) Count(name string) int64 {
 	return 0
 }
 
-// Names are the operations that have latencies, sorted.
+// Names returns the names of the operations that have latencies, sorted.
 func (r *Results) Names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,11 +94,11 @@ func (r *Results) names() []string {
 	return slices.Sorted(maps.Keys(r.byName))
 }
 
-// Open makes a file to write to.
+// Open creates a file for writing.
 type Open func(name string) (io.WriteCloser, error)
 
-// Percentiles writes one file an operation, <prefix><operation>-percentiles.txt, with the whole
-// distribution in HdrHistogram's percentile format, and says so on w.
+// Percentiles writes a file for each operation, <prefix><operation>-percentiles.txt, with the whole distribution in
+// HdrHistogram's percentile format. It prints the names of the files to w.
 func (r *Results) Percentiles(w io.Writer, prefix string, open Open) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,8 +121,8 @@ func (r *Results) Percentiles(w io.Writer, prefix string, open Open) error {
 	return nil
 }
 
-// WriteYCSB writes the results as YCSB's exporters do: text ("[READ], Operations, 491") or json (an
-// object each).
+// WriteYCSB writes the results in a format of YCSB's exporters: text ("[READ], Operations, 491") or json (an object for
+// each value).
 func (r *Results) WriteYCSB(w io.Writer, format string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package properties reads Java property files as YCSB and go-ycsb do: comments with # or !, keys
-// that end at =, : or white space, continuation lines, escapes, and references of the form ${key}.
-// (The format: java.util.Properties.load; references as github.com/magiconair/properties has them.)
+// Package properties parses Java property files like YCSB and go-ycsb: comments with # or !, keys that end at =, : or
+// white space, continuation lines, escapes, and references of the form ${key}. (The format: java.util.Properties.load;
+// references as in github.com/magiconair/properties.)
 package properties
 
 import (
@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Pair is one property as a file has it.
+// Pair is one property of a file.
 type Pair struct {
 	Key, Value string
-	Line       int // of the file, from 1
+	Line       int // line number in the file, from 1
 }
 
-// Parse returns the properties of a file in their order, references not yet replaced. name is for
-// errors, which are of the form file:line: what.
+// Parse returns the properties of a file in order, without replacing references. name is the file's name in errors,
+// which have the form file:line: text.
 func Parse(name string, data []byte) ([]Pair, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%s: the file isn't UTF-8; convert it", name)
@@ -59,8 +59,7 @@ func continues(line string) bool {
 	return n%2 == 1
 }
 
-// split parts a line at the first unescaped separator: white space, = or :, the latter two with
-// white space around.
+// split splits a line at the first unescaped separator: white space, = or :. White space around = and : is removed.
 func split(line string) (key, value string) {
 	end := len(line)
 	for i := 0; i < len(line); i++ {
@@ -80,7 +79,7 @@ func split(line string) (key, value string) {
 	return line[:end], rest
 }
 
-// unescape replaces \t, \n, \r, \f and \uXXXX; a backslash before anything else falls away.
+// unescape replaces \t, \n, \r, \f and \uXXXX. Before any other character, the backslash is removed.
 func unescape(s string) (string, error) {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s, nil

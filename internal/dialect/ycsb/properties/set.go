@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Set is a set of properties. A later Put of a key replaces the earlier.
+// Set is a set of properties. A later Put of a key replaces an earlier one.
 type Set struct {
 	values map[string]string
 	where  map[string]string
@@ -17,7 +17,7 @@ type Set struct {
 // NewSet returns an empty set.
 func NewSet() *Set { return &Set{values: map[string]string{}, where: map[string]string{}} }
 
-// Put sets a property. where says where it was given, for errors.
+// Put sets a property. where is the place where it was given, for errors.
 func (s *Set) Put(key, value, where string) {
 	s.values[key], s.where[key] = value, where
 }
@@ -33,11 +33,11 @@ func (s *Set) Keys() []string {
 	return slices.Sorted(maps.Keys(s.values))
 }
 
-// Where says where a property was given.
+// Where returns the place where a property was given.
 func (s *Set) Where(key string) string { return s.where[key] }
 
-// Expand replaces every ${key} by that property's value or, if there is none, the environment
-// variable's; what is neither stands for nothing. A circle or a missing } is an error.
+// Expand replaces every ${key} by the value of that property or, if there is none, of the environment variable. It
+// removes references to neither. A circular reference or a missing } is an error.
 func (s *Set) Expand(environment func(string) (string, bool)) error {
 	done := make(map[string]string, len(s.values))
 	for _, k := range s.Keys() {
@@ -51,7 +51,7 @@ func (s *Set) Expand(environment func(string) (string, bool)) error {
 	return nil
 }
 
-// maxExpanded bounds a value's length, against values that double with each reference.
+// maxExpanded is the longest value in bytes. Without it, values could double with each reference.
 const maxExpanded = 1 << 20
 
 func (s *Set) expand(text string, path []string, environment func(string) (string, bool)) (string, error) {
@@ -87,7 +87,7 @@ func (s *Set) expand(text string, path []string, environment func(string) (strin
 	}
 }
 
-// Text returns a property or a default.
+// Text returns a property, or standard if it isn't set.
 func (s *Set) Text(key, standard string) string {
 	if v, ok := s.values[key]; ok {
 		return v
@@ -95,23 +95,23 @@ func (s *Set) Text(key, standard string) string {
 	return standard
 }
 
-// Reader reads properties of a set and keeps the first fault.
+// Reader reads properties of a set, and keeps the first error.
 type Reader struct {
 	*Set
 	err error
 }
 
-// Err is the first fault: which property, where it was given, and what to give instead.
+// Err returns the first error: the property, where it was given, and what is expected.
 func (r *Reader) Err() error { return r.err }
 
-// Keep takes a fault that somebody else found.
+// Keep keeps an error that the caller found, unless there is one already.
 func (r *Reader) Keep(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// read parses a property if it is set. One that can't be parsed reads as the zero value.
+// read parses a property, and returns standard if it isn't set. If it can't be parsed, read returns the zero value.
 func read[T any](r *Reader, key string, standard T, want string, parse func(text string) (T, bool)) T {
 	v, ok := r.values[key]
 	if !ok {
@@ -125,7 +125,7 @@ func read[T any](r *Reader, key string, standard T, want string, parse func(text
 	return x
 }
 
-// Int returns a property as a whole number within lo and hi, or a default.
+// Int returns a property as a whole number from lo to hi, or standard if it isn't set.
 func (r *Reader) Int(key string, standard, lo, hi int64) int64 {
 	return read(r, key, standard, fmt.Sprintf("give a whole number from %d to %d", lo, hi),
 		func(text string) (int64, bool) {
@@ -134,7 +134,7 @@ func (r *Reader) Int(key string, standard, lo, hi int64) int64 {
 		})
 }
 
-// Float returns a property as a number within lo and hi, or a default.
+// Float returns a property as a number from lo to hi, or standard if it isn't set.
 func (r *Reader) Float(key string, standard, lo, hi float64) float64 {
 	return read(r, key, standard, fmt.Sprintf("give a number from %g to %g", lo, hi), func(text string) (float64, bool) {
 		x, err := strconv.ParseFloat(text, 64)
@@ -142,8 +142,8 @@ func (r *Reader) Float(key string, standard, lo, hi float64) float64 {
 	})
 }
 
-// Bool returns a property as a truth value, or a default: true, t, yes, on and 1 are true; false,
-// f, no, off and 0 false, in any case.
+// Bool returns a property as a boolean, or standard if it isn't set: true, t, yes, on and 1 are true; false, f, no, off
+// and 0 are false, in any case.
 func (r *Reader) Bool(key string, standard bool) bool {
 	return read(r, key, standard, "give true or false", func(text string) (value, ok bool) {
 		text = strings.ToLower(text)
@@ -152,7 +152,7 @@ func (r *Reader) Bool(key string, standard bool) bool {
 	})
 }
 
-// Choice returns a property that is one of a few words, in lower case, or a default.
+// Choice returns a property that must be one of the words, in lower case, or standard if it isn't set.
 func (r *Reader) Choice(key, standard string, words ...string) string {
 	return read(r, key, standard, "give "+strings.Join(words, ", "), func(text string) (string, bool) {
 		text = strings.ToLower(text)

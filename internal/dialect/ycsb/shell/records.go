@@ -13,7 +13,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// content is what the slots of a request are filled with.
+// content holds the values for the slots of requests.
 type content struct {
 	key    string
 	count  int64
@@ -21,8 +21,8 @@ type content struct {
 	values map[string]string
 }
 
-// ask makes requests in turn and returns the last one's reply.
-// each, unless it is nil, is told every row of the answers.
+// ask sends requests in order and returns the reply to the last one. It calls each, unless it is nil, for every row of
+// the answers.
 func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*protocol.Reply,
 	error) {
 	if len(requests) == 0 {
@@ -44,7 +44,7 @@ func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []str
 	return &reply, nil
 }
 
-// fill makes a request's arguments.
+// fill returns a request's arguments.
 func (c *content) fill(slots []ycsb.Slot) []gen.Value {
 	var args []gen.Value
 	text := func(s string) {
@@ -69,7 +69,7 @@ func (c *content) fill(slots []ycsb.Slot) []gen.Value {
 			for k, v := range c.values {
 				raw[k] = []byte(v)
 			}
-			document, _ := json.Marshal(raw) // texts and bytes always have a form
+			document, _ := json.Marshal(raw) // can't fail for texts and bytes
 			text(string(document))
 		case ycsb.TextDocumentSlot:
 			document, _ := json.Marshal(c.values)
@@ -82,7 +82,7 @@ func (c *content) fill(slots []ycsb.Slot) []gen.Value {
 // field prints a field.
 func (sh *shell) field(name string, value []byte) { fmt.Fprintf(sh.out, "%s=%q\n", name, value) }
 
-// record prints what a reply captured of a record; false if there was none.
+// record prints the captured fields of a record. It returns false if there are none.
 func (sh *shell) record(fields []string, captured []gen.Value) bool {
 	found := false
 	if d, ok := sh.job.Store.(ycsb.DocumentStore); ok && d.Documents() {
@@ -128,7 +128,7 @@ func present(captured []gen.Value) bool {
 
 const rule = "--------------------------------"
 
-// scan prints records from a key on.
+// scan prints records in the order of the store, from a key on.
 func (sh *shell) scan(key, count string, fields []string) {
 	n, err := strconv.ParseInt(count, 10, 32)
 	if err != nil || n < 0 {
@@ -164,8 +164,8 @@ func (sh *shell) scan(key, count string, fields []string) {
 	}
 }
 
-// listing are the requests for records and their keys. All fields are asked for: some stores give the key
-// only next to all of them.
+// listing returns the requests for records with their keys. They read all fields, because some stores return the key
+// only together with all of them.
 func (sh *shell) listing() []ycsb.Request {
 	all := sh.job.Settings.Fields
 	if l, ok := sh.job.Store.(ycsb.Lister); ok {

@@ -1,5 +1,5 @@
-// Package shell lets people read and change single records of a database by hand, with the
-// commands of go-ycsb's shell.
+// Package shell is an interactive shell to read and change single records of a database. Its commands are those of
+// go-ycsb's shell.
 package shell
 
 import (
@@ -19,15 +19,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Prompt is what the shell asks with.
+// Prompt is the prompt of the shell.
 const Prompt = "» "
 
-// Session makes single requests.
+// Session sends single requests.
 type Session interface {
 	Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error
 }
 
-// Terminal is where commands come from and answers go.
+// Terminal is the input and output of the shell.
 type Terminal struct {
 	In      io.Reader
 	Out     io.Writer
@@ -37,7 +37,7 @@ type Terminal struct {
 // errExit ends the shell.
 var errExit = errors.New("exit")
 
-// Run reads commands until exit, the end of input, or the end of ctx.
+// Run reads and executes commands until exit, the end of the input, or the end of ctx.
 func Run(ctx context.Context, job *ycsb.Job, session Session, t Terminal) error {
 	sh := &shell{ctx: ctx, job: job, session: session, out: t.Out}
 	in, isFile := t.In.(*os.File)
@@ -55,7 +55,7 @@ func Run(ctx context.Context, job *ycsb.Job, session Session, t Terminal) error 
 	return lines.Err()
 }
 
-// shell is a shell under way.
+// shell is the state of a running shell.
 type shell struct {
 	ctx     context.Context
 	job     *ycsb.Job
@@ -101,7 +101,7 @@ func (sh *shell) interactive(in, out *os.File, historyFile string) error {
 	return h.save()
 }
 
-// commands are the shell's, with what they take.
+// commands returns the shell's commands with their usage.
 func commands() [][2]string {
 	return [][2]string{
 		{"read", "read key [field0 field1 …]               read a record"},
@@ -115,7 +115,7 @@ func commands() [][2]string {
 	}
 }
 
-// complete finishes the word before the cursor: a command, or a field's name.
+// complete completes the word before the cursor: a command, or the name of a field.
 func (sh *shell) complete(line string, at int) (string, int, bool) {
 	start := strings.LastIndexByte(line[:at], ' ') + 1
 	word := line[start:at]
@@ -151,7 +151,7 @@ func (sh *shell) complete(line string, at int) (string, int, bool) {
 	return line[:start] + common + line[at:], start + len(common), true
 }
 
-// line carries out one command. Faults are told, not returned; errExit ends the shell.
+// line executes one command. It prints errors; it only returns errExit, which ends the shell.
 func (sh *shell) line(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -191,16 +191,16 @@ func (sh *shell) line(line string) error {
 	return nil
 }
 
-// mostLines is how many commands a history keeps.
+// mostLines is how many commands the history keeps.
 const mostLines = 500
 
-// history is a list of commands, the latest last. It is what term.Terminal asks for.
+// history is a list of commands, the latest last. It implements term.History.
 type history struct {
 	file  string
 	lines []string
 }
 
-// openHistory reads a history; a file that can't be read gives an empty one.
+// openHistory reads the history from a file. It is empty if the file can't be read.
 func openHistory(file string) *history {
 	h := &history{file: file}
 	if file == "" {
@@ -214,7 +214,7 @@ func openHistory(file string) *history {
 	return h
 }
 
-// Add appends a command, unless it is empty or repeats the last.
+// Add appends a command, unless it is empty or equals the previous one.
 func (h *history) Add(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
@@ -226,13 +226,13 @@ func (h *history) Add(line string) {
 	}
 }
 
-// Len is how many commands there are.
+// Len returns the number of commands.
 func (h *history) Len() int { return len(h.lines) }
 
-// At is a command, 0 being the latest.
+// At returns a command; 0 is the latest.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
-// save writes the history where only its owner can read it.
+// save writes the history to a file that only its owner can read.
 func (h *history) save() error {
 	if h.file == "" {
 		return nil

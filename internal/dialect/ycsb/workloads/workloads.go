@@ -1,4 +1,4 @@
-// Package workloads holds the workloads that come with brunt, as property files.
+// Package workloads contains the built-in workloads, as property files.
 package workloads
 
 import (
@@ -15,10 +15,10 @@ import (
 //go:embed workloada workloadb workloadc workloadd workloade workloadf workload_template java etcd etcd_offcial_workload
 var files embed.FS
 
-// Names are all workloads, sorted: go-ycsb's by their own names, others under a folder's.
+// Names returns the names of all workloads, sorted. go-ycsb's have no folder; the names of others begin with one.
 func Names() []string {
 	var names []string
-	// The tree is part of the program: walking it can't fail.
+	// The files are embedded in the program, so walking them can't fail.
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !strings.HasSuffix(name, ".go") {
 			names = append(names, name)
@@ -29,7 +29,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns a workload by its name. "b" stands for workloadb, "java/b" for java/workloadb,
+// Find returns a workload by its name, and its full name. "b" stands for workloadb, "java/b" for java/workloadb, and
 // "template" for workload_template.
 func Find(name string) (text []byte, full string, err error) {
 	folder, base := path.Split(path.Clean(name))
@@ -45,7 +45,7 @@ func Find(name string) (text []byte, full string, err error) {
 	return nil, "", fmt.Errorf("no workload %q; %s", name, hint)
 }
 
-// About is the first line of a workload's text, without its #.
+// About returns the first line of a workload's text, without its #.
 func About(text []byte) string {
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(strings.TrimPrefix(line, "#"))
