@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Effect is what is known of a write that was sent.
+// Effect is what is known about the effect of a write that was sent.
 type Effect uint8
 
-// The effects. What isn't known to have been applied, or not, is Unsure.
+// The effects. Unsure means that it isn't known whether the write was applied.
 const (
-	Unsure       Effect = iota // it may have been applied, or may still be
+	Unsure       Effect = iota // it may have been applied, or may still be applied
 	Applied                    // the server acknowledged it
-	NotApplied                 // it failed, and nothing of it was or will be applied
-	AppliedAgain               // acknowledged, after an attempt that is Unsure and may be applied later still
+	NotApplied                 // it failed; no part of it was or will be applied
+	AppliedAgain               // acknowledged, but an earlier attempt is Unsure and may still be applied later
 	NumEffects   = int(AppliedAgain) + 1
 )
 
-// Effect tells what became of a request that failed in this way, or didn't. Where a server says that something went
-// wrong with itself, and not with the request, it is Unsure.
+// Effect returns the effect of request r, given this failure or its absence. If the server reports a problem of
+// its own rather than of the request, the effect is Unsure.
 func (f *Failure) Effect(r *Request) Effect {
 	switch f.Class {
 	case OK:
@@ -36,7 +36,7 @@ func (f *Failure) Effect(r *Request) Effect {
 			return NotApplied
 		}
 	case Retryable:
-		// what a leader had begun when it stopped may have been replicated
+		// writes that a leader had begun before it stopped may have been replicated
 		if !strings.Contains(f.Text, "server stopped") && !strings.Contains(f.Text, "leader changed") {
 			return NotApplied
 		}
@@ -48,7 +48,8 @@ func (f *Failure) Effect(r *Request) Effect {
 	return Unsure
 }
 
-// certain reports whether an error that a server answered with is about the request.
+// certain reports whether an error reported by the server is caused by the request itself, so that nothing was
+// applied.
 func (f *Failure) certain(r *Request) bool {
 	if r.Verb == HTTP {
 		return len(f.Code) == 3 && f.Code[0] == '4' && f.Code != "408"
@@ -61,7 +62,7 @@ func (f *Failure) certain(r *Request) bool {
 	})
 }
 
-// Conflicts reports whether a write was refused because its key is there already, by another's hand.
+// Conflicts reports whether a write was refused because its key exists already.
 func (f *Failure) Conflicts() bool {
 	return f.Class == Server && slices.Contains([]string{
 		"23505",      // SQL: unique_violation

@@ -12,18 +12,18 @@ import (
 	"brunt/internal/gen"
 )
 
-// Bad is a failure of class Client: the program, an option or an argument is at fault.
+// Bad returns a failure of class Client: the program, an option or an argument is invalid.
 func Bad(format string, args ...any) *Error {
 	return &Error{Class: Client, Text: fmt.Sprintf(format, args...)}
 }
 
-// Refused is Bad for one request, which the text names.
+// Refused returns Bad for one request. The text names the request.
 func Refused(r *Request, format string, args ...any) *Error {
 	return Bad("request %q: %s", r.Name, fmt.Sprintf(format, args...))
 }
 
-// Arguments refuses to send a request with another number of arguments than it has parameters; nil if they
-// agree.
+// Arguments returns a failure if the number of arguments differs from want, the number of parameters; otherwise
+// nil.
 func Arguments(args []gen.Value, want int) *Error {
 	if len(args) == want {
 		return nil
@@ -31,28 +31,28 @@ func Arguments(args []gen.Value, want int) *Error {
 	return Bad("%d arguments for %d parameters", len(args), want)
 }
 
-// NoKeys refuses to replace the rows of a table without a primary key.
+// NoKeys returns the failure to replace rows of a table that has no primary key.
 func NoKeys(table string) *Error {
 	return Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", table)
 }
 
-// Unconnected is a failure to open a session that err explains in one line.
+// Unconnected returns the failure to open a session for the reason err, which must explain it in one line.
 func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
 
-// RefusedCode is the code of connections that nobody took (ECONNREFUSED).
+// RefusedCode is the code of a refused connection (ECONNREFUSED).
 const RefusedCode = "refused"
 
-// Violation says what in a server's bytes breaks the protocol, and is empty if nothing does. It is a text and not
-// an error, so that a codec can return one for every piece of a reply without allocating.
+// Violation describes how a server's bytes break the protocol; "" means that they don't. It is a text and not an
+// error, so that a codec can return one for every part of a reply without allocating.
 type Violation string
 
-// Failure is that of the reply with the violation, whose connection is of no more use. introduction comes before
-// its text.
+// Failure returns the failure of a reply with the violation. It is fatal to the connection. introduction
+// precedes the violation's text.
 func (v Violation) Failure(introduction string) *Error {
 	return &Error{Class: Protocol, Text: introduction + string(v), Fatal: true}
 }
 
-// ConnectError is a failure to open a session. code is the server's, or "".
+// ConnectError returns a failure to open a session. code is the server's error code, or "".
 func ConnectError(text, code string, err error) *Error {
 	if code == "" && errors.Is(err, syscall.ECONNREFUSED) {
 		code = RefusedCode
@@ -60,9 +60,9 @@ func ConnectError(text, code string, err error) *Error {
 	return &Error{Class: Connect, Code: code, Text: Line(text, ""), Fatal: true, Err: err}
 }
 
-// Late is the failure of a request that was sent and had no answer within the operation's timeout: its
-// outcome is unknown if it may have written. Its connection is of no more use. r is nil where no
-// request of a program is meant.
+// Late returns the failure of a request that was sent and not answered within the operation's timeout. Its class
+// is UnknownOutcome if the request may have written something. It is fatal to the connection. r is nil if the
+// request isn't part of a program.
 func Late(r *Request) *Error {
 	e := &Error{Class: Timeout, Text: "no answer within the operation's timeout", Fatal: true}
 	if r != nil && r.MayWrite() {
@@ -72,15 +72,15 @@ func Late(r *Request) *Error {
 	return e
 }
 
-// IsLate reports whether err, or the end of ctx, means that the operation's time was over.
+// IsLate reports whether err, or the reason why ctx is done, is a timeout.
 func IsLate(ctx context.Context, err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) ||
 		errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Unanswered is the failure of a request that was sent and whose answer didn't come: in time, or before
-// the connection broke. secret is kept out of its text.
+// Unanswered returns the failure of a request that was sent but not answered, either in time or before the
+// connection broke. The text doesn't include secret.
 func Unanswered(ctx context.Context, r *Request, err error, secret string) *Error {
 	e := &Error{Class: UnknownOutcome, Fatal: true}
 	switch {
@@ -95,8 +95,8 @@ func Unanswered(ctx context.Context, r *Request, err error, secret string) *Erro
 	return e
 }
 
-// Line makes a message one line of at most 500 bytes without the secret, which must be long enough to
-// be told from ordinary words.
+// Line returns text as one line of at most 500 bytes, with secret replaced by "…". A secret of less than 3 bytes
+// isn't replaced, because it can't be told from ordinary words.
 func Line(text, secret string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if len(secret) >= 3 {
@@ -109,18 +109,18 @@ func Line(text, secret string) string {
 	return text
 }
 
-// Class is the one taxonomy that every driver maps its failures to.
+// Class is the category of a failure. Every driver maps its failures to these classes.
 type Class uint8
 
-// The classes. OK is the absence of a failure.
+// The classes. OK means no failure.
 const (
 	OK             Class = iota
-	Connect              // no connection could be made, or authentication was refused
+	Connect              // no connection could be established, or authentication failed
 	Timeout              // no answer within the operation's timeout; nothing can have been applied
 	Server               // the server answered with an error
-	Retryable            // the server refused for now: serialization, deadlock, moved, not leader
-	UnknownOutcome       // sent, no answer: it may have been applied
-	Protocol             // the answer made no sense
+	Retryable            // the server refused temporarily: serialization failure, deadlock, key moved, not the leader
+	UnknownOutcome       // sent but not answered: it may have been applied
+	Protocol             // the answer violates the protocol
 	Client               // the request could not be built or encoded
 	NumClasses     = int(Client) + 1
 )
@@ -128,7 +128,7 @@ const (
 var classNames = [NumClasses]string{"ok", "connect", "timeout", "server", "retryable", "unknown-outcome", "protocol",
 	"client"}
 
-// String returns the class's name as it stands in records and reports.
+// String returns the name of the class as used in records and reports.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -142,15 +142,15 @@ func ParseClass(name string) (c Class, ok bool) {
 	return Class(max(i, 0)), i >= 0
 }
 
-// Error is a failure that a driver has classified. Code is the server's own code (an SQLSTATE,
-// an iproto error number, an HTTP status, a Redis error prefix) or "".
+// Error is a failure that a driver has classified. Code is the server's own code (an SQLSTATE, an iproto error
+// number, an HTTP status, the prefix of a Redis error) or "".
 type Error struct {
 	Class Class
 	Code  string
-	Text  string // one line, with no secret in it
+	Text  string // one line, without secrets
 	Fatal bool   // the connection can't be used any more
-	Err   error  // what the library said, if anything
-	// Misdirected is that of Failure.
+	Err   error  // the library's error, if any
+	// Misdirected has the same meaning as in Failure.
 	Misdirected bool
 }
 
@@ -165,8 +165,8 @@ func (e *Error) Error() string {
 // Unwrap returns the library's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns err as an *Error; a failure that no driver classified becomes one of class
-// Client, fatal to its connection. AsError(nil) is nil.
+// AsError returns err as an *Error. An error that no driver has classified becomes an Error of class Client that
+// is fatal to the connection. AsError(nil) is nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil

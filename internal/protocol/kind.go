@@ -7,20 +7,20 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// Kind says what a request does with data.
+// Kind is what a request does with data.
 type Kind uint8
 
 // The kinds.
 const (
-	KindOther  Kind = iota // calls, programs, ends of transactions, DDL: anything may be written
+	KindOther  Kind = iota // calls, programs, ends of transactions, DDL: it may write anything
 	KindRead               // it changes nothing
-	KindInsert             // it adds what wasn't there, or replaces it
-	KindUpdate             // it changes what is there
+	KindInsert             // it adds a record, or replaces one
+	KindUpdate             // it changes an existing record
 	KindDelete             //
 )
 
-// Kind tells what the request does, as far as its verb, its method or its first keyword say. A SELECT
-// counts as a read whatever functions it calls.
+// Kind returns what the request does, as far as its verb, method or first keyword tells. A SELECT counts as a
+// read even if it calls functions that write.
 func (r *Request) Kind() Kind {
 	switch r.Verb {
 	case SQL:
@@ -44,12 +44,12 @@ func (r *Request) Kind() Kind {
 	return KindOther
 }
 
-// MayWrite reports whether the request may have changed something if it was sent and got no answer.
+// MayWrite reports whether the request may have changed data if it was sent and not answered.
 func (r *Request) MayWrite() bool {
 	return r.Kind() != KindRead && r.Verb != Begin && r.Verb != Rollback
 }
 
-// Frames reports whether the request begins or ends a transaction, or a part of one.
+// Frames reports whether the request begins or ends a transaction, or a savepoint within one.
 func (r *Request) Frames() bool {
 	switch r.Verb {
 	case Begin, Commit, Rollback:
@@ -58,7 +58,7 @@ func (r *Request) Frames() bool {
 	default:
 		return false
 	}
-	first := true // of a statement
+	first := true // the next word is the first of a statement
 	for _, t := range sqltext.Split(r.Text) {
 		if t.Kind == sqltext.Space {
 			continue
@@ -74,14 +74,14 @@ func (r *Request) Frames() bool {
 	return false
 }
 
-// Missed reports whether an answer with so many rows, read or changed, means that the request found
-// nothing.
+// Missed reports whether an answer with the given numbers of returned and changed rows means that the request
+// found no record.
 func (k Kind) Missed(rows, affected int64) bool {
 	switch k {
 	case KindRead:
 		return rows == 0
 	case KindUpdate, KindDelete:
-		return affected == 0 && rows == 0 // of EXPLAIN, or of what was changed
+		return affected == 0 && rows == 0 // rows > 0: of EXPLAIN, or the changed rows themselves
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func (r *Request) kindOfSQL() Kind {
 	return KindRead
 }
 
-// several reports whether a text holds more than one statement.
+// several reports whether text holds more than one statement.
 func several(text string) bool {
 	ended := false
 	for _, t := range sqltext.Split(text) {
@@ -152,8 +152,8 @@ func (w *Web) kind() Kind {
 	return KindOther
 }
 
-// kindOfCommand knows the commands of Redis (its documentation's groups and their flag "readonly") and
-// those that touch no data.
+// kindOfCommand returns the Kind of a Redis command. Reads are the commands that Redis's documentation flags as
+// "readonly" and those that touch no data.
 func kindOfCommand(words []string) Kind {
 	if len(words) == 0 {
 		return KindOther

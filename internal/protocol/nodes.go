@@ -7,35 +7,35 @@ import (
 	"sync/atomic"
 )
 
-// Role is what a node does in its cluster.
+// Role is the role of a node in its cluster.
 type Role uint8
 
-// The roles. AnyRole of a node means that nobody knows, of a request that every node may serve it.
+// The roles. For a node, AnyRole means that the role is unknown; for a request, that any node may serve it.
 const (
 	AnyRole Role = iota
 	Primary
 	Replica
 )
 
-// String is the role's word in plans: "any", "primary" or "replica".
+// String returns the role as plans write it: "any", "primary" or "replica".
 func (r Role) String() string { return [...]string{"any", "primary", "replica"}[min(r, Replica)] }
 
-// Node is a member of a cluster, as it is found.
+// Node is a member of a cluster, as discovered.
 type Node struct {
 	Address string // host:port
 	Role    Role
 	Zone    string // "" if it has none
 }
 
-// Change is what became of a node.
+// Change is a change of a node's membership or role.
 type Change struct {
-	Number  int // of the node, see Nodes
+	Number  int // number of the node, see Nodes
 	Address string
 	What    ChangeKind
-	Role    Role // after it
+	Role    Role // role after the change
 }
 
-// ChangeKind says what became of a node.
+// ChangeKind is the kind of a Change.
 type ChangeKind uint8
 
 // The kinds of changes.
@@ -45,18 +45,18 @@ const (
 	RoleChanged
 )
 
-// Nodes are the addresses of a run, which may change while it goes on: nodes join, leave and change their roles. A
-// node keeps its number, from 0 in the order in which nodes came; one that returns has the one that it had. Its
+// Nodes holds the addresses of a run. They may change during the run, as nodes join, leave and change roles. A
+// node's number, from 0, is given in the order of joining; a node that returns keeps its earlier number. All
 // methods are safe for concurrent use; those that only read take no lock.
 type Nodes struct {
-	targets []Target // at full length; those below known never change
+	targets []Target // allocated at full capacity; elements below known never change
 	known   atomic.Int32
 	members []member
 
 	mu        sync.Mutex // guards changes
 	onJoin    []func(number int, t Target)
 	onChange  []func(changes []Change)
-	abandoned int // nodes that there was no room for
+	abandoned int // number of joining nodes left out for lack of room
 }
 
 type member struct {
@@ -65,7 +65,8 @@ type member struct {
 	zone   atomic.Pointer[string]
 }
 
-// NewNodes returns the nodes of targets, all of which are members, with room for so many that join.
+// NewNodes returns Nodes with the given targets, all of them active, and room for that many nodes that join
+// later.
 func NewNodes(targets []Target, room int) *Nodes {
 	n := &Nodes{targets: make([]Target, len(targets)+room), members: make([]member, len(targets)+room)}
 	copy(n.targets, targets)
@@ -76,27 +77,27 @@ func NewNodes(targets []Target, room int) *Nodes {
 	return n
 }
 
-// Len is how many nodes have been known so far. Their numbers are less.
+// Len returns how many nodes have been known so far. Node numbers are less than Len.
 func (n *Nodes) Len() int { return int(n.known.Load()) }
 
-// Cap is how many nodes there can be at most.
+// Cap returns the maximum number of nodes.
 func (n *Nodes) Cap() int { return len(n.targets) }
 
 // At returns the target of a node.
 func (n *Nodes) At(number int) Target { return n.targets[number] }
 
-// All returns the targets of all nodes that have been known so far. It must not be changed.
+// All returns the targets of all nodes known so far. The caller must not modify the slice.
 func (n *Nodes) All() []Target { return n.targets[:n.Len()] }
 
-// Active reports whether a node is a member now.
+// Active reports whether a node is currently a member.
 func (n *Nodes) Active(number int) bool {
 	return number >= 0 && number < len(n.members) && n.members[number].active.Load()
 }
 
-// Role is what a node does.
+// Role returns a node's role.
 func (n *Nodes) Role(number int) Role { return Role(n.members[number].role.Load()) }
 
-// Zone is where a node is; "" if nobody knows.
+// Zone returns a node's zone; "" if unknown.
 func (n *Nodes) Zone(number int) string {
 	if z := n.members[number].zone.Load(); z != nil {
 		return *z
@@ -104,22 +105,25 @@ func (n *Nodes) Zone(number int) string {
 	return ""
 }
 
-// OnJoin has f called with each node that has never been known before, before anybody else can see it.
+// OnJoin registers a function that is called for each node seen for the first time, before the node becomes
+// visible to others.
 func (n *Nodes) OnJoin(f func(number int, t Target)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.onJoin = append(n.onJoin, f)
 }
 
-// OnChange has f called after changes, by the goroutine that brought them. It must be quick.
+// OnChange registers a function that is called after changes, by the goroutine that calls Update. It must return
+// quickly.
 func (n *Nodes) OnChange(f func([]Change)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.onChange = append(n.onChange, f)
 }
 
-// Update takes over who the members are, and returns what has changed. Those that aren't named have left if all is
-// true. Nodes that join have like's credentials and options. What there is no room for is left out, see Abandoned.
+// Update sets the current members and returns what has changed. With all, now is the complete list, and nodes
+// missing from it have left. Nodes that join get like's credentials and options. Nodes for which there is no
+// room are left out, see Abandoned.
 func (n *Nodes) Update(now []Node, all bool, like Target) (changes []Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -148,7 +152,7 @@ func (n *Nodes) Update(now []Node, all bool, like Target) (changes []Change) {
 	return changes
 }
 
-// admit gives a node that was never known a number; −1 if there is no room.
+// admit adds a new node and returns its number, or −1 if there is no room.
 func (n *Nodes) admit(address string, like Target) int {
 	number := n.Len()
 	if number == n.Cap() {
@@ -164,7 +168,8 @@ func (n *Nodes) admit(address string, like Target) int {
 	return number
 }
 
-// note takes over what is said of one node.
+// note stores the role and zone of one node, marks it active, and appends the resulting change, if any, to
+// changes.
 func (n *Nodes) note(changes []Change, number int, m Node) []Change {
 	to := &n.members[number]
 	if m.Zone != "" {
@@ -186,7 +191,7 @@ func (n *Nodes) note(changes []Change, number int, m Node) []Change {
 	return append(changes, change)
 }
 
-// Abandoned is how often a node that joined was left out because there was no room for it.
+// Abandoned returns how often a joining node was left out because there was no room for it.
 func (n *Nodes) Abandoned() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -195,28 +200,30 @@ func (n *Nodes) Abandoned() int {
 
 // RoleTeller is implemented by drivers that can ask a server for its role.
 type RoleTeller interface {
-	// Role asks the server at a target's address. An error is an *Error.
+	// Role asks the server at the target's address for its role. An error is an *Error.
 	Role(ctx context.Context, t Target) (Role, error)
 }
 
-// BucketRange is buckets of a sharded cluster that a node has, both ends among them. Buckets are numbered from 1.
+// BucketRange is a range of buckets of a sharded cluster that one node holds, both ends inclusive. Buckets are
+// numbered from 1.
 type BucketRange struct {
 	From, To uint64
-	Address  string // of the node; "" means the one that was asked
+	Address  string // address of the node; "" means the node that was asked
 }
 
-// BucketTeller is implemented by drivers whose servers run a program that tells which node has which buckets.
+// BucketTeller is implemented by drivers whose servers can run a program that returns which node holds which
+// buckets.
 type BucketTeller interface {
-	// Buckets runs a program on the server at a target's address and returns the ranges that it returns; "" is one for
-	// the buckets that a storage of vshard has itself. An error is an *Error.
+	// Buckets runs a program on the server at the target's address and returns the ranges that the program returns.
+	// The empty program asks a vshard storage for its own buckets. An error is an *Error.
 	Buckets(ctx context.Context, t Target, program string) ([]BucketRange, error)
 }
 
 // Discoverer is implemented by drivers whose servers know the nodes of their cluster.
 type Discoverer interface {
-	// Discovers reports whether Discover is the way that a plan's topology names by a word, such as "members".
+	// Discovers reports whether Discover implements the source that a plan's topology names, such as "members".
 	Discovers(source string) bool
-	// Discover asks the server at a target's address for the nodes. name is that of the cluster, where servers know
-	// several. An error is an *Error.
+	// Discover asks the server at the target's address for the nodes. name is the name of the cluster, for servers
+	// that know several. An error is an *Error.
 	Discover(ctx context.Context, t Target, name string) ([]Node, error)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Options reads a target's options: ask for each known one, then call Done. It keeps the first
-// fault.
+// Options reads a target's options. Ask for each supported option, then call Done. Options keeps the first
+// error.
 type Options struct {
 	protocol string
 	values   map[string]string
@@ -16,7 +16,7 @@ type Options struct {
 	fault    *Error
 }
 
-// OptionsOf begins to read a target's options.
+// OptionsOf returns a reader of a target's options.
 func OptionsOf(protocol string, t Target) *Options {
 	return &Options{protocol: protocol, values: t.Options}
 }
@@ -27,7 +27,7 @@ func (o *Options) text(name string) (string, bool) {
 	return strings.TrimSpace(v), ok
 }
 
-// given is text for options that have no empty value: "" stands for the standard.
+// given is text for options that can't be empty: "" means the default.
 func (o *Options) given(name string) (string, bool) {
 	v, ok := o.text(name)
 	return v, ok && v != ""
@@ -39,7 +39,7 @@ func (o *Options) wrong(name, value, want string) {
 	}
 }
 
-// Text is an option of any content.
+// Text returns an option with any content.
 func (o *Options) Text(name, standard string) string {
 	if v, ok := o.text(name); ok {
 		return v
@@ -47,7 +47,7 @@ func (o *Options) Text(name, standard string) string {
 	return standard
 }
 
-// Choice is an option that is one of several words.
+// Choice returns an option that must be one of words, in lower case. The first word is the default.
 func (o *Options) Choice(name string, words ...string) string {
 	v, ok := o.given(name)
 	if !ok {
@@ -59,7 +59,7 @@ func (o *Options) Choice(name string, words ...string) string {
 	return strings.ToLower(v)
 }
 
-// Bool is an option that is true or false (on or off, 1 or 0).
+// Bool returns an option that is true or false (also on or off, 1 or 0).
 func (o *Options) Bool(name string, standard bool) bool {
 	v, ok := o.given(name)
 	switch {
@@ -77,7 +77,7 @@ func (o *Options) Bool(name string, standard bool) bool {
 	return b
 }
 
-// Int is an option that is a whole number from lo to hi.
+// Int returns an option that is a whole number from lo to hi.
 func (o *Options) Int(name string, standard, lo, hi int64) int64 {
 	v, ok := o.given(name)
 	if !ok {
@@ -90,7 +90,7 @@ func (o *Options) Int(name string, standard, lo, hi int64) int64 {
 	return n
 }
 
-// Duration is an option such as "250ms" or "2s", or a plain number of seconds.
+// Duration returns an option such as "250ms" or "2s", or a plain number of seconds.
 func (o *Options) Duration(name string, standard time.Duration) time.Duration {
 	v, ok := o.given(name)
 	if !ok {
@@ -106,7 +106,7 @@ func (o *Options) Duration(name string, standard time.Duration) time.Duration {
 	return d
 }
 
-// Done returns the first fault: an impossible value, or an option nobody asked for.
+// Done returns the first error: an invalid value, or an option that wasn't asked for.
 func (o *Options) Done() *Error {
 	if o.fault != nil {
 		return o.fault

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// PicodataError is what an error of Picodata's SQL says once it has been taken out of those that
-// carry it: the router's around the storage's around Tarantool's.
+// PicodataError is an error of Picodata's SQL, freed from the errors that wrap it: the router's, the storage's
+// and Tarantool's.
 type PicodataError struct {
-	Cause   string // the innermost text, with a hint where there is one
-	Group   string // the same for errors that differ in names and numbers only: "peer-closed"; "" of a text without words
-	Passing bool   // a state of the cluster that passes: the request may be sent again
+	Cause   string // the innermost text, with a hint if there is one
+	Group   string // equal for errors that differ only in names and numbers, such as "peer-closed"; may be ""
+	Passing bool   // a temporary state of the cluster: the request may be sent again
 }
 
-// ofReplicaset begins an error that a storage answered the router with.
+// ofReplicaset begins an error that the router reports about a storage.
 const ofReplicaset = "Error on replicaset "
 
-// Picodata takes an error's message apart. One that nothing carries is its own cause.
+// Picodata parses an error message. A message that isn't wrapped is its own cause.
 func Picodata(message string) PicodataError {
 	text := strings.Join(strings.Fields(message), " ")
 	wrapped := strings.Contains(text, "sbroad: ")
@@ -31,7 +31,7 @@ func Picodata(message string) PicodataError {
 	}
 	e := PicodataError{Cause: text, Group: group(text), Passing: passes(text)}
 	if text == "Unknown error" && strings.Contains(message, ofReplicaset) {
-		// All that the router says of a storage that it lost.
+		// This is all that the router says about a storage that it has lost.
 		e.Cause, e.Passing = "unknown error on a replicaset", true
 	}
 	switch {
@@ -43,8 +43,8 @@ func Picodata(message string) PicodataError {
 	return e
 }
 
-// Of is the code and text of a driver's error whose code says little: Picodata has one for all errors of its SQL.
-// The group goes behind it, as in "XX000/peer-closed".
+// Of returns the code and text for a driver's error. Picodata uses one code for all errors of its SQL, so Of
+// appends the group to it, as in "XX000/peer-closed".
 func (e PicodataError) Of(code string) (groupCode, text string) {
 	if e.Group != "" {
 		code += "/" + e.Group
@@ -52,8 +52,8 @@ func (e PicodataError) Of(code string) (groupCode, text string) {
 	return code, e.Cause
 }
 
-// unwrap takes one layer off: what a debugging text of Rust's or a JSON object holds between quotes,
-// or what follows a layer's name.
+// unwrap removes one layer of wrapping: it returns what Rust's debug format or a JSON object holds between
+// quotes, or what follows the name of a layer. Other text is returned unchanged.
 func unwrap(text string) string {
 	for _, opening := range []string{`ExecutionError("`, `message: Some("`, `"message":"`} {
 		if _, rest, ok := strings.Cut(text, opening); ok {
@@ -89,8 +89,8 @@ func unwrap(text string) string {
 	return text
 }
 
-// quotedText is the text up to the next quote that no backslash precedes, or to the end where the
-// message was cut off, without its backslashes.
+// quotedText returns s up to the next quote that isn't escaped by a backslash, with backslashes removed. If the
+// message was cut off, it returns the rest of s.
 func quotedText(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s) && s[i] != '"'; i++ {
@@ -106,7 +106,7 @@ func quotedText(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// withoutNames leaves out what stands between quotes, which people chose. An apostrophe within a word is none.
+// withoutNames removes quoted names. An apostrophe within a word doesn't begin a quotation.
 func withoutNames(text string) string {
 	var b strings.Builder
 	var open byte
@@ -125,7 +125,7 @@ func withoutNames(text string) string {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// group is the first words of a cause, without names and numbers.
+// group returns the first six words of a cause, without names and numbers, joined by hyphens.
 func group(cause string) string {
 	const most = 6
 	var words []string
@@ -142,8 +142,8 @@ func group(cause string) string {
 	return strings.Join(words, "-")
 }
 
-// passes says whether a cause is a state of the cluster that passes. The signs are those of
-// Picodata's governor and its raft, its vshard and Tarantool's net.box.
+// passes reports whether a cause is a temporary state of the cluster. The phrases come from Picodata's governor
+// and raft, from vshard and from Tarantool's net.box.
 func passes(cause string) bool {
 	m := strings.ToLower(withoutNames(cause))
 	return slices.ContainsFunc([]string{
@@ -158,9 +158,9 @@ func passes(cause string) bool {
 	}, func(sign string) bool { return strings.Contains(m, sign) })
 }
 
-// PicodataPeers is the statement that asks a Picodata for the addresses of its instances, host:port each in a row of
-// one column. kind is "iproto" or "pgproto". Expelled instances aren't among them. See Picodata's manual, "System
-// tables", _pico_peer_address.
+// PicodataPeers returns the statement that asks Picodata for the addresses of its instances. Each row has one
+// column, host:port. kind is "iproto" or "pgproto". Expelled instances aren't included. See "System tables",
+// _pico_peer_address, in Picodata's manual.
 func PicodataPeers(kind string) string {
 	return `SELECT "address" FROM "_pico_peer_address" WHERE "connection_type" = '` + kind + `'`
 }
