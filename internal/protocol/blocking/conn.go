@@ -1,15 +1,15 @@
-// Package blocking drives a protocol's codec by goroutines over a net.Conn. Event loops need Linux and a socket
-// without TLS; this needs neither. Set-up and scripts use it as well.
+// Package blocking drives a protocol's codec with goroutines over a net.Conn. Unlike event loops, it doesn't
+// need Linux or a socket without TLS. Set-up and scripts use it as well.
 //
-// A driver with a codec gets its connections from it: Driver.Dial is
+// A driver with a codec implements Driver.Dial with it:
 //
 //	c, err := blocking.Dial(ctx, d, t, p)
 //
-// Conn serves one request at a time. Dial calls the driver's Open, which connects, authenticates and prepares,
-// and Conn does the rest: it encodes, writes, reads, scans, and keeps to deadlines. A codec can offer more by
-// implementing further interfaces of package protocol: RowReader for Reply.Each, Adder for requests that
-// aren't in the program, Exchanger (which is Conn) to ask the server in between, EOFScanner for answers that end with
-// the connection, Parting for a last message. None of this is on the event loops' path.
+// Conn serves one request at a time. Dial calls the driver's Open, which connects, authenticates and prepares.
+// Conn does the rest: it encodes, writes, reads, scans and enforces deadlines. A codec can offer more by
+// implementing other interfaces of package protocol: RowReader for Reply.Each, Adder for requests that aren't in
+// the program, EOFScanner for answers that end with the connection, Parting for a final message. Conn itself is
+// the Exchanger over which an Adder queries the server. Event loops use none of this.
 //
 // Shared is a connection that many goroutines use at once.
 package blocking
@@ -28,17 +28,17 @@ import (
 )
 
 const (
-	firstBuffer = 8 << 10               // bytes that a connection begins to read into
-	keptBuffer  = 64 << 10              // the largest buffer that an idle connection keeps
-	longRequest = 64 << 10              // bytes from which on a request is sent while the answer is awaited
-	lastBytes   = 20 * time.Millisecond // for the end of a long request that has been answered
+	firstBuffer = 8 << 10               // initial size of the read buffer, in bytes
+	keptBuffer  = 64 << 10              // the largest buffer that an idle connection keeps, in bytes
+	longRequest = 64 << 10              // requests of more bytes are sent while the answer is being read
+	lastBytes   = 20 * time.Millisecond // time to finish sending a long request that has been answered already
 	idleCheck   = time.Second
-	goodbye     = 100 * time.Millisecond // for the last message
-	cancelling  = 2 * time.Second        // for asking the server to stop
+	goodbye     = 100 * time.Millisecond // time to send the final message
+	cancelling  = 2 * time.Second        // time to ask the server to stop
 )
 
-// Conn is a connection that is used by one goroutine at a time. Close may be called while a request is under
-// way, which then fails.
+// Conn is a connection that is used by one goroutine at a time. Close may be called while a request is in
+// flight; the request then fails.
 type Conn struct {
 	net    net.Conn
 	codec  protocol.Codec
@@ -47,8 +47,8 @@ type Conn struct {
 
 	out       []byte
 	in        input
-	interrupt func()        // makes reads and writes end
-	ended     chan struct{} // interrupt has run
+	interrupt func()        // makes pending reads and writes return
+	ended     chan struct{} // receives when interrupt has run
 	lastAt    time.Time     // when the last exchange ended
 	closed    atomic.Bool
 }
@@ -67,7 +67,7 @@ func Dial(ctx context.Context, d protocol.CodecDriver, t protocol.Target, p *pro
 	return New(c), nil
 }
 
-// New returns a connection over one that is ready for requests. It owns it from now on.
+// New returns a Conn over a connection that is ready for requests. It takes ownership of the connection.
 func New(o protocol.CodecConn) *Conn {
 	c := &Conn{net: o.Net, codec: o.Codec, cancel: o.Cancel, ended: make(chan struct{}, 1), lastAt: time.Now()}
 	c.eof, _ = o.Codec.(protocol.EOFScanner)
@@ -79,8 +79,8 @@ func New(o protocol.CodecConn) *Conn {
 	return c
 }
 
-// Do executes a request; see protocol.Conn. A request that was sent and not answered in full is lost with the
-// connection.
+// Do executes a request; see protocol.Conn. If a request was sent and not answered in full, the connection is
+// closed.
 func (c *Conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	received := int64(0)
 	for n := 0; ; n++ {
@@ -125,15 +125,15 @@ func (c *Conn) once(ctx context.Context, req *protocol.Request, args []gen.Value
 	c.in.next()
 }
 
-// recycle keeps an output buffer for the next request unless it is large.
+// recycle keeps an output buffer for the next request unless it is larger than keptBuffer.
 func (c *Conn) recycle(out []byte) {
 	if c.out = nil; cap(out) <= keptBuffer {
 		c.out = out
 	}
 }
 
-// usable says why nothing can be sent, if that is so. A connection that has been idle is looked at: the server
-// may have closed it.
+// usable returns why nothing can be sent, or nil. If the connection has been idle for idleCheck, it checks
+// whether the server has closed it.
 func (c *Conn) usable() *protocol.Error {
 	if c.closed.Load() {
 		return unsent("the connection is closed", net.ErrClosed)
@@ -148,12 +148,12 @@ func (c *Conn) usable() *protocol.Error {
 	return nil
 }
 
-// unsent is the failure of a request of which nothing was sent.
+// unsent returns the failure of a request of which nothing was sent.
 func unsent(text string, err error) *protocol.Error {
 	return &protocol.Error{Class: protocol.Connect, Text: text, Fatal: true, Err: err}
 }
 
-// look takes in what came while nothing was asked. The error is that the connection has ended.
+// look reads what has arrived while no request was in flight. It returns an error if the connection has ended.
 func (c *Conn) look() error {
 	for {
 		switch waiting, err := peek(c.net); {
@@ -162,7 +162,7 @@ func (c *Conn) look() error {
 		case !waiting:
 			return nil
 		}
-		c.net.SetReadDeadline(time.Now().Add(time.Millisecond)) // of TLS a part of a record may be there
+		c.net.SetReadDeadline(time.Now().Add(time.Millisecond)) // with TLS, only part of a record may have arrived
 		err := c.in.fill(c.net, 0)
 		c.net.SetReadDeadline(time.Time{})
 		var late net.Error
@@ -175,17 +175,17 @@ func (c *Conn) look() error {
 	}
 }
 
-// exchange is something sent and the answer that is awaited.
+// exchange is one message sent and the answer expected for it.
 type exchange struct {
-	req   *protocol.Request // nil: none of a program
-	reply *protocol.Reply   // nil likewise
+	req   *protocol.Request // nil if not a request of a program
+	reply *protocol.Reply   // nil if req is nil
 	scan  func(buf []byte) (n int, done bool, need int)
 
-	written bool // all of it
+	written bool // the whole message has been written
 }
 
-// converse sends bytes and reads until the answer is complete. After a failure the connection is closed, unless
-// nothing was sent because ctx had ended.
+// converse sends out and reads until the answer is complete. After a failure the connection is closed, unless
+// nothing was sent because ctx was already done.
 func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.Error {
 	if ctx.Err() != nil {
 		if x.reply != nil {
@@ -208,7 +208,7 @@ func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.
 	return failure
 }
 
-// overBefore is the failure of a request whose time was over before it was sent.
+// overBefore returns the failure of a request whose ctx was done before it was sent.
 func overBefore(ctx context.Context) *protocol.Error {
 	if protocol.IsLate(ctx, ctx.Err()) {
 		e := protocol.Late(nil)
@@ -232,12 +232,12 @@ func (c *Conn) send(ctx context.Context, out []byte, x *exchange) *protocol.Erro
 	return unsent("the connection was lost before the request was sent: "+protocol.Line(err.Error(), ""), err)
 }
 
-// sendLong sends a request while it reads: a server may answer before it has read all of it, and then read no more. The
-// answer counts; the connection is of no more use.
+// sendLong sends a request while it reads: a server may answer before it has read the whole request, and stop
+// reading. The answer is valid then, but the connection can't be used any more.
 func (c *Conn) sendLong(ctx context.Context, out []byte, x *exchange) *protocol.Error {
 	written := make(chan error, 1)
 	go func() {
-		_, err := c.net.Write(out) // after a failure the reader hears of the end too
+		_, err := c.net.Write(out) // after a failure, the reader notices the end of the connection too
 		written <- err
 	}()
 	failure := c.receive(ctx, x)
@@ -263,10 +263,10 @@ func (c *Conn) sendLong(ctx context.Context, out []byte, x *exchange) *protocol.
 	return nil
 }
 
-// lost closes the connection, on which an answer is missing, and says so.
+// lost closes a connection on which an answer is missing, and returns the failure.
 func (c *Conn) lost(ctx context.Context, x *exchange, sent bool, err error) *protocol.Error {
 	if ctx.Err() != nil {
-		err = ctx.Err() // which set the deadline that err tells of
+		err = ctx.Err() // ctx set the deadline that caused err
 	}
 	if sent && c.cancel != nil && !c.closed.Load() {
 		cancel := c.cancel
@@ -277,7 +277,7 @@ func (c *Conn) lost(ctx context.Context, x *exchange, sent bool, err error) *pro
 		}()
 	}
 	if ctx.Err() != nil && x.written {
-		_ = c.Close() // the server is there, and told that nobody waits any more
+		_ = c.Close() // the server is alive, so send the final message as well
 	} else {
 		c.drop()
 	}
@@ -337,10 +337,10 @@ func tooLong(held int, rows bool) *protocol.Error {
 	return broken(fmt.Sprintf("%d bytes that make no complete answer", held))
 }
 
-// errEnded is that the server closed the connection.
+// errEnded says that the server closed the connection.
 var errEnded = errors.New("the server closed it")
 
-// endOfStream deals with a server that closed the connection, which may be how its answer ends.
+// endOfStream handles a connection closed by the server, which may be the regular end of an answer.
 func (c *Conn) endOfStream(ctx context.Context, x *exchange) *protocol.Error {
 	if x.reply != nil && c.eof != nil && c.eof.ScanEOF(x.req, x.reply) {
 		x.reply.Fatal = true
@@ -349,7 +349,7 @@ func (c *Conn) endOfStream(ctx context.Context, x *exchange) *protocol.Error {
 	return c.lost(ctx, x, true, errEnded)
 }
 
-// Exchange asks the server for what is no request of the program; see protocol.Exchanger.
+// Exchange queries the server outside of the program's requests; see protocol.Exchanger.
 func (c *Conn) Exchange(
 	ctx context.Context, out []byte, scan func(buf []byte) (n int, done bool, need int),
 ) *protocol.Error {
@@ -362,7 +362,7 @@ func (c *Conn) Exchange(
 	return failure
 }
 
-// Add makes a request ready that isn't part of the program; see protocol.AdHoc.
+// Add prepares a request that isn't part of the program; see protocol.AdHoc.
 func (c *Conn) Add(ctx context.Context, r *protocol.Request) error {
 	a, ok := c.codec.(protocol.Adder)
 	if !ok {
@@ -371,20 +371,19 @@ func (c *Conn) Add(ctx context.Context, r *protocol.Request) error {
 	return a.Add(ctx, c, r)
 }
 
-// Close says goodbye to the server if the protocol has a message for that, and closes the connection. It is safe
-// to call twice.
+// Close sends the protocol's final message, if it has one, and closes the connection. It is safe to call twice.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
 	if p, ok := c.codec.(protocol.Parting); ok {
 		c.net.SetWriteDeadline(time.Now().Add(goodbye))
-		_, _ = c.net.Write(p.Part(nil)) // a courtesy: the connection is closed whether it arrives or not
+		_, _ = c.net.Write(p.Part(nil)) // best effort: the connection is closed in any case
 	}
 	return c.net.Close()
 }
 
-// drop closes the connection in the midst of something.
+// drop closes the connection without a final message.
 func (c *Conn) drop() {
 	if !c.closed.Swap(true) {
 		c.net.Close()

@@ -2,16 +2,16 @@ package blocking
 
 import "io"
 
-// input is what has been read of a connection and not been used up.
+// input is the buffer for bytes that were read from a connection and not yet consumed.
 type input struct {
 	buf  []byte
-	from int  // where the part of the present answer begins that is kept
-	pos  int  // buf[pos:end] hasn't been consumed
+	from int  // start of the part of the current answer that is kept
+	pos  int  // buf[pos:end] has not been consumed
 	end  int  //
-	keep bool // what is consumed of the present answer is kept until next
+	keep bool // keep consumed bytes of the current answer until next is called
 }
 
-// hold takes over bytes that were read before.
+// hold stores bytes that were read before.
 func (b *input) hold(extra []byte) {
 	if len(extra) > 0 {
 		b.buf = append(make([]byte, 0, max(firstBuffer, 2*len(extra))), extra...)
@@ -22,10 +22,10 @@ func (b *input) hold(extra []byte) {
 
 func (b *input) unread() []byte { return b.buf[b.pos:b.end] }
 
-// answer is what has been kept of the present answer.
+// answer returns what has been kept of the current answer.
 func (b *input) answer() []byte { return b.buf[b.from:b.pos] }
 
-// held is how many bytes the buffer must hold.
+// held returns how many bytes the buffer must keep.
 func (b *input) held() int { return b.end - b.from }
 
 // consume moves past n bytes.
@@ -36,7 +36,7 @@ func (b *input) consume(n int) {
 	}
 }
 
-// next forgets the present answer. A buffer that has become large is given up once it is empty.
+// next discards the current answer. A large buffer is released once it is empty.
 func (b *input) next() {
 	b.from, b.keep = b.pos, false
 	if b.pos < b.end {
@@ -48,18 +48,18 @@ func (b *input) next() {
 	}
 }
 
-// fill reads once into free space, of which there is enough that need unread bytes have room.
+// fill reads once into the buffer, after making room so that need unread bytes fit.
 func (b *input) fill(r io.Reader, need int) error {
 	b.room(need)
 	n, err := r.Read(b.buf[b.end:])
 	if n > 0 {
 		b.end += n
-		return nil // an error comes again
+		return nil // the next read returns the error again
 	}
 	return err
 }
 
-// room makes free space: by forgetting what is consumed, then by a larger buffer.
+// room makes free space, first by discarding consumed bytes, then by allocating a larger buffer.
 func (b *input) room(need int) {
 	if b.from == b.end {
 		b.from, b.pos, b.end = 0, 0, 0

@@ -4,5 +4,5 @@ package blocking
 
 import "net"
 
-// peek can't look without waiting on this system: nothing is known to have arrived.
+// peek always reports false: this system can't check for input without waiting.
 func peek(net.Conn) (waiting bool, err error) { return false, nil }

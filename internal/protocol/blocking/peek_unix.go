@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek reports, without waiting, whether bytes have arrived. The error is that none will: io.EOF if the other side
-// has closed the connection.
+// peek reports, without waiting, whether bytes have arrived. It returns an error if none can arrive any more:
+// io.EOF if the other side has closed the connection.
 func peek(c net.Conn) (waiting bool, err error) {
 	if over, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = over.NetConn()

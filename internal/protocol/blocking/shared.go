@@ -13,55 +13,56 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Shared is a connection that many goroutines use at once, over a codec that is Tagged. What is sent while others
-// are still at work goes out in one write, in the order in which it was given. It is safe for concurrent use.
+// Shared is a connection that many goroutines use at once. It needs a codec that is Tagged. Requests are sent in
+// the order in which Send was called; those of several goroutines are combined into one write. Shared is safe
+// for concurrent use.
 type Shared struct {
 	net     net.Conn
 	codec   protocol.Codec
 	tagged  protocol.Tagged
 	options SharedOptions
-	limit   chan struct{} // a place for each request under way; nil without a limit
-	kick    chan struct{} // there is something to write
-	over    chan struct{} // closed at the end
-	heardNs atomic.Int64  // when bytes came last
+	limit   chan struct{} // holds an element for each request in flight; nil without a limit
+	kick    chan struct{} // signals that there is something to write
+	over    chan struct{} // closed when the connection has ended
+	heardNs atomic.Int64  // when bytes were last received
 
-	in     input    // the reader's
-	nobody Exchange // the reader's: takes answers that nobody waits for any more
+	in     input    // used by the reader only
+	nobody Exchange // used by the reader only: receives answers that are no longer awaited
 
-	mu      sync.Mutex // guards what follows, and the codec
-	out     []byte     // to be written
+	mu      sync.Mutex // guards the following fields and the codec
+	out     []byte     // bytes to be written
 	under   map[uint64]*Exchange
-	current *Exchange // whose answer has been scanned in part
-	failure error     // why it is over
+	current *Exchange // the exchange whose answer has been scanned in part
+	failure error     // why the connection has ended
 }
 
-// SharedOptions are what a Shared needs to know.
+// SharedOptions are the options of a Shared.
 type SharedOptions struct {
-	Timeout time.Duration     // of a request; 0 means none
-	Most    int               // requests under way at once; 0 means without a limit
-	Wait    bool              // beyond Most: wait for an answer to another, instead of failing
-	Now     func() int64      // the clock of Exchange, in ns
-	Ping    *protocol.Request // without parameters, answered at once: notices a silent server; nil means none
+	Timeout time.Duration     // timeout of a request; 0 means none
+	Most    int               // maximum number of requests in flight; 0 means no limit
+	Wait    bool              // at the maximum, wait for another answer instead of failing
+	Now     func() int64      // the clock for Exchange, in ns
+	Ping    *protocol.Request // has no parameters and is answered at once; detects a silent server; nil means none
 }
 
-// Exchange is a request and what came of it. Request, Sent and Done are the caller's to set; the rest may be read
-// after Done has been received from.
+// Exchange is a request and its outcome. The caller sets Request, Sent and Done. The other fields may be read
+// after receiving from Done.
 type Exchange struct {
 	Request *protocol.Request
 	Sent    int64         // by SharedOptions.Now
-	Done    chan struct{} // with room for one
+	Done    chan struct{} // must have a buffer of one
 
-	Tag   uint64 // by which the server knows it
+	Tag   uint64 // the tag by which the server knows the request
 	Reply protocol.Reply
 	End   int64 // when the answer came, by SharedOptions.Now
-	Lost  error // why there is no answer: see protocol.Unanswered
+	Lost  error // why there is no answer, see protocol.Unanswered; nil if there is one
 }
 
-// mostKept bounds the buffer that is kept between writes.
+// mostKept is the maximum size in bytes of the buffer that is kept between writes.
 const mostKept = 1 << 20
 
-// Share returns a shared connection over one that is ready for requests, whose codec must be Tagged. It owns it from
-// now on.
+// Share returns a shared connection over a connection that is ready for requests, whose codec must be Tagged. It
+// takes ownership of the connection.
 func Share(c protocol.CodecConn, o SharedOptions) (*Shared, *protocol.Error) {
 	tagged, ok := c.Codec.(protocol.Tagged)
 	if !ok {
@@ -96,11 +97,11 @@ func (s *Shared) Alive() bool {
 	}
 }
 
-// Over is closed when the connection has ended.
+// Over returns a channel that is closed when the connection has ended.
 func (s *Shared) Over() <-chan struct{} { return s.over }
 
-// Send sends x.Request with args, which it doesn't keep. What comes of it is told through x.Done, unless it isn't sent
-// at all, which is what the error says.
+// Send sends x.Request with args, which it doesn't keep. The outcome is signalled through x.Done. If Send
+// returns an error, nothing was sent and x.Done isn't used.
 func (s *Shared) Send(ctx context.Context, args []gen.Value, x *Exchange) *protocol.Error {
 	if failure := s.enter(ctx); failure != nil {
 		return failure
@@ -119,7 +120,7 @@ func (s *Shared) Send(ctx context.Context, args []gen.Value, x *Exchange) *proto
 	return nil
 }
 
-// add encodes a request. s.mu is held.
+// add encodes a request. The caller holds s.mu.
 func (s *Shared) add(args []gen.Value, x *Exchange) *protocol.Error {
 	if s.failure != nil {
 		return unsent("it wasn't sent: the connection is lost", s.failure)
@@ -133,15 +134,15 @@ func (s *Shared) add(args []gen.Value, x *Exchange) *protocol.Error {
 	return nil
 }
 
-// wake has the writer look.
+// wake wakes the writer.
 func (s *Shared) wake() {
 	select {
 	case s.kick <- struct{}{}:
-	default: // it will look
+	default: // a wake-up is pending already
 	}
 }
 
-// enter waits for a place among the requests under way.
+// enter waits for a free place among the requests in flight.
 func (s *Shared) enter(ctx context.Context) *protocol.Error {
 	if s.limit == nil {
 		return nil
@@ -175,8 +176,9 @@ func (s *Shared) leave() {
 	}
 }
 
-// write writes what there is, again and again. Goroutines that are ready to send do so before: what falls due together
-// is one write. It waits for nobody who becomes ready later, so that the server isn't idle until all have sent.
+// write sends queued requests until the connection ends. It first yields to goroutines that are ready to send,
+// so that requests which are due at the same time go out in one write. It doesn't wait for goroutines that
+// become ready later, so that the server isn't left idle.
 func (s *Shared) write() {
 	var spare []byte
 	for {
@@ -200,7 +202,7 @@ func (s *Shared) write() {
 	}
 }
 
-// read reads answers and tells of them as they come.
+// read reads answers and signals each exchange when its answer is complete.
 func (s *Shared) read() {
 	need := 0
 	for {
@@ -219,7 +221,7 @@ func (s *Shared) read() {
 	}
 }
 
-// scan gives what has been read to the codec. need is how many bytes it wants to see before it is asked again.
+// scan passes the bytes read to the codec. need is how many bytes the codec must see before it is called again.
 func (s *Shared) scan() (need int, err error) {
 	for unread := s.in.unread(); len(unread) > 0; unread = s.in.unread() {
 		x, n, done, want := s.scanOne(unread)
@@ -243,7 +245,7 @@ func (s *Shared) scan() (need int, err error) {
 	return 0, nil
 }
 
-// scanOne scans for the exchange that what has been read belongs to.
+// scanOne scans bytes for the exchange that they belong to.
 func (s *Shared) scanOne(unread []byte) (x *Exchange, n int, done bool, need int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +268,7 @@ func (s *Shared) scanOne(unread []byte) (x *Exchange, n int, done bool, need int
 	return x, n, done, need
 }
 
-// tell says that an exchange, which is under way no more, is over.
+// tell signals that an exchange, which is no longer in flight, has ended.
 func (s *Shared) tell(x *Exchange) {
 	if x.Done != nil {
 		x.Done <- struct{}{}
@@ -274,11 +276,11 @@ func (s *Shared) tell(x *Exchange) {
 	}
 }
 
-// pings is how many pings are sent in the time of a request, so that a connection over which nothing comes
-// any more is noticed.
+// pings is how many pings are sent per request timeout, to detect a connection over which nothing arrives any
+// more.
 const pings = 3
 
-// watch ends requests that take too long, and the connection if nothing comes over it any more.
+// watch ends requests that have timed out, and closes the connection if nothing arrives over it any more.
 func (s *Shared) watch() {
 	timeout, pause := int64(s.options.Timeout), int64(s.options.Timeout)/pings
 	timer := time.NewTimer(time.Duration(pause))
@@ -304,7 +306,8 @@ func (s *Shared) watch() {
 	}
 }
 
-// expire ends the requests that were sent before a moment, and returns when the oldest of the others was sent.
+// expire ends the requests that were sent before the given time, and returns when the oldest of the others was
+// sent.
 func (s *Shared) expire(now, before int64) (oldest int64) {
 	var late []*Exchange
 	oldest = now
@@ -333,12 +336,12 @@ func (s *Shared) ping(now int64) {
 		return
 	}
 	s.mu.Lock()
-	_ = s.add(nil, &Exchange{Request: s.options.Ping, Sent: now}) // what is over needs none
+	_ = s.add(nil, &Exchange{Request: s.options.Ping, Sent: now}) // on error the connection has ended
 	s.mu.Unlock()
 	s.wake()
 }
 
-// end ends the connection and all that is under way on it.
+// end closes the connection and ends all requests in flight on it.
 func (s *Shared) end(why error) {
 	s.mu.Lock()
 	if s.failure != nil {
@@ -350,7 +353,7 @@ func (s *Shared) end(why error) {
 	s.under, s.out, s.current = nil, nil, nil
 	s.mu.Unlock()
 	close(s.over)
-	s.net.Close() // what is lost is lost
+	s.net.Close() // the error, if any, doesn't matter: the requests are lost
 	now := s.options.Now()
 	for _, x := range under {
 		x.Lost, x.End = why, now
@@ -358,7 +361,7 @@ func (s *Shared) end(why error) {
 	}
 }
 
-// Close ends the connection; requests under way are lost. It is safe to call twice.
+// Close ends the connection. Requests in flight are lost. It is safe to call twice.
 func (s *Shared) Close() error {
 	s.end(net.ErrClosed)
 	return nil
