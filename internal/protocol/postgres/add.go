@@ -31,7 +31,7 @@ func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Req
 	return nil
 }
 
-// prepare prepares a statement under its name, in place of the one that had it before.
+// prepare prepares a statement under its name, replacing an earlier statement of that name.
 func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement) *protocol.Error {
 	var messages []pgproto3.FrontendMessage
 	if id := st.req.ID; id < len(c.statements) && c.statements[id].prepared != nil {
@@ -68,7 +68,7 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	return st.described(description)
 }
 
-// onPicodata asks the server, once, whether it is a Picodata.
+// onPicodata reports whether the server is Picodata. It asks the server once and keeps the answer.
 func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
 	if c.product == "" {
 		c.product = identifyServer("", func(query string) ([][]string, error) {
@@ -98,8 +98,9 @@ func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
 	return c.product == "Picodata"
 }
 
-// converse sends messages, the last of which has the server say when it is ready again, and gives those that
-// come to take, which reports false if one makes no sense. refusal is the server's error.
+// converse sends messages, the last of which must make the server answer ReadyForQuery. It calls take with each
+// message received; take returns false if the message is invalid. refusal is the server's error, failure any
+// other.
 func (c *codec) converse(
 	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage,
 	take func(kind byte, content []byte) bool,

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/gen"
 )
 
-// arrays are the elements' forms of the types that are arrays, by the arrays' numbers in pg_type.
+// arrays maps the OID of an array type in pg_type to the form of its elements.
 var arrays = map[uint32]form{
 	1000: formBool, 1005: formInt2, 1007: formInt4, 1016: formInt8, 1028: formOid, 1021: formFloat4, 1022: formFloat8,
 	1231: formNumeric, 1009: formText, 1015: formText, 1014: formText, 1003: formText, 2951: formUUID, 1001: formBytea,
@@ -16,12 +16,12 @@ var arrays = map[uint32]form{
 	1187: formOther, 1041: formOther, 651: formOther, // interval, inet, cidr
 }
 
-// mostNested is how many arrays may stand in each other. PostgreSQL's own limit is 6 dimensions.
+// mostNested is the maximum nesting depth of arrays. PostgreSQL's own limit is 6 dimensions.
 const mostNested = 6
 
-// arrayToJSON appends the JSON of an array in PostgreSQL's text ("Array Input and Output Syntax" of its manual):
-// numbers as numbers if a JavaScript number holds them exactly, all else that isn't JSON as texts. Bounds that
-// aren't the usual ones are left out. ok is false if the text isn't an array.
+// arrayToJSON appends the JSON form of an array given in PostgreSQL's text form ("Array Input and Output Syntax"
+// in its manual). Numbers that a JavaScript number holds exactly become JSON numbers; other elements that aren't
+// JSON themselves become strings. Explicit bounds are dropped. ok is false if the text isn't an array.
 func arrayToJSON(dst []byte, element form, text []byte) (_ []byte, ok bool) {
 	if len(text) > 0 && text[0] == '[' { // [2:3]={1,2}
 		_, rest, found := bytes.Cut(text, []byte{'='})
@@ -35,7 +35,7 @@ func arrayToJSON(dst []byte, element form, text []byte) (_ []byte, ok bool) {
 	return dst, ok && p.at == len(text)
 }
 
-// arrayReader reads an array's text.
+// arrayReader parses the text form of an array.
 type arrayReader struct {
 	text    []byte
 	at      int
@@ -116,7 +116,7 @@ func (p *arrayReader) bare(dst []byte) (_ []byte, ok bool) {
 	return p.value(dst, b)
 }
 
-// value appends an element.
+// value appends an element's JSON form.
 func (p *arrayReader) value(dst, b []byte) (_ []byte, ok bool) {
 	switch p.element {
 	case formInt2, formInt4, formInt8, formOid, formFloat4, formFloat8, formNumeric:
@@ -139,7 +139,7 @@ func (p *arrayReader) value(dst, b []byte) (_ []byte, ok bool) {
 	return append(dst, text...), err == nil
 }
 
-// exact reports whether a number's text is JSON of at most 15 significant digits, which a float64 holds.
+// exact reports whether a number is valid JSON with at most 15 significant digits, so that a float64 holds it.
 func exact(b []byte) bool {
 	digits := 0
 	for _, c := range b {
@@ -153,7 +153,7 @@ func exact(b []byte) bool {
 	return digits <= 15 && json.Valid(b)
 }
 
-// appendArray appends the text of an array whose JSON is given. ok is false if that isn't an array.
+// appendArray appends the text form of an array given as JSON. ok is false if b isn't a JSON array.
 func appendArray(dst, b []byte) (_ []byte, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	maxParameters   = 65535 // of one statement, by the width of Bind's count
-	maxRows         = 1000  // of one statement
-	picodataCells   = 4000  // parameters of one statement that stay below sql_vdbe_opcode_max and sql_motion_row_max
-	pipelinedUnits  = 8     // statements sent before their answers are awaited
+	maxParameters   = 65535 // per statement, because Bind counts parameters in 16 bits
+	maxRows         = 1000  // per statement
+	picodataCells   = 4000  // parameters per statement that stay below sql_vdbe_opcode_max and sql_motion_row_max
+	pipelinedUnits  = 8     // statements sent before their answers are read
 	pipelinedBuffer = 4 << 20
 )
 
-// rowsAStatement is how many rows of so many columns one statement takes.
+// rowsAStatement returns how many rows with the given number of columns fit into one statement.
 func rowsAStatement(columns int, picodata bool) uint64 {
 	most := maxParameters
 	if picodata {
@@ -32,13 +32,13 @@ func rowsAStatement(columns int, picodata bool) uint64 {
 	return uint64(min(max(most/max(columns, 1), 1), maxRows))
 }
 
-// batcher sends some columns of a chunk's rows in prepared statements of many rows each, several
-// statements at a time.
+// batcher sends some columns of a chunk's rows in prepared statements of many rows each. It pipelines several
+// statements.
 type batcher struct {
 	a       *admin
 	t       *target
 	columns []int
-	oids    []uint32 // of one row's parameters
+	oids    []uint32 // types of one row's parameters
 	many    uint64   // rows of a full statement
 	text    func(rows int) string
 
@@ -47,7 +47,7 @@ type batcher struct {
 	arguments
 }
 
-// run sends all rows and returns how many the server says that it changed.
+// run sends all rows and returns how many rows the server reports as changed.
 func (b *batcher) run(ctx context.Context, progress func(uint64)) (changed int64, err error) {
 	b.row = make([]gen.Value, len(b.t.names))
 	end := b.t.First + b.t.Rows
@@ -96,7 +96,7 @@ func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64,
 	return changed, nil
 }
 
-// prepare prepares the statement for so many rows under the one name that batches use.
+// prepare prepares the statement for the given number of rows as the unnamed statement.
 func (b *batcher) prepare(ctx context.Context, rows int) error {
 	oids := make([]uint32, 0, rows*len(b.oids))
 	for range rows {
@@ -104,7 +104,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) error {
 	}
 	text := b.text(rows)
 	description, perr := b.a.pg.Prepare(ctx, "", text, oids)
-	if perr != nil && b.a.picodata && !b.a.pg.IsClosed() { // it knows the parameters' types by itself
+	if perr != nil && b.a.picodata && !b.a.pg.IsClosed() { // Picodata infers the parameters' types itself
 		description, perr = b.a.pg.Prepare(ctx, "", text, nil)
 	}
 	if perr != nil {
@@ -122,7 +122,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) error {
 	return nil
 }
 
-// encode makes values and formats of the rows from a number on.
+// encode encodes the parameters of the given number of rows, starting with row first.
 func (b *batcher) encode(first, rows uint64) *protocol.Error {
 	b.reset()
 	for r := range rows {
@@ -138,12 +138,12 @@ func (b *batcher) encode(first, rows uint64) *protocol.Error {
 }
 
 const (
-	copySignature = "PGCOPY\n\xff\r\n\x00" // then flags and the length of an extension, both 0
-	copyPiece     = 64 << 10               // rows are encoded until so many bytes are ready
-	progressRows  = 10000                  // how often Progress is told
+	copySignature = "PGCOPY\n\xff\r\n\x00" // followed by flags and the length of the extension, both 0
+	copyPiece     = 64 << 10               // rows are encoded until this many bytes are ready
+	progressRows  = 10000                  // rows between calls of Progress
 )
 
-// copyRows streams the chunk by COPY … FROM STDIN (FORMAT binary).
+// copyRows sends the chunk by COPY … FROM STDIN (FORMAT binary).
 func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	source := newCopySource(t)
 	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", sqltext.Quote(t.Table),
@@ -159,18 +159,18 @@ func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	return affected(tag.String()), nil
 }
 
-// copySource is the chunk in COPY's binary format, made as it is read. Reading it allocates
-// nothing once its buffer has grown.
+// copySource is a reader of the chunk in COPY's binary format, which it generates as it is read. Reading
+// allocates nothing once the buffer has grown.
 type copySource struct {
 	t      *target
 	values []gen.Value
 	buffer []byte
-	at     int // how much of buffer has been read
+	at     int // bytes of buffer that have been read
 	next   uint64
 	end    uint64
 	ended  bool
 	told   uint64
-	// refused is atomic because pgconn's reader may still run when a broken connection ends a COPY.
+	// refused is atomic because pgconn's reader may still be running when a broken connection ends a COPY.
 	refused atomic.Pointer[protocol.Error]
 }
 
@@ -213,7 +213,7 @@ func (s *copySource) fill() error {
 	return nil
 }
 
-// row appends one row: the count of its fields, then each with its length.
+// row appends one row: the number of fields, then each field with its length.
 func (s *copySource) row() *protocol.Error {
 	s.t.Row(s.values, s.next)
 	s.buffer = binary.BigEndian.AppendUint16(s.buffer, uint16(len(s.values)))
@@ -226,7 +226,8 @@ func (s *copySource) row() *protocol.Error {
 	return nil
 }
 
-// tell tells Progress of the rows made since the last time.
+// tell reports to Progress the rows generated since its last call. Unless all is true, it waits for at least
+// progressRows.
 func (s *copySource) tell(all bool) {
 	if further := s.next - s.told; s.t.Progress != nil && further > 0 && (all || further >= progressRows) {
 		s.t.Progress(further)
@@ -234,7 +235,7 @@ func (s *copySource) tell(all bool) {
 	}
 }
 
-// appendField appends a value in binary format with its length before it.
+// appendField appends a value in binary format, preceded by its length.
 func appendField(dst []byte, f form, v *gen.Value) ([]byte, *protocol.Error) {
 	if v.Kind == gen.Null {
 		return append(dst, 0xff, 0xff, 0xff, 0xff), nil
@@ -251,10 +252,10 @@ func appendField(dst []byte, f form, v *gen.Value) ([]byte, *protocol.Error) {
 	return dst, nil
 }
 
-// arguments are parameters encoded one after another.
+// arguments holds parameters that are encoded one after another in one buffer.
 type arguments struct {
 	buffer  []byte
-	ends    []int // where each ends in buffer; −1 for null
+	ends    []int // end of each parameter in buffer; −1 for null
 	values  [][]byte
 	formats []int16
 }
@@ -273,7 +274,7 @@ func (a *arguments) add(f form, v *gen.Value) *protocol.Error {
 	return err
 }
 
-// cut makes values of what was added.
+// cut sets values to the slices of buffer that hold the parameters.
 func (a *arguments) cut() {
 	a.values = a.values[:0]
 	start := 0

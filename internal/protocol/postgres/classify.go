@@ -15,14 +15,14 @@ import (
 
 func severity(e *pgconn.PgError) string { return cmp.Or(e.SeverityUnlocalized, e.Severity) }
 
-// fatalSeverity says whether the server ends the session after an error of this severity.
+// fatalSeverity reports whether the server ends the session after an error of this severity.
 func fatalSeverity(s string) bool { return s == "FATAL" || s == "PANIC" }
 
-// internalError is the code of all of Picodata's SQL errors.
+// internalError is the SQLSTATE of all errors of Picodata's SQL.
 const internalError = "XX000"
 
-// classOf maps an SQLSTATE (appendix "PostgreSQL Error Codes" of the manual) and, where the code
-// says nothing, the message to a class.
+// classOf returns the class of an error by its SQLSTATE (appendix "PostgreSQL Error Codes" of the manual) and,
+// for ambiguous codes, by its message.
 func classOf(code, message string) protocol.Class {
 	switch code {
 	case "40001", // serialization_failure
@@ -31,7 +31,7 @@ func classOf(code, message string) protocol.Class {
 		return protocol.Retryable
 	case "40003": // statement_completion_unknown
 		return protocol.UnknownOutcome
-	case "57014": // query_canceled: a timeout of the server's unless somebody asked for it
+	case "57014": // query_canceled: by a timeout of the server, unless a user requested it
 		if strings.Contains(message, "user request") {
 			return protocol.Retryable
 		}
@@ -54,14 +54,14 @@ func classOf(code, message string) protocol.Class {
 	return protocol.Server
 }
 
-// isOutdated says whether the server refused what it had prepared because the table's columns have
-// changed since. Within a transaction that ends it; then the statement is prepared again before the
-// next attempt.
+// isOutdated reports whether the server rejected a prepared statement because the table's columns have changed.
+// Within a transaction, this error ends the transaction, and the statement is prepared again before the next
+// attempt.
 func isOutdated(code, message string) bool {
 	return code == "0A000" && strings.Contains(message, "cached plan must not change result type")
 }
 
-// serverError is an error that the server answered with.
+// serverError returns the failure for an error response of the server.
 func serverError(severity, code, message, secret string) *protocol.Error {
 	class := classOf(code, message)
 	if code == internalError {
@@ -73,8 +73,8 @@ func serverError(severity, code, message, secret string) *protocol.Error {
 	}
 }
 
-// connectError says why a session could not be opened. The library's *ConnectError, which holds
-// the password, is not kept.
+// connectError returns the failure to open a session. It doesn't keep the library's *ConnectError, which holds
+// the password.
 func connectError(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
@@ -104,9 +104,9 @@ func connectHint(code string) string {
 	return ""
 }
 
-// libraryError classifies what pgconn returned from an established session. req is nil outside of
-// programs. closed says that the library has given the connection up, as it does when a context ends:
-// it then has the server cancel the statement.
+// libraryError classifies an error that pgconn returned from an established session. req is nil if the request
+// isn't part of a program. closed says that the library has closed the connection, as it does when a context
+// ends; it then asks the server to cancel the statement.
 func libraryError(ctx context.Context, req *protocol.Request, err error, closed bool, secret string) *protocol.Error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {

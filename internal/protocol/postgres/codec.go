@@ -7,28 +7,28 @@ import (
 	"brunt/internal/protocol"
 )
 
-// maxMessage bounds what is sent in one message, in bytes. Servers take up to 1 GiB − 1.
+// maxMessage is the maximum size of a message sent, in bytes. Servers accept up to 1 GiB − 1.
 const maxMessage = 1<<30 - 1
 
 func tooLarge(bytes int) *protocol.Error {
 	return protocol.Bad("a request of %d bytes is too large for the protocol", bytes)
 }
 
-// codec is a session.
+// codec is the codec of one session.
 type codec struct {
 	statements []*statement
 	secret     string
-	product    string // of the server, once it has been asked for
+	product    string // the server's product, once it has been asked for
 	scanner
 }
 
 var _ protocol.Parting = (*codec)(nil)
 
-// Part appends Terminate, without which the server logs an error.
+// Part appends Terminate. Without it, the server logs an error.
 func (*codec) Part(dst []byte) []byte { return append(dst, 'X', 0, 0, 0, 4) }
 
-// Encode appends the messages of a request: Bind, Execute and Sync of a prepared statement, or a
-// Query. It allocates nothing unless dst must grow or the arguments can't be sent.
+// Encode appends the messages of a request: Bind, Execute and Sync for a prepared statement, Query otherwise. It
+// allocates nothing unless dst must grow or the arguments are invalid.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	st, err := find(c.statements, req, args)
 	switch {
@@ -80,7 +80,7 @@ func (st *statement) appendRequest(dst []byte, args []gen.Value) (_ []byte, err 
 	return dst, nil
 }
 
-// find returns the statement of a request, or why it can't be sent.
+// find returns the session's own statement for a request. It fails if the number of arguments is wrong.
 func find(statements []*statement, req *protocol.Request, args []gen.Value) (*statement, *protocol.Error) {
 	st := statements[req.ID]
 	if st.shared {

@@ -11,9 +11,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// decode sets v to a column's content that isn't null, as its type says, then converts it to
-// want unless that is gen.Null. The error is of class Client where the value can't become what
-// is wanted and Protocol where the content isn't what the server said it is.
+// decode sets v to the content of a non-null column according to its type, then converts it to kind want unless
+// that is gen.Null. The error is of class Client if the value can't be converted, and Protocol if the content
+// doesn't fit the type.
 func decode(v *gen.Value, f form, format int16, b []byte, want gen.Kind) *protocol.Error {
 	ok := false
 	if format == binaryFormat {
@@ -58,7 +58,7 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 		setDecimal(v)
 	case formDate:
 		v.Kind, v.I = gen.Datetime, int64(int32(binary.BigEndian.Uint32(b)))*usPerDay+epochShiftUs
-	case formTimestamp: // "infinity" is the greatest
+	case formTimestamp: // "infinity" becomes the greatest value
 		v.Kind, v.I = gen.Datetime, min(int64(binary.BigEndian.Uint64(b)), math.MaxInt64-epochShiftUs)+epochShiftUs
 	case formUUID:
 		v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
@@ -70,7 +70,7 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 	return true
 }
 
-// size is how many bytes values of a form have in binary; 0 if they differ.
+// size returns the size of values of a form in binary format, in bytes; 0 if it varies.
 func (f form) size() int {
 	switch f {
 	case formBool:
@@ -87,7 +87,7 @@ func (f form) size() int {
 	return 0
 }
 
-// setDecimal makes v, which holds a number's text in B, a Decimal, or a String if it doesn't fit.
+// setDecimal makes v, whose B holds the text of a number, a Decimal, or a String if the number doesn't fit.
 func setDecimal(v *gen.Value) {
 	if i, scale, ok := gen.ParseDecimal(v.B); ok {
 		v.Kind, v.I, v.Scale = gen.Decimal, i, scale
@@ -137,7 +137,7 @@ func decodeText(v *gen.Value, f form, b []byte) bool {
 	return true
 }
 
-// decodeHex reads bytea's text, hex format; the older escape format is kept as it is.
+// decodeHex decodes the hex format of bytea's text. Text in the older escape format is kept as it is.
 func decodeHex(v *gen.Value, b []byte) bool {
 	v.Kind, v.B = gen.Bytes, v.B[:0]
 	if len(b) < 2 || b[0] != '\\' || b[1] != 'x' {
@@ -149,7 +149,8 @@ func decodeHex(v *gen.Value, b []byte) bool {
 	return err == nil
 }
 
-// convert changes v to a kind; it reports false, leaving v as it is, where that loses something.
+// convert converts v to kind want. It returns false and leaves v unchanged if the conversion would lose
+// information.
 func convert(v *gen.Value, want gen.Kind) bool {
 	switch want {
 	case gen.Int, gen.Uint, gen.Bool:

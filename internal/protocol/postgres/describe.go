@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// settingsQuery asks for the settings that bear on performance, in the server's own units.
+// settingsQuery selects the settings that affect performance, in the server's own units.
 const settingsQuery = `SELECT name, current_setting(name) FROM pg_settings WHERE name IN (
 'autovacuum', 'checkpoint_completion_target', 'checkpoint_timeout', 'data_checksums', 'default_transaction_isolation',
 'effective_cache_size', 'effective_io_concurrency', 'fsync', 'full_page_writes', 'huge_pages', 'io_method', 'jit',
@@ -20,8 +20,8 @@ const settingsQuery = `SELECT name, current_setting(name) FROM pg_settings WHERE
 'synchronous_commit', 'synchronous_standby_names', 'track_io_timing', 'wal_buffers', 'wal_compression', 'wal_level',
 'wal_sync_method', 'work_mem')`
 
-// Describe says what the server is. Only the connection can fail; what a server doesn't tell is
-// left out.
+// Describe returns the server's product, version and settings. It fails only if no connection can be opened;
+// what the server doesn't reveal is left out.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -51,8 +51,8 @@ func describeServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo 
 	return info
 }
 
-// identifyServer asks the server for its product and version. parameter is what it said of its version when the
-// session was opened, if that is known.
+// identifyServer asks the server for its product and version. parameter is the version that the server reported
+// when the session was opened, or "".
 func identifyServer(parameter string, ask func(query string) ([][]string, error)) protocol.ServerInfo {
 	text := ""
 	rows, err := ask("SELECT version()")
@@ -61,7 +61,7 @@ func identifyServer(parameter string, ask func(query string) ([][]string, error)
 	}
 	info := identify(text, parameter)
 	if err != nil && strings.Contains(err.Error(), "sbroad: ") {
-		info.Product = "Picodata" // which calls itself PostgreSQL 15.0 in its greeting
+		info.Product = "Picodata" // Picodata reports PostgreSQL 15.0 as its version
 	}
 	if info.Product == "" || info.Product == "Picodata" {
 		askPicodata(ask, &info)
@@ -69,8 +69,8 @@ func identifyServer(parameter string, ask func(query string) ([][]string, error)
 	return info
 }
 
-// askPicodata asks Picodata's table of instances for the version, or versions, that run. Until 25.2 it
-// had no such column, and not everybody could read it.
+// askPicodata reads the version of the running instances from Picodata's table of instances; if they differ, it
+// lists them all. Before 25.2 that column didn't exist, and not every user could read the table.
 func askPicodata(ask func(query string) ([][]string, error), info *protocol.ServerInfo) {
 	rows, err := ask(`SELECT "picodata_version" FROM "_pico_instance"`)
 	if err != nil {
@@ -90,12 +90,12 @@ func askPicodata(ask func(query string) ([][]string, error), info *protocol.Serv
 	info.Product, info.Version = "Picodata", strings.Join(slices.Compact(versions), ", ")
 }
 
-// asker is ask over a session.
+// asker returns ask bound to a session.
 func asker(ctx context.Context, pg *pgconn.PgConn) func(query string) ([][]string, error) {
 	return func(query string) ([][]string, error) { return ask(ctx, pg, query) }
 }
 
-// ask runs a query for its rows as text; null is "".
+// ask runs a query and returns its rows as text; null becomes "".
 func ask(ctx context.Context, pg *pgconn.PgConn, query string) ([][]string, error) {
 	results, err := pg.Exec(ctx, query).ReadAll()
 	if err != nil {
@@ -114,8 +114,8 @@ func ask(ctx context.Context, pg *pgconn.PgConn, query string) ([][]string, erro
 	return rows, nil
 }
 
-// identify tells a product and its version from what version() and the server's greeting said.
-// Servers that are built from PostgreSQL put their own mark into its version text.
+// identify derives the product and version from the result of version() and the version in the server's
+// greeting. Servers that are derived from PostgreSQL add their own mark to its version text.
 func identify(version, parameter string) protocol.ServerInfo {
 	number := regexp.MustCompile(`v?([0-9]+[0-9A-Za-z]*(\.[0-9A-Za-z-]+)*)`)
 	after := func(text, mark string) string {

@@ -1,9 +1,9 @@
-// Package postgres speaks PostgreSQL's frontend/backend protocol, version 3, to PostgreSQL and to
-// servers that answer like it (Picodata, CockroachDB, YugabyteDB). Sessions are opened, authenticated and
-// prepared by pgconn, which also does set-up; requests are the codec's.
+// Package postgres speaks PostgreSQL's frontend/backend protocol, version 3, to PostgreSQL and to compatible
+// servers (Picodata, CockroachDB, YugabyteDB). The library pgconn opens, authenticates and prepares sessions,
+// and does set-up. The codec of this package sends requests.
 //
-// The formats of messages are those of "Frontend/Backend Protocol" in PostgreSQL's manual; the
-// binary formats of values are those of the server's receive functions.
+// Message formats are from "Frontend/Backend Protocol" in PostgreSQL's manual; the binary formats of values are
+// those of the server's receive functions.
 package postgres
 
 import (
@@ -33,13 +33,13 @@ var (
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "pg".
+// Name returns "pg".
 func (*Driver) Name() string { return "pg" }
 
-// Dial opens a session within Target.ConnectTimeout and prepares the program's statements; of more than a
-// thousand each is prepared with its first request. An error is an *protocol.Error: of class Connect if no session
-// could be opened, Client if the program can't be done by this protocol, and as the server's code says if it refused
-// a statement.
+// Dial opens a session within Target.ConnectTimeout and prepares the program's statements. In programs with more
+// than a thousand statements, each is prepared along with its first request instead. An error is an
+// *protocol.Error: of class Connect if no session could be opened, Client if the protocol can't run the program,
+// or according to the server's code if the server refused a statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	c, err := blocking.Dial(ctx, d, t, p)
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// open connects and prepares; the connection is closed if the latter fails.
+// open connects and prepares. If preparing fails, it closes the connection.
 func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.PgConn, []*statement, error) {
 	all := planned(p)
 	if all.refused != nil {
@@ -75,7 +75,7 @@ func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.
 	return pg, statements, nil
 }
 
-// connect opens a session; ctx bounds it.
+// connect opens a session, bounded by ctx.
 func connect(ctx context.Context, t protocol.Target) (*pgconn.PgConn, error) {
 	config, err := configure(t)
 	if err != nil {
@@ -88,7 +88,7 @@ func connect(ctx context.Context, t protocol.Target) (*pgconn.PgConn, error) {
 	return pg, nil
 }
 
-// closeNow ends a session without waiting for the server for longer than a second.
+// closeNow ends a session. It waits for the server for at most one second.
 func closeNow(pg *pgconn.PgConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -97,14 +97,14 @@ func closeNow(pg *pgconn.PgConn) error {
 
 const defaultPort = 5432
 
-// fixedSettings overrides whatever the environment says about connections, so that a plan means
-// the same everywhere. The password is a placeholder that keeps the library from looking for a
-// password file; configure replaces it.
+// fixedSettings overrides all connection settings from the environment, so that a plan means the same
+// everywhere. The password is a placeholder that keeps the library from searching for a password file; configure
+// replaces it.
 const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmode=disable sslcertmode=allow " +
 	"target_session_attrs=any connect_timeout=0 channel_binding=prefer " +
 	"min_protocol_version=3.0 max_protocol_version=3.0"
 
-// configure makes the library's configuration of a target. Every option is validated.
+// configure returns the library's configuration for a target. It validates every option.
 func configure(t protocol.Target) (*pgconn.Config, error) {
 	host, port, err := splitAddress(t.Address)
 	if err != nil {
@@ -136,7 +136,7 @@ func configure(t protocol.Target) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// splitAddress takes "host:port", "host", "[v6]:port" or the folder of a Unix socket.
+// splitAddress parses "host:port", "host", "[v6]:port" or the folder of a Unix socket. The default port is 5432.
 func splitAddress(address string) (host string, port uint16, err error) {
 	if address == "" {
 		return "", 0, protocol.Bad("no address given; write host:port")
@@ -160,7 +160,7 @@ func badAddress(address string) error {
 	return protocol.Bad("address %q isn't host:port", address)
 }
 
-// picodataOption says whether Picodata takes the setting inside the start-up parameter "options".
+// picodataOption reports whether Picodata accepts the setting within the start-up parameter "options".
 func picodataOption(name string) bool {
 	switch name {
 	case "sql_motion_row_max", "sql_vdbe_opcode_max", "read_preference", "forward",
@@ -170,8 +170,8 @@ func picodataOption(name string) bool {
 	return false
 }
 
-// runtimeParams turns options into start-up parameters. Settings of Picodata's sessions are
-// joined into its "options=k=v,…".
+// runtimeParams converts options into start-up parameters. It joins the settings of Picodata's sessions into
+// "options=k=v,…".
 func runtimeParams(options map[string]string) (map[string]string, error) {
 	params := map[string]string{"application_name": "brunt"}
 	var pico []string

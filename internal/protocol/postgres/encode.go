@@ -13,15 +13,15 @@ import (
 // epochShiftUs is 2000-01-01 in microseconds since the Unix epoch.
 const epochShiftUs = 946684800 * 1000000
 
-// timestampMinUs is the first instant that PostgreSQL's timestamps can hold, 4714-11-24 BC, in
-// Unix microseconds. Their end lies beyond what Unix microseconds in an int64 reach.
+// timestampMinUs is the first instant that PostgreSQL's timestamps can hold, 4714-11-24 BC, in Unix
+// microseconds. Their last instant is later than any int64 of Unix microseconds.
 const timestampMinUs = -211813488000000000 + epochShiftUs
 
 const usPerDay = 86400 * 1000000
 
-// appendValue appends a value that isn't null as the content of a parameter or field, and says
-// in which format it stands. Texts for types other than text ones are left to the server to
-// parse. It allocates nothing unless it fails; errors are of class Client.
+// appendValue appends a non-null value as the content of a parameter or field, and returns the format code that
+// it used. Text for a type that isn't a text type is sent as text for the server to parse. It allocates nothing
+// unless it fails. Errors are of class Client.
 func appendValue(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Error) {
 	if v.Kind == gen.String && f != formBytea {
 		if f == formJSONB {
@@ -74,7 +74,7 @@ func appendValue(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Err
 	return appendText(dst, v), textFormat, nil
 }
 
-// mismatch is nil if ok, else the error that v can't be sent as f.
+// mismatch returns nil if ok, otherwise the error that v can't be sent as f.
 func mismatch(ok bool, f form, v *gen.Value) *protocol.Error {
 	if ok {
 		return nil
@@ -82,7 +82,7 @@ func mismatch(ok bool, f form, v *gen.Value) *protocol.Error {
 	return protocol.Bad("%s can't be sent as %s; check the parameter's type and range", describe(v), f.name())
 }
 
-// describe is a value for people: numbers as they are, texts by their length.
+// describe returns a value for messages: numbers as they are, texts by their length.
 func describe(v *gen.Value) string {
 	switch v.Kind {
 	case gen.String, gen.Bytes, gen.JSON, gen.UUID:
@@ -93,7 +93,7 @@ func describe(v *gen.Value) string {
 	return "the value " + string(appendText(nil, v))
 }
 
-// integral is a number without a fraction as an int64.
+// integral returns a number without a fraction as an int64. It returns false if v isn't one or is out of range.
 func integral(v *gen.Value) (int64, bool) {
 	switch v.Kind {
 	case gen.Int, gen.Bool:
@@ -157,7 +157,7 @@ func appendFloat(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Err
 	return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(x))), binaryFormat, nil
 }
 
-// floating is a number as a float64, rounded where it must be.
+// floating returns a number as a float64, rounded if necessary.
 func floating(v *gen.Value) (float64, bool) {
 	switch v.Kind {
 	case gen.Float:
@@ -213,8 +213,7 @@ func appendJSON(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	return appendText(dst, v), nil
 }
 
-// appendText appends a value that isn't null as text that the server's input functions and
-// people read.
+// appendText appends a non-null value in a text form that the server's input functions accept.
 func appendText(dst []byte, v *gen.Value) []byte {
 	switch v.Kind {
 	case gen.Datetime:
@@ -225,11 +224,11 @@ func appendText(dst []byte, v *gen.Value) []byte {
 	return v.AppendText(dst)
 }
 
-// form is how values of a server's type are written.
+// form is the wire representation of a server type's values.
 type form uint8
 
 const (
-	formOther form = iota // a type this package doesn't know: text format
+	formOther form = iota // a type unknown to this package: text format
 	formText              // text types: the same bytes in both formats
 	formJSON              // likewise
 	formJSONB
@@ -246,10 +245,10 @@ const (
 	formTime
 	formUUID
 	formBytea
-	formArray // text, of elements that arrays tells of
+	formArray // text; arrays has the form of the elements
 )
 
-// forms are how values of types are written, by the types' numbers in PostgreSQL's catalogue pg_type.
+// forms maps the OID of a type in PostgreSQL's catalogue pg_type to the form of its values.
 var forms = map[uint32]form{
 	// text, varchar, bpchar, name, unknown, xml
 	25: formText, 1043: formText, 1042: formText, 19: formText, 705: formText, 142: formText,
@@ -263,19 +262,19 @@ var forms = map[uint32]form{
 	1187: formArray, 1041: formArray, 651: formArray, // see arrays
 }
 
-// name is the type as messages call it.
+// name returns the type's name for messages.
 func (f form) name() string {
 	return [...]string{"this type", "text", "json", "jsonb", "smallint", "integer", "bigint", "oid", "real",
 		"double precision", "numeric", "boolean", "timestamp", "date", "time", "uuid", "bytea", "array"}[f]
 }
 
-// The format codes of the protocol.
+// The protocol's format codes.
 const (
 	textFormat   int16 = 0
 	binaryFormat int16 = 1
 )
 
-// resultFormat is the format in which a captured column is asked for.
+// resultFormat returns the format in which to request a captured column.
 func (f form) resultFormat() int16 {
 	switch f {
 	case formOther, formText, formJSON, formJSONB, formTime, formOid, formArray:

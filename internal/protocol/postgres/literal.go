@@ -11,13 +11,14 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// literal is a statement for the simple protocol whose parameters are written into it.
+// literal is a statement for the simple query protocol, with parameters inserted as literals.
 type literal struct {
 	pieces []string // one more than params
-	params []int    // zero-based numbers of the parameters between the pieces
+	params []int    // zero-based number of the parameter after each piece but the last
 }
 
-// newLiteral finds the parameters $1… of a statement outside of quotes and comments.
+// newLiteral splits a statement at its parameters $1… outside of quotes and comments. count is the number of
+// parameters in the plan.
 func newLiteral(text string, count int) (l *literal, why string) {
 	l = &literal{}
 	piece := ""
@@ -38,7 +39,7 @@ func newLiteral(text string, count int) (l *literal, why string) {
 	return l, ""
 }
 
-// append appends the statement with its arguments, without a closing zero.
+// append appends the statement with its arguments, without a terminating zero byte.
 func (l *literal) append(dst []byte, args []gen.Value) ([]byte, *protocol.Error) {
 	for i, p := range l.params {
 		dst = append(dst, l.pieces[i]...)
@@ -73,7 +74,7 @@ func appendLiteral(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	case gen.Bool, gen.Uint:
 		return appendText(dst, v), nil
 	case gen.Int, gen.Decimal:
-		if v.I < 0 { // "-" before a parameter must not make a comment
+		if v.I < 0 { // "-" followed by a negative number would begin a comment
 			return append(appendText(append(dst, '('), v), ')'), nil
 		}
 		return appendText(dst, v), nil
@@ -91,7 +92,7 @@ func appendLiteral(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	return append(appendText(dst, v), '\''), nil
 }
 
-// appendQuoted appends a quoted text that means the same whatever standard_conforming_strings is.
+// appendQuoted appends a quoted string that means the same under any setting of standard_conforming_strings.
 func appendQuoted(dst, b []byte) ([]byte, *protocol.Error) {
 	escape := false
 	for _, c := range b {

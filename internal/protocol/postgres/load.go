@@ -15,19 +15,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// target is the table of a chunk as the server sees it.
+// target is the table of a chunk, with the types that the server uses.
 type target struct {
 	*protocol.Chunk
 	names []string
 	oids  []uint32
 	forms []form
-	keys  []int // which columns are the primary key
+	keys  []int // column numbers of the primary key
 }
 
-// Load fills a chunk by COPY in binary format, or by prepared INSERTs of many rows where the
-// server has no COPY or a column's type has no binary form here. The chunk becomes visible as a
-// whole, except on Picodata, which has no transactions. With replace, rows that have the chunk's
-// keys are deleted in the same transaction (on Picodata, replaced one by one); that needs keys.
+// Load inserts a chunk by COPY in binary format, or by prepared multi-row INSERTs if the server has no COPY or
+// this package has no binary form for a column's type. The chunk becomes visible as a whole, except on Picodata,
+// which has no transactions. With replace, rows with the chunk's keys are deleted in the same transaction (on
+// Picodata, they are replaced one by one); this requires a primary key.
 func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (int64, error) {
 	if chunk.Rows == 0 {
 		return 0, nil
@@ -54,7 +54,7 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	})
 }
 
-// inRow says where in the table a value can't be sent.
+// inRow adds the table, row and column of the value that can't be sent to err.
 func (t *target) inRow(err *protocol.Error, row uint64, column int) *protocol.Error {
 	err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(t.Table), row,
 		sqltext.Quote(t.names[column]), err.Text)
@@ -67,7 +67,7 @@ func (a *admin) loadFailure(ctx context.Context, table string, err error) *proto
 	return e
 }
 
-// copyRefused says whether a server told that it has no COPY.
+// copyRefused reports whether the error says that the server has no COPY.
 func copyRefused(err error) bool {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Fatal {
@@ -104,7 +104,8 @@ func (a *admin) inspect(ctx context.Context, chunk *protocol.Chunk) (*target, er
 	return t, nil
 }
 
-// binary says whether the columns' types, and the first row's values, have a binary form here.
+// binary reports whether this package has a binary form for all columns' types and for the values of the first
+// row.
 func (t *target) binary() bool {
 	values := make([]gen.Value, len(t.forms))
 	t.Row(values, t.First)
@@ -122,7 +123,7 @@ func (t *target) binary() bool {
 	return true
 }
 
-// transact runs fill in a transaction if rows must be deleted before or it takes many statements.
+// transact runs fill in a transaction. With replace, it deletes the rows with the chunk's keys first.
 func (a *admin) transact(ctx context.Context, t *target, replace bool,
 	fill func(context.Context, *target) (int64, error)) (rows int64, err error) {
 	if _, err := a.Exec(ctx, "BEGIN"); err != nil {
@@ -151,7 +152,7 @@ func (a *admin) transact(ctx context.Context, t *target, replace bool,
 	return rows, nil
 }
 
-// deleteKeys deletes the rows that have keys of the chunk's.
+// deleteKeys deletes the rows that have the chunk's keys.
 func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	names := make([]string, len(t.keys))
 	oids := make([]uint32, len(t.keys))
@@ -168,7 +169,7 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	return err
 }
 
-// insertRows sends the chunk in INSERTs of many rows.
+// insertRows sends the chunk in multi-row INSERTs.
 func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64, error) {
 	columns := make([]int, len(t.names))
 	for i := range columns {
@@ -181,16 +182,16 @@ func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64,
 	return b.run(ctx, t.Progress)
 }
 
-// admin is a session for set-up.
+// admin is a set-up session.
 type admin struct {
 	pg       *pgconn.PgConn
 	secret   string
 	picodata bool
-	noCopy   bool // the server has refused COPY before
+	noCopy   bool // the server has no COPY
 }
 
-// Admin opens a session for set-up within Target.ConnectTimeout. Its statements and loads last as
-// long as their contexts let them.
+// Admin opens a set-up session within Target.ConnectTimeout. Its statements and loads are bounded by their own
+// contexts only.
 func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
 	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -204,7 +205,7 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	return a, nil
 }
 
-// Exec runs a statement by the simple protocol.
+// Exec runs a statement with the simple query protocol.
 func (a *admin) Exec(ctx context.Context, statement string) (int64, error) {
 	results, err := a.pg.Exec(ctx, statement).ReadAll()
 	if err != nil {
@@ -217,8 +218,8 @@ func (a *admin) Exec(ctx context.Context, statement string) (int64, error) {
 	return n, nil
 }
 
-// Query runs a statement by the simple protocol; texts are as the server writes them. An error of
-// row's ends the query and is returned as it is.
+// Query runs a statement with the simple query protocol. Texts are as the server formats them. An error returned
+// by row ends the query and is returned unchanged.
 func (a *admin) Query(ctx context.Context, statement string, row func(values []*string) error) error {
 	results := a.pg.Exec(ctx, statement)
 	var refused error

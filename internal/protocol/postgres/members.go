@@ -8,10 +8,11 @@ import (
 
 var _ protocol.Discoverer = (*Driver)(nil)
 
-// Discovers reports that Picodata's instances know each other.
+// Discovers returns true for "members": Picodata's instances know each other.
 func (*Driver) Discovers(source string) bool { return source == "members" }
 
-// Discover asks Picodata for its instances' addresses of this protocol. All of them take requests: none has a role.
+// Discover asks Picodata for the addresses of its instances for this protocol. All instances accept all
+// requests, so no node has a role.
 func (*Driver) Discover(ctx context.Context, t protocol.Target, _ string) (nodes []protocol.Node, err error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"brunt/internal/gen"
 )
 
-// The signs of the binary form of numeric (numeric_send): four 16-bit words (count of digits,
-// weight of the first digit, sign, decimal digits after the point), then digits in base 10000.
+// The sign codes in the binary form of numeric (numeric_send). The form has four 16-bit words (number of digits,
+// weight of the first digit, sign, number of decimal digits after the point), followed by digits in base 10000.
 const (
 	numericPositive    = 0x0000
 	numericNegative    = 0x4000
@@ -18,7 +18,7 @@ const (
 	numericNegInfinity = 0xF000
 )
 
-// appendNumeric appends a number in the binary form of numeric.
+// appendNumeric appends a number in the binary form of numeric. It returns false if v isn't a number.
 func appendNumeric(dst []byte, v *gen.Value) ([]byte, bool) {
 	var a [400]byte
 	switch v.Kind {
@@ -64,7 +64,7 @@ func appendNumericHeader(dst []byte, count, weight int, sign uint16, scale int) 
 	return binary.BigEndian.AppendUint16(dst, uint16(scale))
 }
 
-// appendBase10000 appends the number whose decimal digits are given, scale of them after the point.
+// appendBase10000 appends the number with the given decimal digits, of which scale follow the decimal point.
 func appendBase10000(dst []byte, negative bool, digits []byte, scale int) []byte {
 	top := int(floorDiv(int64(len(digits)-1-scale), 4))
 	bottom := int(floorDiv(int64(-scale), 4))
@@ -97,8 +97,8 @@ func appendBase10000(dst []byte, negative bool, digits []byte, scale int) []byte
 	return dst
 }
 
-// appendNumericText appends the decimal text of a numeric in its binary form; ok is false if it
-// isn't one or is absurdly large.
+// appendNumericText appends the decimal text of a numeric in binary form. ok is false if b isn't valid, or has
+// more than 16383 digits after the point.
 func appendNumericText(dst, b []byte) (out []byte, ok bool) {
 	if len(b) < 8 {
 		return dst, false

@@ -20,7 +20,8 @@ func (*Driver) Takes(_ protocol.Target, p *protocol.Program) (why string, ok boo
 	return "", true
 }
 
-// Open opens and prepares a session as Dial does, by the library, and takes the connection from it.
+// Open opens and prepares a session with the library, as Dial does, and then takes the connection from the
+// library.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	pg, statements, err := open(ctx, t, p)
 	if err != nil {
@@ -33,7 +34,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 		return protocol.CodecConn{}, &protocol.Error{Class: protocol.Connect, Fatal: true, Err: err,
 			Text: protocol.Line(fmt.Sprintf("can't take over the connection to %s: %s: %v", t.Address, what, err), t.Password)}
 	}
-	if err := pg.SyncConn(ctx); err != nil { // nothing may be left in the library's buffer
+	if err := pg.SyncConn(ctx); err != nil { // nothing may remain in the library's buffer
 		return fail("settle it", err)
 	}
 	hijacked, err := pg.Hijack()
@@ -47,15 +48,15 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 		Cancel: canceler(hijacked)}, nil
 }
 
-// canceler returns what sends a CancelRequest for a session. The server answers it by closing the
-// connection once the statement has been told.
+// canceler returns a function that sends a CancelRequest for a session, or nil if the server gave no key for it.
+// The server closes the request's connection once it has signalled the session.
 func canceler(h *pgconn.HijackedConn) func(ctx context.Context) {
 	if h.PID == 0 && len(h.SecretKey) == 0 {
 		return nil // the server gave no key to cancel by
 	}
-	pid, key, dial := h.PID, h.SecretKey, h.Config.DialFunc // no more: every session keeps this
+	pid, key, dial := h.PID, h.SecretKey, h.Config.DialFunc // copy only these fields, because every session keeps them
 	network, address := h.Conn.RemoteAddr().Network(), h.Conn.RemoteAddr().String()
-	if network == "unix" { // the server's own name of its socket may be relative
+	if network == "unix" { // the server's name for its socket may be relative
 		network, address = pgconn.NetworkAddress(h.Config.Host, h.Config.Port)
 	}
 	return func(ctx context.Context) {

@@ -11,24 +11,25 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// preparedAtOnce is how many statements are prepared, or described, before the first answer is awaited. A
-// session prepares so many when it connects. Of longer programs each session prepares a statement with its
-// first request, in the same round trip: every one costs each of the server's sessions time and memory.
+// preparedAtOnce is the maximum number of statements that are prepared, or described, before the first answer is
+// read. A session prepares up to that many statements when it connects. In longer programs, each session
+// prepares a statement in the same round trip as its first request, because every prepared statement costs time
+// and memory in each of the server's sessions.
 const preparedAtOnce = 1000
 
-// sharedProgram is what all sessions of a driver.Program share.
+// sharedProgram is the state that all sessions of a program share.
 type sharedProgram struct {
 	statements []statement
-	refused    *protocol.Error // why the protocol can't do it, if so
-	prepared   int             // how many of the statements can be prepared
+	refused    *protocol.Error // why the protocol can't run the program, or nil
+	prepared   int             // number of statements that can be prepared
 
 	mu        sync.Mutex
-	described int // so many of the statements have been described, if there are many
+	described int // number of statements described so far, if many
 }
 
 type programKey struct{}
 
-// planned lays out a program's statements, once for all its sessions.
+// planned lays out a program's statements. It does so once for all sessions.
 func planned(p *protocol.Program) *sharedProgram {
 	return p.Share(programKey{}, func() any {
 		all := &sharedProgram{statements: make([]statement, len(p.Requests))}
@@ -46,11 +47,11 @@ func planned(p *protocol.Program) *sharedProgram {
 	}).(*sharedProgram)
 }
 
-// many says whether sessions prepare statements only when they first use them.
+// many reports whether sessions prepare each statement on its first use.
 func (p *sharedProgram) many() bool { return p.prepared > preparedAtOnce }
 
-// session returns the statements for one more session: its own copies, or those that all share until it
-// uses them.
+// session returns the statements for a new session: its own copies or, if there are many, shared ones that are
+// copied on first use.
 func (p *sharedProgram) session() []*statement {
 	out := make([]*statement, len(p.statements))
 	for i := range out {
@@ -67,9 +68,9 @@ func (p *sharedProgram) session() []*statement {
 	return out
 }
 
-// Check asks the server whether it takes the statements of a program that has so many that sessions
-// prepare them only when they first use them. It may take long as long as the server answers. progress,
-// unless it is nil, is told how many of how many statements are done.
+// Check asks the server whether it accepts the statements of a program. It does nothing for programs whose
+// sessions prepare all statements when they connect. The whole check has no timeout as long as the server keeps
+// answering. progress, if not nil, is called with the number of statements done and the total.
 func (*Driver) Check(ctx context.Context, t protocol.Target, p *protocol.Program, progress func(done, all int)) error {
 	all := planned(p)
 	if all.refused != nil {
@@ -84,8 +85,8 @@ func (*Driver) Check(ctx context.Context, t protocol.Target, p *protocol.Program
 	return nil
 }
 
-// describe learns the types of all statements' parameters over a connection of its own. It goes on where
-// an earlier call failed.
+// describe learns the parameter types of all statements over its own connection. A later call continues after
+// the last statement described.
 func (p *sharedProgram) describe(ctx context.Context, t protocol.Target, progress func(done, all int)) *protocol.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +100,7 @@ func (p *sharedProgram) describe(ctx context.Context, t protocol.Target, progres
 		return protocol.AsError(err)
 	}
 	defer closeNow(pg)
-	unnamed := func(*statement) string { return "" } // the server keeps the last one only
+	unnamed := func(*statement) string { return "" } // the server keeps only the last unnamed statement
 	for p.described < len(p.statements) {
 		if err := p.describeSome(ctx, t, pg, unnamed); err != nil {
 			return err
@@ -127,35 +128,35 @@ func (p *sharedProgram) describeSome(ctx context.Context, t protocol.Target, pg 
 	return failure
 }
 
-// firstOwnType is the least number of a type that isn't the same on all servers (access/transam.h:
-// FirstNormalObjectId).
+// firstOwnType is the least OID of types that may differ between servers (FirstNormalObjectId in
+// access/transam.h).
 const firstOwnType = 16384
 
-// unprepare keeps of a statement's description what sessions need to prepare it, on any server.
+// unprepare keeps only the parts of a statement's description that sessions need to prepare it on any server.
 func (st *statement) unprepare() {
 	if st.prepared == nil {
 		return
 	}
 	for i, oid := range st.prepared.ParamOIDs {
 		if oid >= firstOwnType {
-			st.prepared.ParamOIDs[i] = 0 // the server finds out
+			st.prepared.ParamOIDs[i] = 0 // let the server infer it
 		}
 	}
 	st.prepared.Fields, st.fields, st.captures, st.stale = nil, nil, nil, true
 	st.asTexts()
 }
 
-// prepare prepares statements on a session in one go, and makes their templates. done is how many were
-// before one failed, those that needn't be prepared included.
+// prepare prepares statements on a session in one pipeline, and builds their message templates. done is the
+// number of statements, including those that need no preparing, before the first failure.
 func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements []*statement,
 	name func(*statement) string) (done int, failure *protocol.Error) {
 	pipeline := pg.StartPipeline(ctx)
-	defer pipeline.Close() // what it could fail by, the results have told
+	defer pipeline.Close() // any error has already been reported by the results
 	n := 0
 	for _, st := range statements {
 		if st.preparable() {
 			pipeline.SendPrepare(name(st), st.req.Text, nil)
-			pipeline.SendPipelineSync() // one that is refused is alone in that
+			pipeline.SendPipelineSync() // so that a refused statement doesn't affect the others
 			n++
 		}
 	}
@@ -187,7 +188,7 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 	return len(statements), nil
 }
 
-// result is the next thing that a pipeline answers, which must be a T.
+// result returns the pipeline's next result, which must be a T.
 func result[T any](p *pgconn.Pipeline) (T, error) {
 	results, err := p.GetResults()
 	as, ok := results.(T)
@@ -197,13 +198,13 @@ func result[T any](p *pgconn.Pipeline) (T, error) {
 	return as, err
 }
 
-// notPrepared is the failure to prepare a statement; nil if that was to be expected.
+// notPrepared returns the failure to prepare a statement, or nil if the plan expects one.
 func (st *statement) notPrepared(e *protocol.Error) *protocol.Error {
 	if st.req.ExpectError && e.Class == protocol.Server && !e.Fatal && st.asText() == "" {
 		return nil
 	}
 	if e.Class == protocol.Server && strings.Contains(e.Text, "storage is full") {
-		e.Class = protocol.Connect // all sessions of a Picodata's node share pg_statement_max
+		e.Class = protocol.Connect // all sessions of a Picodata node share pg_statement_max
 	}
 	if e.Class == protocol.Timeout {
 		e.Text = "the server hasn't prepared it within the time for connecting; see what it waits for, or give it longer (timeouts: {connect: 30s})"

@@ -8,8 +8,8 @@ import (
 
 var _ protocol.RoleTeller = (*Driver)(nil)
 
-// Role asks whether the server is in recovery, as a standby is. A server that takes no writes by its settings alone
-// (default_transaction_read_only) counts as a replica too, as for target_session_attrs=read-write.
+// Role asks whether the server is in recovery, as a standby is. A server that refuses writes because of its
+// settings (default_transaction_read_only) counts as a replica too, as for target_session_attrs=read-write.
 func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 
 var _ protocol.RowReader = (*codec)(nil)
 
-// Rows gives an answer's rows to each, all columns by their types.
+// Rows calls each for every row of an answer, with all columns decoded by their types.
 func (c *codec) Rows(answer []byte, req *protocol.Request,
 	each func(columns []string, row []gen.Value)) *protocol.Error {
 	st := c.of(req)
@@ -24,7 +24,7 @@ func (c *codec) Rows(answer []byte, req *protocol.Request,
 		kind, content := answer[0], answer[headerBytes:end]
 		answer = answer[end:]
 		switch kind {
-		case 'T': // of a statement sent as text, or prepared again
+		case 'T': // the statement was sent as text or prepared again
 			fields, ok := parseFields(content)
 			if !ok {
 				return malformedRow()
@@ -44,11 +44,11 @@ func malformedRow() *protocol.Error {
 	return &protocol.Error{Class: protocol.Protocol, Fatal: true, Text: "the server sent rows that make no sense"}
 }
 
-// row is the columns of a result and the values of one of its rows.
+// row holds the columns of a result and the values of its current row.
 type row struct {
 	names   []string
 	types   []uint32
-	formats []int16 // nil: all are texts
+	formats []int16 // nil: all columns are text
 	values  []gen.Value
 }
 
@@ -60,7 +60,7 @@ func newRow(fields []pgconn.FieldDescription, formats []int16) *row {
 	return r
 }
 
-// decode reads a DataRow.
+// decode reads a DataRow into values.
 func (r *row) decode(content []byte) *protocol.Error {
 	if len(content) < 2 || int(binary.BigEndian.Uint16(content)) != len(r.values) {
 		return malformedRow()
@@ -90,7 +90,7 @@ func (r *row) decode(content []byte) *protocol.Error {
 	return nil
 }
 
-// column sets the value of a column that isn't null.
+// column sets the value of a non-null column.
 func (r *row) column(i int, content []byte) *protocol.Error {
 	v := &r.values[i]
 	format := textFormat

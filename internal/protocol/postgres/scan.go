@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	headerBytes = 5       // a message's type and length
-	maxIncoming = 1 << 30 // the longest message that is believed, in bytes
+	headerBytes = 5       // type and length of a message
+	maxIncoming = 1 << 30 // the longest message length that is accepted, in bytes
 	maxWanted   = 1 << 24 // the longest message that is read as a whole, in bytes
 )
 
-// scanner is what a session knows of the answer that it is reading.
+// scanner is the state of the answer that a session is reading.
 type scanner struct {
-	skip     int        // bytes of a message's body that are still to be passed over
+	skip     int        // bytes of a message's body still to be skipped
 	taken    bool       // the captured row has been read
-	captures []captured // of a statement sent as text: known when its row description comes
+	captures []captured // of a statement sent as text: set when the row description arrives
 	missing  *protocol.Error
 }
 
-// Scan reads messages until the server is ready for the next request. Bodies of rows that nobody
-// captures are passed over unread, in pieces as they come.
+// Scan reads messages until the server is ready for the next request. It skips the bodies of rows that aren't
+// captured, piece by piece as they arrive.
 func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	before := reply.BytesIn
 	for {
@@ -77,7 +77,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 
 func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
 
-// broken ends an answer that makes no sense, and with it the session.
+// broken fails an invalid answer and thereby ends the session.
 func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why string, what uint64) (int, bool, int) {
 	reply.BytesIn = before + int64(len(buf))
 	reply.Fail(&protocol.Error{Class: protocol.Protocol, Fatal: true,
@@ -87,7 +87,7 @@ func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why stri
 	return len(buf), true, 0
 }
 
-// wanted says whether a message's content matters; rows are counted here.
+// wanted reports whether a message's content matters. It also counts rows that are skipped.
 func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) bool {
 	switch kind {
 	case 'D': // DataRow
@@ -109,7 +109,8 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 	return true
 }
 
-// message reads a message. end says that the answer is complete, why what is wrong with it.
+// message processes one message. end says that the answer is complete; why, if not "", what is wrong with the
+// message.
 func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply *protocol.Reply) (end bool,
 	why string) {
 	switch kind {
@@ -166,10 +167,10 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 	return false, "a message of unknown type"
 }
 
-// of is the statement of a request.
+// of returns the statement of a request.
 func (c *codec) of(req *protocol.Request) *statement { return c.statements[req.ID] }
 
-// conclude ends an answer in a state of the session's transaction: I (none), T or E (failed).
+// conclude finishes an answer, given the transaction status: I (idle), T (in a transaction) or E (failed).
 func (c *codec) conclude(req *protocol.Request, state byte, reply *protocol.Reply) {
 	st := c.of(req)
 	if reply.Class == protocol.OK {
@@ -182,7 +183,7 @@ func (c *codec) conclude(req *protocol.Request, state byte, reply *protocol.Repl
 	reply.Again = outdated && state == 'I'
 }
 
-// captureRow decodes what is wanted of a row; it reports false if the row is malformed.
+// captureRow decodes the captured columns of a row. It returns false if the row is malformed.
 func captureRow(content []byte, captures []captured, reply *protocol.Reply) bool {
 	if len(content) < 2 {
 		return false
@@ -212,7 +213,7 @@ func captureRow(content []byte, captures []captured, reply *protocol.Reply) bool
 	return at == len(content)
 }
 
-// parseFields reads a RowDescription.
+// parseFields decodes a RowDescription.
 func parseFields(content []byte) ([]pgconn.FieldDescription, bool) {
 	var row pgproto3.RowDescription
 	if row.Decode(content) != nil {
@@ -225,7 +226,7 @@ func parseFields(content []byte) ([]pgconn.FieldDescription, bool) {
 	return fields, true
 }
 
-// errorResponse reads an ErrorResponse; nil means that it is malformed.
+// errorResponse decodes an ErrorResponse; nil means that it is malformed.
 func (c *codec) errorResponse(content []byte) *protocol.Error {
 	var e pgproto3.ErrorResponse
 	if e.Decode(content) != nil {
@@ -234,15 +235,14 @@ func (c *codec) errorResponse(content []byte) *protocol.Error {
 	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret)
 }
 
-// failOnce records a failure unless there is one already or err is nil.
+// failOnce records err as the reply's failure, unless err is nil or there is a failure already.
 func failOnce(reply *protocol.Reply, err *protocol.Error) {
 	if err != nil && reply.Class == protocol.OK {
 		reply.Fail(err)
 	}
 }
 
-// complete takes a command's tag into account. A COMMIT that the server answers with ROLLBACK has
-// not committed.
+// complete evaluates a command tag. A COMMIT that the server answers with ROLLBACK has failed.
 func complete[T string | []byte](req *protocol.Request, tag T, reply *protocol.Reply) {
 	reply.Affected += affected(tag)
 	if req.Verb == protocol.Commit && string(tag) == "ROLLBACK" {
@@ -255,8 +255,8 @@ func rolledBack() *protocol.Error {
 		Text: "COMMIT was answered with ROLLBACK: a statement of the transaction had failed"}
 }
 
-// affected is the count of changed rows that a command's tag tells of. Tags of statements that
-// change nothing count rows read.
+// affected returns the number of changed rows in a command tag. It is 0 for SELECT, FETCH and MOVE, whose tags
+// count rows read.
 func affected[T string | []byte](tag T) int64 {
 	if len(tag) == 0 || tag[0] == 'S' || tag[0] == 'F' || len(tag) > 1 && tag[0] == 'M' && tag[1] == 'O' {
 		return 0 // SELECT, FETCH, MOVE

@@ -15,29 +15,29 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// statement is a request made ready.
+// statement is a request that has been prepared for sending.
 type statement struct {
 	req      *protocol.Request
 	kind     protocol.Kind
-	text     string // what is sent as it is: Begin, Commit, Rollback, and Simple without parameters
+	text     string // text sent unchanged: Begin, Commit, Rollback, and Simple without parameters
 	literal  *literal
-	prepared *pgconn.StatementDescription // nil for those sent as text
+	prepared *pgconn.StatementDescription // nil for statements sent as text
 	params   []form
-	fields   []pgconn.FieldDescription // of its result, where that is known
+	fields   []pgconn.FieldDescription // result columns, if known
 	captures []captured
 
-	shared   bool // it belongs to all sessions of a program: one that uses it makes its own copy first
-	stale    bool // the server has prepared nothing of use: it must be prepared, with its next request
-	renewing bool // it is being prepared again; its description hasn't come
+	shared   bool // shared by all sessions of a program; a session copies it before use
+	stale    bool // not prepared, or outdated: it must be prepared with its next request
+	renewing bool // it is being prepared again, and its new description hasn't arrived
 
 	resultFormats []int16
-	bind          []byte // a Bind message up to its parameters; the formats are those of text
-	formatsAt     int    // where in bind the format codes begin
+	bind          []byte // Bind up to its parameters, with all format codes set to text
+	formatsAt     int    // offset of the format codes in bind
 	tail          []byte // result formats, Execute, Sync
-	query         []byte // a whole Query message, if text is sent
+	query         []byte // the complete Query message, if text is set
 }
 
-// captured is where a capture's value stands in a row.
+// captured says where in a row to find a capture's value, and how to decode it.
 type captured struct {
 	column int
 	form   form
@@ -45,7 +45,7 @@ type captured struct {
 	kind   gen.Kind
 }
 
-// planOne lays out one request; why says what is wrong with it, if anything.
+// planOne lays out one request. why, if not "", says what is wrong with it.
 func planOne(req *protocol.Request) (st statement, why string) {
 	st = statement{req: req, kind: req.Kind()}
 	switch req.Verb {
@@ -77,7 +77,8 @@ func planOne(req *protocol.Request) (st statement, why string) {
 	return st, why
 }
 
-// asText has the statement sent as text, its arguments as literals.
+// asText makes the statement be sent as text, with its arguments as literals. why, if not "", says why that
+// isn't possible.
 func (st *statement) asText() (why string) {
 	if len(st.req.Params) > 0 {
 		st.literal, why = newLiteral(st.req.Text, len(st.req.Params))
@@ -89,11 +90,11 @@ func (st *statement) asText() (why string) {
 }
 
 func queryMessage(text string) []byte {
-	message, _ := (&pgproto3.Query{String: text}).Encode(nil) // plans aren't so long that it could fail
+	message, _ := (&pgproto3.Query{String: text}).Encode(nil) // it fails only for texts longer than any plan's
 	return message
 }
 
-// beginText is the statement that starts a transaction of an isolation level or other modes.
+// beginText returns the statement that begins a transaction with an isolation level or other modes.
 func beginText(modes string) (text, why string) {
 	mode := strings.ToUpper(strings.Join(strings.Fields(strings.NewReplacer("-", " ", "_", " ").Replace(modes)), " "))
 	for _, r := range mode {
@@ -113,10 +114,10 @@ func beginText(modes string) (text, why string) {
 	return "", fmt.Sprintf("%q isn't an isolation level; write read committed, repeatable read or serializable", modes)
 }
 
-// preparable says whether the server can prepare the statement at all.
+// preparable reports whether the statement is one to prepare.
 func (st *statement) preparable() bool { return st.req.Verb == protocol.SQL && !st.req.Simple }
 
-// described makes the templates of a statement that the server has prepared under its name.
+// described stores the server's description of a prepared statement, and builds its message templates.
 func (st *statement) described(description *pgconn.StatementDescription) *protocol.Error {
 	description.Name, description.SQL = st.name(), st.req.Text
 	if n := len(description.ParamOIDs); n != len(st.req.Params) {
@@ -136,8 +137,8 @@ func (st *statement) described(description *pgconn.StatementDescription) *protoc
 
 func (st *statement) name() string { return "b" + strconv.Itoa(st.req.ID) }
 
-// appendRenewal appends the messages that prepare a stale statement, for parameters of the types that are
-// known. Its columns are described only in the answer, so all of them are asked for as text.
+// appendRenewal appends the messages that prepare a stale statement with the known parameter types. Its result
+// columns become known only with the answer, so all are requested as text.
 func (st *statement) appendRenewal(dst []byte) ([]byte, *protocol.Error) {
 	for _, m := range []pgproto3.FrontendMessage{
 		&pgproto3.Close{ObjectType: 'S', Name: st.name()},
@@ -154,7 +155,7 @@ func (st *statement) appendRenewal(dst []byte) ([]byte, *protocol.Error) {
 	return dst, nil
 }
 
-// asTexts has all columns sent as text from now on.
+// asTexts makes the statement request all columns as text.
 func (st *statement) asTexts() {
 	if st.resultFormats != nil {
 		st.resultFormats = nil
@@ -162,7 +163,7 @@ func (st *statement) asTexts() {
 	}
 }
 
-// findCaptures finds the captures' columns in the result, and asks for the formats that suit them.
+// findCaptures finds the captured columns in the result and chooses their formats.
 func (st *statement) findCaptures(fields []pgconn.FieldDescription) (refused *protocol.Error) {
 	if len(st.req.Capture) == 0 {
 		return nil
@@ -179,7 +180,7 @@ func (st *statement) findCaptures(fields []pgconn.FieldDescription) (refused *pr
 	return nil
 }
 
-// textCaptures finds the captures' columns in the result of a statement sent as text.
+// textCaptures finds the captured columns in a result that is requested as text.
 func textCaptures(req *protocol.Request, fields []pgconn.FieldDescription) ([]captured, *protocol.Error) {
 	captures := make([]captured, len(req.Capture))
 	for k := range req.Capture {
@@ -193,7 +194,7 @@ func textCaptures(req *protocol.Request, fields []pgconn.FieldDescription) ([]ca
 	return captures, nil
 }
 
-// findColumn returns the number of the column that a capture means, or −1.
+// findColumn returns the number of the column that a capture refers to, or −1.
 func findColumn(c *protocol.Capture, fields []pgconn.FieldDescription) int {
 	if c.Name == "" {
 		if c.Column < 0 || c.Column >= len(fields) {
@@ -216,7 +217,7 @@ func missingColumn(c *protocol.Capture, fields []pgconn.FieldDescription) string
 	return fmt.Sprintf("captured column %s isn't in the result, which has: %s", what, strings.Join(names, ", "))
 }
 
-// template makes the constant parts of the messages Bind, Execute and Sync.
+// template builds the constant parts of the messages Bind, Execute and Sync.
 func (st *statement) template(name string) {
 	b := append([]byte{'B', 0, 0, 0, 0, 0}, name...) // the length is set later; portal ""
 	b = append(b, 0)
@@ -233,5 +234,5 @@ func (st *statement) template(name string) {
 	st.tail = append(t, 'S', 0, 0, 0, 4)
 }
 
-// afterBind is how many bytes of tail belong to other messages than Bind.
+// afterBind is the number of bytes in tail that belong to Execute and Sync.
 const afterBind = 10 + 5
