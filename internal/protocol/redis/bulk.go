@@ -10,14 +10,14 @@ import (
 	"brunt/internal/template"
 )
 
-// maxBulk bounds the length that a bulk string may claim. Its content is passed over as it
-// comes, so that this costs no memory.
+// maxBulk is the maximum length that a bulk string may declare. Content that isn't captured is skipped as it
+// arrives, so long strings need no memory.
 const maxBulk = 1 << 40
 
-// verbatimPrefix is how a verbatim string begins: three letters for its format and a colon.
+// verbatimPrefix is the length of a verbatim string's prefix: three letters for the format and a colon.
 const verbatimPrefix = 4
 
-// beginBulk takes in the head of a string with a length.
+// beginBulk processes the header line of a bulk string.
 func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *protocol.Reply) (
 	finished bool, violation protocol.Violation) {
 	n, ok := parseInteger(line)
@@ -51,7 +51,7 @@ func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *protocol.Re
 	return false, ""
 }
 
-// content consumes what buf has of a bulk string and of the line break after it.
+// content consumes the available bytes of a bulk string and of the line break after it.
 func (c *codec) content(buf []byte, r *request, reply *protocol.Reply) (
 	used int, finished bool, violation protocol.Violation) {
 	used = int(min(int64(len(buf)), max(c.bulk-2, 0)))
@@ -83,7 +83,7 @@ func (c *codec) content(buf []byte, r *request, reply *protocol.Reply) (
 	return used, c.end(), ""
 }
 
-// keep holds on to a part of a bulk string's content.
+// keep stores a piece of a bulk string's content.
 func (c *codec) keep(b []byte, reply *protocol.Reply) {
 	if c.verbatim && c.skipped < verbatimPrefix {
 		n := min(len(b), verbatimPrefix-c.skipped)
@@ -106,7 +106,7 @@ func (c *codec) keep(b []byte, reply *protocol.Reply) {
 	v.B = append(v.B, b...)
 }
 
-// checkSimple says what is wrong with an element of one line.
+// checkSimple returns what is wrong with a one-line element, or "".
 func checkSimple(kind byte, line []byte) (violation protocol.Violation) {
 	ok := true
 	switch kind {
@@ -132,7 +132,7 @@ func checkSimple(kind byte, line []byte) (violation protocol.Violation) {
 	return ""
 }
 
-// setSimple gives v an element of one line.
+// setSimple sets v to a one-line element. If want is gen.Null, the element's type decides the kind.
 func setSimple(v *gen.Value, want gen.Kind, kind byte, line []byte) {
 	if want == gen.Null {
 		switch kind {
@@ -147,7 +147,7 @@ func setSimple(v *gen.Value, want gen.Kind, kind byte, line []byte) {
 	template.SetText(v, want, line)
 }
 
-// parseInteger reads a decimal number with an optional sign that an int64 can hold.
+// parseInteger parses a decimal integer with an optional sign. ok is false if it doesn't fit an int64.
 func parseInteger(text []byte) (n int64, ok bool) {
 	if bytes.IndexByte(text, '.') >= 0 {
 		return 0, false

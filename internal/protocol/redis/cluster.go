@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Slots is how many slots the keys of a cluster fall into.
+// Slots is the number of hash slots in a cluster.
 const Slots = 16384
 
-// Slot is the slot of a key: CRC16 (XMODEM: polynomial 0x1021, initial value 0, no reflection) of
-// the key or, if it has a non-empty part in braces, of the first such part, modulo Slots (Redis
-// cluster specification).
+// Slot returns the slot of a key: CRC16 (XMODEM: polynomial 0x1021, initial value 0, no reflection) modulo
+// Slots. If the key has a non-empty part in braces, only the first such part is hashed (Redis cluster
+// specification).
 func Slot(key []byte) uint16 {
 	t := makeTable()
 	return t.slot(key)
 }
 
-// crcTable is what each byte does to the CRC.
+// crcTable is the CRC's lookup table, by byte.
 type crcTable [256]uint16
 
 func makeTable() (t crcTable) {
@@ -52,14 +52,14 @@ func (t *crcTable) crc(b []byte) (crc uint16) {
 	return crc
 }
 
-// Redirect is where a cluster says that a key is.
+// Redirect is the address that a cluster names for a key.
 type Redirect struct {
-	Ask     bool   // for this request only, after ASKING; otherwise for good
+	Ask     bool   // for this request only, after ASKING; otherwise the slot has moved
 	Slot    uint16 //
 	Address string // host:port; ":port" means the host that answered
 }
 
-// ParseRedirect reads an error "MOVED slot host:port" or "ASK slot host:port".
+// ParseRedirect parses an error "MOVED slot host:port" or "ASK slot host:port".
 func ParseRedirect(text string) (r Redirect, ok bool) {
 	fields := bytes.Fields([]byte(text))
 	if len(fields) != 3 || string(fields[0]) != "MOVED" && string(fields[0]) != "ASK" {
@@ -76,9 +76,9 @@ func ParseRedirect(text string) (r Redirect, ok bool) {
 	return Redirect{Ask: string(fields[0]) == "ASK", Slot: uint16(slot), Address: string(fields[2])}, true
 }
 
-// keyWord is which of a command's words is its first key, or −1 if it has none: then any node may be
-// asked. It follows the key specifications that Redis' COMMAND INFO gives; commands that aren't named
-// here have their key first.
+// keyWord returns the index of a command's first key among its words, or −1 if it has none and may go to any
+// node. It follows the key specifications of Redis's COMMAND INFO. Commands that aren't listed here have their
+// key first.
 func keyWord(words []string) int {
 	at := 1
 	switch strings.ToUpper(words[0]) {
@@ -111,7 +111,7 @@ func keyWord(words []string) int {
 	return at
 }
 
-// afterCount is the word after the number of keys, or −1 if there are none.
+// afterCount returns the index after the word with the number of keys, or −1 if there are no keys.
 func afterCount(words []string, count int) int {
 	if count >= len(words) || words[count] == "0" {
 		return -1

@@ -11,16 +11,17 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// clusterConn is a session with a cluster that blocks: a connection to each node that was needed so far.
+// clusterConn is a blocking session with a cluster. It holds a connection to each node that has been needed so
+// far.
 type clusterConn struct {
-	target   protocol.Target // the node that is asked who is in the cluster
+	target   protocol.Target // the node to ask for the cluster's topology
 	options  *options
 	router   *router
 	nodes    map[string]*nodeConn // by address
-	lost     map[string]bool      // addresses whose connection was lost and hasn't been made again
-	replicas [][]string           // by the numbers of spans, the addresses of their replicas
+	lost     map[string]bool      // addresses whose connection was lost and hasn't been reopened
+	replicas [][]string           // addresses of the replicas of each span
 	spans    []span
-	turn     int // of the replicas
+	turn     int // counter that rotates through the replicas
 }
 
 // nodeConn is the connection to one node.
@@ -29,13 +30,13 @@ type nodeConn struct {
 	codec *askingCodec
 }
 
-// askingCodec asks for keys that are on their way to its node.
+// askingCodec can send a request for a key whose slot is being imported by its node.
 type askingCodec struct {
 	*codec
-	ask bool // the next request is about such a key
+	ask bool // the next request is for such a key
 }
 
-// Encode is EncodeAsk for such a key.
+// Encode calls EncodeAsk if ask is set.
 func (c *askingCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	if c.ask {
 		return c.EncodeAsk(dst, req, args)
@@ -43,7 +44,7 @@ func (c *askingCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value
 	return c.codec.Encode(dst, req, args)
 }
 
-// Rows leaves out the answer to ASKING.
+// Rows skips the answer to ASKING.
 func (c *askingCodec) Rows(
 	answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value),
 ) *protocol.Error {
@@ -55,7 +56,7 @@ func (c *askingCodec) Rows(
 
 var _ protocol.AdHoc = (*clusterConn)(nil)
 
-// dialCluster opens a connection to the node given and asks it who is in the cluster.
+// dialCluster opens a connection to the given node and asks it for the cluster's topology.
 func dialCluster(
 	ctx context.Context, t protocol.Target, p *protocol.Program, o *options, requests []request,
 ) (protocol.Conn, error) {
@@ -76,7 +77,7 @@ func dialCluster(
 	return c, nil
 }
 
-// learn asks who is in the cluster and serves which keys.
+// learn asks for the cluster's topology: its members and the slots that each serves.
 func (c *clusterConn) learn(ctx context.Context) *protocol.Error {
 	seen, refused := askTopology(ctx, c.target, c.options)
 	if refused != nil {
@@ -101,7 +102,7 @@ func (c *clusterConn) learn(ctx context.Context) *protocol.Error {
 	return nil
 }
 
-// node returns the connection to an address, which is made if there is none.
+// node returns the connection to an address. It opens one if there is none.
 func (c *clusterConn) node(ctx context.Context, address string) (*nodeConn, *protocol.Error) {
 	if n := c.nodes[address]; n != nil {
 		return n, nil
@@ -118,8 +119,8 @@ func (c *clusterConn) node(ctx context.Context, address string) (*nodeConn, *pro
 	return n, nil
 }
 
-// Do sends a command to the node that has its key, and follows where it is sent on. The session outlives the loss
-// of a connection to one node.
+// Do sends a command to the node that has its key, and follows redirections. The session survives the loss of a
+// connection to one node.
 func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	address, ask := c.addressOf(req, args), false
 	received, reopened, misdirected := int64(0), false, false
@@ -131,7 +132,7 @@ func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.
 			reply.Fail(refused)
 			reply.Fatal = false
 			c.lost[address] = true
-			_ = c.router.Refresh(ctx) // another node may have taken over: later requests will find out
+			_ = c.router.Refresh(ctx) // another node may have taken over: later requests use the new topology
 			break
 		}
 		if again {
@@ -160,7 +161,7 @@ func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.
 	reply.BytesIn, reply.Reopened, reply.Misdirected = received, reopened, misdirected
 }
 
-// addressOf is the address that a request is sent to first.
+// addressOf returns the address to send a request to first.
 func (c *clusterConn) addressOf(req *protocol.Request, args []gen.Value) string {
 	number, ok := c.router.Route(req, args)
 	if !ok {
@@ -176,7 +177,7 @@ func (c *clusterConn) addressOf(req *protocol.Request, args []gen.Value) string 
 	return c.router.nodes.At(number).Address
 }
 
-// replica returns the replica of a slot whose turn it is, one that isn't known to be down.
+// replica returns a replica of a slot, in rotation, skipping replicas whose connection is lost.
 func (c *clusterConn) replica(slot int) (address string, ok bool) {
 	at := slices.IndexFunc(c.spans, func(s span) bool { return s.first <= slot && slot <= s.last })
 	if at < 0 {
@@ -191,7 +192,8 @@ func (c *clusterConn) replica(slot int) (address string, ok bool) {
 	return "", false
 }
 
-// redirected is where a failure sends a request on. A node that isn't known yet has the cluster asked again.
+// redirected returns where a failure redirects a request to. If the node named is unknown, it asks for the
+// topology again.
 func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redirects int) (address string, ask,
 	ok bool) {
 	number, ask, ok := c.router.Redirect(f, redirects)
@@ -206,13 +208,13 @@ func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redir
 	return c.router.nodes.At(number).Address, ask, true
 }
 
-// Add makes a command ready that isn't part of the program.
+// Add prepares a command that isn't part of the program.
 func (c *clusterConn) Add(_ context.Context, req *protocol.Request) error {
 	r, err := prepareOne(req)
 	if err != nil {
 		return protocol.Refused(req, "%v", err)
 	}
-	c.router.requests = protocol.Put(slices.Clone(c.router.requests), req.ID, r) // connections share their program's
+	c.router.requests = protocol.Put(slices.Clone(c.router.requests), req.ID, r) // the slice is shared
 	c.router.keys = protocol.Put(c.router.keys, req.ID, keyOf(req, &r))
 	return nil
 }

@@ -1,9 +1,8 @@
-// Package redis speaks RESP2 and RESP3, the protocol of Redis and of servers that answer like it
-// (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. A cluster is spoken to by a
-// connection to each node that serves slots; go-redis asks it who does.
+// Package redis speaks RESP2 and RESP3, the protocol of Redis and of compatible servers (Valkey, KeyDB,
+// Dragonfly), as specified at redis.io. In a cluster, it opens a connection to each node that serves slots;
+// go-redis asks for the topology.
 //
-// Requests are commands of words. The address is host:port, or the path of a Unix socket. Options of a
-// target:
+// Requests are commands of words. The address is host:port, or the path of a Unix socket. Options of a target:
 //
 //	mode           "single" (default), or "cluster": the address is any node of a cluster, commands
 //	               go to the node that has their key
@@ -11,8 +10,8 @@
 //	max_redirects  cluster: how many redirections a command follows; 3 by default
 //	read_only      "on": cluster: reads may go to replicas; "off" (default)
 //
-// Target.Database is the number of the database, 0 by default. A capture has no name; its Column
-// is the number of an element of the answer, 0 for an answer that is no list.
+// Target.Database is the number of the database, 0 by default. A capture has no name; its Column is the number
+// of an element of the answer, 0 for an answer that isn't a list.
 package redis
 
 import (
@@ -36,22 +35,22 @@ var (
 	_ protocol.CodecDriver = (*Driver)(nil)
 )
 
-// New returns the driver. It silences go-redis, which would write to standard error.
+// New returns the driver. It disables go-redis's logger, which writes to standard error.
 func New() *Driver {
 	goredis.SetLogger(silence{})
 	return &Driver{}
 }
 
-// silence is a logger that says nothing; failures come back as errors as well.
+// silence is a logger that discards messages; failures are returned as errors as well.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Name is "redis".
+// Name returns "redis".
 func (*Driver) Name() string { return "redis" }
 
-// Dial opens a connection within Target.ConnectTimeout. An error is a *protocol.Error: of class Client
-// if the program can't be done by this protocol, Connect if no session could be opened.
+// Dial opens a connection within Target.ConnectTimeout. An error is a *protocol.Error: of class Client if the
+// protocol can't run the program, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, o, refused := prepare(t, p)
 	if refused != nil {
@@ -63,7 +62,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return blocking.Dial(ctx, d, t, p)
 }
 
-// Takes reports whether the codec can do the program over this target.
+// Takes reports whether the codec can run the program over this target.
 func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
 	_, o, refused := prepare(t, p)
 	switch {
@@ -88,7 +87,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return protocol.CodecConn{Net: c, Codec: newCodec(requests)}, nil
 }
 
-// connect opens a connection and makes it ready for requests, within Target.ConnectTimeout.
+// connect opens a connection and prepares it for requests, within Target.ConnectTimeout.
 func connect(ctx context.Context, t protocol.Target, o *options) (net.Conn, *protocol.Error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -103,7 +102,7 @@ func connect(ctx context.Context, t protocol.Target, o *options) (net.Conn, *pro
 	return c, nil
 }
 
-// handshake lists the commands that make a connection ready.
+// handshake returns the commands that prepare a connection.
 func handshake(t protocol.Target, o *options) (commands [][]string) {
 	switch {
 	case t.User != "":
@@ -123,8 +122,7 @@ func handshake(t protocol.Target, o *options) (commands [][]string) {
 	return append(commands, []string{"PING"})
 }
 
-// shakeHands makes a connection ready for requests, one command at a time, so that nothing that
-// belongs to a later answer is read.
+// shakeHands runs the handshake one command at a time, so that it reads no bytes of later answers.
 func shakeHands(ctx context.Context, c net.Conn, t protocol.Target, o *options) *protocol.Error {
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -143,7 +141,7 @@ func shakeHands(ctx context.Context, c net.Conn, t protocol.Target, o *options) 
 	return nil
 }
 
-// ask sends one command and reads its answer with a codec of its own.
+// ask sends one command and reads its answer with a separate codec.
 func ask(c net.Conn, words []string) (reply protocol.Reply, err error) {
 	if _, err := c.Write(appendCommand(nil, words)); err != nil {
 		return reply, err
@@ -165,7 +163,7 @@ func ask(c net.Conn, words []string) (reply protocol.Reply, err error) {
 	}
 }
 
-// refusal says why the server didn't let us in.
+// refusal returns the failure for a handshake command that the server refused.
 func refusal(t protocol.Target, command string, f *protocol.Failure) *protocol.Error {
 	text := "can't connect to " + t.Address + ": " + f.Text
 	switch {
@@ -181,7 +179,7 @@ func refusal(t protocol.Target, command string, f *protocol.Failure) *protocol.E
 	return &protocol.Error{Class: protocol.Connect, Code: f.Code, Text: protocol.Line(text, t.Password), Fatal: true}
 }
 
-// Describe asks for INFO.
+// Describe runs INFO.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.Command, Words: []string{"INFO"},
 		Capture: []protocol.Capture{{}}}}}
@@ -200,7 +198,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	return infoOf(string(reply.Captured[0].B)), nil
 }
 
-// infoOf reads INFO's "name:value" lines.
+// infoOf parses INFO's "name:value" lines.
 func infoOf(text string) protocol.ServerInfo {
 	all := make(map[string]string)
 	for line := range strings.Lines(text) {

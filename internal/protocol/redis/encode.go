@@ -13,9 +13,9 @@ import (
 // codec encodes commands and scans answers of one session.
 type codec struct {
 	requests []request
-	sent     uint64   // requests
-	answered uint64   // of these
-	asked    []uint64 // which of the others follow an ASKING, whose answer comes before theirs
+	sent     uint64   // number of requests sent
+	answered uint64   // number of requests answered
+	asked    []uint64 // numbers of unanswered requests that follow an ASKING, whose answer precedes theirs
 	scanner
 }
 
@@ -24,23 +24,24 @@ var (
 	_ protocol.Asker = (*codec)(nil)
 )
 
-// encodedPiece is text that is sent as it is and then, if word isn't nil, a word with parameters.
+// encodedPiece is constant text, followed by a word with parameters if word isn't nil.
 type encodedPiece struct {
 	text []byte
 	word *template.Template
-	// short is of a word with one parameter: by the length of its value all that is sent before it, the text
-	// included, and in the end what is sent after it.
+	// short is set for a word with one parameter. short[n] holds everything that precedes a value of n bytes,
+	// including text; after holds what follows the value.
 	short []([]byte)
 	after []byte
 	param int
 }
 
-// shortValue is up to how many bytes of a value there is a text ready to be sent before it.
+// shortValue is the maximum length of values for which short is prepared, in bytes.
 const shortValue = 32
 
 func newCodec(requests []request) *codec { return &codec{requests: requests} }
 
-// encodeOnce does what needs no arguments: fixed words and their lengths become one piece.
+// encodeOnce does the part of encoding that needs no arguments: it joins constant words and their lengths into
+// one piece.
 func encodeOnce(words []template.Template) (pieces []encodedPiece) {
 	run := appendHead(nil, '*', len(words))
 	for i := range words {
@@ -66,7 +67,7 @@ func encodeOnce(words []template.Template) (pieces []encodedPiece) {
 	return pieces
 }
 
-// Encode appends a command to dst: an array of bulk strings.
+// Encode appends a command to dst as an array of bulk strings.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	r := &c.requests[req.ID]
 	if len(args) != r.params {
@@ -96,7 +97,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return dst, nil
 }
 
-// EncodeAsk appends a command that is about a slot which is on its way to this node.
+// EncodeAsk appends a command for a slot that this node is importing.
 func (c *codec) EncodeAsk(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	before := len(dst)
 	dst = append(dst, "*1\r\n$6\r\nASKING\r\n"...)
@@ -108,7 +109,8 @@ func (c *codec) EncodeAsk(dst []byte, req *protocol.Request, args []gen.Value) (
 	return dst, nil
 }
 
-// permission consumes the answer to an ASKING, a line, if that is what comes next.
+// permission consumes the one-line answer to ASKING if that comes next. done is false if the line isn't
+// complete.
 func (c *codec) permission(buf []byte) (n int, done bool) {
 	if len(c.asked) == 0 || c.asked[0] != c.answered {
 		return 0, true
@@ -135,8 +137,8 @@ func appendWord(dst, word []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// appendFilled appends a word with parameters. Its length comes before it and is known after it:
-// room is left for two digits, and the word is moved if they are more or fewer.
+// appendFilled appends a word with parameters. Its length, which is known only afterwards, precedes it: room is
+// left for two digits, and the word is moved if the length has more or fewer.
 func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte {
 	at := len(dst)
 	dst = append(dst, "$00\r\n"...)

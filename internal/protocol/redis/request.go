@@ -11,7 +11,7 @@ import (
 	"brunt/internal/template"
 )
 
-// options are a target's options, understood.
+// options holds a target's parsed options.
 type options struct {
 	cluster      bool
 	resp3        bool
@@ -20,7 +20,7 @@ type options struct {
 	database     int
 }
 
-// protocol is the version of RESP.
+// protocol returns the version of RESP.
 func (o *options) protocol() int {
 	if o.resp3 {
 		return 3
@@ -28,7 +28,7 @@ func (o *options) protocol() int {
 	return 2
 }
 
-// request is one command made ready.
+// request is a command prepared for sending.
 type request struct {
 	params   int
 	words    []template.Template
@@ -37,15 +37,15 @@ type request struct {
 	missing  missing
 }
 
-// missing is how an answer tells, other than by being nil, that there is no such key.
+// missing says how an answer other than nil shows that the key doesn't exist.
 type missing uint8
 
 const (
 	neverMissing missing = iota
-	ifEmpty              // a list: Redis keeps no empty ones, and gives one for a key that isn't there
-	ifAllNil             // the elements
-	ifAnyNil             // one of the elements
-	ifZero               // a number
+	ifEmpty              // an empty list: Redis returns one for a missing key, and keeps no empty lists
+	ifAllNil             // all elements are nil
+	ifAnyNil             // an element is nil
+	ifZero               // the number 0
 )
 
 func missingOf(req *protocol.Request) missing {
@@ -64,7 +64,7 @@ func missingOf(req *protocol.Request) missing {
 	return neverMissing
 }
 
-// missed reports whether an answer, of whose elements so many are nil, says that there is no such key.
+// missed reports whether an answer, with nils nil elements, says that the key doesn't exist.
 func (m missing) missed(reply *protocol.Reply, nils int64) bool {
 	switch m {
 	case ifEmpty:
@@ -79,13 +79,13 @@ func (m missing) missed(reply *protocol.Reply, nils int64) bool {
 	return false
 }
 
-// capture is an element of an answer that a later request needs.
+// capture is an element of an answer that a later request uses.
 type capture struct {
 	element int
 	kind    gen.Kind
 }
 
-// prepare checks a target's options and makes a program ready, once for all sessions.
+// prepare parses a target's options and prepares a program. The program is prepared once for all sessions.
 func prepare(t protocol.Target, p *protocol.Program) ([]request, *options, *protocol.Error) {
 	o, refused := parseOptions(t)
 	if refused != nil {
@@ -95,7 +95,7 @@ func prepare(t protocol.Target, p *protocol.Program) ([]request, *options, *prot
 	return ready.requests, o, ready.refused
 }
 
-// prepared is a program made ready, which sessions share.
+// prepared is a prepared program, which sessions share.
 type prepared struct {
 	requests []request
 	refused  *protocol.Error
@@ -164,7 +164,7 @@ func prepareOne(req *protocol.Request) (r request, err error) {
 	return r, nil
 }
 
-// answersOnce refuses commands that aren't answered by exactly one answer.
+// answersOnce returns an error for commands that don't have exactly one answer.
 func answersOnce(words []string) error {
 	name := strings.ToUpper(words[0])
 	switch name {

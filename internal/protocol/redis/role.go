@@ -16,7 +16,7 @@ var (
 	_ protocol.Discoverer = (*Driver)(nil)
 )
 
-// inquire makes a client with one connection for some questions.
+// inquire calls questions with a client that has one connection.
 func inquire(ctx context.Context, t protocol.Target, questions func(context.Context, *goredis.Client) error) error {
 	o, refused := parseOptions(t)
 	if refused != nil {
@@ -32,7 +32,7 @@ func inquire(ctx context.Context, t protocol.Target, questions func(context.Cont
 	return nil
 }
 
-// Role asks ROLE.
+// Role runs ROLE.
 func (*Driver) Role(ctx context.Context, t protocol.Target) (role protocol.Role, err error) {
 	err = inquire(ctx, t, func(ctx context.Context, client *goredis.Client) error {
 		answer, err := client.Do(ctx, "ROLE").Slice()
@@ -47,11 +47,11 @@ func (*Driver) Role(ctx context.Context, t protocol.Target) (role protocol.Role,
 	return role, err
 }
 
-// Discovers reports that Redis' servers can be found by Sentinel.
+// Discovers returns true for "sentinel": Sentinel can find Redis servers.
 func (*Driver) Discovers(source string) bool { return source == "sentinel" }
 
-// Discover asks a Sentinel for a primary and its replicas. Replicas that Sentinel takes to be down are left out. The
-// credentials of the target are the servers': Sentinel is asked without.
+// Discover asks a Sentinel for a primary and its replicas. It leaves out replicas that Sentinel considers down.
+// The target's credentials are for the servers; it connects to Sentinel without credentials or TLS.
 func (*Driver) Discover(ctx context.Context, t protocol.Target, name string) (nodes []protocol.Node, err error) {
 	t.User, t.Password, t.Database, t.TLS = "", "", "", nil
 	err = inquire(ctx, t, func(ctx context.Context, client *goredis.Client) error {
@@ -71,7 +71,8 @@ func (*Driver) Discover(ctx context.Context, t protocol.Target, name string) (no
 	return nodes, err
 }
 
-// replicaOf reads what Sentinel says of a replica: names and values, as a map or one after the other.
+// replicaOf parses Sentinel's description of a replica: names and values, as a map or as an alternating list. ok
+// is false if the replica is down or has no address.
 func replicaOf(said any) (n protocol.Node, ok bool) {
 	fields := map[string]string{}
 	switch said := said.(type) {

@@ -18,26 +18,26 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// router knows which of the targets serves the keys of a cluster.
+// router knows which target serves each slot of a cluster.
 type router struct {
 	nodes    *protocol.Nodes
 	options  *options
 	requests []request
-	keys     []key // by request
+	keys     []key // by Request.ID
 	crc      crcTable
-	slots    [Slots]atomic.Int32 // number of the target that serves it, from 1; 0 means none is known
-	serves   []atomic.Bool       // by node: it serves any slot
+	slots    [Slots]atomic.Int32 // number of the target that serves the slot, from 1; 0 means unknown
+	serves   []atomic.Bool       // by node: it serves at least one slot
 
-	mu      sync.Mutex     // guards what follows
-	numbers map[string]int // of targets, by their own addresses and those that nodes know them by
+	mu      sync.Mutex     // guards the following fields
+	numbers map[string]int // numbers of targets, by their own addresses and by the cluster's addresses for them
 	next    int            // the target to ask first
 }
 
-// key is where the key of a request comes from.
+// key says where the key of a request comes from.
 type key struct {
-	word  int // −1: it has none
+	word  int // index of the key among the words; −1 means no key
 	fixed bool
-	slot  uint16 // of a fixed one
+	slot  uint16 // of a fixed key
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 	_ protocol.Router = (*router)(nil)
 )
 
-// Router returns what knows the slots of a cluster, or nil for single servers.
+// Router returns a router by the cluster's slots, or nil for single servers.
 func (*Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
 	requests, o, refused := prepare(nodes.At(0), p)
 	if refused != nil || !o.cluster {
@@ -59,7 +59,7 @@ func (*Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Route
 	return r
 }
 
-// newRouter returns a router that knows no requests.
+// newRouter returns a router without requests.
 func newRouter(nodes *protocol.Nodes, o *options) *router {
 	r := &router{
 		nodes: nodes, options: o, crc: makeTable(),
@@ -82,7 +82,7 @@ func keyOf(req *protocol.Request, r *request) (k key) {
 	return k
 }
 
-// Serves reports whether any slot is a target's.
+// Serves reports whether a target serves any slot.
 func (r *router) Serves(address int) bool { return r.serves[address].Load() }
 
 // Route returns the target that serves the key of a command.
@@ -95,7 +95,7 @@ func (r *router) Route(req *protocol.Request, args []gen.Value) (address int, ok
 	return int(number) - 1, number > 0
 }
 
-// slot is that of a command's key; ok is false if it has none.
+// slot returns the slot of a command's key; ok is false if the command has none.
 func (r *router) slot(req *protocol.Request, args []gen.Value) (slot uint16, ok bool) {
 	k := &r.keys[req.ID]
 	if k.word < 0 || len(args) != r.requests[req.ID].params {
@@ -108,7 +108,7 @@ func (r *router) slot(req *protocol.Request, args []gen.Value) (slot uint16, ok 
 	return r.crc.slot(r.requests[req.ID].words[k.word].Plain(room[:0], args)), true
 }
 
-// Redirect reads MOVED and ASK.
+// Redirect handles MOVED and ASK.
 func (r *router) Redirect(f *protocol.Failure, redirects int) (address int, ask, ok bool) {
 	if f.Code != "MOVED" && f.Code != "ASK" {
 		return 0, true, false // nothing has moved
@@ -127,8 +127,8 @@ func (r *router) Redirect(f *protocol.Failure, redirects int) (address int, ask,
 	return address, to.Ask, redirects < r.options.maxRedirects
 }
 
-// number finds a target by the address that a node has for it. ":port" means the host that
-// answered, which is found if only one target has the port.
+// number finds a target by the cluster's address for it. ":port" means the same host as the node that answered;
+// it is found if exactly one target has the port.
 func (r *router) number(address string) (number int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *router) number(address string) (number int, ok bool) {
 	return number, ok
 }
 
-// Refresh asks the targets in turn, until one answers, who serves what.
+// Refresh asks the targets in turn for the topology, until one answers.
 func (r *router) Refresh(ctx context.Context) error {
 	var first error
 	for range r.nodes.Len() {
@@ -172,10 +172,10 @@ func (r *router) Refresh(ctx context.Context) error {
 	return first
 }
 
-// learn takes over what the target number asked has answered.
+// learn applies the topology that target number asked has returned.
 func (r *router) learn(seen *topology, asked int) {
 	serves := make([]bool, r.nodes.Cap())
-	numbers := make([]int, len(seen.nodes)) // of targets, from 1
+	numbers := make([]int, len(seen.nodes)) // numbers of targets, from 1
 	for i, n := range seen.nodes {
 		if seen.is(&n, r.nodes.At(asked).Address) {
 			r.mu.Lock()
@@ -203,8 +203,8 @@ func (r *router) learn(seen *topology, asked int) {
 	}
 }
 
-// join makes a node that was never known one of the run's, with the credentials of the one that was asked; false if
-// there is no room for it.
+// join adds a new node to the run, with the credentials of the node that was asked. It returns false if there is
+// no room.
 func (r *router) join(address string, asked int) (number int, ok bool) {
 	r.nodes.Update([]protocol.Node{{Address: address}}, false, r.nodes.At(asked))
 	number = slices.IndexFunc(r.nodes.All(), func(t protocol.Target) bool { return t.Address == address })
@@ -217,23 +217,23 @@ func (r *router) join(address string, asked int) (number int, ok bool) {
 	return number, true
 }
 
-// topology is who serves which slots, as one node of a cluster sees it.
+// topology is the assignment of slots to nodes, as one node of the cluster sees it.
 type topology struct {
-	asked string // the id of the node that was asked; "" if it doesn't tell
-	nodes []node // masters first, each once
+	asked string // id of the node that was asked; "" if unknown
+	nodes []node // masters first, without duplicates
 	spans []span
 }
 
 // node is a member of the cluster.
 type node struct{ id, address string }
 
-// span is slots, first to last, their master and its replicas, indexes of nodes.
+// span is a range of slots from first to last with its master and replicas, as indexes of nodes.
 type span struct {
 	first, last, node int
 	replicas          []int
 }
 
-// askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
+// askTopology runs CLUSTER SLOTS and CLUSTER MYID on a node.
 func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology, *protocol.Error) {
 	client := goredis.NewClient(libraryOptions(t, o).Simple())
 	defer client.Close()
@@ -250,12 +250,12 @@ func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology,
 		}
 		return nil, protocol.Unconnected(socket.Explain(ctx, t.Address, err))
 	}
-	// Not every server that has slots knows this; the address must be the nodes' own then.
+	// Not every server with slots supports this command. Without the id, a node is recognized by its address only.
 	id, _ := client.Do(ctx, "CLUSTER", "MYID").Text()
 	return topologyOf(id, slots, t.Address), nil
 }
 
-// libraryOptions are those of a client with one connection that doesn't try again, or sleep, by itself.
+// libraryOptions returns options for a client with one connection that doesn't retry or sleep by itself.
 func libraryOptions(t protocol.Target, o *options) *goredis.UniversalOptions {
 	return &goredis.UniversalOptions{
 		Addrs: []string{t.Address}, Username: t.User, Password: t.Password, DB: o.database, Protocol: o.protocol(),
@@ -267,7 +267,8 @@ func libraryOptions(t protocol.Target, o *options) *goredis.UniversalOptions {
 	}
 }
 
-// topologyOf reads the answer of the node at an address, which stands for hosts that it leaves out.
+// topologyOf parses the answer of the node at the given address. Hosts that the answer leaves out are taken from
+// that address.
 func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topology {
 	host, _, _ := net.SplitHostPort(address)
 	out := &topology{asked: id}
@@ -305,12 +306,13 @@ func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topolog
 	return out
 }
 
-// is reports whether a node is the one that was asked, at an address.
+// is reports whether n is the node that was asked at the given address.
 func (s *topology) is(n *node, address string) bool {
 	return n.address == address || n.id == s.asked && n.id != ""
 }
 
-// targets is all nodes, as the target that was asked. A target that isn't among them comes first.
+// targets returns all nodes as targets like t. The node that was asked keeps t's address; if it isn't among the
+// nodes, t comes first.
 func (s *topology) targets(t protocol.Target) (out []protocol.Target) {
 	found := false
 	for i := range s.nodes {
@@ -332,9 +334,9 @@ func (s *topology) targets(t protocol.Target) (out []protocol.Target) {
 
 var _ protocol.Expander = (*Driver)(nil)
 
-// Expand returns all nodes of a cluster, masters first, for a target that is one of them; the node
-// asked keeps the address given. Replicas are among them because they may become masters. Other
-// targets stand for themselves.
+// Expand returns all nodes of the cluster that the target belongs to, masters first. The node asked keeps its
+// given address. Replicas are included because they may become masters. For other targets, Expand returns the
+// target alone.
 func (*Driver) Expand(ctx context.Context, t protocol.Target) ([]protocol.Target, error) {
 	o, refused := parseOptions(t)
 	if refused != nil {

@@ -21,7 +21,8 @@ var (
 	_ protocol.Adder     = (*codec)(nil)
 )
 
-// Rows gives an answer's elements as rows. A nil has none. Maps have the same rows over both versions of the protocol.
+// Rows calls each for every element of an answer, as give does; a nil answer has no rows. Maps give the same
+// rows over both versions of the protocol.
 func (c *codec) Rows(answer []byte, req *protocol.Request,
 	each func(columns []string, row []gen.Value)) *protocol.Error {
 	r := elements{rest: answer}
@@ -35,8 +36,8 @@ func (c *codec) Rows(answer []byte, req *protocol.Request,
 	return nil
 }
 
-// answersMap reports whether a command answers with a map, for which version 2 of the protocol has a list of keys and
-// values by turns.
+// answersMap reports whether a command returns a map, which version 2 of the protocol sends as a list of
+// alternating keys and values.
 func answersMap(words []string) bool {
 	switch {
 	case len(words) == 0:
@@ -47,17 +48,17 @@ func answersMap(words []string) bool {
 	return strings.EqualFold(words[0], "HGETALL")
 }
 
-// Add makes a command ready that isn't part of the program.
+// Add prepares a command that isn't part of the program.
 func (c *codec) Add(_ context.Context, _ protocol.Exchanger, req *protocol.Request) error {
 	r, err := prepareOne(req)
 	if err != nil {
 		return protocol.Refused(req, "%v", err)
 	}
-	c.requests = protocol.Put(slices.Clone(c.requests), req.ID, r) // connections share their program's
+	c.requests = protocol.Put(slices.Clone(c.requests), req.ID, r) // connections share the requests of their program
 	return nil
 }
 
-// elements reads an answer that Scan has found to be RESP.
+// elements reads an answer that Scan has found to be valid RESP.
 type elements struct{ rest []byte }
 
 // next reads an element: nil, string, int64, float64, bool, error, []any or map[any]any. ok is false at the end.
@@ -139,7 +140,7 @@ func (e *elements) list(n int64) []any {
 
 func (e *elements) mapping(n int64) (v any, ok bool) { return mapOf(e.list(2 * n)), true }
 
-// mapOf is the map of a list of keys and values by turns.
+// mapOf converts a list of alternating keys and values to a map.
 func mapOf(list []any) map[any]any {
 	all := map[any]any{}
 	for _, pair := range chunksOf(list, 2) {
@@ -153,7 +154,7 @@ func mapOf(list []any) map[any]any {
 	return all
 }
 
-// chunksOf cuts a list into chunks of n; what is left over at its end is dropped.
+// chunksOf cuts a list into chunks of n; it drops an incomplete chunk at the end.
 func chunksOf(list []any, n int) (chunks [][]any) {
 	for ; len(list) >= n; list = list[n:] {
 		chunks = append(chunks, list[:n])
@@ -161,8 +162,8 @@ func chunksOf(list []any, n int) (chunks [][]any) {
 	return chunks
 }
 
-// give passes an answer to Reply.Each: a row of one column for each element of a list, of two for each
-// pair of a map, and one row for everything else.
+// give passes an answer to Reply.Each: a row of one column for each element of a list, a row of two columns for
+// each pair of a map, and a single row for anything else.
 func give(answer any, each func(columns []string, row []gen.Value)) {
 	var pair [2]gen.Value
 	switch v := answer.(type) {
@@ -187,7 +188,7 @@ func give(answer any, each func(columns []string, row []gen.Value)) {
 	}
 }
 
-// whole sets v to an element of an answer as it is; a list or map within becomes JSON.
+// whole sets v to an element of an answer; a nested list or map becomes JSON.
 func whole(v *gen.Value, element any) {
 	switch x := element.(type) {
 	case error:
@@ -209,7 +210,7 @@ func appendJSON(x any) []byte {
 	return text
 }
 
-// plain is x in forms that JSON has.
+// plain converts x to types that encoding/json supports.
 func plain(x any) any {
 	switch x := x.(type) {
 	case []any:

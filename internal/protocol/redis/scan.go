@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	maxDepth    = 32       // of lists within lists
+	maxDepth    = 32       // nesting of lists
 	maxLine     = 64 << 10 // bytes of a line: a simple string, an error, a number
 	maxCaptured = 1 << 20  // bytes of one captured element
 )
 
 // frame is a list whose elements are being read.
 type frame struct {
-	left int64 // elements
-	// aside: not a part of the answer: an attribute, or a message that the server pushed.
+	left int64 // elements that haven't been read
+	// aside says that the list isn't part of the answer but an attribute or a push message.
 	aside bool
 }
 
-// role is what becomes of the bytes of a bulk string.
+// role says what to do with the bytes of a bulk string.
 type role uint8
 
 const (
@@ -30,21 +30,21 @@ const (
 	errorText
 )
 
-// scanner is the state of the answer that is being read.
+// scanner is the state of the answer being read.
 type scanner struct {
 	bytes    int64
 	depth    int
 	frames   [maxDepth]frame
-	elements int64 // of the outermost list
-	nils     int64 // of these, so far
-	asides   int   // how many of frames are aside
+	elements int64 // number of elements of the outermost list
+	nils     int64 // number of these read so far that are nil
+	asides   int   // number of frames that are aside
 
-	// A bulk string under way.
-	bulk     int64 // bytes left of its content and the line break after it; 0 means none
+	// The bulk string being read.
+	bulk     int64 // remaining bytes of its content and the line break after it; 0 means no string
 	role     role
-	verbatim bool // its first four bytes name its format
-	skipped  int  // of these
-	into     int  // captured: which of the captures
+	verbatim bool // its first four bytes name the format
+	skipped  int  // how many of these four bytes have been skipped
+	into     int  // number of the capture, if the role is captured
 	text     []byte
 }
 
@@ -88,8 +88,8 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
-// atOnce consumes the answer that most commands have, a string that buf holds whole and that nothing
-// is captured of. n is 0 if it is any other, which nothing has been taken of.
+// atOnce consumes the most common answer: a string that buf holds completely and from which nothing is captured.
+// For any other answer it consumes nothing and returns 0.
 func (c *codec) atOnce(buf []byte, r *request, reply *protocol.Reply) (n int) {
 	if c.bytes != 0 || len(r.captures) > 0 || len(c.asked) > 0 || len(buf) < len("$0\r\n\r\n") || buf[0] != '$' {
 		return 0
@@ -108,13 +108,13 @@ func (c *codec) atOnce(buf []byte, r *request, reply *protocol.Reply) (n int) {
 	return end + 2
 }
 
-// reset makes ready for the next answer. Frames are written before they are read.
+// reset prepares the scanner for the next answer. Frames need no reset, because each is set before it is read.
 func (c *codec) reset() {
 	c.bytes, c.depth, c.elements, c.nils, c.asides = 0, 0, 0, 0, 0
 	c.bulk, c.role, c.verbatim, c.skipped, c.into, c.text = 0, passedOver, false, 0, 0, c.text[:0]
 }
 
-// element reads the line that every element begins with. used is 0 if buf doesn't hold it whole.
+// element reads the line that begins an element. used is 0 if buf doesn't hold the complete line.
 func (c *codec) element(buf []byte, r *request, reply *protocol.Reply) (
 	used int, finished bool, violation protocol.Violation) {
 	end := bytes.IndexByte(buf, '\n')
@@ -146,7 +146,7 @@ func (c *codec) element(buf []byte, r *request, reply *protocol.Reply) (
 
 func knownKind(kind byte) bool { return bytes.IndexByte([]byte("$!=*~%>|+-:,#(_"), kind) >= 0 }
 
-// simple takes in an element of one line.
+// simple processes a one-line element.
 func (c *codec) simple(kind byte, line []byte, r *request, reply *protocol.Reply) (
 	finished bool, violation protocol.Violation) {
 	if violation = checkSimple(kind, line); violation != "" {
@@ -168,7 +168,7 @@ func (c *codec) simple(kind byte, line []byte, r *request, reply *protocol.Reply
 	return c.end(), ""
 }
 
-// whole notes an answer that is no list.
+// whole records an answer that isn't a list.
 func (c *codec) whole(kind byte, line []byte, reply *protocol.Reply) {
 	if kind == '_' {
 		reply.Missing = true
@@ -180,14 +180,14 @@ func (c *codec) whole(kind byte, line []byte, reply *protocol.Reply) {
 	}
 }
 
-// fail notes an error; the first of an answer counts.
+// fail records an error. Only the first error of an answer counts.
 func (c *codec) fail(text []byte, reply *protocol.Reply) {
 	if reply.Class == protocol.OK {
 		reply.Failure = serverFailure(text)
 	}
 }
 
-// wanted returns which capture wants the element that begins here, or −1.
+// wanted returns the number of the capture for the element that begins here, or −1.
 func (c *codec) wanted(r *request) int {
 	if len(r.captures) == 0 || c.asides > 0 || c.depth > 1 {
 		return -1
@@ -204,7 +204,7 @@ func (c *codec) wanted(r *request) int {
 	return -1
 }
 
-// end goes on after an element and reports whether the answer is complete.
+// end moves on after an element and reports whether the answer is complete.
 func (c *codec) end() (finished bool) {
 	for c.depth > 0 {
 		f := &c.frames[c.depth-1]
@@ -221,7 +221,7 @@ func (c *codec) end() (finished bool) {
 	return true
 }
 
-// beginList takes in the head of a list.
+// beginList processes the header line of a list.
 func (c *codec) beginList(kind byte, line []byte, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	n, ok := parseInteger(line)
 	aside := kind == '|' || kind == '>'
@@ -257,21 +257,21 @@ func (c *codec) beginList(kind byte, line []byte, reply *protocol.Reply) (finish
 	return false, ""
 }
 
-// classOf maps the first word of an error to a class.
+// classOf returns the class of an error by its first word.
 func classOf(code string) protocol.Class {
 	switch code {
 	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", // the cluster is moving slots
-		"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", // the node isn't the one to ask now
+		"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", // the node can't serve the request now
 		"BUSY": // a script blocks the server
 		return protocol.Retryable
 	}
 	return protocol.Server
 }
 
-// maxErrorText is how much of an error is kept.
+// maxErrorText is the maximum length of error text that is kept, in bytes.
 const maxErrorText = 300
 
-// serverFailure is an error that the server answered with: "CODE what went wrong".
+// serverFailure returns the failure for an error response "CODE message".
 func serverFailure(text []byte) protocol.Failure {
 	s := string(text[:min(len(text), maxErrorText)])
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
@@ -282,7 +282,7 @@ func serverFailure(text []byte) protocol.Failure {
 	return protocol.Failure{Class: classOf(code), Code: code, Text: s, Misdirected: code == "MOVED" || code == "ASK"}
 }
 
-// isCode tells an error's code, by convention in capitals, from an ordinary word.
+// isCode reports whether word is an error code, by convention in capitals.
 func isCode(word string) bool {
 	return word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
