@@ -16,15 +16,15 @@ import (
 	iproto "github.com/tarantool/go-iproto"
 )
 
-// admin is a session for set-up.
+// admin is a set-up session.
 type admin struct {
 	*link
 	picodata bool
 	mode     sqlMode
 }
 
-// Admin opens a session for set-up within Target.ConnectTimeout. Its statements and loads last as
-// long as their contexts let them.
+// Admin opens a set-up session within Target.ConnectTimeout. Its statements and loads are bounded by their own
+// contexts only.
 func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
 	o, err := parseOptions(t)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	return a, nil
 }
 
-// sql sends a statement by text.
+// sql sends a statement as text and returns a reader of the answer's body.
 func (a *admin) sql(ctx context.Context, statement string) (*reader, *protocol.Error) {
 	statement = strings.TrimRight(statement, "; \t\r\n")
 	var b body
@@ -76,7 +76,7 @@ func (a *admin) Exec(ctx context.Context, text string) (affected int64, err erro
 	return reply.Affected, nil
 }
 
-// Query runs one statement of SQL. An error of row's ends the query and is returned as it is.
+// Query runs one statement of SQL. An error returned by row ends the query and is returned unchanged.
 func (a *admin) Query(ctx context.Context, statement string, row func(values []*string) error) error {
 	r, failure := a.sql(ctx, statement)
 	if failure != nil {
@@ -138,11 +138,11 @@ var _ protocol.Checker = (*Driver)(nil)
 
 const (
 	explain       = "EXPLAIN "
-	mostExplained = 5000 // statements; more take too long
+	mostExplained = 5000 // maximum number of statements; more would take too long
 )
 
-// Check has a Picodata, which prepares nothing over iproto, explain the program's statements.
-// Tarantool's are checked when sessions prepare them.
+// Check makes Picodata explain the program's statements, because Picodata prepares nothing over iproto. For
+// Tarantool it does nothing: sessions prepare the statements there, which checks them.
 func (d *Driver) Check(ctx context.Context, t protocol.Target, p *protocol.Program, _ func(done, all int)) error {
 	if !slices.ContainsFunc(p.Requests, func(r protocol.Request) bool { return r.Verb == protocol.SQL }) {
 		return nil
@@ -174,12 +174,13 @@ func (d *Driver) Check(ctx context.Context, t protocol.Target, p *protocol.Progr
 	return nil
 }
 
-// explains reports whether the server explains anything at all.
+// explains reports whether the server supports EXPLAIN.
 func (a *admin) explains(ctx context.Context) bool {
 	return a.explain(ctx, &protocol.Request{Text: "VALUES (1)"}) == nil
 }
 
-// explain returns the server's refusal of a statement, if it is one of the statement itself.
+// explain returns the error with which the server refuses a statement, or nil if the error may not be caused by
+// the statement itself.
 func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Error {
 	text, ok := withoutOptions(r.Text)
 	if !ok {
@@ -204,8 +205,8 @@ func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Erro
 	return err
 }
 
-// withoutOptions cuts off the clause OPTION (…) at the end of a statement, which the server doesn't take after
-// EXPLAIN. ok is false if it holds parameters, whose number would then be wrong.
+// withoutOptions removes the clause OPTION (…) at the end of a statement, which the server doesn't accept after
+// EXPLAIN. ok is false if the clause has parameters, because removing it would change their number.
 func withoutOptions(text string) (_ string, ok bool) {
 	at, length, options, parameter := 0, 0, false, false
 	for _, t := range sqltext.Split(text) {
@@ -223,7 +224,7 @@ func withoutOptions(text string) (_ string, ok bool) {
 	return text[:at], !parameter
 }
 
-// sample is the content of a value of a kind that has some.
+// sample returns the bytes of a sample value of a kind, for kinds whose values consist of bytes.
 func sample(k gen.Kind) []byte {
 	switch k {
 	case gen.UUID:
@@ -234,8 +235,8 @@ func sample(k gen.Kind) []byte {
 	return nil
 }
 
-// ofStatement reports whether a refusal is of the statement itself. It isn't if it may be one of the samples that
-// stand for the arguments, or of an argument's type that isn't known.
+// ofStatement reports whether an error is caused by the statement itself. It returns false if the cause may be
+// the sample values used as arguments, or a parameter of unknown type.
 func ofStatement(text string, params []gen.Kind) bool {
 	t := strings.ToLower(text)
 	if slices.Contains(params, gen.Null) && strings.Contains(t, "data type of parameter") {
@@ -246,7 +247,7 @@ func ofStatement(text string, params []gen.Kind) bool {
 	}, func(sign string) bool { return strings.Contains(t, sign) })
 }
 
-// position finds the "1:7" that a text ends with.
+// position returns the position at the end of an error text, such as "1:7".
 func position(text string) (line, column int) {
 	at := text[strings.LastIndexByte(text, ' ')+1:]
 	l, c, _ := strings.Cut(at, ":")
@@ -255,7 +256,7 @@ func position(text string) (line, column int) {
 	return line, column
 }
 
-// place corrects a position in the first line, which "EXPLAIN " moved.
+// place corrects a position in the first line, which the prefix "EXPLAIN " has shifted.
 func place(text string) string {
 	line, column := position(text)
 	if line != 1 || column <= len(explain) {

@@ -9,14 +9,14 @@ import (
 	iproto "github.com/tarantool/go-iproto"
 )
 
-// capture is a value wanted of an answer's first row.
+// capture is a value to capture from an answer's first row.
 type capture struct {
-	name   []byte // looked up in the answer's metadata; nil if column says it
+	name   []byte // column name to look up in the answer's metadata; nil if column is set
 	column int
 	kind   gen.Kind
 }
 
-// shape is how an answer's DATA is laid out.
+// shape is the layout of an answer's DATA.
 type shape uint8
 
 const (
@@ -25,9 +25,9 @@ const (
 	dispatch              // what Picodata's .proc_sql_dispatch returned
 )
 
-// answer reads an answer's body into reply. It looks no further than it must: up to the end of
-// the first row if values are captured, else up to the number of rows. So a prefix of a body may
-// do; short is returned if it doesn't, and reply is then as Reset leaves it.
+// answer reads an answer's body into reply. It reads no more than necessary: up to the end of the first row if
+// values are captured, otherwise up to the number of rows. A prefix of the body may therefore suffice. If it
+// doesn't, answer returns short and leaves reply as Reset does.
 func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) readError {
 	r := reader{b: body}
 	if code&errorBit != 0 {
@@ -89,7 +89,7 @@ func (s *statement) success(r *reader, reply *protocol.Reply) {
 	s.finish(reply)
 }
 
-// finish derives what the verb implies.
+// finish sets the fields of reply that follow from the verb.
 func (s *statement) finish(reply *protocol.Reply) {
 	switch s.verb {
 	case protocol.Insert, protocol.Replace, protocol.Update, protocol.Delete:
@@ -104,7 +104,7 @@ func (s *statement) finish(reply *protocol.Reply) {
 	}
 }
 
-// info reads SQL_INFO, whose key 0 is the number of rows changed.
+// info reads SQL_INFO and returns the number of rows changed, which has the key 0.
 func info(r *reader) (affected int64) {
 	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		isCount := false
@@ -122,7 +122,7 @@ func info(r *reader) (affected int64) {
 	return affected
 }
 
-// rows reads the number of rows and captures from the first.
+// rows reads the number of rows and captures values from the first.
 func (s *statement) rows(r *reader, metadata []byte, reply *protocol.Reply) {
 	n := r.array()
 	if n > maxAnswer {
@@ -135,7 +135,7 @@ func (s *statement) rows(r *reader, metadata []byte, reply *protocol.Reply) {
 	}
 }
 
-// row captures from the row that comes next.
+// row captures values from the next row.
 func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 	n := r.array()
 	start := r.at
@@ -162,7 +162,7 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 	}
 }
 
-// capture decodes the value that comes next as capture number k.
+// capture decodes the next value as capture number k.
 func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
 	if r.readError != fine || k >= len(reply.Captured) {
 		r.skip()
@@ -178,8 +178,9 @@ func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
 	}
 }
 
-// find returns the number of the column called name. metadata is an array of maps, where the name
-// has the key 0 or, from .proc_sql_dispatch, "name". Letter case decides only between several.
+// find returns the number of the column with the given name. metadata is an array of maps in which the name has
+// the key 0 or, from .proc_sql_dispatch, "name". A name that matches exactly is preferred to one that differs in
+// letter case.
 func find(metadata, name []byte) (column uint64, ok bool) {
 	r := reader{b: metadata}
 	n := r.array()
@@ -201,8 +202,8 @@ func find(metadata, name []byte) (column uint64, ok bool) {
 	return column, ok
 }
 
-// returned reads what a function returned. Its row is its first value if that is an array (or the
-// first array within), a map's fields by name, or all its values.
+// returned reads what a function returned. The row to capture from is the first value if that is an array (or
+// the first array within it), the fields of a map by name, or all values.
 func (s *statement) returned(r *reader, reply *protocol.Reply) {
 	start := r.at
 	n := r.array()
@@ -247,7 +248,7 @@ func (s *statement) returned(r *reader, reply *protocol.Reply) {
 	s.row(r, nil, reply)
 }
 
-// fields captures by name from a map.
+// fields captures values by name from a map.
 func (s *statement) fields(r *reader, reply *protocol.Reply) {
 	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		start := r.at
@@ -271,7 +272,7 @@ func (s *statement) fields(r *reader, reply *protocol.Reply) {
 	}
 }
 
-// dispatched reads [{metadata, rows}] or [{row_count}], which may stand in further arrays.
+// dispatched reads [{metadata, rows}] or [{row_count}], possibly nested in further arrays.
 func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
 	for depth := 0; depth < 3 && isArray(r.peek()); depth++ {
 		if r.array() == 0 {

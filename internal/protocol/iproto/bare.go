@@ -10,9 +10,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Bare opens a connection within Target.ConnectTimeout for requests whose bodies the caller writes: Request.ID is the
-// request's type, the only argument its body, and the reply's only captured value the body of the answer. The
-// requests' verbs and texts say what they may have done if no answer comes.
+// Bare opens a connection within Target.ConnectTimeout for requests whose bodies the caller encodes: Request.ID
+// is the request type, the only argument is the body, and the reply's only captured value is the body of the
+// answer. The request's verb and text determine what it may have done if it isn't answered.
 func Bare(ctx context.Context, t protocol.Target) (protocol.CodecConn, *protocol.Error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -25,15 +25,15 @@ func Bare(ctx context.Context, t protocol.Target) (protocol.CodecConn, *protocol
 	return protocol.CodecConn{Net: l.conn, Codec: &bareCodec{sent: l.sync}, Extra: slices.Clone(extra)}, nil
 }
 
-// Ping is a request of Bare connections that every server answers at once.
+// Ping returns a request for Bare connections that every server answers at once.
 func Ping() *protocol.Request { return &protocol.Request{ID: int(typePing), Verb: protocol.Read} }
 
-// bareCodec sends bodies as they are.
+// bareCodec sends bodies unchanged.
 type bareCodec struct{ sent, turn uint64 }
 
 var _ protocol.Tagged = (*bareCodec)(nil)
 
-// Encode puts a header before the body; without one the body is an empty map.
+// Encode appends a header and the body. Without an argument, the body is an empty map.
 func (c *bareCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	at := len(dst)
 	c.sent++
@@ -48,19 +48,19 @@ func (c *bareCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) 
 	return dst, nil
 }
 
-// Tag is the request's sync.
+// Tag returns the sync of the last request.
 func (c *bareCodec) Tag() uint64 { return c.sent }
 
-// Turn says to which request the next answer is.
+// Turn sets the sync of the answer to scan next.
 func (c *bareCodec) Turn(sync uint64) { c.turn = sync }
 
-// Answers is the sync of the answer that buf begins with.
+// Answers returns the sync of the answer at the start of buf.
 func (c *bareCodec) Answers(buf []byte) (sync uint64, ok bool) {
 	p, ok := cutPacket(buf)
 	return p.sync, ok && p.isAnswer()
 }
 
-// Scan takes a whole answer.
+// Scan consumes an answer as a whole.
 func (c *bareCodec) Scan(buf []byte, _ *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	for {
 		p, ok := cutPacket(buf[n:])

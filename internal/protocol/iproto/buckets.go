@@ -10,9 +10,9 @@ import (
 
 var _ protocol.BucketTeller = (*Driver)(nil)
 
-// vshardBuckets returns the ranges of buckets that a storage of vshard has, in the order of its space _bucket. Buckets
-// on their way to another node are still here; those that arrive aren't yet (vshard/consts.lua, BUCKET). A replica has
-// its master's space, and takes no writes.
+// vshardBuckets returns the ranges of buckets that a vshard storage holds, in the order of its space _bucket.
+// Buckets being sent to another node still count; buckets being received don't yet (vshard/consts.lua, BUCKET).
+// A replica has a copy of its master's space and accepts no writes, so it returns no ranges.
 const vshardBuckets = `local here = {active = true, pinned = true, readonly = true, sending = true}
 local ranges, last = {}, nil
 if box.info.ro then return ranges end
@@ -31,8 +31,8 @@ for _, b in box.space._bucket:pairs() do
 end
 return ranges`
 
-// Buckets implements protocol.BucketTeller. The user needs the right to run programs, and for vshard to read the space
-// _bucket.
+// Buckets implements protocol.BucketTeller. The user needs the privilege to run programs and, for vshard, to
+// read the space _bucket.
 func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) ([]protocol.BucketRange, error) {
 	if _, err := parseOptions(t); err != nil {
 		return nil, err
@@ -65,12 +65,12 @@ func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) (
 	return ranges, nil
 }
 
-// bucketRanges reads what a program returned: one array of ranges.
+// bucketRanges reads what a program returned: a single array of ranges.
 func (r *reader) bucketRanges() (ranges []protocol.BucketRange, ok bool) {
 	switch {
 	case r.array() != 1:
 		return nil, false
-	case r.peek() == 0x80: // an empty map, as which Lua may pack an empty table
+	case r.peek() == 0x80: // Lua may encode an empty table as a map
 		return nil, true
 	case !isArray(r.peek()):
 		return nil, false

@@ -9,18 +9,18 @@ import (
 	"brunt/internal/protocol"
 )
 
-// codec encodes requests and scans answers of one connection.
+// codec encodes the requests and scans the answers of one connection.
 type codec struct {
 	statements []statement
 	options    options
-	sent       uint64             // sync of the newest request
+	sent       uint64             // sync of the last request
 	turn       uint64             // sync of the request whose answer is next
-	discard    uint64             // bytes of the present packet that needn't be read
-	finishing  bool               // the end of what is discarded ends the answer
-	renewals   map[uint64]renewal // by the syncs of requests whose statements are prepared again before them
+	discard    uint64             // remaining bytes of the current packet to skip
+	finishing  bool               // the answer is complete once these bytes have been skipped
+	renewals   map[uint64]renewal // by the sync of a request whose statement is prepared again before it
 }
 
-// renewal is a statement's being prepared again.
+// renewal is the state of preparing a statement again.
 type renewal struct {
 	over bool
 	err  *protocol.Error
@@ -28,11 +28,10 @@ type renewal struct {
 
 var _ protocol.Tagged = (*codec)(nil)
 
-// window is how much of a larger packet is waited for before a prefix is read.
+// window is how many bytes of a larger packet must be available before it is read in part.
 const window = 64 << 10
 
-// Encode appends a request. It allocates nothing unless dst must grow or an argument can't be
-// sent.
+// Encode appends a request. It allocates nothing unless dst must grow or an argument is invalid.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	s := &c.statements[req.ID]
 	before, sync, renew := len(dst), c.sent+1, s.mustRenew()
@@ -60,7 +59,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return out, nil
 }
 
-// Tag implements protocol.Tagged: it is the request's sync.
+// Tag implements protocol.Tagged. The tag is the request's sync.
 func (c *codec) Tag() uint64 { return c.sent }
 
 // Turn implements protocol.Tagged.
@@ -77,8 +76,8 @@ func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
 	return sync, r.readError == fine && code != codeEvent
 }
 
-// Scan reads an answer. Of one larger than 64 KiB it reads the beginning and passes over the
-// rest, so memory is bounded by the first row.
+// Scan reads an answer. It reads only the beginning of an answer larger than 64 KiB and skips the rest, so that
+// memory is bounded by the size of the first row.
 func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	for {
 		if c.discard > 0 {
@@ -117,13 +116,13 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 type progress uint8
 
 const (
-	waiting  progress = iota // for more bytes
-	further                  // something was consumed; go on
-	complete                 // the answer
-	broken                   // nothing that follows can be understood
+	waiting  progress = iota // more bytes are needed
+	further                  // something was consumed; continue
+	complete                 // the answer is complete
+	broken                   // the following bytes can't be understood
 )
 
-// packet reads the packet that buf begins with.
+// packet reads the packet at the start of buf.
 func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply) (used int, status progress, need int) {
 	r := reader{b: buf}
 	length := r.uint()
@@ -168,7 +167,7 @@ func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply)
 	if again.err == nil {
 		understood = s.answer(seen[r.at:], code, reply)
 	} else {
-		reply.Fail(again.err) // it says more
+		reply.Fail(again.err) // its error says more than that of the request
 	}
 	switch understood {
 	case bad:
@@ -196,7 +195,7 @@ func (c *codec) fail(reply *protocol.Reply, text string) (int, progress, int) {
 	return 0, broken, 0
 }
 
-// prefixSize is how many bytes a packet's length takes.
+// prefixSize returns the number of bytes of a packet's length field.
 func prefixSize(buf []byte) int {
 	if len(buf) > 0 && buf[0] >= 0xcc && buf[0] <= 0xcf {
 		return 1 + 1<<(buf[0]-0xcc)

@@ -1,7 +1,7 @@
-// Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata.
-// One codec writes all requests and reads all answers.
+// Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata. One codec writes
+// all requests and reads all answers.
 //
-// Formats are those of Tarantool's manual, "Client/server protocol" (box protocol).
+// The formats are those of "Client/server protocol" in Tarantool's manual (box protocol).
 package iproto
 
 import (
@@ -16,15 +16,14 @@ import (
 
 // Driver is the protocol "iproto". It is immutable and safe for concurrent use.
 //
-// Options of a target: "sql" says how statements are sent: "auto" (the default), "prepared"
-// (EXECUTE by id where the server prepares), "execute" (EXECUTE by text) or "call" (Picodata's
-// .proc_sql_dispatch).
+// It has one option, "sql", for the way in which statements are sent: "auto" (the default), "prepared" (EXECUTE
+// by id if the server can prepare), "execute" (EXECUTE by text) or "call" (Picodata's .proc_sql_dispatch).
 //
-// Requests: SQL; Call and Eval (the text is the function's name or the program); Select ("space"
-// or "space.index", then optionally "iterator GE", "limit 10", "offset 5"; the parameters are the
-// key); Read (by the primary key); Scan (first key, count); Insert, Replace, Upsert (the
-// parameters are the tuple, or belong to Fields); Update (the key, then values for Fields, by
-// name or number from 0, or for the fields outside the primary key in order); Delete (the key).
+// Requests: SQL; Call and Eval (the text is the function's name or the program); Select ("space" or
+// "space.index", optionally followed by "iterator GE", "limit 10", "offset 5"; the parameters are the key); Read
+// (by the primary key); Scan (first key, count); Insert, Replace, Upsert (the parameters are the tuple, or
+// belong to Fields); Update (the key, then values for Fields, given by name or by number from 0; without Fields,
+// for the fields outside the primary key in order); Delete (the key).
 type Driver struct{}
 
 var (
@@ -36,10 +35,10 @@ var (
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "iproto".
+// Name returns "iproto".
 func (*Driver) Name() string { return "iproto" }
 
-// options are a target's options, validated.
+// options holds a target's validated options.
 type options struct {
 	sql sqlMode // "" for auto
 }
@@ -64,7 +63,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return blocking.Dial(ctx, d, t, p)
 }
 
-// admit checks what needs no server.
+// admit makes all checks that don't need a server.
 func admit(t protocol.Target, p *protocol.Program) (options, *protocol.Error) {
 	o, err := parseOptions(t)
 	if err == nil {
@@ -73,12 +72,12 @@ func admit(t protocol.Target, p *protocol.Program) (options, *protocol.Error) {
 	return o, err
 }
 
-// settingsProgram returns those settings of box.cfg whose names it is given, and the full version.
+// settingsProgram returns the full version and those settings of box.cfg whose names are its arguments.
 const settingsProgram = `local r = {version = _TARANTOOL}
 for _, k in ipairs({...}) do if box.cfg[k] ~= nil then r[k] = tostring(box.cfg[k]) end end
 return r`
 
-// settingNames are the settings that bear on performance.
+// settingNames returns the names of the settings that affect performance.
 func settingNames() []string {
 	return []string{
 		"memtx_memory", "memtx_use_mvcc_engine", "vinyl_memory", "vinyl_cache", "wal_mode", "wal_max_size",
@@ -87,7 +86,8 @@ func settingNames() []string {
 	}
 }
 
-// Describe says what the server is. Settings are empty where the user may not run programs.
+// Describe returns the server's product, version and settings. Settings are empty if the user may not run
+// programs.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	if _, err := parseOptions(t); err != nil {
 		return protocol.ServerInfo{}, err
@@ -131,8 +131,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	return info, nil
 }
 
-// askVersion asks Picodata's table of instances, which every user may read since 25.2, for the
-// version, or versions, that run; "" if it doesn't say.
+// askVersion reads the version of the running instances from Picodata's table of instances, which every user may
+// read since 25.2; if they differ, it lists them all. It returns "" if that fails.
 func askVersion(ctx context.Context, l *link) string {
 	mode, err := chooseMode(ctx, l, true)
 	if err != nil {

@@ -20,19 +20,19 @@ import (
 	iproto "github.com/tarantool/go-iproto"
 )
 
-// link is a plain connection for one request after another.
+// link is a plain connection that serves one request at a time.
 type link struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	out      []byte
 	sync     uint64
-	version  string // of the greeting: "2.6.0"
+	version  string // from the greeting, such as "2.6.0"
 	maxReply int
 }
 
 const greetingSize = 128
 
-// dialLink connects and authenticates; ctx bounds it.
+// dialLink connects and authenticates, bounded by ctx.
 func dialLink(ctx context.Context, t protocol.Target) (*link, *protocol.Error) {
 	c, err := socket.Dial(ctx, t.Address)
 	if err != nil {
@@ -89,8 +89,7 @@ func (l *link) greet(ctx context.Context, t protocol.Target) *protocol.Error {
 	return failure
 }
 
-// chapSHA1 is sha1(password) xor sha1(salt + sha1(sha1(password))) (Tarantool's manual,
-// "IPROTO_AUTH").
+// chapSHA1 returns sha1(password) xor sha1(salt + sha1(sha1(password))) (Tarantool's manual, "IPROTO_AUTH").
 func chapSHA1(password string, salt []byte) (scramble [sha1.Size]byte) {
 	one := sha1.Sum([]byte(password))
 	two := sha1.Sum(one[:])
@@ -101,7 +100,7 @@ func chapSHA1(password string, salt []byte) (scramble [sha1.Size]byte) {
 	return scramble
 }
 
-// refusal is an answer's error, nil if it has none.
+// refusal returns an answer's error, or nil if it has none.
 func refusal(code uint32, answer []byte) *protocol.Error {
 	if code&errorBit == 0 {
 		return nil
@@ -113,7 +112,7 @@ func refusal(code uint32, answer []byte) *protocol.Error {
 	return &protocol.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
 }
 
-// watch lets ctx end reads and writes; the function that it returns ends the watch.
+// watch makes reads and writes end when ctx is done, until stop is called.
 func (l *link) watch(ctx context.Context) (stop func()) {
 	l.conn.SetDeadline(time.Time{})
 	if d, ok := ctx.Deadline(); ok {
@@ -123,7 +122,7 @@ func (l *link) watch(ctx context.Context) (stop func()) {
 	return func() { cancel() }
 }
 
-// queue writes a request to the buffer of those to be sent.
+// queue appends a request to the buffer of unsent requests.
 func (l *link) queue(kind byte, request []byte) {
 	l.sync++
 	at := len(l.out)
@@ -132,7 +131,7 @@ func (l *link) queue(kind byte, request []byte) {
 	setLength(l.out, at)
 }
 
-// flush sends what is queued.
+// flush sends all queued requests.
 func (l *link) flush() error {
 	_, err := l.conn.Write(l.out)
 	l.out = l.out[:0]
@@ -189,7 +188,7 @@ func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32,
 	return code, answer, nil
 }
 
-// connectError says why a session could not be opened.
+// connectError returns the failure to open a session.
 func connectError(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	return protocol.Unconnected(socket.Explain(ctx, t.Address, err))
 }
@@ -202,8 +201,8 @@ func (l *link) Close() error {
 	return nil
 }
 
-// appendHeader writes a packet's length, to be set by setLength, and its header. Picodata refuses EXECUTE without the
-// version of the schema; 0 is any.
+// appendHeader appends a packet's length, to be filled in by setLength, and its header. Picodata refuses EXECUTE
+// without a schema version; 0 means any version.
 func appendHeader(dst []byte, kind byte, sync uint64) []byte {
 	if kind == typeExecute {
 		dst = append(dst, 0xce, 0, 0, 0, 0, 0x83, 0x05, 0x00, 0x00, kind, 0x01, 0xcf)
@@ -213,7 +212,7 @@ func appendHeader(dst []byte, kind byte, sync uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, sync)
 }
 
-// setLength sets the length of the packet that begins at and reaches to the end.
+// setLength fills in the length of the packet that begins at offset at and extends to the end of dst.
 func setLength(dst []byte, at int) {
 	binary.BigEndian.PutUint32(dst[at+1:], uint32(len(dst)-at-5))
 }
@@ -233,12 +232,12 @@ func (r *reader) header() (code uint32, sync uint64) {
 	return code, sync
 }
 
-// errorBit marks an answer as an error; the rest of its code is the error's number.
+// errorBit marks an answer as an error; the other bits of its code are the error number.
 const errorBit = 0x8000
 
-// classOf maps an error number (Tarantool's errcode.h, as in package go-iproto) and, for the
-// errors of Picodata, which share few numbers, its message to a class. fatal says that the session
-// must be opened again: its prepared statements are gone.
+// classOf returns the class of an error by its number (Tarantool's errcode.h, as in package go-iproto) and,
+// because Picodata uses few numbers, by its message. fatal says that a new session must be opened because this
+// one's prepared statements are lost.
 func classOf(code uint32, message string) (class protocol.Class, fatal bool) {
 	switch iproto.Error(code) {
 	case iproto.ER_READONLY, iproto.ER_TRANSACTION_CONFLICT, iproto.ER_LOADING,
@@ -259,8 +258,8 @@ func classOf(code uint32, message string) (class protocol.Class, fatal bool) {
 	return protocol.Server, false
 }
 
-// isOutdated reports whether an error says that a prepared statement is of no more use: any change of the
-// schema ends all of them.
+// isOutdated reports whether an error says that a prepared statement is invalid: any change of the schema
+// invalidates all of them.
 func isOutdated(code uint32, message string) bool {
 	switch iproto.Error(code) {
 	case iproto.ER_WRONG_QUERY_ID:
@@ -271,14 +270,14 @@ func isOutdated(code uint32, message string) bool {
 	return false
 }
 
-// The errors of Picodata's own begin with 10000, "other"; nearly all are that one or 10028, "of SQL". Those of its
-// plugins begin with 20000.
+// Picodata's own error numbers begin with 10000, "other". Nearly all of its errors have that number or 10028,
+// "of SQL". The numbers of its plugins' errors begin with 20000.
 const (
 	firstOfPicodata = 10000
 	firstOfPlugins  = 20000
 )
 
-// ServerError is an error that the server answered with.
+// ServerError returns the failure for an error response of the server.
 func ServerError(code uint32, message string) *protocol.Error {
 	if e := shardingFailure(message); e != nil {
 		return e

@@ -10,21 +10,19 @@ import (
 	"brunt/internal/protocol/sqlconn"
 )
 
-// Bounds of what a load has in flight. Two batches are: the server works on one while the other
-// is made.
+// Limits of a load. Two batches are in flight: the server processes one while the other is generated.
 const (
 	batchBytes = 64 << 10
 	batchRows  = 512
-	// Picodata: values in one INSERT. Its default limits are 5000 rows moved and 45000 steps of
-	// its virtual machine a statement.
+	// insertValues is the number of values in one INSERT of Picodata. Its default limits per statement are 5000 rows
+	// moved and 45000 steps of its virtual machine.
 	insertValues    = 1000
 	insertsInFlight = 8
 	progressRows    = 4096
 )
 
-// Load fills a chunk: on Tarantool by pipelined INSERT or REPLACE requests, on Picodata, which
-// refuses these, by INSERT statements of many rows. With replace, rows whose key exists already
-// are overwritten.
+// Load inserts a chunk: on Tarantool with pipelined INSERT or REPLACE requests, on Picodata, which refuses
+// these, with multi-row INSERT statements. With replace, rows whose key exists already are overwritten.
 func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (int64, error) {
 	defer a.watch(ctx)()
 	if a.picodata || a.mode == byCall {
@@ -42,7 +40,7 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	return l.run(ctx)
 }
 
-// layout finds the columns' places in the space's tuples: for each field the column, -1 for null.
+// layout returns, for each field of the space, the number of its column in the chunk, or -1 for null.
 func (a *admin) layout(ctx context.Context, chunk *protocol.Chunk) ([]int, *space, *protocol.Error) {
 	sp, err := lookup(ctx, a.link, chunk.Table)
 	if err != nil {
@@ -56,7 +54,7 @@ func (a *admin) layout(ctx context.Context, chunk *protocol.Chunk) ([]int, *spac
 	return places, sp, err
 }
 
-// loading is a load under way.
+// loading is a load in progress.
 type loading struct {
 	*admin
 	chunk  *protocol.Chunk
@@ -67,7 +65,7 @@ type loading struct {
 	told   int64
 }
 
-// run keeps two batches in flight.
+// run sends all rows, with two batches in flight.
 func (l *loading) run(ctx context.Context) (done int64, err error) {
 	next, end := l.chunk.First, l.chunk.First+l.chunk.Rows
 	var pending []int
@@ -101,7 +99,7 @@ func (l *loading) tell(done int64, last bool) {
 	}
 }
 
-// batch queues requests and returns how many.
+// batch queues a batch of requests and returns their number.
 func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
 	for *next < end && n < batchRows && len(l.out) < batchBytes {
 		l.chunk.Row(l.values, *next)
@@ -126,7 +124,7 @@ func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
 	return n, nil
 }
 
-// settle reads the next n answers to what fills a table, in whatever order they come.
+// settle reads the next n answers to requests that fill a table, in any order.
 func (a *admin) settle(ctx context.Context, table string, n int) error {
 	for ; n > 0; n-- {
 		code, _, answer, err := a.receive()
@@ -135,7 +133,7 @@ func (a *admin) settle(ctx context.Context, table string, n int) error {
 		}
 		if failure := refusal(code, answer); failure != nil {
 			failure.Text = fmt.Sprintf("load %s: %s", table, failure.Text)
-			a.Close() // further answers may be under way
+			a.Close() // further answers may be in flight
 			failure.Fatal = true
 			return failure
 		}
@@ -143,20 +141,20 @@ func (a *admin) settle(ctx context.Context, table string, n int) error {
 	return nil
 }
 
-// insertStatements loads by SQL, with several statements in flight: a router works on them at the
-// same time, and most of the time of each goes to the way to the storages and back.
+// insertStatements loads with SQL, with several statements in flight: the router executes them concurrently, and
+// most of a statement's time is spent on the round trip to the storages.
 func (a *admin) insertStatements(ctx context.Context, chunk *protocol.Chunk, replace bool) (done int64, err error) {
 	columns := len(chunk.Columns)
 	perStatement := uint64(max(1, insertValues/max(1, columns)))
 	values := make([]gen.Value, columns)
-	var pending []uint64 // rows of each
+	var pending []uint64 // number of rows of each statement
 	next, end := chunk.First, chunk.First+chunk.Rows
 	for next < end || len(pending) > 0 {
 		for next < end && len(pending) < insertsInFlight {
 			rows := min(perStatement, end-next)
 			kind, out, failure := a.insertBody(chunk, replace, next, rows, values)
 			if failure != nil {
-				a.Close() // answers may be under way
+				a.Close() // answers may be in flight
 				failure.Fatal = true
 				return done, failure
 			}
@@ -169,7 +167,7 @@ func (a *admin) insertStatements(ctx context.Context, chunk *protocol.Chunk, rep
 		if err := a.settle(ctx, chunk.Table, 1); err != nil {
 			return done, err
 		}
-		// Which statement was answered doesn't matter: all of them are of the chunk.
+		// It doesn't matter which statement was answered: all belong to the same chunk.
 		rows := pending[0]
 		pending = pending[1:]
 		done += int64(rows)
@@ -180,7 +178,7 @@ func (a *admin) insertStatements(ctx context.Context, chunk *protocol.Chunk, rep
 	return done, nil
 }
 
-// insertBody writes the request for one statement.
+// insertBody returns the request for one statement.
 func (a *admin) insertBody(chunk *protocol.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte,
 	out []byte, failure *protocol.Error) {
 	text := sqlconn.Numbered(chunk.Table, chunk.Names(), int(rows), replace)

@@ -11,7 +11,7 @@ var (
 	_ protocol.Discoverer = (*Driver)(nil)
 )
 
-// Role asks whether the server takes no writes (box.info.ro), for which the user needs the right to run programs.
+// Role asks whether the server is read-only (box.info.ro). The user needs the privilege to run programs.
 func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, error) {
 	if _, err := parseOptions(t); err != nil {
 		return protocol.AnyRole, err
@@ -39,10 +39,11 @@ func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, erro
 	return protocol.Replica, nil
 }
 
-// Discovers reports that Picodata's instances know each other.
+// Discovers returns true for "members": Picodata's instances know each other.
 func (*Driver) Discovers(source string) bool { return source == "members" }
 
-// Discover asks Picodata for its instances' addresses of this protocol. All of them take requests: none has a role.
+// Discover asks Picodata for the addresses of its instances for this protocol. All instances accept all
+// requests, so no node has a role.
 func (d *Driver) Discover(ctx context.Context, t protocol.Target, _ string) (nodes []protocol.Node, err error) {
 	a, err := d.Admin(ctx, t)
 	if err != nil {

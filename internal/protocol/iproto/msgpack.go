@@ -8,16 +8,16 @@ import (
 
 // The reader follows the MessagePack specification (github.com/msgpack/msgpack, spec.md).
 
-// readError says why a reader stopped.
+// readError is the reason why a reader stopped.
 type readError uint8
 
 const (
 	fine  readError = iota
 	short           // the input ends too early
-	bad             // the input isn't what was asked for
+	bad             // the input isn't of the requested type
 )
 
-// reader reads MessagePack. The first error stays; everything read after it is zero.
+// reader decodes MessagePack. It keeps the first error; all reads after that return zero values.
 type reader struct {
 	b  []byte
 	at int
@@ -44,7 +44,7 @@ func (r *reader) take(n int) []byte {
 	return b
 }
 
-// peek returns the next value's first byte, 0xc1 (which is never used) at the end.
+// peek returns the first byte of the next value, or 0xc1 (which is never used) at the end.
 func (r *reader) peek() byte {
 	if r.readError != fine || r.at >= len(r.b) {
 		r.fail(short)
@@ -53,7 +53,7 @@ func (r *reader) peek() byte {
 	return r.b[r.at]
 }
 
-// big reads a big-endian number of n bytes.
+// big reads a big-endian integer of n bytes.
 func (r *reader) big(n int) uint64 {
 	var x uint64
 	for _, c := range r.take(n) {
@@ -62,7 +62,7 @@ func (r *reader) big(n int) uint64 {
 	return x
 }
 
-// head reads a value's first bytes: its family and its number or size.
+// head reads the first bytes of a value: its family, and its number or size.
 func (r *reader) head() (f family, n uint64) {
 	b := r.take(1)
 	if b == nil {
@@ -127,7 +127,7 @@ const (
 	ext
 )
 
-// sized reads a header of one family and returns its number.
+// sized reads the head of a value of the given family and returns its number or size.
 func (r *reader) sized(want family) uint64 {
 	f, n := r.head()
 	if f != want {
@@ -140,7 +140,7 @@ func (r *reader) sized(want family) uint64 {
 func (r *reader) array() uint64   { return r.sized(array) }
 func (r *reader) mapping() uint64 { return r.sized(mapping) }
 
-// uint reads an integer that isn't negative.
+// uint reads a non-negative integer.
 func (r *reader) uint() uint64 {
 	f, n := r.head()
 	if f != unsigned && !(f == signed && int64(n) >= 0) {
@@ -150,7 +150,7 @@ func (r *reader) uint() uint64 {
 	return n
 }
 
-// text reads a string, which is valid as long as the input.
+// text reads a string. The result is a part of the input.
 func (r *reader) text() []byte { return r.body(r.sized(str)) }
 
 func (r *reader) body(n uint64) []byte {
@@ -161,7 +161,7 @@ func (r *reader) body(n uint64) []byte {
 	return r.take(int(n))
 }
 
-// skip passes over one value, whatever it holds, without recursion.
+// skip skips one value of any type, without recursion.
 func (r *reader) skip() {
 	for left := uint64(1); left > 0 && r.readError == fine; left-- {
 		switch f, n := r.head(); f {
@@ -177,7 +177,7 @@ func (r *reader) skip() {
 	}
 }
 
-// Keys of request bodies and types of requests that are sent, as bytes.
+// Keys of request bodies and types of requests, as bytes.
 const (
 	keySpace    = byte(iproto.IPROTO_SPACE_ID)
 	keyIndex    = byte(iproto.IPROTO_INDEX_ID)
@@ -208,10 +208,10 @@ const (
 	typePrepare = byte(iproto.IPROTO_PREPARE)
 	typePing    = byte(iproto.IPROTO_PING)
 
-	codeChunk = 0x80 // a message that a function pushed before its answer
+	codeChunk = 0x80 // a message pushed by a function before its answer
 	codeEvent = 76   // a watcher's event
 
-	maxAnswer = 1 << 31 // bytes; nothing that a server sends is larger
+	maxAnswer = 1 << 31 // bytes; no server sends larger packets
 
 	dispatcher = ".proc_sql_dispatch"
 )

@@ -19,16 +19,16 @@ var (
 	_ protocol.Adder     = (*codec)(nil)
 )
 
-// packetOf is a packet that bytes begin with.
+// packetOf is a packet cut from the start of a buffer.
 type packetOf struct {
 	code uint32
 	sync uint64
 	body []byte
-	size int // of all of it; 0 if bytes are missing
-	need int // how many there must be then, at least
+	size int // size of the whole packet; 0 if bytes are missing
+	need int // if size is 0: the least number of bytes that the buffer must hold
 }
 
-// cutPacket takes the packet that buf begins with. ok is false if that is none.
+// cutPacket returns the packet at the start of buf. ok is false if there is no valid packet.
 func cutPacket(buf []byte) (p packetOf, ok bool) {
 	r := reader{b: buf}
 	length := r.uint()
@@ -48,11 +48,11 @@ func cutPacket(buf []byte) (p packetOf, ok bool) {
 	return p, r.readError == fine
 }
 
-// isAnswer reports whether a packet is an answer, not what a server sends in between.
+// isAnswer reports whether a packet is complete and an answer, rather than a pushed message or an event.
 func (p *packetOf) isAnswer() bool { return p.size > 0 && p.code != codeChunk && p.code != codeEvent }
 
-// Rows reads the last packet, before which others may stand: events, and the answer to a statement's being prepared
-// once more.
+// Rows reads the last packet. Other packets may precede it: events, and the answer to preparing the statement
+// again.
 func (c *codec) Rows(answer []byte, req *protocol.Request,
 	each func(columns []string, row []gen.Value)) *protocol.Error {
 	var last packetOf
@@ -68,7 +68,7 @@ func (c *codec) Rows(answer []byte, req *protocol.Request,
 	return c.statements[req.ID].each(last.body, each)
 }
 
-// Add compiles a request, for which the server is asked what must be known.
+// Add compiles a request. It asks the server for the definitions that it needs.
 func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Request) error {
 	p := &protocol.Program{Requests: []protocol.Request{*req}}
 	if err := check(p); err != nil {
@@ -82,7 +82,7 @@ func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Req
 	return nil
 }
 
-// asking asks over the connection of a codec.
+// asking is an asker over the connection of a codec.
 type asking struct {
 	codec *codec
 	x     protocol.Exchanger
@@ -120,8 +120,8 @@ func (a asking) ask(ctx context.Context, kind byte, body []byte) (code uint32, a
 	return code, answer, err
 }
 
-// each calls f with every row of a whole body that answer has read. Columns that have no name are called by their
-// numbers, from 1 on.
+// each calls f with every row of a complete body that answer has read. Columns without names are named by their
+// numbers, from 1.
 func (s *statement) each(body []byte, f func(columns []string, row []gen.Value)) *protocol.Error {
 	w := rowWriter{reader: reader{b: body}, each: f}
 	if s.space != nil {
@@ -156,22 +156,22 @@ func (s *statement) each(body []byte, f func(columns []string, row []gen.Value))
 	return nil
 }
 
-// rowWriter gives the rows of an answer.
+// rowWriter passes the rows of an answer to each.
 type rowWriter struct {
 	reader
 	each  func(columns []string, row []gen.Value)
 	names []string
-	key   int // the column that comes first
+	key   int // the column to move to the front
 }
 
-// rows gives an array of arrays.
+// rows passes on an array of rows.
 func (w *rowWriter) rows() {
 	for n := w.array(); n > 0 && w.readError == fine; n-- {
 		w.row()
 	}
 }
 
-// row gives an array, a map with its fields' names, or a single value.
+// row passes on one row: an array, a map with the names of its fields, or a single value.
 func (w *rowWriter) row() {
 	switch {
 	case isMap(w.peek()):
@@ -183,7 +183,7 @@ func (w *rowWriter) row() {
 	}
 }
 
-// tuple gives the next n values as a row.
+// tuple passes on the next n values as a row.
 func (w *rowWriter) tuple(n uint64) {
 	row := make([]gen.Value, min(n, uint64(len(w.b)-w.at)))
 	for i := range row {
@@ -194,7 +194,7 @@ func (w *rowWriter) tuple(n uint64) {
 	}
 }
 
-// column reads a value of a row: an array or a map is JSON.
+// column reads a value of a row; an array or map becomes JSON.
 func (w *rowWriter) column(v *gen.Value) {
 	if c := w.peek(); isArray(c) || isMap(c) {
 		v.Kind, v.B = gen.JSON, w.appendJSON(v.B[:0], deepest)
@@ -204,14 +204,14 @@ func (w *rowWriter) column(v *gen.Value) {
 }
 
 const (
-	// deepest is how many arrays and maps may be within each other: what is deeper makes no sense.
+	// deepest is the maximum nesting depth of arrays and maps.
 	deepest = 100
-	// exactInJSON is the greatest whole number that readers of JSON take exactly, with all below it.
+	// exactInJSON is the greatest integer up to which JSON readers represent every integer exactly.
 	exactInJSON = 1<<53 - 1
 )
 
-// appendJSON appends a value as JSON. What JSON has no form for is text: bytes, times, decimals, UUIDs, and whole
-// numbers beyond exactInJSON.
+// appendJSON appends a value as JSON. Values that JSON can't represent become strings: bytes, times, decimals,
+// UUIDs, and integers beyond exactInJSON.
 func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
 	c := w.peek()
 	switch {
@@ -255,10 +255,10 @@ func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
 	return appendText(dst, &v)
 }
 
-// appendText appends a value's text as a string of JSON.
+// appendText appends a value's text as a JSON string.
 func appendText(dst []byte, v *gen.Value) []byte {
 	text, err := json.Marshal(string(template.AppendValue(nil, v)))
-	if err != nil { // no string has one
+	if err != nil { // can't happen: every string can be marshalled
 		return append(dst, "null"...)
 	}
 	return append(dst, text...)
@@ -279,8 +279,8 @@ func (w *rowWriter) fields() {
 	}
 }
 
-// returned gives what a function or program returned. A single value that is an array of arrays or maps is rows, one
-// that is another array or a map is a row; several values are a row.
+// returned passes on what a function or program returned. A single array of arrays or maps is a list of rows;
+// any other single value is one row; several values are one row.
 func (w *rowWriter) returned() {
 	n := w.array()
 	if n != 1 || !isArray(w.peek()) {
@@ -304,7 +304,7 @@ func (w *rowWriter) returned() {
 	}
 }
 
-// dispatched gives the rows that .proc_sql_dispatch returned, whose names may come after them.
+// dispatched passes on the rows that .proc_sql_dispatch returned. The column names may follow the rows.
 func (w *rowWriter) dispatched() {
 	for depth := 0; depth < 3 && isArray(w.peek()); depth++ {
 		if w.array() == 0 {
@@ -346,7 +346,7 @@ func columnNames(r *reader) (names []string) {
 	return names
 }
 
-// isName reads a key of a column's metadata and reports whether it is that of its name.
+// isName reads a key of a column's metadata and reports whether its value is the column's name.
 func (r *reader) isName() bool {
 	if isText(r.peek()) {
 		return string(r.text()) == "name"
@@ -354,7 +354,7 @@ func (r *reader) isName() bool {
 	return r.uint() == uint64(iproto.IPROTO_FIELD_NAME)
 }
 
-// keyFirst names a row's values and moves the key to the front.
+// keyFirst returns a row's column names and values, with the key moved to the front.
 func keyFirst(key int, names []string, row []gen.Value) ([]string, []gen.Value) {
 	columns := make([]string, len(row))
 	for i := range columns {

@@ -12,13 +12,12 @@ import (
 	iproto "github.com/tarantool/go-iproto"
 )
 
-// asker sends one request and waits for its answer: a link, or a connection of the library.
+// asker sends one request and waits for its answer.
 type asker interface {
 	ask(ctx context.Context, kind byte, body []byte) (code uint32, answer []byte, err *protocol.Error)
 }
 
-// Ids of the views of the catalogue (box.schema.VSPACE_ID, VINDEX_ID) and the ids of their
-// indexes and iterators that are used.
+// Ids of catalogue views (box.schema.VSPACE_ID, VINDEX_ID), and of the index and iterator used on them.
 const (
 	vspace     = 281
 	vindex     = 289
@@ -27,12 +26,12 @@ const (
 	unlimited  = 0xffffffff
 )
 
-// space is what the driver needs to know of a space.
+// space is the part of a space's definition that the driver needs.
 type space struct {
 	id      uint64
-	fields  []string // names by number
+	fields  []string // field names by number
 	indexes map[string]uint64
-	keys    []int // the primary key's fields
+	keys    []int // field numbers of the primary key
 }
 
 func (s *space) field(name string) (int, bool) {
@@ -53,7 +52,7 @@ func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte 
 	return b.now
 }
 
-// lookup reads a space's definition; nil if there is none, or none that the user sees.
+// lookup reads a space's definition. It returns nil if the space doesn't exist or the user can't see it.
 func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error) {
 	r, err := data(ctx, a, typeSelect,
 		selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
@@ -108,7 +107,7 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 	return nil
 }
 
-// named reads a map and returns the text under a key.
+// named reads a map and returns the string under a key.
 func (r *reader) named(key string) (text string) {
 	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if string(r.text()) == key {
@@ -142,8 +141,8 @@ func (r *reader) parts() (fields []int) {
 	return fields
 }
 
-// data asks and returns a reader that stands at the answer's DATA. The server's errors are
-// returned as errors.
+// data sends a request and returns a reader positioned at the answer's DATA. An error response of the server is
+// returned as an error.
 func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *protocol.Error) {
 	code, answer, err := a.ask(ctx, kind, request)
 	if err == nil {
@@ -172,7 +171,7 @@ func callBody(function string, args func(b *body)) []byte {
 	return b.now
 }
 
-// identify tells Picodata from Tarantool. version is Picodata's, if it said so.
+// identify distinguishes Picodata from Tarantool. version is Picodata's version, or "" if unknown.
 func identify(ctx context.Context, a asker) (picodata bool, version string, err *protocol.Error) {
 	r, err := data(ctx, a, typeCall, callBody(".proc_version_info", func(b *body) { b.array(0) }))
 	if err == nil {
@@ -190,16 +189,16 @@ func identify(ctx context.Context, a asker) (picodata bool, version string, err 
 	return table != nil, "", err
 }
 
-// sqlMode is how statements are sent.
+// sqlMode is the way in which statements are sent.
 type sqlMode string
 
 const (
-	prepared sqlMode = "prepared" // EXECUTE by the id that PREPARE gave, or by text if it refused
+	prepared sqlMode = "prepared" // EXECUTE by the id from PREPARE, or by text if PREPARE was refused
 	byText   sqlMode = "execute"  // EXECUTE by text
 	byCall   sqlMode = "call"     // CALL .proc_sql_dispatch
 )
 
-// chooseMode finds out how the server takes SQL. A Picodata that refuses EXECUTE takes calls.
+// chooseMode finds out which mode the server supports. A Picodata server that refuses EXECUTE is sent calls.
 func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *protocol.Error) {
 	if !picodata {
 		return prepared, nil
@@ -218,8 +217,8 @@ func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *protocol
 	return byText, nil
 }
 
-// prepare returns the id of a statement; ok is false if the server prepares none. An error of class
-// Server is its refusal of this one.
+// prepare prepares a statement and returns its id. ok is false if the server can't prepare statements at all. An
+// error of class Server means that the server refused this statement.
 func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err *protocol.Error) {
 	code, answer, err := a.ask(ctx, typePrepare, prepareBody(text))
 	if err != nil {
@@ -244,7 +243,7 @@ func prepareBody(text string) []byte {
 	return b.now
 }
 
-// preparedID is a prepared statement's number in the answer to what prepared it.
+// preparedID returns the statement id in the answer to PREPARE.
 func preparedID(answer []byte) (id uint64, ok bool) {
 	r := reader{b: answer}
 	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
@@ -257,7 +256,7 @@ func preparedID(answer []byte) (id uint64, ok bool) {
 	return 0, false
 }
 
-// texts reads a map of texts.
+// texts reads a map of strings to values, and returns the values as text.
 func (r *reader) texts() map[string]string {
 	m := map[string]string{}
 	for n := r.mapping(); n > 0 && r.readError == fine; n-- {

@@ -8,8 +8,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// shardingError is an error of vshard (vshard/error.lua). A program raises it, and the server answers with its JSON
-// text as the message; or a function returns it as a map, after nil or false.
+// shardingError is an error of vshard (vshard/error.lua). Either a program raises it, and the server answers
+// with its JSON form as the message; or a function returns it as a map, after nil or false.
 type shardingError struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
@@ -19,17 +19,17 @@ type shardingError struct {
 // shardingType is the type of vshard's errors.
 const shardingType = "ShardingError"
 
-// elsewhere are the errors of a node that isn't the one to ask for a bucket, or not for now because it moves.
+// elsewhere lists the errors of a node that doesn't have the bucket, or can't serve it while it moves.
 var elsewhere = []string{"WRONG_BUCKET", "NON_MASTER", "TRANSFER_IS_IN_PROGRESS", "BUCKET_IS_LOCKED"}
 
-// passing are those of other states that pass.
+// passing lists the errors of other temporary states.
 var passing = []string{
 	"NO_ROUTE_TO_BUCKET", "MISSING_MASTER", "UNREACHABLE_MASTER", "UNREACHABLE_REPLICASET", "UNREACHABLE_REPLICA",
 	"REPLICASET_IS_LOCKED", "REPLICASET_IN_BACKOFF", "STORAGE_IS_DISABLED", "STORAGE_IS_REFERENCED", "ROUTER_IS_DISABLED",
 	"STORAGE_CFG_IS_IN_PROGRESS", "ROUTER_CFG_IS_IN_PROGRESS", "MASTER_NOT_SYNCED", "VHANDSHAKE_NOT_COMPLETE",
 }
 
-// failure is e as a failure; nil if it isn't vshard's.
+// failure returns e as a failure, or nil if it isn't an error of vshard.
 func (e *shardingError) failure() *protocol.Error {
 	if e.Type != shardingType {
 		return nil
@@ -41,7 +41,7 @@ func (e *shardingError) failure() *protocol.Error {
 	return out
 }
 
-// shardingFailure reads the message of an error; nil if it isn't vshard's.
+// shardingFailure returns the failure for an error message, or nil if it isn't an error of vshard.
 func shardingFailure(message string) *protocol.Error {
 	at := strings.IndexByte(message, '{')
 	if at < 0 || !strings.Contains(message, shardingType) {
@@ -54,8 +54,8 @@ func shardingFailure(message string) *protocol.Error {
 	return e.failure()
 }
 
-// refusedByShard reads the two values that a function of vshard returns when it fails: nil or false, and the error. It
-// returns nil if they are something else; r is then behind them, or where it stopped.
+// refusedByShard reads the two values that a function of vshard returns when it fails: nil or false, and the
+// error. If the values are something else, it returns nil, with r at an unspecified position.
 func (r *reader) refusedByShard() *protocol.Error {
 	if c := r.peek(); c != 0xc0 && c != 0xc2 {
 		return nil

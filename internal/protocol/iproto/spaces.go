@@ -9,7 +9,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// iterators are the kinds of Select's order (box.index's constants).
+// iterator returns the number of an iterator kind by its name (box.index's constants). ok is false for an
+// unknown name.
 func iterator(name string) (uint64, bool) {
 	i := slices.Index([]string{"eq", "req", "all", "lt", "le", "ge", "gt"}, strings.ToLower(name))
 	return uint64(max(i, 0)), i >= 0
@@ -20,8 +21,8 @@ const (
 	iteratorGE  = 5
 )
 
-// source is what the text of a request names: "space", "space.index", and for Select further
-// "iterator GE", "limit 10" and "offset 5" in any order.
+// source is the parsed text of a request: "space" or "space.index", for Select optionally followed by "iterator
+// GE", "limit 10" and "offset 5" in any order.
 type source struct {
 	space                   *space
 	index                   uint64
@@ -82,7 +83,7 @@ func (c *compiler) source(ctx context.Context, text string, params int) (source,
 	return s, nil
 }
 
-// space looks a space up once; nil if there is none.
+// space looks up a space once. It returns nil if there is none.
 func (c *compiler) space(ctx context.Context, name string) (*space, *protocol.Error) {
 	if s, ok := c.spaces[name]; ok {
 		return s, nil
@@ -94,7 +95,7 @@ func (c *compiler) space(ctx context.Context, name string) (*space, *protocol.Er
 	return s, err
 }
 
-// onSpace compiles the verbs that work on a space.
+// onSpace compiles the verbs that operate on a space.
 func (c *compiler) onSpace(ctx context.Context, r *protocol.Request, s *statement) *protocol.Error {
 	src, err := c.source(ctx, r.Text, s.params)
 	if err != nil {
@@ -160,7 +161,7 @@ func selection(b *body, r *protocol.Request, src source) *protocol.Error {
 	return nil
 }
 
-// insertion writes a tuple: the parameters in order or, with Fields, each in its field's place.
+// insertion writes a tuple: the parameters in order or, with Fields, each at the position of its field.
 func insertion(b *body, r *protocol.Request, sp *space, s *statement) *protocol.Error {
 	places, err := placesOf(r, sp)
 	if err != nil {
@@ -198,7 +199,7 @@ func insertion(b *body, r *protocol.Request, sp *space, s *statement) *protocol.
 	return nil
 }
 
-// placesOf returns for each field of the tuple which parameter stands there, -1 for null.
+// placesOf returns, for each field of the tuple, the number of its parameter, or -1 for null.
 func placesOf(r *protocol.Request, sp *space) ([]int, *protocol.Error) {
 	if len(r.Fields) == 0 {
 		places := make([]int, len(r.Params))
@@ -238,8 +239,8 @@ func fieldNumber(sp *space, name string) (int, *protocol.Error) {
 	return 0, protocol.Bad("the space has no field %q: give a name of its format, or a number from 0", name)
 }
 
-// update writes a key and assignments: of Fields, which belong to the last parameters, or of the
-// fields that aren't in the primary key, in order.
+// update writes a key and assignments. The assigned fields are Fields, to which the last parameters belong, or
+// else the fields outside the primary key, in order.
 func update(b *body, r *protocol.Request, src source) *protocol.Error {
 	keys := len(src.space.keys)
 	if n := len(r.Fields); n > 0 {
@@ -276,7 +277,7 @@ func update(b *body, r *protocol.Request, src source) *protocol.Error {
 	return nil
 }
 
-// assignments writes the operations "=" of fields by number from 0.
+// assignments writes an operation "=" for each pair of field number, from 0, and parameter.
 func assignments(b *body, set [][2]int) {
 	b.array(len(set))
 	for _, f := range set {

@@ -12,8 +12,7 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// statement is a request of the program, ready to be sent: its body in pieces between which the
-// arguments stand.
+// statement is a request of the program, prepared for sending: its body in pieces, with arguments in between.
 type statement struct {
 	verb     protocol.Verb
 	kind     protocol.Kind
@@ -24,24 +23,23 @@ type statement struct {
 	captures []capture
 	space    *space // of a Select, Read or Scan
 
-	// Of SQL that the server has prepared: what prepares it once more, what sends it as text, and its
-	// number, which depends on its text only.
+	// For SQL that the server has prepared: the body of the request that prepares it again, the pieces that send it
+	// as text, and its id, which depends only on its text.
 	renewal []byte
 	byText  []piece
 	id      uint64
-	stale   bool // a change of the schema has ended it: it must be prepared again
+	stale   bool // a schema change has invalidated it: it must be prepared again
 	fresh   bool // it has just been prepared again
-	busy    bool // that was in vain, because other sessions have it under way: it goes as text, once
+	busy    bool // preparing again had no effect, because other sessions use it: send it as text, once
 }
 
-// piece is bytes that stand as they are and then, if param is not negative, an argument.
+// piece is constant bytes followed by an argument, if param isn't negative.
 type piece struct {
 	bytes []byte
 	param int
 }
 
-// appendBody writes the request's body. It allocates nothing unless dst must grow or an argument
-// can't be sent.
+// appendBody appends the request's body. It allocates nothing unless dst must grow or an argument is invalid.
 func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *protocol.Error) {
 	if len(args) != s.params {
 		return dst, protocol.Bad("the count of arguments isn't that of the request's parameters")
@@ -62,7 +60,7 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *protocol.
 	return dst, nil
 }
 
-// renewed reads the answer to the statement's being prepared once more.
+// renewed processes the answer to preparing the statement again.
 func (s *statement) renewed(answer []byte, code uint32) *protocol.Error {
 	if err := refusal(code, answer); err != nil {
 		return err
@@ -74,10 +72,10 @@ func (s *statement) renewed(answer []byte, code uint32) *protocol.Error {
 	return nil
 }
 
-// mustRenew reports whether the statement is to be prepared again before it is sent.
+// mustRenew reports whether the statement must be prepared again before it is sent.
 func (s *statement) mustRenew() bool { return s.stale && !s.busy }
 
-// body builds pieces.
+// body builds the pieces of a request's body.
 type body struct {
 	pieces []piece
 	now    []byte
@@ -94,13 +92,13 @@ func (b *body) number(k byte, n uint64) {
 	b.uint(n)
 }
 
-// param puts argument number p.
+// param adds argument number p.
 func (b *body) param(p int) {
 	b.pieces = append(b.pieces, piece{b.now, p})
 	b.now = nil
 }
 
-// list puts an array of the first n arguments.
+// list adds an array of the first n arguments.
 func (b *body) list(n int) {
 	b.array(n)
 	b.params(n)
@@ -112,8 +110,8 @@ func (b *body) params(n int) {
 	}
 }
 
-// sql writes a request, whose type it returns, that has a statement carried out, up to the values of its
-// parameters.
+// sql writes a request that executes a statement, up to the values of its parameters. It returns the request
+// type.
 func (b *body) sql(mode sqlMode, text string, params int) (kind byte) {
 	b.mapping(2)
 	if kind = typeExecute; mode == byCall {
@@ -140,7 +138,7 @@ func (b *body) done() []piece {
 	return b.pieces
 }
 
-// compiler makes statements of a program's requests.
+// compiler compiles a program's requests to statements.
 type compiler struct {
 	ask      asker
 	mode     sqlMode
@@ -148,7 +146,8 @@ type compiler struct {
 	spaces   map[string]*space
 }
 
-// compile asks the server what must be known: its product, how it takes SQL, spaces and indexes.
+// compile compiles a program. It asks the server for what it needs: the product, how it accepts SQL, spaces and
+// indexes.
 func compile(ctx context.Context, a asker, o options, p *protocol.Program) ([]statement, *protocol.Error) {
 	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
 	if slices.ContainsFunc(p.Requests, func(r protocol.Request) bool {
@@ -183,7 +182,7 @@ func nameOf(r *protocol.Request) string {
 	return "number " + strconv.Itoa(r.ID)
 }
 
-// check refuses verbs that the protocol lacks. It asks nobody.
+// check refuses verbs that the protocol lacks. It doesn't contact the server.
 func check(p *protocol.Program) *protocol.Error {
 	for i := range p.Requests {
 		r := &p.Requests[i]

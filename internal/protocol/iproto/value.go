@@ -8,8 +8,8 @@ import (
 	"brunt/internal/msgpack"
 )
 
-// value reads one value into v. What gen has no kind for (arrays, maps, unknown extensions)
-// becomes Bytes, as it stands.
+// value reads one value into v. Values for which gen has no kind (arrays, maps, unknown extensions) become Bytes
+// that hold the encoded value.
 func (r *reader) value(v *gen.Value) {
 	start := r.at
 	f, n := r.head()
@@ -43,8 +43,8 @@ func (r *reader) value(v *gen.Value) {
 	}
 }
 
-// ReadExtension sets v to a value of one of Tarantool's MessagePack extensions: a decimal, UUID or time.
-// It reports false for others.
+// ReadExtension sets v to a value of one of Tarantool's MessagePack extensions: a decimal, UUID or time. It
+// returns false for others.
 func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
 	switch kind {
 	case msgpack.ExtUUID:
@@ -67,7 +67,7 @@ func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
 	return false
 }
 
-// readDecimal fails for numbers that don't fit: a scale outside 0–255, or digits beyond 18.
+// readDecimal returns false for decimals that don't fit: a scale outside 0–255, or more than 18 digits.
 func readDecimal(v *gen.Value, b []byte) bool {
 	r := reader{b: b}
 	f, scale := r.head()
@@ -94,7 +94,7 @@ func readDecimal(v *gen.Value, b []byte) bool {
 	return true
 }
 
-// convert changes v to the kind wanted where that loses nothing, and reports whether it could.
+// convert converts v to kind want if no information is lost, and reports whether it could.
 func convert(v *gen.Value, want gen.Kind) bool {
 	if want == gen.Null || v.Kind == want || v.Kind == gen.Null {
 		return true
