@@ -10,17 +10,17 @@ import (
 	"brunt/internal/template"
 )
 
-// encoded is a request of the codec tier: bytes with the parameters' places marked.
+// encoded is a request of the codec tier, with everything encoded that doesn't depend on arguments.
 type encoded struct {
 	pieces []encodedPiece
-	fixed  []byte // the whole request, if it has no parameters
+	fixed  []byte // the complete request, if it has no parameters
 }
 
-// encodedPiece is a part of the head that is escaped in one way.
+// encodedPiece is a part of the request's head in which all parameters are escaped in the same way.
 type encodedPiece struct {
 	text   template.Template
 	escape template.Escape
-	name   string // of the header field, for errors
+	name   string // name of the header field, for errors
 }
 
 // codec encodes requests and scans answers of one session.
@@ -28,8 +28,8 @@ type codec struct {
 	plan    *prepared
 	encoded []encoded // shared with other sessions
 	body    []byte
-	seen    []uint32 // by request: answers so far
-	curious bool     // no answer has come yet
+	seen    []uint32 // number of answers so far, by request
+	curious bool     // no answer has arrived yet
 	answer
 }
 
@@ -42,7 +42,7 @@ func newCodec(p *prepared) *codec {
 	return &codec{plan: p, encoded: p.encoded(), seen: make([]uint32, len(p.requests)), curious: true}
 }
 
-// encodeOnce does what needs no arguments. Runs of fixed text become one piece.
+// encodeOnce does the part of encoding that needs no arguments. Runs of constant text become one piece.
 func encodeOnce(p *prepared, r *request) encoded {
 	var e encoded
 	var run []byte

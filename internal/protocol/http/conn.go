@@ -19,11 +19,11 @@ import (
 	"brunt/internal/template"
 )
 
-// maxCaptured bounds the body that captures may read.
+// maxCaptured is the maximum size of a body that captures can read, in bytes.
 const maxCaptured = 1 << 20
 
-// conn is a session over net/http: one connection, or one to each origin, never retried behind
-// our back.
+// conn is a session over net/http: one connection, or one for each origin. Requests are never retried
+// automatically.
 type conn struct {
 	driver    *Driver
 	target    protocol.Target
@@ -32,10 +32,10 @@ type conn struct {
 	transport *http.Transport
 	http      *http.ClientConn // nil: the next request opens it
 	others    map[origin]*http.ClientConn
-	lost      map[origin]bool // others that were lost and not made again
-	heard     bool            // what the only server says of itself is known
+	lost      map[origin]bool // origins other than home whose connection was lost and hasn't been reopened
+	heard     bool            // the only server's description of itself is known
 
-	seen    []uint32 // by request: answers so far
+	seen    []uint32 // number of answers so far, by request
 	text    []byte
 	body    []byte
 	scratch []byte
@@ -61,7 +61,7 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	return c
 }
 
-// connect opens the connection to an origin within the target's time for it.
+// connect opens the connection to an origin within the target's connect timeout.
 func (c *conn) connect(ctx context.Context, to origin) *protocol.Error {
 	h, refused := c.reach(ctx, to)
 	if refused == nil {
@@ -70,7 +70,7 @@ func (c *conn) connect(ctx context.Context, to origin) *protocol.Error {
 	return refused
 }
 
-// reach makes a connection. It is safe for concurrent use.
+// reach opens a connection without storing it. It is safe for concurrent use.
 func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *protocol.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.target.ConnectTime())
 	defer cancel()
@@ -81,7 +81,7 @@ func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *protoco
 	return h, nil
 }
 
-// TLSFault is the code of connections that were refused for reasons of TLS.
+// TLSFault is the error code for connections that failed because of TLS.
 const TLSFault = "tls"
 
 func unconnected(ctx context.Context, address string, err error) *protocol.Error {
@@ -91,7 +91,7 @@ func unconnected(ctx context.Context, address string, err error) *protocol.Error
 	return protocol.Unconnected(socket.Explain(ctx, address, err))
 }
 
-// tlsFault is a failure to connect for reasons of TLS; nil if it has others.
+// tlsFault returns the failure if a connection failed because of TLS, otherwise nil.
 func tlsFault(address string, err error) *protocol.Error {
 	var record tls.RecordHeaderError
 	var verification *tls.CertificateVerificationError
@@ -106,7 +106,7 @@ func tlsFault(address string, err error) *protocol.Error {
 	return protocol.ConnectError(err.Error(), TLSFault, err)
 }
 
-// Do sends one request and reads its answer to the end.
+// Do sends one request and reads the whole answer. It follows redirects if the options say so.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
 	r := &c.plan.requests[req.ID]
@@ -125,7 +125,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 			return
 		}
 		if c.http == nil && to == c.home() || reply.Fatal && to == c.home() {
-			// The answer closed the session's own connection, which the next part needs.
+			// The answer closed the session's own connection, which the redirected request needs.
 			c.drop(to)
 		}
 		in, reopened := reply.BytesIn, reply.Reopened
@@ -134,7 +134,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	}
 }
 
-// send sends one request and reads its answer; nil if it failed.
+// send sends one request and reads its answer. It returns nil if that failed.
 func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Request, out *http.Request,
 	reply *protocol.Reply) *http.Response {
 	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
@@ -175,15 +175,15 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Re
 	return response
 }
 
-// spent reports whether a connection takes no further request although the server didn't say so. net/http
-// gives up one of HTTP/1 if it hears too late that the request was written, as on a busy machine. By the time
-// that the answer has been read this is decided, but Err tells of it only later. In HTTP/2 the answer's own
-// stream may still be counted.
+// spent reports whether a connection accepts no further request although the server didn't say so. net/http
+// closes an HTTP/1 connection if it learns too late that the request was written, as on a busy machine. That is
+// decided by the time that the answer has been read, but Err reports it only later; Available shows it at once.
+// In HTTP/2, Available can't be used, because the answer's own stream may still be counted.
 func spent(h *http.ClientConn, response *http.Response) bool {
 	return h.Err() != nil || response.ProtoMajor == 1 && h.Available() == 0
 }
 
-// request builds what net/http sends.
+// request builds the request for net/http.
 func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http.Request, *protocol.Error) {
 	if refused := protocol.Arguments(args, r.params); refused != nil {
 		return nil, refused
@@ -226,7 +226,7 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 	return out, nil
 }
 
-// read reads an answer's body, hashing and capturing as the request asks.
+// read reads an answer's body, and hashes and captures as the request asks.
 func (c *conn) read(r *request, id int, response *http.Response, reply *protocol.Reply) error {
 	defer response.Body.Close()
 	reply.Status = response.StatusCode
@@ -275,7 +275,7 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *protocol
 	return nil
 }
 
-// failure classifies what went wrong on an open connection. The connection is done for.
+// failure classifies an error on an open connection. The connection can't be used any more.
 func (c *conn) failure(ctx context.Context, req *protocol.Request, err error) *protocol.Error {
 	e := protocol.Unanswered(ctx, req, err, c.target.Password)
 	if text := err.Error(); !protocol.IsLate(ctx, err) &&
@@ -300,8 +300,7 @@ func (c *conn) Close() error {
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Add makes a request ready that isn't part of the session's program. Other sessions' programs stay as
-// they are.
+// Add prepares a request that isn't part of the session's program. It doesn't affect other sessions.
 func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 	r, err := c.driver.prepareOne(c.target, c.plan.options, req)
 	if err != nil {
@@ -317,7 +316,7 @@ func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 	return nil
 }
 
-// give passes an answer to Reply.Each: one row of its status, header and body.
+// give passes an answer to Reply.Each as one row of its status, headers and body.
 func (c *conn) give(response *http.Response, body []byte, reply *protocol.Reply) {
 	header := make(map[string]string, len(response.Header))
 	for name := range response.Header {
@@ -326,7 +325,7 @@ func (c *conn) give(response *http.Response, body []byte, reply *protocol.Reply)
 	var row [3]gen.Value
 	row[0].SetInt(int64(response.StatusCode))
 	row[1].Kind = gen.JSON
-	row[1].B, _ = json.Marshal(header) // texts only
+	row[1].B, _ = json.Marshal(header) // can't fail: a map of strings
 	row[2].SetString(string(body))
 	reply.Each([]string{"status", "headers", "body"}, row[:])
 }

@@ -9,15 +9,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// anonymous is the product of a server that hasn't said what it is.
+// anonymous is the product of a server that hasn't named itself.
 const anonymous = "HTTP server"
 
-// closesWithin is how soon something that accepts connections for a server that isn't there, as a container's
-// proxy does, closes them.
+// closesWithin is the time to wait for an immediate close. Something that accepts connections on behalf of a
+// server that isn't running, such as a container's proxy, closes them within this time.
 const closesWithin = 20 * time.Millisecond
 
-// Describe connects, and sends nothing: what the server is shows in its answers to the load, see Learned. A
-// connection that is closed at once is taken for a server that isn't there.
+// Describe connects but sends nothing: the server reveals itself in its answers to the load, see Learned. If the
+// connection is closed at once, Describe reports that the server isn't running.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -39,7 +39,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	return protocol.ServerInfo{Product: anonymous}, nil
 }
 
-// Learned implements protocol.Learner: the Server header and the protocol of the first answer.
+// Learned implements protocol.Learner with the Server header and the protocol of the first answer.
 func (d *Driver) Learned(t protocol.Target) (protocol.ServerInfo, bool) {
 	info, ok := d.heard.by.Load(t.Address)
 	if !ok {
@@ -48,7 +48,7 @@ func (d *Driver) Learned(t protocol.Target) (protocol.ServerInfo, bool) {
 	return info.(protocol.ServerInfo), true
 }
 
-// heard is what servers said of themselves, by address. It is safe for concurrent use.
+// heard holds what servers have revealed about themselves, by address. It is safe for concurrent use.
 type heard struct{ by sync.Map }
 
 // note keeps the first answer's Server header and protocol.

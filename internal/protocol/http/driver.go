@@ -1,24 +1,25 @@
-// Package http speaks HTTP: HTTP/1.1 (RFC 9110, RFC 9112) by its codec, with or without TLS, and by net/http what the
-// codec doesn't do: HTTP/2 where the server offers it over TLS, redirects, proxies, several hosts, bodies that are
-// captured from, and the requests of scripts.
+// Package http speaks HTTP. Its codec does HTTP/1.1 (RFC 9110, RFC 9112), with or without TLS. It uses net/http
+// for everything else: HTTP/2 where the server offers it over TLS, redirects, proxies, several hosts, captures
+// from bodies, and the requests of scripts.
 //
-// A session is one connection. If all requests of a program name their origins, a session has no
-// address of its own but a connection to each of them, and the loss of one costs its requests only.
-// Options of a target:
+// A session is one connection. If all requests of a program name their origins, a session has no address of its
+// own but a connection to each origin, and the loss of one connection affects only its own requests. Options of
+// a target:
 //
 //	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
 //	          status is a failure of class server with the status as its code.
 //	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "off" (default)
-//	compress  "on": ask for gzip; hashes are then of the unpacked body; "off" (default)
+//	compress  "on": ask for gzip; hashes are then of the uncompressed body; "off" (default)
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
 //	http2     "off": HTTP/1.1 even over TLS; "on" (default)
-//	redirects how many redirects a request follows, as parts of it; "0" (default): they are answers
-//	lazy      "on": a session connects when a request needs it, and one that can't be sent fails by
-//	          itself; "off" (default)
-//	plain     addresses, comma-separated, that are spoken to without TLS whatever the others have
+//	redirects how many redirects a request follows, as parts of it; "0" (default): a redirect is the
+//	          answer
+//	lazy      "on": a session connects when a request needs it, and if it can't connect, only that
+//	          request fails; "off" (default)
+//	plain     comma-separated addresses that are used without TLS, whatever the others use
 //
-// Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and
-// numbers. User and Password of a target are sent as Basic authentication (RFC 7617).
+// Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and numbers. User
+// and Password of a target are sent as Basic authentication (RFC 7617).
 package http
 
 import (
@@ -35,8 +36,8 @@ import (
 	"brunt/internal/protocol/socket"
 )
 
-// Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change
-// once it has been given to Dial, Takes or Open.
+// Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change after it
+// has been passed to Dial, Takes or Open.
 type Driver struct {
 	secure bool
 	heard  heard
@@ -52,10 +53,10 @@ var (
 // New returns the driver of "http": plain text unless the target has TLS.
 func New() *Driver { return &Driver{} }
 
-// NewSecure returns the driver of "https": with TLS always.
+// NewSecure returns the driver of "https", which always uses TLS.
 func NewSecure() *Driver { return &Driver{secure: true} }
 
-// Name is "http" or "https".
+// Name returns "http" or "https".
 func (d *Driver) Name() string {
 	if d.secure {
 		return "https"
@@ -65,7 +66,7 @@ func (d *Driver) Name() string {
 
 const userAgent = "brunt"
 
-// scheme is "https" if connections to the target are secured.
+// scheme returns "https" if connections to the target use TLS, otherwise "http".
 func (d *Driver) scheme(t protocol.Target) string {
 	if (d.secure || t.TLS != nil) && !slices.Contains(strings.Split(t.Options["plain"], ","), t.Address) {
 		return "https"
@@ -73,7 +74,7 @@ func (d *Driver) scheme(t protocol.Target) string {
 	return "http"
 }
 
-// Router implements protocol.Routed: requests with an origin among the targets go there.
+// Router implements protocol.Routed: requests whose origin is one of the targets go to that target.
 func (d *Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
 	places, placed := make(protocol.Places, len(p.Requests)), false
 	for i := range p.Requests {
@@ -86,7 +87,7 @@ func (d *Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Rou
 	return places
 }
 
-// place returns which of the targets a request names, or −1.
+// place returns the number of the target that a request names, or −1.
 func place(r *protocol.Request, targets []protocol.Target) int {
 	if r.Web == nil || r.Web.Origin == "" {
 		return -1
@@ -98,14 +99,14 @@ func place(r *protocol.Request, targets []protocol.Target) int {
 	return slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == to.address })
 }
 
-// Dial opens a session within Target.ConnectTimeout. An error is a *protocol.Error: of class Client
-// if the program can't be done by this protocol, Connect if no session could be opened.
+// Dial opens a session within Target.ConnectTimeout. An error is a *protocol.Error: of class Client if the
+// protocol can't run the program, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	plan, refused := d.ready(t, p)
 	if refused != nil {
 		return nil, refused
 	}
-	if _, ok := d.Takes(t, p); !ok || len(p.Requests) == 0 { // scripts bring requests that the codec may not take
+	if _, ok := d.Takes(t, p); !ok || len(p.Requests) == 0 { // scripts may add requests that the codec lacks
 		c := newConn(d, t, plan)
 		if refused := c.open(ctx); refused != nil {
 			return nil, refused
@@ -126,7 +127,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(plan)}), nil
 }
 
-// handOver gives a connection over which HTTP/2 was agreed to net/http.
+// handOver passes a connection on which HTTP/2 was negotiated to net/http.
 func handOver(ctx context.Context, over net.Conn, c *conn) (protocol.Conn, error) {
 	taken := false
 	c.transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
@@ -134,7 +135,7 @@ func handOver(ctx context.Context, over net.Conn, c *conn) (protocol.Conn, error
 		return over, nil
 	}
 	refused := c.open(ctx)
-	c.transport.DialTLSContext = nil // it makes further connections itself
+	c.transport.DialTLSContext = nil // net/http opens further connections itself
 	if !taken {
 		over.Close()
 	}
@@ -144,7 +145,8 @@ func handOver(ctx context.Context, over net.Conn, c *conn) (protocol.Conn, error
 	return c, nil
 }
 
-// connect opens a connection within Target.ConnectTimeout. secured are the protocols to agree on one of, over TLS.
+// connect opens a connection within Target.ConnectTimeout. secured lists the application protocols to offer over
+// TLS.
 func (d *Driver) connect(ctx context.Context, t protocol.Target, secured []string) (net.Conn, *protocol.Error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -166,10 +168,10 @@ func (d *Driver) connect(ctx context.Context, t protocol.Target, secured []strin
 	return nil, protocol.Unconnected(err)
 }
 
-// Secures reports whether connections to the target have TLS.
+// Secures reports whether connections to the target use TLS.
 func (d *Driver) Secures(t protocol.Target) bool { return d.scheme(t) == "https" }
 
-// Takes reports whether the codec can do the program over this target.
+// Takes reports whether the codec can run the program over this target.
 func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
 	plan, refused := d.ready(t, p)
 	switch {
@@ -199,7 +201,7 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Open connects, over TLS for HTTP/1 only.
+// Open opens a connection for the codec. Over TLS, it offers HTTP/1.1 only.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	if why, ok := d.Takes(t, p); !ok {
 		return protocol.CodecConn{}, protocol.Bad("%s", why)
@@ -215,7 +217,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return protocol.CodecConn{Net: c, Codec: newCodec(plan)}, nil
 }
 
-// hostOf is the Host header of an address: without the port if that is the scheme's own.
+// hostOf returns the Host header for an address, without the port if it is the scheme's default.
 func hostOf(address, scheme string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != usualPort(scheme) {
@@ -234,20 +236,20 @@ func usualPort(scheme string) string {
 	return "80"
 }
 
-// options are a target's options, understood.
+// options holds a target's parsed options.
 type options struct {
 	good     [600]bool // by status
 	proxy    bool
 	compress bool
 	noReuse  bool
 	http1    bool // no HTTP/2
-	follow   int  // redirects of one request
+	follow   int  // maximum number of redirects per request
 	lazy     bool // sessions connect when a request needs it
 }
 
 const defaultGood = "200-399"
 
-// mostRedirects bounds what one request may follow.
+// mostRedirects is the maximum of option redirects.
 const mostRedirects = 20
 
 func parseOptions(t protocol.Target) (*options, *protocol.Error) {
@@ -269,7 +271,7 @@ func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 	return o, nil
 }
 
-// parseGood reads "200-299,304".
+// parseGood parses statuses such as "200-299,304".
 func (o *options) parseGood(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
@@ -289,7 +291,7 @@ func (o *options) parseGood(text string) error {
 	return nil
 }
 
-// isGood reports whether a status is no failure.
+// isGood reports whether a status counts as success.
 func (o *options) isGood(status int) bool {
 	return status >= 0 && status < len(o.good) && o.good[status]
 }

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/template"
 )
 
-// statusLine reads "HTTP/1.x NNN reason" (RFC 9112, 4).
+// statusLine parses "HTTP/1.x NNN reason" (RFC 9112, 4).
 func (c *codec) statusLine(text []byte) (violation protocol.Violation) {
 	const start = "HTTP/1."
 	if len(text) < 12 || string(text[:7]) != start || !digit(text[7]) || text[8] != ' ' || len(text) > 12 &&
@@ -29,8 +29,8 @@ func (c *codec) statusLine(text []byte) (violation protocol.Violation) {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// field takes in one header field. Few matter, and they are told by their first letter, so that
-// the others cost next to nothing: of those only a missing name is noticed.
+// field processes one header field. Only few fields matter. All others are recognized by their first letter, so
+// that they cost almost nothing; if their name is invalid, that goes unnoticed unless its first byte is.
 func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation protocol.Violation) {
 	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 &&
 		isTokenByte(text[0]) {
@@ -71,7 +71,7 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation
 	return ""
 }
 
-// contentLength reads a length. Several are fine if they agree (RFC 9112, 6.3).
+// contentLength parses a length. Several values are accepted if they are equal (RFC 9112, 6.3).
 func (c *codec) contentLength(value []byte) (violation protocol.Violation) {
 	for {
 		one, rest, more := bytes.Cut(value, []byte{','})
@@ -90,7 +90,7 @@ func (c *codec) contentLength(value []byte) (violation protocol.Violation) {
 	}
 }
 
-// maxLength bounds lengths so that sums of them can't overflow.
+// maxLength limits lengths so that sums of them can't overflow.
 const maxLength = 1 << 62
 
 func parseLength(text []byte) (n int64, ok bool) {
@@ -103,7 +103,7 @@ func parseLength(text []byte) (n int64, ok bool) {
 	return n, len(text) > 0
 }
 
-// endOfHeader decides how the body ends (RFC 9112, 6.3).
+// endOfHeader determines how the body ends (RFC 9112, 6.3).
 func (c *codec) endOfHeader(r *request) (done bool, violation protocol.Violation) {
 	if c.status < 200 {
 		c.stage = atStatus
@@ -130,7 +130,7 @@ func (c *codec) endOfHeader(r *request) (done bool, violation protocol.Violation
 	return false, ""
 }
 
-// chunkSize reads a chunk's size in hexadecimal; extensions are ignored (RFC 9112, 7.1).
+// chunkSize parses a chunk's size in hexadecimal; extensions are ignored (RFC 9112, 7.1).
 func (c *codec) chunkSize(text []byte) (violation protocol.Violation) {
 	var n int64
 	i := 0
@@ -167,7 +167,7 @@ func hexDigit(b byte) (byte, bool) {
 	return 0, false
 }
 
-// foldEqual compares with a text in lower case, ignoring the case of ASCII letters.
+// foldEqual reports whether b equals a lower-case text, ignoring the case of ASCII letters.
 func foldEqual(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
@@ -183,7 +183,7 @@ func foldEqual(b []byte, lower string) bool {
 	return true
 }
 
-// trim cuts spaces and tabs off both ends.
+// trim removes spaces and tabs from both ends.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -194,7 +194,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// hasToken looks for a token in a comma-separated list.
+// hasToken reports whether a comma-separated list contains token.
 func hasToken(list []byte, token string) bool {
 	for {
 		one, rest, more := bytes.Cut(list, []byte{','})
@@ -208,7 +208,7 @@ func hasToken(list []byte, token string) bool {
 	}
 }
 
-// lastToken reports whether the last of a comma-separated list is token.
+// lastToken reports whether token is the last element of a comma-separated list.
 func lastToken(list []byte, token string) bool {
 	return foldEqual(trim(list[bytes.LastIndexByte(list, ',')+1:]), token)
 }

@@ -19,10 +19,10 @@ import (
 	"brunt/internal/template"
 )
 
-// origin is where a request goes.
+// origin is the scheme and host:port that a request goes to.
 type origin struct{ scheme, address string }
 
-// parseOrigin reads protocol.Web.Origin; home is what none means.
+// parseOrigin parses protocol.Web.Origin. For "" it returns home.
 func parseOrigin(text string, home origin) (origin, error) {
 	if text == "" {
 		return home, nil
@@ -60,7 +60,7 @@ func originsOf(requests []request) (all []origin) {
 	return all
 }
 
-// home is the origin of the session's own address, the zero value if it has none.
+// home returns the origin of the session's own address, or the zero value if it has none.
 func (c *conn) home() origin {
 	if c.plan.unbound {
 		return origin{}
@@ -68,12 +68,12 @@ func (c *conn) home() origin {
 	return origin{c.scheme, c.target.Address}
 }
 
-// atOnce bounds how many connections a session without an address of its own makes when it is
-// opened. Others are made when a request needs them.
+// atOnce is the maximum number of connections that a session without an address of its own opens at first. It
+// opens others when a request needs them.
 const atOnce = 16
 
-// open makes the session's connections: the one to its own address, or those to the origins that
-// can be reached.
+// open opens the session's connections: the one to its own address, or those to the origins. Origins that can't
+// be reached are left out.
 func (c *conn) open(ctx context.Context) *protocol.Error {
 	switch {
 	case c.plan.options.lazy:
@@ -96,7 +96,7 @@ func (c *conn) open(ctx context.Context) *protocol.Error {
 	return nil
 }
 
-// client is the open connection to an origin; nil if there is none.
+// client returns the open connection to an origin, or nil.
 func (c *conn) client(to origin) *http.ClientConn {
 	if to == c.home() {
 		return c.http
@@ -104,7 +104,7 @@ func (c *conn) client(to origin) *http.ClientConn {
 	return c.others[to]
 }
 
-// keep makes h the connection to an origin; nil forgets it.
+// keep stores the connection to an origin; nil removes it.
 func (c *conn) keep(to origin, h *http.ClientConn) {
 	switch {
 	case to == c.home():
@@ -127,7 +127,7 @@ func (c *conn) drop(to origin) {
 	}
 }
 
-// shed drops a connection that is of no more use, and remembers it.
+// shed drops a connection that can't be used any more, and marks its origin as lost.
 func (c *conn) shed(to origin) {
 	if c.client(to) == nil {
 		return
@@ -139,7 +139,7 @@ func (c *conn) shed(to origin) {
 	c.lost[to] = true
 }
 
-// lose fails a request whose connection broke. Only the loss of the session's own one ends it.
+// lose fails a request whose connection broke. Only the loss of its own connection ends the session.
 func (c *conn) lose(to origin, e *protocol.Error, reply *protocol.Reply) {
 	if to != c.home() {
 		c.shed(to)
@@ -148,8 +148,8 @@ func (c *conn) lose(to origin, e *protocol.Error, reply *protocol.Reply) {
 	reply.Fail(e)
 }
 
-// redirect is the request that an answer sends the client on to (RFC 9110, 15.4), and where it goes;
-// nil if the answer is none that does. body is that of the request answered.
+// redirect returns the request to which an answer redirects the client (RFC 9110, 15.4), and its origin. It
+// returns nil if the answer isn't a redirect that can be followed. body is the body of the answered request.
 func redirect(ctx context.Context, from *http.Request, answer *http.Response, body []byte) (*http.Request, origin) {
 	location := answer.Header.Get("Location")
 	method := from.Method
@@ -193,7 +193,7 @@ func redirect(ctx context.Context, from *http.Request, answer *http.Response, bo
 	return out, originOf(target)
 }
 
-// whole is a request's URL with the path that Opaque may hold.
+// whole returns a request's URL with the path included if it is in Opaque.
 func whole(u *url.URL) (*url.URL, error) {
 	if u.Opaque == "" {
 		return u, nil
@@ -201,7 +201,7 @@ func whole(u *url.URL) (*url.URL, error) {
 	return url.Parse(u.Scheme + "://" + u.Host + u.Opaque)
 }
 
-// source says what part of an answer a capture reads.
+// source is the part of an answer that a capture reads.
 type source uint8
 
 const (
@@ -210,10 +210,10 @@ const (
 	fromJSON
 )
 
-// capture is one value of an answer that a later request needs.
+// capture is one value of an answer that a later request uses.
 type capture struct {
 	from source
-	name string   // of the header field, in lower case
+	name string   // name of the header field, in lower case
 	path []string // within JSON
 	kind gen.Kind
 }
@@ -231,7 +231,8 @@ func parseCapture(c protocol.Capture) (capture, error) {
 	return capture{}, fmt.Errorf("capture %q: write header:Name, body or json:path", c.Name)
 }
 
-// setJSON gives v what stands at path in a JSON text; null if there is nothing, or no JSON.
+// setJSON sets v to the value at path in a JSON text. It sets null if there is no such value or the text isn't
+// JSON.
 func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
 	v.SetNull()
 	rest := json.RawMessage(text)

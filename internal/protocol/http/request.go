@@ -12,28 +12,28 @@ import (
 	"brunt/internal/template"
 )
 
-// prepared is a program made ready for a target. It is immutable and shared by sessions.
+// prepared is a program prepared for a target. It is immutable and shared by sessions.
 type prepared struct {
 	options  *options
 	requests []request
-	encoded  func() []encoded // of the codec tier, made once
+	encoded  func() []encoded // requests of the codec tier, encoded once
 	unbound  bool             // sessions have no address of their own
-	origins  []origin         // of the requests, each once
-	heard    *heard           // what servers said of themselves; the driver's
+	origins  []origin         // origins of the requests, without duplicates
+	heard    *heard           // what servers have revealed about themselves; the driver's
 }
 
-// request is one request made ready.
+// request is one prepared request.
 type request struct {
 	web       *protocol.Web
 	params    int
 	path      template.Template
-	fields    []field // in the order sent, Host among them
+	fields    []field // in the order sent, Host included
 	body      template.Template
-	sendsBody bool // a Content-Length is due
+	sendsBody bool // a Content-Length is required
 	captures  []capture
 	needsBody bool // a capture reads the body
 	head      bool // the answer has no body
-	closes    bool // it asks the server to close the connection afterwards
+	closes    bool // it asks the server to close the connection
 	origin    origin
 }
 
@@ -43,7 +43,7 @@ type field struct {
 	value template.Template
 }
 
-// prepare makes a program ready, or says what in it this protocol can't do.
+// prepare prepares a program. It fails if the protocol can't run the program.
 func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
 	o, refused := parseOptions(t)
 	if refused != nil {
@@ -109,7 +109,7 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 	return r, nil
 }
 
-// defaults are the fields that are sent unless the request has them.
+// defaults returns the header fields that are sent unless the request sets them.
 func defaults(t protocol.Target, o *options, to origin) [][2]string {
 	escape := strings.NewReplacer("$", "$$").Replace
 	fields := [][2]string{{"Host", escape(hostOf(to.address, to.scheme))}, {"User-Agent", userAgent}}
@@ -123,8 +123,7 @@ func defaults(t protocol.Target, o *options, to origin) [][2]string {
 	return fields
 }
 
-// fieldsOf merges a request's header with the defaults; Host comes first unless the request says
-// otherwise.
+// fieldsOf merges a request's header with the defaults. Host comes first unless the request sets it.
 func fieldsOf(w *protocol.Web, params int, defaults [][2]string) (out []field, err error) {
 	given := make(map[string]bool)
 	for _, h := range w.Header {
@@ -156,7 +155,7 @@ func fieldsOf(w *protocol.Web, params int, defaults [][2]string) (out []field, e
 	return out, nil
 }
 
-// asksToClose looks for "Connection: close".
+// asksToClose reports whether the request has "Connection: close".
 func (r *request) asksToClose() bool {
 	for i := range r.fields {
 		value, ok := r.fields[i].value.Fixed()
@@ -167,7 +166,7 @@ func (r *request) asksToClose() bool {
 	return false
 }
 
-// isToken checks for a token (RFC 9110, 5.6.2).
+// isToken reports whether s is a token (RFC 9110, 5.6.2).
 func isToken(s string) bool {
 	for i := range len(s) {
 		if !isTokenByte(s[i]) {
@@ -185,8 +184,7 @@ func isTokenByte(c byte) bool {
 	return strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// escapePath makes a value fit for a path or query: everything but unreserved characters (RFC
-// 3986, 2.3) is percent-encoded.
+// escapePath percent-encodes dst[from:] for a path or query, except for unreserved characters (RFC 3986, 2.3).
 func escapePath(dst []byte, from int) ([]byte, bool) {
 	const digits = "0123456789ABCDEF"
 	grow := 0
@@ -220,7 +218,7 @@ func unreserved(c byte) bool {
 		c == '~'
 }
 
-// checkField refuses values that would end a header line.
+// checkField returns false for values that would end a header line.
 func checkField(dst []byte, from int) ([]byte, bool) {
 	for _, c := range dst[from:] {
 		if c == '\r' || c == '\n' || c == 0 {
@@ -234,7 +232,7 @@ func badField(name string) *protocol.Error {
 	return protocol.Bad("%s", "a value for the header "+name+" holds a line break or a zero byte")
 }
 
-// statusFailure is the failure of an answer whose status isn't good.
+// statusFailure returns the failure for a status that isn't good.
 func statusFailure(status int, fatal bool) protocol.Failure {
 	text := http.StatusText(status)
 	if text == "" {
@@ -243,11 +241,11 @@ func statusFailure(status int, fatal bool) protocol.Failure {
 	return protocol.Failure{Class: protocol.Server, Code: fmt.Sprint(status), Text: text, Fatal: fatal}
 }
 
-// readyKey is what a program made ready depends on.
+// readyKey is what a prepared program depends on.
 type readyKey struct{ address, user, password, scheme, options string }
 
-// ready is prepare for a program that doesn't change any more, once for all sessions: a list of URLs may
-// have many thousand requests.
+// ready is prepare for a program that won't change any more. It prepares the program once for all sessions,
+// because a list of URLs may have many thousand requests.
 func (d *Driver) ready(t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
 	key := readyKey{t.Address, t.User, t.Password, d.scheme(t), fmt.Sprint(t.Options)}
 	if allAway(p) {

@@ -6,15 +6,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// stage is what of an answer comes next.
+// stage is the part of an answer that comes next.
 type stage uint8
 
 const (
 	atStatus    stage = iota
 	atField           // a header field or the empty line
-	inBody            // left bytes
+	inBody            // length is known; left bytes remain
 	atChunk           // a chunk's size
-	inChunk           // left bytes
+	inChunk           // left bytes remain
 	atChunkEnd        // the line break after a chunk
 	atTrailer         // a trailer field or the empty line
 	untilClosed       // the body ends with the connection
@@ -22,31 +22,31 @@ const (
 
 const (
 	maxHead      = 64 << 10 // bytes of one answer's header and trailer lines, interim answers included
-	maxChunkLine = 4 << 10  // bytes of one line that gives a chunk's size
+	maxChunkLine = 4 << 10  // bytes of one line with a chunk's size
 	noLength     = -1
 )
 
-// answer is the state of the answer that is being read.
+// answer is the state of the answer being read.
 type answer struct {
 	stage   stage
 	begun   bool
 	status  int
 	minor   byte // HTTP/1.minor, as a digit
-	head    int  // bytes of lines so far
+	head    int  // bytes of header lines so far
 	length  int64
 	left    int64
 	bytes   int64
 	hash    uint64
 	hashing bool
 
-	coded     bool // a Transfer-Encoding was given
-	chunked   bool // and ends in "chunked"
+	coded     bool // there is a Transfer-Encoding
+	chunked   bool // its last encoding is "chunked"
 	close     bool
 	keepAlive bool
 }
 
-// Scan reads the answer to req. The connection is closed after an answer that says so: then
-// reply is Fatal with class OK, which is no failure.
+// Scan reads the answer to req. If the answer says that the connection will be closed, reply is Fatal with class
+// OK, which isn't a failure.
 func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	r := &c.plan.requests[req.ID]
 	if !c.begun {
@@ -76,7 +76,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
-// ScanEOF ends a body that has no other end.
+// ScanEOF completes an answer whose body ends with the connection.
 func (c *codec) ScanEOF(req *protocol.Request, reply *protocol.Reply) (done bool) {
 	if c.stage != untilClosed {
 		return false
@@ -95,7 +95,7 @@ func (c *codec) begin(r *request, id int) {
 	c.answer = answer{begun: true, length: noLength, hash: fnvOffset, hashing: hashing}
 }
 
-// finish fills the reply and makes ready for the next answer.
+// finish fills in the reply and prepares for the next answer.
 func (c *codec) finish(r *request, reply *protocol.Reply) {
 	reply.Status = c.status
 	reply.BytesIn = c.bytes
@@ -110,13 +110,13 @@ func (c *codec) finish(r *request, reply *protocol.Reply) {
 	c.answer = answer{}
 }
 
-// hear keeps what the server says of itself in the session's first answer.
+// hear records what the server reveals about itself in the session's first answer.
 func (c *codec) hear(r *request, server string) {
 	c.curious = false
 	c.plan.heard.note(r.origin.address, server, "HTTP/1."+string(rune(c.minor)))
 }
 
-// skip consumes what buf has of a body or chunk.
+// skip consumes the available bytes of a body or chunk.
 func (c *codec) skip(buf []byte, r *request) (used int, done bool) {
 	used = len(buf)
 	if c.stage != untilClosed && int64(used) > c.left {
@@ -140,7 +140,7 @@ func (c *codec) skip(buf []byte, r *request) (used int, done bool) {
 	return used, false
 }
 
-// line consumes one line, if buf holds a whole one.
+// line consumes one line, if buf holds a complete one.
 func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (
 	used int, done bool, violation protocol.Violation) {
 	end := bytes.IndexByte(buf, '\n')
@@ -171,7 +171,7 @@ func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (
 	return size, done, violation
 }
 
-// implausible finds out early that the other side doesn't speak HTTP and may never send a line.
+// implausible detects early that the server doesn't speak HTTP and may never send a line break.
 func (c *codec) implausible(buf []byte) (violation protocol.Violation) {
 	const start = "HTTP/1."
 	if c.stage == atStatus && !bytes.HasPrefix(buf[:min(len(buf), len(start))],
@@ -181,7 +181,7 @@ func (c *codec) implausible(buf []byte) (violation protocol.Violation) {
 	return ""
 }
 
-// understand takes in a line without its end.
+// understand processes a line without its line break.
 func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done bool, violation protocol.Violation) {
 	switch c.stage {
 	case atStatus:
@@ -204,7 +204,7 @@ func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done
 	}
 }
 
-// FNV-1a with 64 bits, with the parameters that its authors publish (draft-eastlake-fnv).
+// FNV-1a with 64 bits, with the parameters published by its authors (draft-eastlake-fnv).
 const (
 	fnvOffset = 0xcbf29ce484222325
 	fnvPrime  = 0x100000001b3
