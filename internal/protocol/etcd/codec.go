@@ -14,24 +14,24 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// codec encodes calls and scans answers of one session: unary gRPC calls over HTTP/2 without TLS,
-// one at a time, each on a stream of its own (RFC 9113; gRPC over HTTP/2).
+// codec encodes calls and scans answers of one session. It makes unary gRPC calls over HTTP/2 without TLS, one
+// at a time, each on its own stream (RFC 9113; gRPC over HTTP/2).
 type codec struct {
 	requests  kv.Requests
 	templates []template
 	headers   *headers
 
-	out              *output // frames of the request that is encoded
-	control          *output // frames that are due to the server: sent before the next request
+	out              *output // frames of the request being encoded
+	control          *output // frames to send to the server before the next request
 	nextStream       uint32
-	streamWindow     int64 // how much the server takes of a stream
-	connectionWindow int64 // how much it takes now over all
-	frameLimit       int   // how much it takes in a frame
-	unacknowledged   int64 // bytes of data that count against our own window
+	streamWindow     int64 // initial window of each stream that we send on, in bytes
+	connectionWindow int64 // current send window of the connection, in bytes
+	frameLimit       int   // maximum size of a frame that the server accepts, in bytes
+	unacknowledged   int64 // bytes of data received and not yet returned to our own window
 
-	greeted, acknowledged bool              // the handshake: its settings came; ours are acknowledged
-	current               *protocol.Request // whose answer is being read
-	leaving               bool              // the server won't take further streams
+	greeted, acknowledged bool              // handshake: the server's settings have arrived; it has acknowledged ours
+	current               *protocol.Request // the request whose answer is being read
+	leaving               bool              // the server accepts no further streams
 
 	answer
 	body, value, scratch []byte
@@ -60,10 +60,10 @@ func (c *codec) begin() {
 	c.nextStream += 2
 }
 
-// Unordered says that answers may overtake each other, as streams do.
+// Unordered says that answers may arrive out of order, because streams are independent.
 func (*Driver) Unordered() {}
 
-// Takes reports whether the codec can do the program over this target.
+// Takes reports whether the codec can run the program over this target.
 func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
 	requests, o, refused := prepare(t, p)
 	_, secure := host(t)
@@ -107,8 +107,8 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return protocol.CodecConn{Net: nc, Codec: c, Extra: extra}, nil
 }
 
-// shakeHands exchanges settings. It ends when the server has acknowledged ours, so that from then
-// on its headers depend on nothing that it sent before.
+// shakeHands exchanges settings. It returns when the server has acknowledged ours, so that the server's later
+// headers don't depend on anything that it sent before.
 func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -150,7 +150,7 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 	return buf, nil
 }
 
-// greet takes in a frame of the handshake.
+// greet processes a frame of the handshake.
 func (c *codec) greet(f *frame) (violation protocol.Violation) {
 	if !c.greeted && (f.Type != http2.FrameSettings || f.Flags.Has(http2.FlagSettingsAck)) {
 		return "it doesn't begin with its settings"

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// conn is a session of the library tier: a client with one connection. Calls go past the
-// client's retries, which would hide failures.
+// conn is a session of the library tier: a client with one connection. It bypasses the client's retries, which
+// would hide failures.
 type conn struct {
 	client  *clientv3.Client
 	kv      pb.KVClient
@@ -32,7 +32,7 @@ type conn struct {
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Do carries out one request.
+// Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	r := c.Begin(req, args, reply)
 	if r == nil {
@@ -111,10 +111,10 @@ func (c *conn) deletion(r *kv.Request, args []gen.Value) *pb.DeleteRangeRequest 
 	return &pb.DeleteRangeRequest{Key: appendKey(nil, r.Table, &args[0])}
 }
 
-// batch carries out all rows in one transaction.
+// batch executes all rows in one transaction.
 func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply *protocol.Reply) error {
 	txn := &pb.TxnRequest{}
-	written := make(map[string]*pb.RequestOp_RequestPut) // a key may be written only once: the last row counts
+	written := make(map[string]*pb.RequestOp_RequestPut) // a transaction may write a key only once: the last row wins
 	for row := range r.Rows {
 		a := args[row*r.PerRow:][:r.PerRow]
 		op := &pb.RequestOp{}
@@ -167,7 +167,7 @@ func (c *conn) Close() error {
 	return client.Close()
 }
 
-// failureOf classifies what the library returned; req is nil outside of programs.
+// failureOf classifies an error that the library returned. req is nil if the request isn't part of a program.
 func failureOf(req *protocol.Request, err error, secret string) *protocol.Error {
 	var own *protocol.Error
 	if errors.As(err, &own) {
@@ -191,8 +191,8 @@ func failureOf(req *protocol.Request, err error, secret string) *protocol.Error 
 	return f
 }
 
-// statusFailure classifies a gRPC status. Statuses that etcd's server gives have texts that begin
-// with "etcdserver:" or "mvcc:"; others come from a transport that broke.
+// statusFailure classifies a gRPC status. The texts of etcd's own statuses begin with "etcdserver:", "mvcc:" or
+// "auth:"; other statuses come from a broken transport.
 func statusFailure(req *protocol.Request, code codes.Code, text string) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Code: code.String(), Text: text}
 	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") ||

@@ -1,11 +1,10 @@
-// Package etcd speaks etcd's version 3 API: gRPC over HTTP/2. The library tier is etcd's own
-// client; the codec tier, for plain connections without users, sends the same frames with less
-// work.
+// Package etcd speaks etcd's version 3 API: gRPC over HTTP/2. The library tier uses etcd's own client. The codec
+// tier, for plain connections without users, sends the same frames with less work.
 //
-// A record is one key, "table:key", whose value is a JSON object of the fields in the names'
-// order, each in base64: go-ycsb's form, so that both tools can read each other's records. As
-// there, an update writes the fields it names and nothing else: fields that it doesn't name are
-// gone. Scans end where the table ends. Batches are transactions.
+// A record is one key, "table:key", whose value is a JSON object of the fields, ordered by name, each in base64.
+// This is go-ycsb's format, so that both tools can read each other's records. As in go-ycsb, an update writes
+// only the fields that it names: all other fields are lost. Scans end at the end of the table. Batches are
+// transactions.
 //
 // Options of a target:
 //
@@ -44,7 +43,7 @@ var (
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "etcd".
+// Name returns "etcd".
 func (*Driver) Name() string { return "etcd" }
 
 type options struct {
@@ -52,7 +51,7 @@ type options struct {
 	codec        bool
 }
 
-// prepare understands a program and a target's options.
+// prepare parses a program and a target's options.
 func prepare(t protocol.Target, p *protocol.Program) (requests kv.Requests, o options, refused *protocol.Error) {
 	if requests, refused = kv.Program(p); refused != nil {
 		return nil, o, refused
@@ -62,7 +61,7 @@ func prepare(t protocol.Target, p *protocol.Program) (requests kv.Requests, o op
 	return requests, o, read.Done()
 }
 
-// host is an address without the scheme that etcd's endpoints are often written with.
+// host returns an address without the scheme that etcd endpoints often have, and the TLS configuration to use.
 func host(t protocol.Target) (address string, secure *tls.Config) {
 	if rest, ok := strings.CutPrefix(t.Address, "https://"); ok {
 		if t.TLS == nil {
@@ -73,9 +72,8 @@ func host(t protocol.Target) (address string, secure *tls.Config) {
 	return strings.TrimPrefix(t.Address, "http://"), t.TLS
 }
 
-// Dial opens a session of the library tier within Target.ConnectTimeout. An error is a
-// *protocol.Error: of class Client if the program can't be done by this protocol, Connect if no
-// session could be opened.
+// Dial opens a session of the library tier within Target.ConnectTimeout. An error is a *protocol.Error: of class
+// Client if the protocol can't run the program, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, o, refused := prepare(t, p)
 	if refused != nil {
@@ -89,7 +87,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// open connects and makes sure that the server answers.
+// open connects and checks that the server answers.
 func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	address, secure := host(t)
 	ctx, cancel := t.Connecting(ctx)
@@ -116,7 +114,7 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 		_, err = c.kv.Range(ctx, &pb.RangeRequest{Key: []byte("brunt"), Serializable: true, CountOnly: true},
 			grpc.WaitForReady(true))
 		if isPermission(err) {
-			err = nil // it answers; which keys are allowed shows later
+			err = nil // the server answers; requests will show which keys are allowed
 		}
 	}
 	if err == nil {
@@ -126,7 +124,7 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	return nil, refusal(ctx, t, address, err)
 }
 
-// refusal says why no session could be opened.
+// refusal returns the failure to open a session.
 func refusal(ctx context.Context, t protocol.Target, address string, err error) *protocol.Error {
 	f := failureOf(nil, err, t.Password)
 	text := fmt.Sprintf("can't connect to %s: %s", address, f.Text)
@@ -175,7 +173,7 @@ func role(s *pb.StatusResponse) string {
 	return "follower"
 }
 
-// Prepare has nothing to create; with drop it deletes the table's keys.
+// Prepare creates nothing. With drop, it deletes the table's keys.
 func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _ []string, _ int, drop bool) error {
 	if !drop {
 		return nil

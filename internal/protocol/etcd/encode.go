@@ -37,13 +37,13 @@ func methodOf(verb protocol.Verb) method {
 	return methodRange
 }
 
-// headers holds the encoded headers of requests. Once a method has been called, its headers are
-// in the server's table and take a few bytes that are always the same.
+// headers holds the encoded headers of requests. Once a method has been called, its headers are in the server's
+// dynamic table and take only a few bytes, which are always the same.
 type headers struct {
 	authority string
 	encoded   bytes.Buffer
 	encoder   *hpack.Encoder
-	version   int // of the server's table, as far as what we sent changed it
+	version   int // version of the server's dynamic table, incremented when we change it
 	methods   [methods]struct {
 		sent    bool
 		block   []byte
@@ -57,10 +57,10 @@ func newHeaders(authority string) *headers {
 	return h
 }
 
-// smallestTable is the least table that holds all our headers.
+// smallestTable is the least size of a dynamic table that holds all our headers, in bytes.
 const smallestTable = 2048
 
-// limit heeds the server's setting of how large its table may get.
+// limit applies the server's limit for the size of its dynamic table.
 func (h *headers) limit(size uint32) {
 	if size < smallestTable {
 		size = 0
@@ -72,7 +72,7 @@ func (h *headers) limit(size uint32) {
 	}
 }
 
-// block is the headers of a call to m.
+// block returns the encoded headers of a call to m.
 func (h *headers) block(m method) []byte {
 	p := &h.methods[m]
 	if p.sent && p.block != nil && p.version == h.version {
@@ -84,7 +84,7 @@ func (h *headers) block(m method) []byte {
 		{Name: ":authority", Value: h.authority}, {Name: "content-type", Value: "application/grpc"},
 		{Name: "user-agent", Value: "brunt"}, {Name: "te", Value: "trailers"},
 	} {
-		h.encoder.WriteField(f) // a bytes.Buffer takes everything
+		h.encoder.WriteField(f) // writing to a bytes.Buffer can't fail
 	}
 	if !p.sent {
 		p.sent = true
@@ -95,11 +95,11 @@ func (h *headers) block(m method) []byte {
 	return p.block
 }
 
-// template is what of a request is always the same.
+// template holds the constant parts of a request.
 type template struct {
 	method method
-	prefix []byte // of the key: the table and a colon
-	tail   []byte // of the message
+	prefix []byte // prefix of the key: the table and a colon
+	tail   []byte // end of the message
 	fields []fieldPrefix
 }
 
@@ -116,10 +116,10 @@ func newTemplate(r *kv.Request, o options) template {
 	return t
 }
 
-// messageHead is what gRPC puts before a message: whether it is compressed, and its length.
+// messageHead is the size of gRPC's prefix of a message: the compression flag and the length.
 const messageHead = 5
 
-// Encode appends a call: a frame of headers and the message in frames of data.
+// Encode appends a call: a HEADERS frame, and the message in DATA frames.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	r, t := &c.requests[req.ID], &c.templates[req.ID]
 	if refused := r.Check(args); refused != nil {
@@ -152,7 +152,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return dst, nil
 }
 
-// message builds a request's message with its head. It is valid until the next call.
+// message builds a request's message with its prefix. It is valid until the next call.
 func (c *codec) message(r *kv.Request, t *template, args []gen.Value) ([]byte, *protocol.Error) {
 	b := append(c.body[:0], 0, 0, 0, 0, 0)
 	c.scratch = append(c.scratch[:0], t.prefix...)

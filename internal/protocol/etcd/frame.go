@@ -8,19 +8,20 @@ import (
 	"brunt/internal/protocol"
 )
 
-// HTTP/2 frames (RFC 9113, section 4.1). Those that we send are made by http2.Framer. Its ReadFrame isn't used: it
-// waits for bytes, copies each frame, and allocates twice an answer. ReadFrameHeader has a pool, from which the garbage
-// collector takes what is in it.
+// HTTP/2 frames (RFC 9113, section 4.1). http2.Framer writes the frames that we send. Its ReadFrame isn't used,
+// because it blocks for bytes, copies each frame, and allocates twice per answer. ReadFrameHeader uses a pool,
+// which the garbage collector empties.
 const (
 	frameHead  = 9
-	frameLimit = 16384 // the largest payload that we allow and, unless it says so, the server does
+	frameLimit = 16384 // the largest payload that we accept, and the server's limit unless it sets another
 
 	standardWindow = 65535
 	largestWindow  = 1<<31 - 1
 	largestStream  = 1<<31 - 1
 )
 
-// output collects frames. It takes everything, and all arguments are in range: its Framer doesn't fail.
+// output collects frames. Its Framer can't fail, because Write accepts everything and all arguments are in
+// range.
 type output struct {
 	*http2.Framer
 	b []byte
@@ -38,8 +39,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// greet appends the preface (RFC 9113, section 3.4) and settings that spare us work later: no pushes, no dynamic
-// table in the headers that we are sent, windows that a unary answer can't fill.
+// greet appends the preface (RFC 9113, section 3.4) and settings that save us work later: no pushes, no dynamic
+// table for the headers that we receive, and windows that a unary answer can't exhaust.
 func (o *output) greet() {
 	o.b = append(o.b, http2.ClientPreface...)
 	o.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0},
@@ -54,8 +55,8 @@ type frame struct {
 	payload []byte
 }
 
-// cut takes the first frame off buf. size is 0 if bytes are missing: need is how many buf must hold for it then.
-// violation says why this can't be a frame.
+// cut returns the first frame of buf. If bytes are missing, size is 0 and need is the number of bytes that buf
+// must hold. violation says why buf doesn't begin with a valid frame.
 func cut(buf []byte) (f frame, size, need int, violation protocol.Violation) {
 	if len(buf) < frameHead {
 		return f, 0, frameHead, ""
@@ -75,7 +76,7 @@ func cut(buf []byte) (f frame, size, need int, violation protocol.Violation) {
 	return frame{head, buf[frameHead:size]}, size, 0, ""
 }
 
-// unpad takes padding and priority off a payload of DATA or HEADERS, whose flags are the same.
+// unpad removes padding and priority from the payload of a DATA or HEADERS frame, which use the same flags.
 func (f *frame) unpad() (violation protocol.Violation) {
 	p := f.payload
 	if f.Flags.Has(http2.FlagDataPadded) {

@@ -14,7 +14,7 @@ var (
 	_ protocol.Discoverer = (*Driver)(nil)
 )
 
-// Role asks a member whether it is the leader, which is the primary: the others hand writes on to it.
+// Role reports whether a member is the leader, which counts as the primary: the others forward writes to it.
 func (d *Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, error) {
 	c, refused := open(ctx, t)
 	if refused != nil {
@@ -37,11 +37,11 @@ func roleOf(leader, member uint64) protocol.Role {
 	return protocol.Replica
 }
 
-// Discovers reports that members know each other.
+// Discovers returns true for "members": etcd's members know each other.
 func (*Driver) Discovers(source string) bool { return source == "members" }
 
-// Discover asks a member for the others (MemberList) and who leads. Members that haven't started, and learners, which
-// take no requests, are left out.
+// Discover asks a member for all members (MemberList) and for the leader. It leaves out members that haven't
+// started, and learners, which accept no requests.
 func (d *Driver) Discover(ctx context.Context, t protocol.Target, _ string) ([]protocol.Node, error) {
 	c, refused := open(ctx, t)
 	if refused != nil {

@@ -19,23 +19,23 @@ import (
 
 const (
 	maxMessage = 256 << 20 // bytes of an answer
-	maxBlock   = 64 << 10  // bytes of headers that come in several frames
+	maxBlock   = 64 << 10  // bytes of a header block that comes in several frames
 )
 
-// answer is the state of the answer that is being read.
+// answer is the state of the answer being read.
 type answer struct {
 	stream  uint32 // 0: none
 	bytes   int64
-	opened  bool   // its first headers came
-	parsed  bool   // its message was read
-	partial []byte // of the message, if it comes in several frames
-	block   []byte // of headers that come in several frames
-	inBlock uint32 // the stream of these; 0: none
-	ending  bool   // these end the stream
+	opened  bool   // its first headers have arrived
+	parsed  bool   // its message has been read
+	partial []byte // part of the message, if it comes in several frames
+	block   []byte // part of a header block that comes in several frames
+	inBlock uint32 // the stream of that block; 0: none
+	ending  bool   // that block ends the stream
 
 	decoder                *hpack.Decoder
-	status, code, text     string // of the headers decoded last
-	plainHead, plainTrails []byte // headers that say: 200; status 0
+	status, code, text     string // from the headers decoded last
+	plainHead, plainTrails []byte // encoded headers known to mean status 200 and gRPC status 0
 }
 
 func (a *answer) reset() {
@@ -74,8 +74,8 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
-// take takes in a frame. finished means that the answer is complete. r is nil during the
-// handshake, when there are no streams.
+// take processes a frame. finished says that the answer is complete. r is nil during the handshake, when there
+// are no streams.
 func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if c.inBlock != 0 && (f.Type != http2.FrameContinuation || f.StreamID != c.inBlock) {
 		return false, "headers were interrupted"
@@ -91,7 +91,7 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 		return c.continuation(f, reply)
 	}
 	if f.Type != http2.FrameData && f.Type != http2.FrameHeaders && f.Type != http2.FrameRSTStream {
-		return false, "" // of a kind that is to be ignored
+		return false, "" // frames of other types must be ignored
 	}
 	if f.StreamID == 0 || f.StreamID >= c.nextStream {
 		return false, "a frame of a stream that we didn't open"
@@ -138,7 +138,7 @@ func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, vi
 	return c.headed(f.StreamID, c.block, reply)
 }
 
-// housekeeping heeds frames about the connection.
+// housekeeping processes frames about the connection.
 func (c *codec) housekeeping(f *frame) (violation protocol.Violation) {
 	switch {
 	case f.Type == http2.FramePing && len(f.payload) == 8:
@@ -177,7 +177,8 @@ func (c *codec) setting(id http2.SettingID, value uint32) {
 	}
 }
 
-// goAway notes that the connection is to end. Streams after the one it names were not looked at.
+// goAway records that the server ends the connection. The server hasn't processed streams after the one that the
+// frame names.
 func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if len(f.payload) < 8 {
 		return false, "a frame has a wrong length"
@@ -192,7 +193,7 @@ func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, violatio
 	return true, ""
 }
 
-// resetFailure is what ending a stream means.
+// resetFailure returns the failure for a stream that the server reset.
 func resetFailure(code http2.ErrCode) *protocol.Error {
 	e := &protocol.Error{Class: protocol.UnknownOutcome, Code: "RST_STREAM",
 		Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", uint32(code))}
@@ -202,7 +203,7 @@ func resetFailure(code http2.ErrCode) *protocol.Error {
 	return e
 }
 
-// data takes in a part of the message.
+// data processes a part of the message.
 func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (violation protocol.Violation) {
 	message := f.payload
 	switch {
@@ -241,7 +242,7 @@ func whole(message []byte) bool {
 	return len(message) >= messageHead && len(message)-messageHead == int(binary.BigEndian.Uint32(message[1:]))
 }
 
-// header receives each header that is decoded.
+// header is called with each decoded header field.
 func (a *answer) header(h hpack.HeaderField) {
 	switch h.Name {
 	case ":status":
@@ -253,8 +254,8 @@ func (a *answer) header(h hpack.HeaderField) {
 	}
 }
 
-// headed takes in a block of headers. Blocks depend on nothing before them, because the table
-// that they could refer to has no room; so those seen before needn't be decoded again.
+// headed processes a header block. Blocks don't depend on earlier ones, because we allow the server no dynamic
+// table; a block that equals a known one needn't be decoded again.
 func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
 	finished bool, violation protocol.Violation) {
 	if stream != c.stream {
@@ -302,7 +303,7 @@ func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
 	return true, ""
 }
 
-// The numbers of the fields that matter (etcd's rpc.proto and kv.proto).
+// Numbers of the fields that matter (etcd's rpc.proto and kv.proto).
 const (
 	rangeRecords = 2 // of RangeResponse
 	deletedCount = 2 // of DeleteRangeResponse
@@ -311,8 +312,8 @@ const (
 
 const malformed = "the message isn't a protocol buffer"
 
-// eachField tells take of each field of a message: its number, its kind and what follows its tag. It ends with
-// the first violation.
+// eachField calls take for each field of a message with its number, its type and the bytes after its tag. It
+// stops at the first violation.
 func eachField(message []byte,
 	take func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation) (
 	violation protocol.Violation) {
@@ -334,7 +335,7 @@ func eachField(message []byte,
 	return ""
 }
 
-// parse reads an answer's message.
+// parse reads an answer's message into reply.
 func parse(r *kv.Request, message []byte, reply *protocol.Reply) (violation protocol.Violation) {
 	method := methodOf(r.Verb)
 	violation = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation {
@@ -362,7 +363,7 @@ func parse(r *kv.Request, message []byte, reply *protocol.Reply) (violation prot
 	return ""
 }
 
-// takeRecord adds one key and value to the reply.
+// takeRecord adds one key-value pair to the reply.
 func takeRecord(r *kv.Request, record []byte, reply *protocol.Reply) (violation protocol.Violation) {
 	reply.Rows++
 	if len(r.Captures) == 0 || reply.Rows > 1 {

@@ -20,17 +20,17 @@ func appendKey(dst []byte, table string, key *gen.Value) []byte {
 	return kv.AppendText(dst, key)
 }
 
-// tableEnd is the first key after those of a table.
+// tableEnd returns the first key after all keys of a table.
 func tableEnd(table string) []byte { return []byte(table + ";") } // ':' + 1
 
-// fieldPrefix is a field's place in the JSON object: which argument, and what stands before its
+// fieldPrefix describes a field of the JSON object: the number of its argument, and the text that precedes its
 // content.
 type fieldPrefix struct {
-	argument int // counted from the first field
+	argument int // counted from the first field's argument
 	text     []byte
 }
 
-// fieldPrefixes orders fields by name, as JSON libraries write maps.
+// fieldPrefixes returns the prefixes of the fields, ordered by name, as JSON libraries write maps.
 func fieldPrefixes(fields []string) []fieldPrefix {
 	order := make([]int, len(fields))
 	for i := range order {
@@ -50,7 +50,7 @@ func fieldPrefixes(fields []string) []fieldPrefix {
 	return out
 }
 
-// appendValue appends a record as JSON. scratch is used and returned.
+// appendValue appends a record as JSON. It uses scratch as a buffer and returns it.
 func appendValue(dst []byte, fields []fieldPrefix, values []gen.Value, scratch []byte) (out, space []byte) {
 	for i := range fields {
 		f := &fields[i]
@@ -66,8 +66,8 @@ func appendValue(dst []byte, fields []fieldPrefix, values []gen.Value, scratch [
 	return append(dst, '"', '}'), scratch
 }
 
-// findField finds a field's content, in base64, in a record. plain is false if the record isn't
-// written in the plain form that appendValue has.
+// findField returns a field's content, in base64, from a record. plain is false if the record isn't in the
+// simple form that appendValue writes; it must then be decoded by a JSON library.
 func findField(record []byte, field string) (content []byte, found, plain bool) {
 	if len(record) < 2 || record[0] != '{' {
 		return nil, false, false
@@ -95,7 +95,7 @@ func findField(record []byte, field string) (content []byte, found, plain bool) 
 	}
 }
 
-// quoted reads a string without escapes.
+// quoted reads a JSON string without escapes.
 func quoted(b []byte) (content, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, nil, false
@@ -107,14 +107,14 @@ func quoted(b []byte) (content, rest []byte, ok bool) {
 	return b[1 : 1+end], b[2+end:], true
 }
 
-// document is a record as it is stored.
+// document is a stored record.
 type document struct {
 	text  []byte
-	slow  map[string][]byte // its fields, if it isn't in the plain form
+	slow  map[string][]byte // its fields, decoded by encoding/json, if needed
 	fault *protocol.Error   // why it can't be read
 }
 
-// field is a field's content.
+// field returns a field's content.
 func (d *document) field(name string) ([]byte, bool) {
 	if d.slow == nil {
 		content, found, plain := findField(d.text, name)
@@ -142,7 +142,7 @@ func (d *document) decode() {
 	}
 }
 
-// names are those of all fields.
+// names returns the names of all fields, sorted.
 func (d *document) names() []string {
 	if d.slow == nil {
 		d.decode()
@@ -150,7 +150,7 @@ func (d *document) names() []string {
 	return slices.Sorted(maps.Keys(d.slow))
 }
 
-// capture gives reply the captured fields of a record.
+// capture stores the captured fields of a record in reply.
 func capture(r *kv.Request, record []byte, reply *protocol.Reply) *protocol.Error {
 	d := document{text: record}
 	r.Capture(reply, d.field)
