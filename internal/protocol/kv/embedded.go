@@ -9,8 +9,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Embedded is a driver of stores inside the process: its sessions share one open store for each
-// address, a path. It is safe for concurrent use.
+// Embedded is a driver for in-process stores. Its sessions share one open store per address, which is a path. It
+// is safe for concurrent use.
 type Embedded struct {
 	name     string
 	module   string
@@ -24,17 +24,17 @@ var (
 	_ protocol.KeyValueAdmin = (*Embedded)(nil)
 )
 
-// NewEmbedded returns a driver. module is the path of the store's Go module, open opens the store
-// at a target's address with its options, classify maps the store's errors.
+// NewEmbedded returns a driver. module is the path of the store's Go module, open opens the store at a target's
+// address with the target's options, and classify maps the store's errors.
 func NewEmbedded(name, module string, open func(t protocol.Target) (Store, error),
 	classify func(error) *protocol.Error) *Embedded {
 	return &Embedded{name: name, module: module, open: open, classify: classify}
 }
 
-// Name is the protocol's name.
+// Name returns the protocol's name.
 func (e *Embedded) Name() string { return e.name }
 
-// use returns the open store of a target.
+// use returns the open store of a target, and a function that releases it.
 func (e *Embedded) use(t protocol.Target) (Store, func() error, *protocol.Error) {
 	if t.Address == "" {
 		return nil, nil, protocol.Bad("no address given; write the path of the database of %s", e.name)
@@ -51,8 +51,8 @@ func (e *Embedded) use(t protocol.Target) (Store, func() error, *protocol.Error)
 			t.Address, protocol.Line(err.Error(), ""), filepath.Dir(t.Address))}
 }
 
-// Dial opens a session; the first one opens the store. An error is a *protocol.Error: of class
-// Connect if the store can't be opened, Client if the program or an option is at fault.
+// Dial opens a session; the first one opens the store. An error is a *protocol.Error: of class Connect if the
+// store can't be opened, Client if the program or an option is invalid.
 func (e *Embedded) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := Program(p)
 	if refused != nil {
@@ -65,7 +65,7 @@ func (e *Embedded) Dial(ctx context.Context, t protocol.Target, p *protocol.Prog
 	return NewSession(store, requests, e.classify, release), nil
 }
 
-// Describe says which version of the store this is and how it is set.
+// Describe returns the store's version and settings.
 func (e *Embedded) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	info := protocol.ServerInfo{Product: e.name, Version: moduleVersion(e.module)}
 	store, release, refused := e.use(t)
@@ -76,7 +76,7 @@ func (e *Embedded) Describe(ctx context.Context, t protocol.Target) (protocol.Se
 	return info, release()
 }
 
-// Prepare makes a table ready.
+// Prepare prepares a table, see protocol.KeyValueAdmin.
 func (e *Embedded) Prepare(ctx context.Context, t protocol.Target, table string, _ []string, _ int, drop bool) error {
 	store, release, refused := e.use(t)
 	if refused != nil {
@@ -94,7 +94,7 @@ func (e *Embedded) Prepare(ctx context.Context, t protocol.Target, table string,
 	return failure
 }
 
-// moduleVersion is the version of a module that this program was built with.
+// moduleVersion returns the version of a module that this program was built with, or "".
 func moduleVersion(path string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -8,8 +8,8 @@ import (
 	"brunt/internal/gen"
 )
 
-// A record as bytes is its fields one after another: the name's length (uvarint), the name, the
-// value's length (uvarint), the value.
+// An encoded record is a sequence of fields: the name's length (uvarint), the name, the value's length
+// (uvarint), the value.
 
 var errRecord = errors.New("the stored value isn't a record of brunt's")
 
@@ -29,7 +29,7 @@ func AppendRecord(dst []byte, fields []string, values []gen.Value) []byte {
 	return dst
 }
 
-// next splits the first field off a record.
+// next splits off the first field of a record.
 func next(record []byte) (name, value, rest []byte, err error) {
 	name, rest, err = chunk(record)
 	if err == nil {
@@ -46,7 +46,7 @@ func chunk(b []byte) (head, rest []byte, err error) {
 	return b[used : used+int(n)], b[used+int(n):], nil
 }
 
-// Field finds a field's value, which is a part of record.
+// Field returns a field's value, as a part of record.
 func Field(record []byte, field string) (value []byte, ok bool, err error) {
 	for len(record) > 0 {
 		name, v, rest, err := next(record)
@@ -61,7 +61,7 @@ func Field(record []byte, field string) (value []byte, ok bool, err error) {
 	return nil, false, nil
 }
 
-// names are those of a record's fields.
+// names returns the names of a record's fields.
 func names(record []byte) (all []string) {
 	for len(record) > 0 {
 		name, _, rest, err := next(record)
@@ -73,7 +73,7 @@ func names(record []byte) (all []string) {
 	return all
 }
 
-// Verify goes through a record as a reader of all its fields would.
+// Verify decodes the whole record, as a reader of all its fields would, and returns the number of fields.
 func Verify(record []byte) (fields int, err error) {
 	for len(record) > 0 {
 		if _, _, record, err = next(record); err != nil {
@@ -84,7 +84,7 @@ func Verify(record []byte) (fields int, err error) {
 	return fields, nil
 }
 
-// MergeRecord appends to dst the old record with the given fields replaced or added.
+// MergeRecord appends to dst the record old with the given fields replaced or added.
 func MergeRecord(dst, old []byte, fields []string, values []gen.Value) ([]byte, error) {
 	for len(old) > 0 {
 		name, _, rest, err := next(old)

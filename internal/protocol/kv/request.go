@@ -1,5 +1,5 @@
-// Package kv is what the drivers of key-value stores share: requests on records understood once,
-// records as bytes, and sessions on stores inside the process.
+// Package kv is shared by the drivers of key-value stores: parsed requests on records, the encoding of records
+// as bytes, and sessions on in-process stores.
 package kv
 
 import (
@@ -12,20 +12,20 @@ import (
 	"brunt/internal/template"
 )
 
-// Request is a protocol.Request on records, checked and understood. It is immutable.
+// Request is a parsed and validated protocol.Request on records. It is immutable.
 type Request struct {
-	Verb     protocol.Verb // of one row: Read, Scan, Insert, Update or Delete
+	Verb     protocol.Verb // operation on one row: Read, Scan, Insert, Update or Delete
 	Table    string
-	Fields   []string // written, or to be returned; none: all
+	Fields   []string // fields to write or to return; none: all
 	Rows     int      // at least 1; more than 1 in batches only
-	PerRow   int      // parameters of one row
+	PerRow   int      // number of parameters of one row
 	Captures []protocol.Capture
 }
 
-// Requests are those that a session knows, by ID.
+// Requests holds a session's requests by ID.
 type Requests []Request
 
-// Program understands all requests of a program. The error names the request.
+// Program parses all requests of a program. An error names the request.
 func Program(p *protocol.Program) (Requests, *protocol.Error) {
 	all := make(Requests, len(p.Requests))
 	for i := range p.Requests {
@@ -38,7 +38,7 @@ func Program(p *protocol.Program) (Requests, *protocol.Error) {
 	return all, nil
 }
 
-// Parse understands one request (see protocol.KeyValueAdmin for its form).
+// Parse parses one request; see protocol.KeyValueAdmin for its form.
 func Parse(req *protocol.Request) (Request, *protocol.Error) {
 	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture}
 	if req.Verb == protocol.Batch {
@@ -87,12 +87,12 @@ func (r *Request) checkCaptures() *protocol.Error {
 	return nil
 }
 
-// Check says whether args are as many as the request takes.
+// Check returns an error unless the request takes that many arguments.
 func (r *Request) Check(args []gen.Value) *protocol.Error {
 	return protocol.Arguments(args, r.Rows*r.PerRow)
 }
 
-// Count is the second argument of a scan: how many records it asks for, at least 1.
+// Count returns the second argument of a scan: the number of records to return, at least 1.
 func Count(args []gen.Value) (int, *protocol.Error) {
 	v := &args[1]
 	if v.Kind != gen.Int && v.Kind != gen.Uint || v.I < 1 || v.I > 1<<31-1 {
@@ -101,7 +101,7 @@ func Count(args []gen.Value) (int, *protocol.Error) {
 	return int(v.I), nil
 }
 
-// Distinct is how many different keys the rows of a batch name; stores answer for each key once.
+// Distinct returns the number of different keys in a batch. Stores answer once for each key.
 func (r *Request) Distinct(args []gen.Value) int64 {
 	if r.Rows == 1 {
 		return 1
@@ -113,19 +113,19 @@ func (r *Request) Distinct(args []gen.Value) int64 {
 	return int64(len(keys))
 }
 
-// AppendText appends an argument as stores of bytes keep it.
+// AppendText appends an argument in the form in which byte-oriented stores keep it.
 func AppendText(dst []byte, v *gen.Value) []byte { return template.AppendValue(dst, v) }
 
-// Text is an argument as a string.
+// Text returns an argument as a string.
 func Text(v *gen.Value) string { return string(AppendText(nil, v)) }
 
-// Wants reports whether the content of the next record of a reply is asked for.
+// Wants reports whether the fields of the next record of a reply are needed.
 func (r *Request) Wants(reply *protocol.Reply) bool {
 	return reply.Rows == 0 && len(r.Captures) > 0 || reply.Each != nil
 }
 
-// Capture gives reply the captured fields of a record; value finds a field's content. Only the
-// first record of a reply is to be given.
+// Capture stores the captured fields of a record in reply; value returns a field's content. It must be called
+// for the first record of a reply only.
 func (r *Request) Capture(reply *protocol.Reply, value func(field string) (content []byte, ok bool)) {
 	for i, c := range r.Captures {
 		if content, ok := value(c.Name); ok {
@@ -134,14 +134,14 @@ func (r *Request) Capture(reply *protocol.Reply, value func(field string) (conte
 	}
 }
 
-// Record is a record that a store has found. Fields are called only if the request Wants them.
+// Record is a record that a store has found. Its functions are called only if Request.Wants is true.
 type Record struct {
 	Key   []byte
 	Field func(name string) (content []byte, ok bool)
-	Names func() []string // of the fields that are there
+	Names func() []string // names of the existing fields
 }
 
-// Take adds a record to reply, and captures from it if it is the first.
+// Take adds a record to reply. It captures values from the first record.
 func (r *Request) Take(reply *protocol.Reply, record Record) {
 	if reply.Rows == 0 && record.Field != nil {
 		r.Capture(reply, record.Field)
@@ -152,7 +152,7 @@ func (r *Request) Take(reply *protocol.Reply, record Record) {
 	reply.Rows++
 }
 
-// tell gives a record to who asked for each.
+// tell passes a record to Reply.Each.
 func (r *Request) tell(reply *protocol.Reply, record *Record) {
 	names := r.Fields
 	if len(names) == 0 {
@@ -169,8 +169,8 @@ func (r *Request) tell(reply *protocol.Reply, record *Record) {
 	reply.Each(columns, row)
 }
 
-// Begin resets a reply for request req of a program and checks the arguments. It returns nil,
-// with the failure in reply, if the request can't be sent.
+// Begin resets a reply for request req of a program and checks the arguments. If the request can't be sent, it
+// stores the failure in reply and returns nil.
 func (all Requests) Begin(req *protocol.Request, args []gen.Value, reply *protocol.Reply) *Request {
 	reply.Reset(len(req.Capture))
 	r := &all[req.ID]
@@ -181,7 +181,7 @@ func (all Requests) Begin(req *protocol.Request, args []gen.Value, reply *protoc
 	return r
 }
 
-// Add makes a request ready that isn't part of the program; see protocol.AdHoc.
+// Add prepares a request that isn't part of the program; see protocol.AdHoc.
 func (all *Requests) Add(_ context.Context, req *protocol.Request) error {
 	r, refused := Parse(req)
 	if refused != nil {

@@ -10,22 +10,22 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Store is a database inside the process. It is safe for concurrent use.
+// Store is an in-process database. It is safe for concurrent use.
 type Store interface {
 	View(f func(Transaction) error) error   // reads only
-	Update(f func(Transaction) error) error // applied when f returns nil
+	Update(f func(Transaction) error) error // applied if f returns nil
 	Prepare(table string, drop bool) error  // see protocol.KeyValueAdmin
-	Settings() map[string]string            // what bears on performance
+	Settings() map[string]string            // settings that affect performance
 	Close() error
 }
 
-// Transaction reads and writes a Store. Slices it hands out are valid until the next call, slices
-// it is given may be changed once it has ended.
+// Transaction reads and writes a Store. Slices that it returns are valid until the next call. Slices passed to
+// it must not change before it has ended.
 type Transaction interface {
 	Get(table string, key []byte) (value []byte, ok bool, err error)
 	Put(table string, key, value []byte) error
 	Delete(table string, key []byte) (found bool, err error)
-	// Scan calls f with the records from a key on, in the keys' order, until f returns false.
+	// Scan calls f with the records in key order, beginning at from, until f returns false.
 	Scan(table string, from []byte, f func(key, value []byte) bool) error
 }
 
@@ -40,19 +40,19 @@ type Session struct {
 	transaction
 }
 
-// transaction is the request under way.
+// transaction is the current request.
 type transaction struct {
 	r     *Request
 	args  []gen.Value
 	reply *protocol.Reply
 }
 
-// NewSession returns a session. release is called once, by Close; classify maps the store's errors.
+// NewSession returns a session. Close calls release once; classify maps the store's errors.
 func NewSession(s Store, requests Requests, classify func(error) *protocol.Error, release func() error) *Session {
 	return &Session{store: s, Requests: requests, classify: classify, release: release}
 }
 
-// Do carries out one request in a transaction of its own.
+// Do executes one request in its own transaction.
 func (s *Session) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	r := s.Begin(req, args, reply)
 	if r == nil {
@@ -190,8 +190,8 @@ func (s *Session) Close() error {
 	return release()
 }
 
-// Shared keeps stores open for as long as somebody uses them, one for each address. Its zero value
-// is ready for use; it is safe for concurrent use.
+// Shared keeps stores open while they are in use, one per address. Its zero value is ready for use. It is safe
+// for concurrent use.
 type Shared struct {
 	mu   sync.Mutex
 	open map[string]*shared
@@ -203,10 +203,10 @@ type shared struct {
 	users    int
 }
 
-// Get returns the store of an address, opening it if nobody has it open. It is an error to ask for
-// an open store with other options. release must be called once.
+// Get returns the store of an address, and opens it if it isn't open. It fails if the store is open with other
+// options. release must be called once.
 func (s *Shared) Get(t protocol.Target, open func() (Store, error)) (store Store, release func() error, err error) {
-	settings := fmt.Sprint(t.Options) // maps print in the keys' order
+	settings := fmt.Sprint(t.Options) // maps are printed in key order
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.open[t.Address]
