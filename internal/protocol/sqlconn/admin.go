@@ -18,18 +18,18 @@ import (
 // Session is a connection whose failures can be classified.
 type Session interface {
 	Connection
-	// Failure classifies what the library returned.
+	// Failure classifies an error that the library returned.
 	Failure(ctx context.Context, err error) *protocol.Error
 }
 
-// Dialect is how a server's tables are filled.
+// Dialect says how to load tables of a server.
 type Dialect struct {
 	Quote      func(name string) string
 	Begin      string // the statement that begins a transaction
-	Replace    string // "INSERT" where rows with the same key are replaced: "REPLACE"
-	Parameters int    // the most of one INSERT
+	Replace    string // statement that replaces rows with the same key: "REPLACE"
+	Parameters int    // maximum number of parameters of one INSERT
 	Argument   func(*gen.Value) (sqldriver.Value, *protocol.Error)
-	Turn       sync.Locker // held while a chunk is loaded, where a database has one writer at a time; or nil
+	Turn       sync.Locker // held while a chunk is loaded, if a database has one writer at a time; or nil
 }
 
 // admin is a protocol.Admin over a session.
@@ -38,10 +38,10 @@ type admin struct {
 	dialect Dialect
 }
 
-// NewAdmin returns a session for set-up, which closes s with itself.
+// NewAdmin returns a set-up session over s. Closing it closes s.
 func NewAdmin(s Session, d Dialect) protocol.Admin { return &admin{s, d} }
 
-// Exec runs a statement. Statements that change no rows affect 0.
+// Exec runs a statement. It returns 0 for statements that aren't an insert, update or delete.
 func (a *admin) Exec(ctx context.Context, text string) (int64, error) {
 	result, err := a.ExecContext(ctx, text, nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *admin) Exec(ctx context.Context, text string) (int64, error) {
 	return 0, nil
 }
 
-// Query runs a statement. An error of row's ends the query and is returned as it is.
+// Query runs a statement. An error returned by row ends the query and is returned unchanged.
 func (a *admin) Query(ctx context.Context, text string, row func(values []*string) error) error {
 	var refused error
 	err := (&Statement{Text: text}).Each(ctx, a, nil, nil, func(values []sqldriver.Value) error {
@@ -77,8 +77,8 @@ func (a *admin) Query(ctx context.Context, text string, row func(values []*strin
 	return nil
 }
 
-// Load fills a chunk in one transaction, by INSERTs of many rows. With replace, rows that have the
-// chunk's keys are replaced; that needs keys.
+// Load inserts a chunk in one transaction, with multi-row INSERTs. With replace, rows with the chunk's keys are
+// replaced; this requires a primary key.
 func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (rows int64, err error) {
 	if chunk.Rows == 0 {
 		return 0, nil
@@ -114,17 +114,17 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	return 0, e
 }
 
-// progressRows is after how many rows a load tells of its progress.
+// progressRows is the number of rows between calls of Progress.
 const progressRows = 10000
 
-// loader is one load under way.
+// loader is one load in progress.
 type loader struct {
 	*admin
 	chunk     *protocol.Chunk
 	verb      string
 	values    []gen.Value
 	statement Statement
-	size      uint64 // rows of statement
+	size      uint64 // number of rows in statement
 	args      []sqldriver.NamedValue
 }
 
@@ -156,7 +156,7 @@ func (l *loader) run(ctx context.Context) error {
 	return nil
 }
 
-// row adds a row's arguments. Their bytes are copied: the next row is made in the same place.
+// row appends a row's arguments. It copies their bytes, because the next row is generated into the same buffers.
 func (l *loader) row(number uint64) error {
 	l.chunk.Row(l.values, number)
 	for i := range l.values {
@@ -173,7 +173,7 @@ func (l *loader) row(number uint64) error {
 	return nil
 }
 
-// prepare prepares an INSERT of so many rows unless it is there.
+// prepare prepares an INSERT of the given number of rows, unless it is prepared already.
 func (l *loader) prepare(ctx context.Context, rows uint64) error {
 	if l.size == rows {
 		return nil
@@ -193,15 +193,15 @@ func (l *loader) close() {
 	l.statement, l.size = Statement{}, 0
 }
 
-// Insert writes a statement that inserts so many rows: verb is "INSERT" or what stands for it; table
-// and columns are quoted already.
+// Insert returns a statement that inserts the given number of rows. verb is "INSERT" or its replacement. table
+// and columns must be quoted already.
 func Insert(verb, table string, columns []string, rows int, numbered bool) string {
 	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, table, strings.Join(columns, ", "),
 		Tuples(rows, len(columns), numbered))
 }
 
-// Numbered is Insert with numbered parameters and names that it quotes. With replace rows that are there
-// are overwritten, in Picodata's words.
+// Numbered is Insert with numbered parameters; it quotes the names. With replace, existing rows are overwritten,
+// in Picodata's syntax.
 func Numbered(table string, columns []string, rows int, replace bool) string {
 	text := Insert("INSERT", sqltext.Quote(table), sqltext.QuoteAll(columns), rows, true)
 	if replace {
@@ -210,7 +210,7 @@ func Numbered(table string, columns []string, rows int, replace bool) string {
 	return text
 }
 
-// Tuples writes the parameters of so many rows: ($1, $2), ($3, $4), or (?, ?), (?, ?).
+// Tuples returns the parameters of the given number of rows: ($1, $2), ($3, $4), or (?, ?), (?, ?).
 func Tuples(rows, columns int, numbered bool) string {
 	b := make([]byte, 0, rows*columns*8)
 	n := 0

@@ -1,5 +1,5 @@
-// Package sqlconn is what drivers over libraries for Go's database/sql share: connections that are
-// used directly, one a session, without a pool between.
+// Package sqlconn is shared by drivers that use libraries for Go's database/sql. It uses the libraries'
+// connections directly, one per session, without a pool.
 package sqlconn
 
 import (
@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// Connection is what libraries' connections can do.
+// Connection is the interface required of a library's connections.
 type Connection interface {
 	sqldriver.Conn
 	sqldriver.ConnPrepareContext
@@ -17,14 +17,14 @@ type Connection interface {
 	sqldriver.QueryerContext
 }
 
-// Prepared is what libraries' prepared statements can do.
+// Prepared is the interface required of a library's prepared statements.
 type Prepared interface {
 	sqldriver.Stmt
 	sqldriver.StmtExecContext
 	sqldriver.StmtQueryContext
 }
 
-// Statement is what a session sends: a prepared statement, or a text.
+// Statement is a statement that a session sends, prepared or as text.
 type Statement struct {
 	Prepared Prepared // nil: Text is sent
 	Text     string
@@ -41,14 +41,14 @@ func (st *Statement) Prepare(ctx context.Context, c Connection) error {
 	return err
 }
 
-// Close releases the statement, if it is prepared.
+// Close releases the prepared statement, if any.
 func (st *Statement) Close() {
 	if st.Prepared != nil {
 		_ = st.Prepared.Close() // it isn't used again
 	}
 }
 
-// Exec sends the statement, which returns no rows.
+// Exec sends a statement that returns no rows.
 func (st *Statement) Exec(ctx context.Context, c Connection, args []sqldriver.NamedValue) (sqldriver.Result, error) {
 	if st.Prepared != nil {
 		return st.Prepared.ExecContext(ctx, args)
@@ -56,8 +56,9 @@ func (st *Statement) Exec(ctx context.Context, c Connection, args []sqldriver.Na
 	return c.ExecContext(ctx, st.Text, args)
 }
 
-// Each sends the statement and calls begin, unless it is nil, with the columns' names, then row with
-// each row's values, which are valid during the call. An error of theirs ends the query and is returned.
+// Each sends the statement. It calls begin, if not nil, with the names of the columns, then row with the values
+// of each row, which are valid during the call. An error returned by either function ends the query and is
+// returned.
 func (st *Statement) Each(ctx context.Context, c Connection, args []sqldriver.NamedValue,
 	begin func(columns []string) error, row func(values []sqldriver.Value) error) (err error) {
 	var rows sqldriver.Rows

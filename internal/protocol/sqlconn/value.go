@@ -14,10 +14,10 @@ import (
 	"brunt/internal/template"
 )
 
-// TimeFormat is how times are written: UTC, of fixed width, so that they sort as text.
+// TimeFormat is the format of times: UTC, of fixed width, so that times sort as text.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
-// Text is a value of an answer as text; nil for null. It may be a part of v.
+// Text returns a value of an answer as text; nil for null. The result may share v's memory.
 func Text(v sqldriver.Value) []byte {
 	switch x := v.(type) {
 	case nil:
@@ -40,21 +40,21 @@ func Text(v sqldriver.Value) []byte {
 	return []byte(fmt.Sprint(v))
 }
 
-// Result takes the rows of an answer into a reply.
+// Result stores the rows of an answer in a reply.
 type Result struct {
 	Request  *protocol.Request
 	Reply    *protocol.Reply
-	Captures []int    // the columns that are wanted, see Captures
+	Captures []int    // columns to capture, see Captures
 	Columns  []string // names
-	Bytes    gen.Kind // what bytes are where nothing else is wanted
+	Bytes    gen.Kind // kind of byte values unless a capture asks for another
 }
 
-// Take takes the next row.
+// Take processes the next row.
 func (r *Result) Take(row []sqldriver.Value) {
 	if r.Reply.Each != nil {
 		whole := make([]gen.Value, len(row))
 		for i := range row {
-			_ = decode(&whole[i], row[i], gen.Null, r.Bytes) // nothing is wanted that it could not be
+			_ = decode(&whole[i], row[i], gen.Null, r.Bytes) // can't fail: any kind will do
 		}
 		r.Reply.Each(r.Columns, whole)
 	}
@@ -69,7 +69,8 @@ func (r *Result) Take(row []sqldriver.Value) {
 	}
 }
 
-// Captures finds the columns of a request's captures in a result. Letter case of names doesn't count.
+// Captures returns the column numbers of a request's captures in a result. Names are compared without regard to
+// letter case.
 func Captures(req *protocol.Request, columns []string) (captures []int, refused *protocol.Error) {
 	for i := range req.Capture {
 		c := &req.Capture[i]
@@ -86,7 +87,7 @@ func Captures(req *protocol.Request, columns []string) (captures []int, refused 
 	return captures, nil
 }
 
-// decode sets v to a column's value, converted to want unless that is gen.Null.
+// decode sets v to a column's value, converted to kind want unless that is gen.Null.
 func decode(v *gen.Value, from sqldriver.Value, want, bytes gen.Kind) *protocol.Error {
 	switch x := from.(type) {
 	case []byte:
@@ -107,8 +108,8 @@ func decode(v *gen.Value, from sqldriver.Value, want, bytes gen.Kind) *protocol.
 	return nil
 }
 
-// convert changes v, which holds from, to a kind; it becomes null where that can't be done. UUIDs stay
-// texts on servers that have them as texts.
+// convert converts v, which holds from, to kind want. If that isn't possible, v becomes null. UUIDs stay text
+// for servers that represent them as text.
 func convert(v *gen.Value, from sqldriver.Value, want, bytes gen.Kind) {
 	text, ok := Text(from), true
 	f, isFloat := from.(float64)
