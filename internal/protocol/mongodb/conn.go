@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// conn is a session: a client of its own.
+// conn is a session with its own client.
 type conn struct {
 	client   *mongo.Client
 	database *mongo.Database
@@ -24,7 +24,7 @@ type conn struct {
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Do carries out one request.
+// Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	r := c.Begin(req, args, reply)
 	if r == nil {
@@ -59,7 +59,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	}
 }
 
-// among is a condition for the keys of all rows.
+// among returns the condition on _id that matches the keys of all rows.
 func among(r *kv.Request, args []gen.Value) any {
 	if r.Rows == 1 {
 		return kv.Text(&args[0])
@@ -71,7 +71,7 @@ func among(r *kv.Request, args []gen.Value) any {
 	return bson.D{{Key: "$in", Value: keys}}
 }
 
-// projection asks for the request's fields; nil for all.
+// projection selects the request's fields; nil means all.
 func projection(r *kv.Request) any {
 	if len(r.Fields) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func take(r *kv.Request, document bson.Raw, reply *protocol.Reply) {
 	reply.BytesIn += int64(len(document))
 }
 
-// namesOf are the names of a document's fields but its key's.
+// namesOf returns the names of a document's fields, except _id.
 func namesOf(document bson.Raw) (names []string) {
 	elements, _ := document.Elements()
 	for _, e := range elements {
@@ -129,7 +129,7 @@ func namesOf(document bson.Raw) (names []string) {
 	return names
 }
 
-// find reads up to count documents in the keys' order.
+// find reads up to count documents in key order.
 func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request, where bson.D, count int,
 	reply *protocol.Reply) error {
 	o := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(count)).SetBatchSize(int32(count))
@@ -147,7 +147,7 @@ func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request,
 	return cursor.Err()
 }
 
-// fields are a row's fields as a document, with the key first if given.
+// fields returns a row's fields as a document. If key isn't "", the document begins with it as _id.
 func fields(r *kv.Request, key string, args []gen.Value) bson.D {
 	d := make(bson.D, 0, len(r.Fields)+1)
 	if key != "" {
@@ -163,7 +163,7 @@ func fields(r *kv.Request, key string, args []gen.Value) bson.D {
 	return d
 }
 
-// write inserts or updates the rows: one by a request of its own, several in bulk.
+// write inserts or updates the rows: a single row with its own request, several rows in bulk.
 func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value,
 	reply *protocol.Reply) error {
 	key := kv.Text(&args[0])

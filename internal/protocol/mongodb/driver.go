@@ -1,13 +1,13 @@
-// Package mongodb speaks MongoDB's wire protocol by the library tier: MongoDB's own client, one a
-// session, with one connection for requests (and one by which the client watches the server). A
-// record is a document: the key is _id, each field is binary.
+// Package mongodb speaks MongoDB's wire protocol in the library tier. Each session has its own instance of
+// MongoDB's client, with one connection for requests (and one by which the client monitors the server). A record
+// is a document: the key is _id, and each field is binary.
 //
 // Options of a target:
 //
 //	auth_source  the database that knows the user; "admin" by default
 //	w            write concern: a number, or "majority"; the server's default if not given
-//	upsert       "true": inserts overwrite what is there; "false" (default): they fail
-//	replica_set  "true": the address is one of a replica set, requests go to its primary
+//	upsert       "true": inserts overwrite existing records; "false" (default): they fail
+//	replica_set  "true": the address is a member of a replica set, requests go to its primary
 package mongodb
 
 import (
@@ -37,10 +37,10 @@ var _ protocol.KeyValueAdmin = (*Driver)(nil)
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "mongodb".
+// Name returns "mongodb".
 func (*Driver) Name() string { return "mongodb" }
 
-// clientOptions understands a target.
+// clientOptions parses a target's options.
 func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert bool, refused *protocol.Error) {
 	read := protocol.OptionsOf("mongodb", t)
 	source, w := read.Text("auth_source", "admin"), read.Text("w", "")
@@ -72,7 +72,7 @@ func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert boo
 	return o, upsert, nil
 }
 
-// open connects and signs in within Target.ConnectTimeout.
+// open connects and authenticates within Target.ConnectTimeout.
 func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	o, upsert, refused := clientOptions(t)
 	if refused != nil {
@@ -95,7 +95,7 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	return c, nil
 }
 
-// refusal says why no session could be opened.
+// refusal returns the failure to open a session.
 func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	text := protocol.Line(err.Error(), t.Password)
 	code := ""
@@ -114,8 +114,8 @@ func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error 
 	return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s", t.Address, text), code, err)
 }
 
-// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
-// by this protocol, Connect if no session could be opened.
+// Dial opens a session. An error is a *protocol.Error: of class Client if the protocol can't run the program,
+// Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)
 	if refused != nil {
@@ -129,7 +129,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// Describe asks for the version and the storage engine.
+// Describe returns the server's version and storage engine.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	c, refused := open(ctx, t)
 	if refused != nil {
@@ -160,7 +160,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	return info, nil
 }
 
-// Prepare has nothing to create; with drop it drops the collection.
+// Prepare creates nothing. With drop, it drops the collection.
 func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _ []string, _ int, drop bool) error {
 	if !drop {
 		return nil
@@ -176,7 +176,7 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _
 	return nil
 }
 
-// failure classifies what the library returned.
+// failure classifies an error that the library returned. req is nil if the request isn't part of a program.
 func failure(ctx context.Context, req *protocol.Request, err error, secret string) *protocol.Error {
 	var own *protocol.Error
 	if errors.As(err, &own) {
@@ -204,7 +204,7 @@ func failure(ctx context.Context, req *protocol.Request, err error, secret strin
 	return e
 }
 
-// classOf maps error codes (MongoDB's error_codes.yml) to classes.
+// classOf returns the class of an error by its codes (MongoDB's error_codes.yml).
 func classOf(answer mongo.ServerError) protocol.Class {
 	passing := []int{112, 91, 189, 10107, 11600, 11602, 13435, 13436} // conflict, not primary, shutting down
 	switch {
