@@ -15,12 +15,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// conn is a session and its program.
+// conn is a session with its program.
 type conn struct {
 	*session
 	statements []statement
 	args       []sqldriver.NamedValue
-	stop       func() // has the server stop what the session does
+	stop       func() // makes the server stop what the session is running
 }
 
 // Do executes a request of the program.
@@ -91,7 +91,7 @@ func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, 
 	})
 }
 
-// Add makes a statement ready that isn't part of the session's program.
+// Add prepares a statement that isn't part of the session's program.
 func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	var st statement
 	if refused := st.prepare(ctx, c.session, req); refused != nil {
@@ -106,13 +106,13 @@ func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 }
 
 const (
-	// stopWithin bounds how long a server is asked to stop a statement.
+	// stopWithin is the time limit for asking a server to stop a statement.
 	stopWithin = 2 * time.Second
-	// stopsAtOnce bounds how many servers' connections are taken for that at a time.
+	// stopsAtOnce is the maximum number of connections used for that at the same time.
 	stopsAtOnce = 8
 )
 
-// numbered asks the server for the session's number, by which it can be stopped.
+// numbered asks the server for the session's connection id, by which it can be stopped.
 func (s *session) numbered(ctx context.Context) error {
 	return s.admin().Query(ctx, "SELECT CONNECTION_ID()", func(v []*string) error {
 		s.number = *v[0]
@@ -120,8 +120,8 @@ func (s *session) numbered(ctx context.Context) error {
 	})
 }
 
-// stop has the server stop what it does for a session that was given up: it wouldn't notice the
-// connection's end before the statement's. It doesn't wait for that.
+// stop makes the server stop what it is running for a session that was given up. Otherwise the server would
+// notice the end of the connection only when the statement ends. stop doesn't wait.
 func (d *Driver) stop(t protocol.Target, number string) {
 	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
 		return
@@ -142,7 +142,7 @@ func (d *Driver) stop(t protocol.Target, number string) {
 	}()
 }
 
-// classOf maps an error's number to a class (MySQL's and MariaDB's error references; numbers from
+// classOf returns the class of an error by its number (the error references of MySQL and MariaDB; numbers from
 // 8000 on are TiDB's).
 func classOf(number uint16) (class protocol.Class, fatal bool) {
 	switch number {
@@ -161,7 +161,7 @@ func classOf(number uint16) (class protocol.Class, fatal bool) {
 	return protocol.Server, false
 }
 
-// failure classifies what the library returned; req is nil outside of programs.
+// failure classifies an error that the library returned. req is nil if the request isn't part of a program.
 func (s *session) failure(ctx context.Context, req *protocol.Request, err error) *protocol.Error {
 	var own *protocol.Error
 	if errors.As(err, &own) {

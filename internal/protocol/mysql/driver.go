@@ -1,10 +1,9 @@
-// Package mysql speaks the protocol of MySQL, MariaDB and TiDB by the library tier: connections of
-// go-sql-driver used directly, one a session, without a pool between. Statements are prepared once
-// a session; $1, $2 … become the server's question marks, in whatever order they stand.
+// Package mysql speaks the protocol of MySQL, MariaDB and TiDB in the library tier. It uses connections of
+// go-sql-driver directly, one per session, without a pool. Statements are prepared once per session; $1, $2 …
+// are replaced by question marks, in any order.
 //
-// Requests on records become statements on a table with the key YCSB_KEY. As with go-ycsb, an
-// insert leaves a record alone that is there already. A batch of updates inserts the records that
-// aren't there.
+// Requests on records become statements on a table with the key YCSB_KEY. As with go-ycsb, an insert leaves an
+// existing record unchanged. A batch of updates inserts the records that don't exist.
 //
 // Options of a target set variables of its sessions:
 //
@@ -40,7 +39,7 @@ var (
 // New returns the driver.
 func New() *Driver { return &Driver{make(chan struct{}, stopsAtOnce)} }
 
-// Name is "mysql".
+// Name returns "mysql".
 func (*Driver) Name() string { return "mysql" }
 
 // session is one connection.
@@ -48,11 +47,11 @@ type session struct {
 	sqlconn.Connection
 	secret   string
 	received socket.Meter
-	number   string // the server's for the session, once it was asked
+	number   string // the server's connection id, once it has been asked for
 	closed   bool
 }
 
-// open connects and signs in within Target.ConnectTimeout.
+// open connects and authenticates within Target.ConnectTimeout.
 func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 	options := protocol.OptionsOf("mysql", t)
 	mode, zone := options.Text("sql_mode", ""), options.Text("time_zone", "+00:00")
@@ -93,7 +92,7 @@ func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 	return s, nil
 }
 
-// refusal says why the server didn't let us in.
+// refusal returns the failure to open a session.
 func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	var answer *mysql.MySQLError
 	if !errors.As(err, &answer) {
@@ -125,9 +124,9 @@ func (s *session) Close() error {
 	return s.Connection.Close()
 }
 
-// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of
-// class Connect if no session could be opened, Client if the program or an option is at fault,
-// Server if the server refused a statement.
+// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of class Connect if
+// no session could be opened, Client if the program or an option is invalid, Server if the server refused a
+// statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	s, refused := open(ctx, t)
 	if refused != nil {
@@ -150,11 +149,11 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// settings are the variables that bear on performance.
+// settings selects the variables that affect performance.
 const settings = `SHOW VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit',
  'innodb_doublewrite', 'innodb_log_file_size', 'sync_binlog', 'log_bin', 'max_connections', 'transaction_isolation', 'tx_isolation', 'sql_mode')`
 
-// Describe asks for the version and variables.
+// Describe returns the server's version and variables.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	a, err := d.Admin(ctx, t)
 	if err != nil {
@@ -184,8 +183,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	})
 }
 
-// Prepare creates a table with the key YCSB_KEY and a column for each field, named in capitals, as
-// YCSB's clients do.
+// Prepare creates a table with the key YCSB_KEY and a column for each field, named in capitals, as YCSB's
+// clients do.
 func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, fieldLength int,
 	drop bool) error {
 	a, err := d.Admin(ctx, t)
@@ -199,7 +198,7 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 		}
 	}
 	kind := fmt.Sprintf("VARCHAR(%d)", max(fieldLength, 1))
-	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns have 65 535 bytes together, four for a character
+	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns may have 65 535 bytes in total, four per character
 		kind = "LONGTEXT"
 	}
 	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (" + keyColumn + " VARCHAR(255) PRIMARY KEY"
@@ -212,7 +211,7 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// Admin opens a session for set-up. Chunks are loaded in one transaction each.
+// Admin opens a set-up session. Each chunk is loaded in one transaction.
 func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
 	s, refused := open(ctx, t)
 	if refused != nil {
@@ -221,7 +220,7 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	return s.admin(), nil
 }
 
-// loadParameters is how many parameters one INSERT has; the protocol takes at most 65 535.
+// loadParameters is the number of parameters in one INSERT; the protocol allows at most 65 535.
 const loadParameters = 4000
 
 func (s *session) admin() protocol.Admin {
@@ -231,7 +230,7 @@ func (s *session) admin() protocol.Admin {
 	})
 }
 
-// Failure classifies what the library returned outside of programs.
+// Failure classifies an error that the library returned for something that isn't a request of a program.
 func (s *session) Failure(ctx context.Context, err error) *protocol.Error {
 	return s.failure(ctx, nil, err)
 }

@@ -13,19 +13,19 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// statement is a request made ready.
+// statement is a request prepared for sending.
 type statement struct {
 	sqlconn.Statement
 	kind     protocol.Kind
 	before   string      // a statement to run first, or ""
-	order    []int       // which argument each question mark stands for
-	params   int         // how many arguments it takes
+	order    []int       // number of the argument for each question mark
+	params   int         // number of arguments
 	rows     bool        // it returns rows
-	records  *kv.Request // what it asks for, if missing records are to be noticed; or nil
-	captures []int       // columns; nil until the first answer
+	records  *kv.Request // the request, if missing records must be noticed; or nil
+	captures []int       // column numbers; nil until the first answer
 }
 
-// prepare makes a request ready on a session.
+// prepare prepares a request on a session.
 func (st *statement) prepare(ctx context.Context, s *session, req *protocol.Request) *protocol.Error {
 	st.kind = req.Kind()
 	switch req.Verb {
@@ -74,8 +74,8 @@ func (st *statement) prepare(ctx context.Context, s *session, req *protocol.Requ
 	return nil
 }
 
-// questionMarks replaces numbered parameters by question marks. A statement that has only question
-// marks keeps them.
+// questionMarks replaces numbered parameters by question marks. A statement that has only question marks keeps
+// them. order is the number of the argument for each question mark.
 func questionMarks(text string, params int) (out string, order []int, refused *protocol.Error) {
 	var b strings.Builder
 	marks := 0
@@ -100,7 +100,7 @@ func questionMarks(text string, params int) (out string, order []int, refused *p
 	return b.String(), order, nil
 }
 
-// returnsRows tells queries from statements that change something.
+// returnsRows reports whether a statement returns rows.
 func returnsRows(text string) bool {
 	first := ""
 	for _, t := range sqltext.Split(text) {
@@ -122,11 +122,11 @@ func returnsRows(text string) bool {
 	return false
 }
 
-// keyColumn is the column of a record's key, as YCSB's clients name it.
+// keyColumn is the column of a record's key, named as in YCSB's clients.
 const keyColumn = "YCSB_KEY"
 
-// recordStatement writes a request on records as SQL. order says which argument each question mark
-// stands for, records the request if the answer tells whether its records are there.
+// recordStatement translates a request on records to SQL. order is the number of the argument for each question
+// mark. records is the request if the answer shows which of its records are missing, otherwise nil.
 func recordStatement(req *protocol.Request) (text string, order []int, records *kv.Request, refused *protocol.Error) {
 	r, refused := kv.Parse(req)
 	if refused != nil {
@@ -168,7 +168,7 @@ func columns(r *kv.Request) string {
 	return strings.Join(quoted(r.Fields), ", ")
 }
 
-// quoted are the columns of fields. Columns' names are the same in any letter case.
+// quoted returns the quoted column names of fields, in capitals. Column names don't depend on letter case.
 func quoted(fields []string) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
@@ -177,7 +177,8 @@ func quoted(fields []string) []string {
 	return out
 }
 
-// assignments sets each field to value, or to what an INSERT would have given it.
+// assignments returns an assignment for each field: of value or, if that is "", of the value that the INSERT has
+// for the field.
 func assignments(fields []string, value string) string {
 	var out []string
 	for _, f := range quoted(fields) {
@@ -190,7 +191,7 @@ func assignments(fields []string, value string) string {
 	return strings.Join(out, ", ")
 }
 
-// argument is a value as the library takes it. Decimals and UUIDs go as text.
+// argument returns a value in a form that the library accepts. Decimals and UUIDs are sent as text.
 func argument(v *gen.Value) sqldriver.Value {
 	switch v.Kind {
 	case gen.Bool:
