@@ -27,7 +27,7 @@ type conn struct {
 	received   socket.Meter
 }
 
-// statementOf writes a request, or one row of a batch that isn't a read, as CQL.
+// statementOf translates a request to CQL. For a batch other than a read, it translates one row.
 func statementOf(r *kv.Request) string {
 	table := sqltext.Quote(r.Table)
 	columns := "*"
@@ -51,7 +51,7 @@ func statementOf(r *kv.Request) string {
 		strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
 }
 
-// values are a row's arguments in the order of its statement.
+// values returns a row's arguments in the order of its statement.
 func values(r *kv.Request, args []gen.Value) []any {
 	out := make([]any, 0, len(args))
 	for i := range args[1:] {
@@ -64,7 +64,7 @@ func values(r *kv.Request, args []gen.Value) []any {
 	return append([]any{key}, out...)
 }
 
-// Do carries out one request.
+// Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	r := c.Begin(req, args, reply)
 	if r == nil {
@@ -107,7 +107,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	}
 }
 
-// read sends a query, whose answer comes in one page.
+// read runs a query. The answer comes in one page.
 func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, statement string, args ...any) error {
 	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
 	rows := int64(it.NumRows())
@@ -142,7 +142,7 @@ func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, s
 	return it.Close()
 }
 
-// failure classifies what the library returned (native protocol, section 9).
+// failure classifies an error that the library returned (native protocol, section 9).
 func failure(ctx context.Context, req *protocol.Request, err error, secret string) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Text: protocol.Line(err.Error(), secret), Err: err}
 	var answer gocql.RequestError
@@ -176,7 +176,7 @@ func failure(ctx context.Context, req *protocol.Request, err error, secret strin
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Add makes a request ready that isn't part of the session's program.
+// Add prepares a request that isn't part of the session's program.
 func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	if err := c.Requests.Add(ctx, req); err != nil {
 		return err

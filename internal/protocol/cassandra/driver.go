@@ -1,15 +1,15 @@
-// Package cassandra speaks CQL to Cassandra and ScyllaDB by the library tier: a session of the
-// Apache client with one connection for requests (and one for the client's own) to the address
-// given. A record is a row with the text key ycsb_key and a text column for each field.
+// Package cassandra speaks CQL to Cassandra and ScyllaDB in the library tier: a session of the Apache client
+// with one connection for requests (and one for the client itself) to the given address. A record is a row with
+// the text key ycsb_key and a text column for each field.
 //
-// Inserts and updates write whether the row is there or not; that a row was missing shows in reads
-// only. Scans go on from a key in the order of the keys' tokens, as YCSB's do.
+// Inserts and updates write a row whether or not it exists; only reads show that a row is missing. Scans return
+// rows from a key on in the order of the keys' tokens, as YCSB's do.
 //
 // Options of a target:
 //
 //	consistency         of reads and writes: any, one, two, three, quorum (default), all,
 //	                    local_quorum, each_quorum, local_one
-//	replication_factor  of the keyspace when Prepare makes it; 1 by default
+//	replication_factor  of the keyspace when Prepare creates it; 1 by default
 package cassandra
 
 import (
@@ -37,10 +37,10 @@ var _ protocol.KeyValueAdmin = (*Driver)(nil)
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "cassandra".
+// Name returns "cassandra".
 func (*Driver) Name() string { return "cassandra" }
 
-// silence is a logger that says nothing; failures come back as errors as well.
+// silence is a logger that discards messages; failures are returned as errors as well.
 type silence struct{}
 
 func (silence) Error(string, ...gocql.LogField)   {}
@@ -48,7 +48,7 @@ func (silence) Warning(string, ...gocql.LogField) {}
 func (silence) Info(string, ...gocql.LogField)    {}
 func (silence) Debug(string, ...gocql.LogField)   {}
 
-// dialer counts what is received.
+// dialer counts the bytes received.
 type dialer struct {
 	timeout  time.Duration
 	received *socket.Meter
@@ -65,13 +65,13 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return d.received.Conn(c), nil
 }
 
-// once never tries again and never gives a host up for good.
+// once is a conviction policy that never marks a host as down.
 type once struct{}
 
 func (once) AddFailure(error, *gocql.HostInfo) bool { return false }
 func (once) Reset(*gocql.HostInfo)                  {}
 
-// cluster understands a target.
+// cluster returns the library's configuration for a target, and the replication factor.
 func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig, replicas int64,
 	refused *protocol.Error) {
 	read := protocol.OptionsOf("cassandra", t)
@@ -101,7 +101,7 @@ func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig,
 	return c, replicas, nil
 }
 
-// open connects and signs in within Target.ConnectTimeout. keyspace is "" for none.
+// open connects and authenticates within Target.ConnectTimeout. keyspace may be "".
 func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, replicas int64, refused *protocol.Error) {
 	c = &conn{secret: t.Password}
 	config, replicas, refused := cluster(t, &c.received)
@@ -142,8 +142,8 @@ func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, rep
 
 func keyspaceOf(t protocol.Target) string { return cmp.Or(t.Database, "test") }
 
-// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
-// by this protocol, Connect if no session could be opened.
+// Dial opens a session. An error is a *protocol.Error: of class Client if the protocol can't run the program,
+// Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)
 	if refused != nil {
@@ -160,7 +160,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// Describe asks for the version and the partitioner.
+// Describe returns the server's version, partitioner and cluster name.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	c, _, refused := open(ctx, t, "")
 	if refused != nil {
@@ -180,7 +180,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		Settings: map[string]string{"partitioner": partitioner, "cluster_name": name}}, nil
 }
 
-// Prepare makes the keyspace and the table; with drop it drops the table first.
+// Prepare creates the keyspace and the table. With drop, it drops the table first.
 func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, _ int,
 	drop bool) error {
 	c, replicas, refused := open(ctx, t, "")
