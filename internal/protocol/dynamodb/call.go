@@ -16,7 +16,7 @@ import (
 
 type object map[string]any
 
-// attribute is a value: text or bytes.
+// attribute is an attribute's value: text or bytes.
 type attribute struct {
 	S *string `json:",omitempty"`
 	B []byte  `json:",omitempty"`
@@ -24,7 +24,7 @@ type attribute struct {
 
 type item map[string]attribute
 
-// answer is what of all answers matters.
+// answer holds the parts of all operations' answers that matter.
 type answer struct {
 	Item             item
 	Items            []item
@@ -37,7 +37,7 @@ type answer struct {
 	bytes int64
 }
 
-// maxAnswer bounds an answer; the service's own limit is 16 MB.
+// maxAnswer is the maximum size of an answer in bytes; the service's own limit is 16 MB.
 const maxAnswer = 64 << 20
 
 // call sends one request and reads its answer.
@@ -77,7 +77,7 @@ func (c *conn) call(ctx context.Context, operation string, body object, into *an
 	return nil
 }
 
-// refused classifies an answer that isn't 200.
+// refused classifies an answer with a status other than 200.
 func refused(status int, body []byte, secret string) *protocol.Error {
 	var said struct {
 		Type    string `json:"__type"`
@@ -108,7 +108,7 @@ func refused(status int, body []byte, secret string) *protocol.Error {
 	return e
 }
 
-// failure classifies a transport that broke.
+// failure classifies an error of the transport.
 func (c *conn) failure(ctx context.Context, err error) *protocol.Error {
 	e := protocol.Unanswered(ctx, c.current, err, c.secret)
 	text := protocol.Line(err.Error(), c.secret)

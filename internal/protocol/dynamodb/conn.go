@@ -27,10 +27,10 @@ type conn struct {
 	kv.Requests
 	secret  string
 	now     func() time.Time
-	current *protocol.Request // what is under way; nil outside of programs
+	current *protocol.Request // the current request; nil if it isn't part of a program
 }
 
-// Do carries out one request.
+// Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	r := c.Begin(req, args, reply)
 	if r == nil {
@@ -60,7 +60,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	}
 }
 
-// take adds an item, unless it is nil, to the reply.
+// take adds an item to the reply, unless it is nil.
 func (c *conn) take(r *kv.Request, it item, reply *protocol.Reply) {
 	if it == nil {
 		return
@@ -80,7 +80,7 @@ func (c *conn) take(r *kv.Request, it item, reply *protocol.Reply) {
 
 func (c *conn) key(v *gen.Value) object { return object{c.options.key: object{"S": kv.Text(v)}} }
 
-// projection asks for the request's fields only, and for the key if with.
+// projection restricts a read to the request's fields and, if with is true, the key.
 func (c *conn) projection(r *kv.Request, body object, with bool) object {
 	if len(r.Fields) == 0 {
 		return body
@@ -103,7 +103,7 @@ func (c *conn) getting(r *kv.Request, args []gen.Value) object {
 		false)
 }
 
-// scan reads the record with the key, then those that follow by the hashes of their keys.
+// scan reads the record with the key, then records in the order of the hashes of their keys.
 func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
 	reply *protocol.Reply) *protocol.Error {
 	count, refused := kv.Count(args)
@@ -133,7 +133,7 @@ func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *ans
 	return nil
 }
 
-// itemOf is a whole record.
+// itemOf returns a complete record.
 func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
 	it := c.key(&args[0])
 	for i, f := range r.Fields {
@@ -142,7 +142,7 @@ func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
 	return it
 }
 
-// write writes one record. Updates and deletes ask that it be there, so that a missing one shows.
+// write writes one record. Updates and deletes require that the record exists, so that a missing one is noticed.
 func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
 	reply *protocol.Reply) *protocol.Error {
 	if r.Verb == protocol.Insert {
@@ -175,7 +175,7 @@ func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *an
 func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
 	reply *protocol.Reply) *protocol.Error {
 	var keys []object
-	seen := make(map[string]bool, r.Rows) // a key may be named only once
+	seen := make(map[string]bool, r.Rows) // a key may occur only once
 	for i := range args {
 		if key := kv.Text(&args[i]); !seen[key] {
 			seen[key] = true
@@ -189,7 +189,7 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 	}
 	items := a.Responses[r.Table]
 	first := kv.Text(&args[0])
-	for i := range items { // they come in any order
+	for i := range items { // they come in any order; the first row's must be first
 		if v := items[i][c.options.key]; v.S != nil && *v.S == first {
 			items[0], items[i] = items[i], items[0]
 		}
@@ -207,7 +207,7 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
 	reply *protocol.Reply) *protocol.Error {
 	var writes []object
-	at := make(map[string]int, r.Rows) // a key may be named only once: the last row counts
+	at := make(map[string]int, r.Rows) // a key may occur only once: the last row wins
 	for i := range r.Rows {
 		row := args[i*r.PerRow:][:r.PerRow]
 		one := object{"DeleteRequest": object{"Key": c.key(&row[0])}}
@@ -239,7 +239,7 @@ func unprocessed() *protocol.Error {
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Add makes a request ready that isn't part of the session's program.
+// Add prepares a request that isn't part of the session's program.
 func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	r, refused := kv.Parse(req)
 	if refused == nil {

@@ -1,18 +1,18 @@
-// Package dynamodb speaks DynamoDB's JSON protocol (API version 2012-08-10), signed by the AWS
-// SDK's signer. A record is an item: a text key and a binary attribute for each field. Sessions
-// have one connection each, and nothing is tried again behind the engine's back.
+// Package dynamodb speaks DynamoDB's JSON protocol (API version 2012-08-10), signed by the AWS SDK's signer. A
+// record is an item: a text key and a binary attribute for each field. Each session has one connection, and
+// requests are never retried automatically.
 //
-// A target's user is the access key, its password the secret key. A scan is what DynamoDB can do:
-// the record itself, then others in the order of their keys' hashes. Batches are of at most 100
-// reads or 25 inserts and deletes.
+// A target's user is the access key, its password the secret key. DynamoDB has no scans in key order: a scan
+// returns the record itself, then others in the order of the hashes of their keys. Batches have at most 100
+// reads or 25 inserts or deletes.
 //
 // Options of a target:
 //
 //	region            "us-east-1" by default
 //	key               name of the key's attribute; "_key" by default
-//	consistent_reads  "true": reads are up to date; "false" (default)
-//	rc_units          read capacity of a table that Prepare makes; 10 by default
-//	wc_units          write capacity
+//	consistent_reads  "true": strongly consistent reads; "false" (default)
+//	rc_units          read capacity of a table that Prepare creates; 10 by default
+//	wc_units          write capacity of such a table; 10 by default
 package dynamodb
 
 import (
@@ -37,7 +37,7 @@ var _ protocol.KeyValueAdmin = (*Driver)(nil)
 // New returns the driver. Its requests are signed with the system's time.
 func New() *Driver { return &Driver{time.Now} }
 
-// Name is "dynamodb".
+// Name returns "dynamodb".
 func (*Driver) Name() string { return "dynamodb" }
 
 type options struct {
@@ -63,7 +63,7 @@ func parseOptions(t protocol.Target) (options, *protocol.Error) {
 	return o, nil
 }
 
-// open connects and makes sure that the service answers and takes the credentials.
+// open connects and checks that the service answers and accepts the credentials.
 func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	o, refused := parseOptions(t)
 	if refused != nil {
@@ -98,8 +98,8 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 	return c, nil
 }
 
-// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
-// by this protocol, Connect if no session could be opened.
+// Dial opens a session. An error is a *protocol.Error: of class Client if the protocol can't run the program,
+// Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)
 	if refused != nil {
@@ -118,7 +118,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// admit refuses what DynamoDB's batches can't hold.
+// admit refuses requests that exceed the limits of DynamoDB's batches.
 func admit(req *protocol.Request, r *kv.Request) *protocol.Error {
 	switch {
 	case req.Verb == protocol.Batch && r.Verb == protocol.Update:
@@ -129,7 +129,7 @@ func admit(req *protocol.Request, r *kv.Request) *protocol.Error {
 	return nil
 }
 
-// Describe says what answers. The service doesn't tell its version.
+// Describe returns the product and the options used. The service doesn't reveal its version.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	c, refused := d.open(ctx, t)
 	if refused != nil {
@@ -140,10 +140,10 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		"consistent_reads": fmt.Sprint(c.options.consistent)}}, nil
 }
 
-// waitEvery is how often a table is looked at while it is made or deleted.
+// waitEvery is the interval between checks of a table that is being created or deleted.
 const waitEvery = 100 * time.Millisecond
 
-// Prepare makes the table, after deleting it with drop, and waits until it is ready.
+// Prepare creates the table and waits until it is ready. With drop, it deletes an existing table first.
 func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _ []string, _ int, drop bool) error {
 	c, refused := d.open(ctx, t)
 	if refused != nil {
@@ -175,7 +175,7 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _
 	return nil
 }
 
-// wait waits until a table has a status; "" means that it is gone.
+// wait waits until a table has the given status; "" means that it doesn't exist.
 func (c *conn) wait(ctx context.Context, name object, status string) *protocol.Error {
 	tick := time.NewTicker(waitEvery)
 	defer tick.Stop()
