@@ -19,24 +19,24 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// statement is a request made ready.
+// statement is a request prepared for sending.
 type statement struct {
 	sqlconn.Statement
-	columns  int   // of the result; 0 means none
-	captures []int // columns
+	columns  int   // number of columns of the result; 0 means no result
+	captures []int // column numbers
 	kind     protocol.Kind
 	changes  bool // it may change rows
 	undo     bool // it is a ROLLBACK
 }
 
-// conn is a session and its program.
+// conn is a session with its program.
 type conn struct {
 	*session
 	statements []statement
 	args       []sqldriver.NamedValue
 }
 
-// prepare makes a request ready on a session.
+// prepare prepares a request on a session.
 func (st *statement) prepare(s *session, req *protocol.Request) error {
 	switch req.Verb {
 	case protocol.SQL:
@@ -83,7 +83,7 @@ func (st *statement) prepare(s *session, req *protocol.Request) error {
 	return nil
 }
 
-// refusal is why a request can't be prepared; nil if that was to be expected.
+// refusal returns the failure to prepare a request, or nil if the plan expects one.
 func refusal(req *protocol.Request, err error) error {
 	e := failure(context.Background(), err)
 	if req.ExpectError && e.Class == protocol.Server && !e.Fatal {
@@ -93,7 +93,7 @@ func refusal(req *protocol.Request, err error) error {
 	return e
 }
 
-// beginText is the statement that begins a transaction; see the package's comment.
+// beginText returns the statement that begins a transaction; see the package's documentation.
 func beginText(mode string) string {
 	switch m := strings.ToUpper(strings.TrimSpace(mode)); m {
 	case "DEFERRED", "EXCLUSIVE":
@@ -102,8 +102,8 @@ func beginText(mode string) string {
 	return "BEGIN IMMEDIATE"
 }
 
-// Do executes a request of the program. A statement that the context ends is interrupted and
-// undone by SQLite; the session stays usable.
+// Do executes a request of the program. If ctx ends during a statement, SQLite interrupts and rolls back the
+// statement; the session stays usable.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
 	if c.closed || req.ID < 0 || req.ID >= len(c.statements) {
@@ -134,7 +134,7 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	case errors.As(err, &classified):
 		reply.Fail(classified)
 	case st.undo && strings.Contains(err.Error(), "no transaction is active"):
-		// SQLite has rolled back by itself, as it does after some failures.
+		// SQLite has already rolled back by itself, as it does after some failures.
 	default:
 		reply.Fail(failure(ctx, err))
 	}
@@ -149,8 +149,8 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *protocol.Reply) e
 	return err
 }
 
-// checkEvery is after how many rows a long result looks whether its context is done: the library
-// interrupts the first step only.
+// checkEvery is the number of rows between checks of the context in a long result, because the library
+// interrupts only the first step.
 const checkEvery = 256
 
 func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, reply *protocol.Reply) error {
@@ -172,7 +172,7 @@ func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, 
 
 var _ protocol.AdHoc = (*conn)(nil)
 
-// Add makes a statement ready that isn't part of the session's program.
+// Add prepares a statement that isn't part of the session's program.
 func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 	var st statement
 	if err := st.prepare(c.session, req); err != nil {
@@ -196,8 +196,8 @@ func (c *conn) Close() error {
 	return c.session.Close()
 }
 
-// parameters is the greatest number of a statement's parameters ($1, ?1 or ?, which counts on);
-// what is quoted, also [so], or commented out doesn't count.
+// parameters returns the greatest parameter number in a statement. Parameters are $1, ?1 or ?, which takes the
+// next number. Quoted text, including [text], and comments are ignored.
 func parameters(text string) int {
 	most, quoted := 0, false
 	tokens := append(sqltext.Split(text), sqltext.Token{})
@@ -219,8 +219,8 @@ func parameters(text string) int {
 	return most
 }
 
-// argument is a value as the library takes it. SQLite has no decimals, times or UUIDs: they go as
-// floats and texts.
+// argument returns a value in a form that the library accepts. SQLite has no decimals, times or UUIDs: decimals
+// are sent as floats, times and UUIDs as text.
 func argument(v *gen.Value) (sqldriver.Value, *protocol.Error) {
 	switch v.Kind {
 	case gen.Bool:
@@ -240,7 +240,7 @@ func argument(v *gen.Value) (sqldriver.Value, *protocol.Error) {
 	return v.Any(), nil
 }
 
-// codeName is the name of a primary result code (sqlite.org/rescode.html).
+// codeName returns the name of a primary result code (sqlite.org/rescode.html).
 func codeName(code int) string {
 	names := [...]string{"OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT",
 		"IOERR", "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY", "SCHEMA", "TOOBIG", "CONSTRAINT",
@@ -251,8 +251,8 @@ func codeName(code int) string {
 	return fmt.Sprintf("SQLITE_%d", code)
 }
 
-// failure classifies what the library returned. Locks that others hold are retryable; what the
-// context ended is a timeout, or of unknown outcome if it was cancelled.
+// failure classifies an error that the library returned. Locks held by others are retryable. A statement ended
+// by its context is a timeout, or of unknown outcome if the context was cancelled.
 func failure(ctx context.Context, err error) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Text: strings.Join(strings.Fields(err.Error()), " "), Err: err}
 	if errors.Is(err, context.DeadlineExceeded) {

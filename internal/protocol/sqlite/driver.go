@@ -1,13 +1,13 @@
-// Package sqlite runs SQLite inside the process, by the library tier alone. Sessions are
-// connections of modernc.org/sqlite used directly, one each, without a pool between.
+// Package sqlite runs SQLite inside the process, in the library tier only. It uses connections of
+// modernc.org/sqlite directly, one per session, without a pool.
 //
-// The address is a file's path, or ":memory:" (":memory:name" for several) for a database that all
-// sessions of the process share and that lives as long as a Driver that has used it.
+// The address is the path of a file, or ":memory:" (":memory:name" if there are several) for an in-memory
+// database that all sessions of the process share and that exists as long as a Driver that has used it.
 //
-// Transactions begin as BEGIN IMMEDIATE: they take the write lock at once and wait for it up to
-// busy_timeout, where a deferred one could fail half-way with SQLITE_BUSY that no waiting cures.
-// Begin's text "deferred" or "exclusive" chooses otherwise; isolation levels are all met, since
-// SQLite's transactions are serializable.
+// Transactions begin with BEGIN IMMEDIATE: they take the write lock at once and wait for it up to busy_timeout.
+// A deferred transaction could fail half-way with an SQLITE_BUSY that waiting can't resolve. Begin's text
+// "deferred" or "exclusive" selects another mode. All isolation levels are satisfied, because SQLite's
+// transactions are serializable.
 package sqlite
 
 import (
@@ -30,10 +30,10 @@ type Driver struct {
 	library sqlite.Driver
 
 	mu      sync.Mutex
-	anchors map[string]sqldriver.Conn // keep databases in memory alive
+	anchors map[string]sqldriver.Conn // keep in-memory databases alive
 
-	// loading makes loads take turns: SQLite has one writer at a time, and those that wait for its lock poll for it, so
-	// that on a busy machine one could miss it until its busy_timeout ended.
+	// loading serializes loads. SQLite has one writer at a time, and writers that wait for its lock poll for it; on
+	// a busy machine, one could miss the lock until its busy_timeout ends.
 	loading sync.Mutex
 }
 
@@ -45,10 +45,10 @@ var (
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Name is "sqlite".
+// Name returns "sqlite".
 func (*Driver) Name() string { return "sqlite" }
 
-// Close lets go of the databases in memory. Sessions that are open keep theirs alive.
+// Close releases the in-memory databases. Open sessions keep theirs alive.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,9 +60,9 @@ func (d *Driver) Close() error {
 	return all
 }
 
-// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of
-// class Connect if the file could not be opened, Client if the program or an option is at fault,
-// Server if SQLite refused a statement.
+// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of class Connect if
+// the file could not be opened, Client if the program or an option is invalid, Server if SQLite refused a
+// statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	s, err := d.open(ctx, t)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// Describe says which SQLite this is and what the sessions' pragmas are.
+// Describe returns SQLite's version and the sessions' pragmas.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	s, err := d.open(ctx, t)
 	if err != nil {
@@ -103,7 +103,7 @@ type session struct {
 	closed bool
 }
 
-// connection is what the library's connections can do.
+// connection is the interface required of the library's connections.
 type connection interface {
 	sqlconn.Connection
 	ColumnInfo(query string) ([]sqlite.ColumnInfo, error)
@@ -139,7 +139,7 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*session, error) 
 		return nil, openError(t.Address, oerr)
 	}
 	s := &session{connection: c.(connection)}
-	// Changing the journal's mode needs the file alone, so sessions do it one after another.
+	// Changing the journal mode needs exclusive access to the file, so sessions do it one after another.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range pragmas {
@@ -159,7 +159,7 @@ func openError(address string, err error) *protocol.Error {
 	return e
 }
 
-// name is the library's name of a database. One in memory gets an anchor.
+// name returns the library's name for a database. It opens an anchor for an in-memory database.
 func (d *Driver) name(address string) (string, error) {
 	switch {
 	case address == "":
@@ -186,15 +186,15 @@ func (d *Driver) name(address string) (string, error) {
 	return name, nil
 }
 
-// escape writes a path for SQLite's URI file names (sqlite.org/uri.html).
+// escape escapes a path for SQLite's URI file names (sqlite.org/uri.html).
 func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
-// loadParameters is how many parameters one INSERT has; more don't make it faster.
+// loadParameters is the number of parameters in one INSERT; more parameters don't make it faster.
 const loadParameters = 900
 
-// Admin opens a session for set-up. Chunks are loaded in one transaction each.
+// Admin opens a set-up session. Each chunk is loaded in one transaction.
 func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
 	s, err := d.open(ctx, t)
 	if err != nil {
@@ -207,5 +207,5 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	}), nil
 }
 
-// Failure classifies what the library returned.
+// Failure classifies an error that the library returned.
 func (*session) Failure(ctx context.Context, err error) *protocol.Error { return failure(ctx, err) }

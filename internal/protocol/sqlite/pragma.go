@@ -10,8 +10,8 @@ import (
 	"brunt/internal/protocol/sqlconn"
 )
 
-// options are the pragmas that Target.Options may set, in the order in which they are set: a wait
-// for locks first, what must stand before a file is written next.
+// options returns the pragmas that Target.Options may set, in the order of setting them: first the timeout for
+// locks, then those that must be set before a file is written.
 func options() []string {
 	return []string{"busy_timeout", "page_size", "auto_vacuum", "journal_mode", "synchronous", "cache_size", "temp_store",
 		"mmap_size", "wal_autocheckpoint", "foreign_keys", "locking_mode"}
@@ -20,8 +20,8 @@ func options() []string {
 // pragma is one setting of a session.
 type pragma struct{ name, value string }
 
-// pragmasOf are the pragmas of a target: its options over the defaults, which are a busy_timeout
-// of 5000 ms and, for files, the journal mode WAL.
+// pragmasOf returns the pragmas of a target: its options, and defaults for busy_timeout, 5000 ms, and, for
+// files, journal_mode, WAL.
 func pragmasOf(t protocol.Target) ([]pragma, error) {
 	values := map[string]string{"busy_timeout": "5000"}
 	if !strings.HasPrefix(t.Address, memory) {
@@ -55,7 +55,7 @@ func isWord(s string) bool {
 	return s != "" && s != "-"
 }
 
-// set sets the pragma. SQLite answers a journal mode that it can't take with the one it keeps.
+// set sets the pragma. If SQLite can't use a journal mode, it answers with the mode that it keeps.
 func (p pragma) set(ctx context.Context, s *session) *protocol.Error {
 	if p.name != "journal_mode" {
 		if _, err := s.ExecContext(ctx, "PRAGMA "+p.name+" = "+p.value, nil); err != nil {
@@ -80,7 +80,7 @@ func (p pragma) set(ctx context.Context, s *session) *protocol.Error {
 	return nil
 }
 
-// word runs a query for one value as text.
+// word runs a query and returns its single value as text.
 func (s *session) word(ctx context.Context, query string) (string, error) {
 	word := ""
 	err := (&sqlconn.Statement{Text: query}).Each(ctx, s, nil, nil, func(row []sqldriver.Value) error {
