@@ -10,8 +10,7 @@ import (
 	"brunt/internal/protocol/socket"
 )
 
-// Driver is the protocol. Options of a target: "sndbuf", the size of the socket's send buffer
-// in bytes.
+// Driver is the protocol "echo". Its only option is "sndbuf", the size of the socket's send buffer in bytes.
 type Driver struct{}
 
 var (
@@ -19,15 +18,15 @@ var (
 	_ protocol.Codec       = (*Codec)(nil)
 )
 
-// Name is "echo".
+// Name returns "echo".
 func (Driver) Name() string { return "echo" }
 
-// Dial opens a connection that is used by a goroutine.
+// Dial opens a connection for use by a goroutine.
 func (d Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	return blocking.Dial(ctx, d, t, p)
 }
 
-// Describe says that the server is an echo server, once it has accepted a connection.
+// Describe reports an echo server if the server accepts a connection.
 func (Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	c, err := dial(ctx, t, &protocol.Program{})
 	if err != nil {
@@ -37,7 +36,7 @@ func (Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerI
 	return protocol.ServerInfo{Product: "brunt echo"}, nil
 }
 
-// Takes reports that the codec can do everything that the protocol has, in plain text.
+// Takes reports that the codec can run every program, over plain text.
 func (Driver) Takes(t protocol.Target, _ *protocol.Program) (why string, ok bool) {
 	if t.TLS != nil {
 		return "echo has no TLS", false

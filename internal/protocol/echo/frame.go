@@ -1,6 +1,5 @@
-// Package echo is a protocol of 64-byte requests and answers over plain TCP, with a server of its
-// own. It is what the generator measures itself against: whatever a real server adds comes on
-// top.
+// Package echo is a protocol of 64-byte requests and answers over plain TCP, and its server. It is used to
+// measure the generator itself: any real server adds its own time to these results.
 package echo
 
 import (
@@ -11,15 +10,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Size is the length of every request and of every answer, in bytes.
+// Size is the length of every request and answer, in bytes.
 const Size = 64
 
-// Slots is how many numbers a frame carries.
+// Slots is the number of numeric parameters that a frame has room for.
 const Slots = 4
 
-// A frame is, in little-endian byte order: 4 bytes magic, 1 byte status, 3 bytes zero, 8 bytes
-// sequence number within the connection, 4 bytes request number, 4 bytes count of parameters,
-// Slots numbers of 8 bytes each, 8 bytes zero.
+// Layout of a frame, in little-endian byte order: 4 bytes magic, 1 byte status, 3 bytes zero, 8 bytes sequence
+// number within the connection, 4 bytes request number, 4 bytes number of parameters, Slots numbers of 8 bytes
+// each, 8 bytes zero.
 const (
 	magic      = "ECHO"
 	statusAt   = 4
@@ -29,10 +28,10 @@ const (
 	slotsAt    = 24
 )
 
-// Status is how a server says that a request went.
+// Status is the outcome of a request, as the server reports it.
 type Status uint8
 
-// The statuses. Anything else is a breach of the protocol.
+// The statuses. Any other value violates the protocol.
 const (
 	Done    Status = iota
 	Refused        // class server
@@ -43,18 +42,18 @@ const (
 // Frame is one request or answer, Size bytes long.
 type Frame []byte
 
-// SetStatus makes f an answer with a status.
+// SetStatus sets the status of an answer.
 func (f Frame) SetStatus(s Status) { f[statusAt] = byte(s) }
 
-// Request is the number of the request in its program.
+// Request returns the number of the request in its program.
 func (f Frame) Request() int { return int(binary.LittleEndian.Uint32(f[requestAt:])) }
 
-// Number returns what is in a slot.
+// Number returns the number in a slot.
 func (f Frame) Number(slot int) int64 {
 	return int64(binary.LittleEndian.Uint64(f[slotsAt+8*slot:]))
 }
 
-// SetNumber sets a slot.
+// SetNumber sets the number in a slot.
 func (f Frame) SetNumber(slot int, v int64) {
 	binary.LittleEndian.PutUint64(f[slotsAt+8*slot:], uint64(v))
 }
@@ -64,7 +63,7 @@ func (f Frame) sequence() uint64 { return binary.LittleEndian.Uint64(f[sequenceA
 // Codec encodes requests and scans answers of one connection. It implements protocol.Codec.
 type Codec struct{ sent, answered uint64 }
 
-// Encode appends a request. Parameters must be numbers, and no more than Slots.
+// Encode appends a request. It fails if there are more than Slots parameters, or if one isn't a number.
 func (c *Codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	if len(args) > Slots {
 		return dst, protocol.Bad("an echo request has room for 4 parameters")

@@ -8,13 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// Server echoes frames. It can be made to stand still, to answer other than with the echo, and to
-// go away and return.
+// Server echoes frames. It can be paused, made to give other answers than the echo, and killed and restarted.
 type Server struct {
 	address  string
 	config   Config
 	requests atomic.Uint64
-	gate     sync.RWMutex // held for writing while the server stands still
+	gate     sync.RWMutex // held for writing while the server is paused
 	paused   atomic.Bool
 	wg       sync.WaitGroup
 
@@ -23,16 +22,16 @@ type Server struct {
 	connections map[net.Conn]struct{}
 }
 
-// Config says how a server behaves. The zero value is a plain echo.
+// Config is the behaviour of a server. The zero value is a plain echo server.
 type Config struct {
-	// Answer, if not nil, may change a request into its answer in place; ok false closes the
-	// connection instead. It is called concurrently for different connections.
+	// Answer, if not nil, may change a request into its answer in place. If it returns false, the connection is
+	// closed instead. It is called concurrently for different connections.
 	Answer func(f Frame) (ok bool)
-	// Mangle, if not nil, replaces what is about to be written to a connection.
+	// Mangle, if not nil, replaces the bytes that are about to be written to a connection.
 	Mangle func(answers []byte) []byte
-	// Piece is the most bytes that one write carries; 0 means no limit.
+	// Piece is the maximum number of bytes in one write; 0 means no limit.
 	Piece int
-	// ReadBuffer is the size of each socket's receive buffer; 0 means the system's.
+	// ReadBuffer is the size of each socket's receive buffer in bytes; 0 means the system's default.
 	ReadBuffer int
 }
 
@@ -45,13 +44,13 @@ func Listen(address string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Address is where the server listens.
+// Address returns the address that the server listens on.
 func (s *Server) Address() string { return s.address }
 
-// Requests is how many frames have been read and answered, or refused by Config.Answer.
+// Requests returns how many frames have been read and either answered or refused by Config.Answer.
 func (s *Server) Requests() uint64 { return s.requests.Load() }
 
-// Return makes a server that was killed listen again, at the same address.
+// Return makes a killed server listen again at the same address.
 func (s *Server) Return() error {
 	l, err := net.Listen("tcp", s.address)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *Server) Return() error {
 	return nil
 }
 
-// Kill stops listening and breaks all connections.
+// Kill stops listening and resets all connections.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,15 +78,15 @@ func (s *Server) Kill() {
 	}
 }
 
-// Close ends the server for good.
+// Close stops the server permanently.
 func (s *Server) Close() {
 	s.Resume()
 	s.Kill()
 	s.wg.Wait()
 }
 
-// Pause makes the server stand still, as if it had been stopped by a signal: when Pause returns,
-// no answer leaves it until Resume.
+// Pause makes the server stop answering, as if it had been stopped by a signal. After Pause returns, it sends no
+// answer until Resume is called.
 func (s *Server) Pause() {
 	if s.paused.CompareAndSwap(false, true) {
 		s.gate.Lock()
@@ -150,7 +149,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
-// answer answers whole frames.
+// answer answers complete frames. It returns false if the connection must be closed.
 func (s *Server) answer(c io.Writer, frames []byte) bool {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
