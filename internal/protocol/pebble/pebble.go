@@ -1,5 +1,5 @@
-// Package pebble runs Pebble inside the process: a folder, keys "table:key". Writers of one key
-// wait for each other; others commit together.
+// Package pebble runs Pebble inside the process: a folder with keys "table:key". Writers of the same key wait
+// for each other; all others commit together.
 //
 // Options of a target:
 //
@@ -8,7 +8,7 @@
 //	cache_size      bytes of the block cache; 8 MiB by default
 //	mem_table_size  bytes of a memtable; 4 MiB by default
 //	max_open_files  1000 by default
-//	bloom_bits      bits a key of the filters; 10 by default, 0 for none
+//	bloom_bits      bits per key of the Bloom filters; 10 by default, 0 for none
 package pebble
 
 import (
@@ -37,20 +37,20 @@ type store struct {
 	db    *pebble.DB
 	cache *pebble.Cache
 	write *pebble.WriteOptions
-	// settings are the options as they are in force.
+	// settings are the effective options.
 	settings map[string]string
 
 	seed  maphash.Seed
-	locks [stripes]sync.Mutex // of keys that are being written, by hash
+	locks [stripes]sync.Mutex // for keys being written, by hash
 }
 
-// quiet is a logger that says nothing; failures come back as errors as well.
+// quiet is a logger that discards messages; failures are returned as errors as well.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}
 func (quiet) Errorf(string, ...any) {}
 func (quiet) Fatalf(format string, args ...any) {
-	panic("pebble: " + fmt.Sprintf(format, args...)) // it can't go on, and expects not to return
+	panic("pebble: " + fmt.Sprintf(format, args...)) // the store can't continue, and expects Fatalf not to return
 }
 
 func open(t protocol.Target) (kv.Store, error) {
@@ -96,7 +96,7 @@ func classify(err error) *protocol.Error {
 
 func prefix(table string) []byte { return []byte(table + ":") }
 
-// end is the first key after those of a table.
+// end returns the first key after all keys of a table.
 func end(table string) []byte { return []byte(table + ";") } // ':' + 1
 
 func (s *store) View(f func(kv.Transaction) error) error {
@@ -132,12 +132,12 @@ func (s *store) Close() error {
 	return err
 }
 
-// transaction reads and collects writes in a batch.
+// transaction reads the store and collects writes in a batch.
 type transaction struct {
 	store  *store
 	reader pebble.Reader
 	batch  *pebble.Batch
-	held   []int // locks
+	held   []int // numbers of the locks held
 	key    []byte
 	value  io.Closer
 }
@@ -150,8 +150,8 @@ func (t *transaction) full(table string, key []byte) []byte {
 var errBusy = &protocol.Error{Class: protocol.Retryable, Code: "busy",
 	Text: "another session is writing one of the batch's keys"}
 
-// claim keeps others from writing a key until the transaction ends. Only a transaction that holds
-// nothing waits, so that none wait for each other in a circle.
+// claim keeps other transactions from writing a key until this one ends. To avoid deadlocks, only a transaction
+// that holds no lock waits for one; others fail with errBusy.
 func (t *transaction) claim(key []byte) error {
 	n := int(maphash.Bytes(t.store.seed, key) % stripes)
 	if slices.Contains(t.held, n) {
@@ -191,7 +191,7 @@ func (t *transaction) Get(table string, key []byte) ([]byte, bool, error) {
 	return value, true, nil
 }
 
-// release gives back the value that was read last.
+// release releases the value that was read last.
 func (t *transaction) release() {
 	if t.value != nil {
 		t.value.Close()
@@ -236,7 +236,7 @@ func (t *transaction) Scan(table string, from []byte, f func(key, value []byte) 
 	return it.Error()
 }
 
-// finish gives everything back.
+// finish releases the value, the batch and the locks.
 func (t *transaction) finish() {
 	t.release()
 	if t.batch != nil {
