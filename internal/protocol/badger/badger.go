@@ -1,12 +1,11 @@
-// Package badger runs Badger inside the process: a folder, keys "table:key". Transactions that
-// touch one key at the same time fail as retryable.
+// Package badger runs Badger inside the process: a folder with keys "table:key". Transactions that use the same
+// key at the same time fail as retryable.
 //
-// Options of a target, with Badger's own defaults unless said otherwise: valuedir (the address),
-// sync_writes, num_versions_to_keep, max_table_size, level_size_multiplier, max_levels,
-// value_threshold, num_memtables, num_level0_tables, num_level0_tables_stall, level_one_size,
-// value_log_file_size, value_log_max_entries, num_compactors, do_not_compact, block_cache_size,
-// compression (snappy, none, zstd). table_loading_mode and value_log_loading_mode are accepted
-// and have no effect: today's Badger always maps its files.
+// Options of a target, with Badger's own defaults unless noted: valuedir (the address), sync_writes,
+// num_versions_to_keep, max_table_size, level_size_multiplier, max_levels, value_threshold, num_memtables,
+// num_level0_tables, num_level0_tables_stall, level_one_size, value_log_file_size, value_log_max_entries,
+// num_compactors, do_not_compact, block_cache_size, compression (snappy, none, zstd). table_loading_mode and
+// value_log_loading_mode are accepted but have no effect: current versions of Badger always map their files.
 package badger
 
 import (
@@ -29,7 +28,7 @@ func New() *kv.Embedded {
 
 type store struct{ db *badger.DB }
 
-// stillLocked is how long a store may be locked before somebody else has it.
+// stillLocked is how long to retry if a store is locked, before concluding that another process has it open.
 const stillLocked = time.Second
 
 func open(t protocol.Target) (kv.Store, error) {
@@ -63,7 +62,8 @@ func open(t protocol.Target) (kv.Store, error) {
 		return nil, refused
 	}
 	db, err := badger.Open(o)
-	// The lock of a store that was just closed stays for as long as a process that was begun in the meantime has its file.
+	// The lock of a store that was just closed persists while a process started in the meantime has inherited its
+	// file.
 	for end := time.Now().Add(stillLocked); err != nil && strings.Contains(err.Error(), "Cannot acquire directory lock") &&
 		time.Now().Before(end); {
 		time.Sleep(stillLocked / 50)
@@ -117,8 +117,8 @@ func (s *store) Settings() map[string]string {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// transaction is a Badger transaction. Keys and values that it writes are kept by Badger until it
-// ends, so keys are made again.
+// transaction is a Badger transaction. Badger keeps the keys and values that are written until the transaction
+// ends, so every key is allocated anew.
 type transaction struct {
 	tx    *badger.Txn
 	value []byte
