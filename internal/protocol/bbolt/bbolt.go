@@ -1,9 +1,9 @@
-// Package bbolt runs bbolt inside the process: one file, a bucket for each table. Writers go one
-// after another, each with its own commit.
+// Package bbolt runs bbolt inside the process: one file with a bucket for each table. Writers run one after
+// another, each with its own commit.
 //
 // Options of a target:
 //
-//	timeout            how long to wait for the file's lock; "0" (for ever) by default
+//	timeout            how long to wait for the file's lock; "0" (no limit) by default
 //	no_sync            "true": commits don't wait for the disk
 //	no_grow_sync       "true": the file's growth isn't synced
 //	no_freelist_sync   "true": the list of free pages isn't written
