@@ -1,10 +1,10 @@
-// Package noop is a protocol that answers at once, without a server. It shows what the generator
-// itself costs: choosing operations, making arguments, keeping time and recording.
+// Package noop is a protocol that answers at once, without a server. It shows the cost of the generator itself:
+// choosing operations, generating arguments, keeping time and recording.
 //
-// Options of a target, for rehearsals:
+// Options of a target, for tests:
 //
-//	delay        every request takes so long, "5ms"
-//	delay_up_to  every request takes a random time below
+//	delay        time that every request takes, such as "5ms"
+//	delay_up_to  every request takes a random time from delay up to this
 package noop
 
 import (
@@ -16,15 +16,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Driver is the protocol. It has no sockets, so that there is nothing for an event loop to drive.
+// Driver is the protocol "noop". It has no codec, because there are no sockets for event loops.
 type Driver struct{}
 
 var _ protocol.Driver = Driver{}
 
-// Name is "noop".
+// Name returns "noop".
 func (Driver) Name() string { return "noop" }
 
-// Dial opens a session, whatever the address and the program.
+// Dial opens a session. It accepts any address and any program.
 func (Driver) Dial(ctx context.Context, t protocol.Target, _ *protocol.Program) (protocol.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &protocol.Error{Class: protocol.Connect, Text: err.Error(), Fatal: true, Err: err}
@@ -38,15 +38,15 @@ func (Driver) Dial(ctx context.Context, t protocol.Target, _ *protocol.Program) 
 	return c, nil
 }
 
-// Describe says that there is no server.
+// Describe reports that there is no server.
 func (Driver) Describe(context.Context, protocol.Target) (protocol.ServerInfo, error) {
 	return protocol.ServerInfo{Product: "noop (no server)"}, nil
 }
 
-// conn takes least to most for a request.
+// conn is a session whose requests take from least to most.
 type conn struct{ least, most time.Duration }
 
-// wait lets a request take its time; false if ctx ended first.
+// wait waits for the duration of a request. It returns false if ctx ended first.
 func (c conn) wait(ctx context.Context) bool {
 	d := c.least
 	if c.most > c.least {
@@ -55,7 +55,7 @@ func (c conn) wait(ctx context.Context) bool {
 	return protocol.Sleep(ctx, d)
 }
 
-// Do succeeds. Captured values are the request's first parameters.
+// Do succeeds. The captured values are the request's first parameters.
 func (c conn) Do(ctx context.Context, _ *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	if !c.wait(ctx) {
 		reply.Failure = protocol.Failure{Class: protocol.Timeout, Text: "the operation's time was up before it was done"}
