@@ -1,5 +1,6 @@
-// Package protocoltest holds protocols to their contract in tests: the same requests over every way of driving a
-// codec and over other client libraries, and scans of one answer cut into pieces in every way.
+// Package protocoltest checks in tests that protocols fulfil their contract. It sends the same requests over
+// each way of driving a codec and over other client libraries, and scans answers that are cut into pieces in
+// every way.
 package protocoltest
 
 import (
@@ -11,15 +12,15 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// TB is what the helpers need of a test.
+// TB is the part of testing.TB that the helpers need.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Cleanup(func())
 }
 
-// Take opens a blocking connection over a driver's codec that reads at most piece bytes at a time, so that answers
-// arrive torn.
+// Take opens a blocking connection over a driver's codec. Each read returns at most piece bytes, so that answers
+// arrive in pieces.
 func Take(t TB, d protocol.CodecDriver, target protocol.Target, program *protocol.Program, piece int) *blocking.Conn {
 	t.Helper()
 	if why, ok := d.Takes(target, program); !ok {
@@ -35,16 +36,16 @@ func Take(t TB, d protocol.CodecDriver, target protocol.Target, program *protoco
 	return c
 }
 
-// Pieces is a connection that is read in small pieces.
+// Pieces is a connection whose reads return few bytes.
 type Pieces struct {
 	net.Conn
-	Most int // bytes that one read takes at most
+	Most int // maximum number of bytes per read
 }
 
 // Read implements io.Reader.
 func (p Pieces) Read(b []byte) (int, error) { return p.Conn.Read(b[:min(len(b), p.Most)]) }
 
-// Within returns a context for one request.
+// Within returns a context with timeout d.
 func Within(t TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)

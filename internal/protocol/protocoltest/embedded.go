@@ -11,20 +11,20 @@ import (
 	"brunt/internal/protocol"
 )
 
-// embeddedTB is what Embedded needs of a test beyond TB.
+// embeddedTB is the part of testing.TB that Embedded needs.
 type embeddedTB interface {
 	TB
 	Errorf(format string, args ...any)
 	TempDir() string
 }
 
-// keyValueDriver is a driver of a store inside the process.
+// keyValueDriver is a driver of an in-process store.
 type keyValueDriver interface {
 	protocol.Driver
 	protocol.KeyValueAdmin
 }
 
-// Embedded goes through the life of a store inside the process. fast are options that spare the
+// Embedded tests an in-process store over its whole life cycle. fast are options that avoid waiting for the
 // disk.
 func Embedded(t embeddedTB, d keyValueDriver, fast map[string]string) {
 	t.Helper()
@@ -89,7 +89,7 @@ func Embedded(t embeddedTB, d keyValueDriver, fast map[string]string) {
 	refusals(t, d, p)
 }
 
-// noLostUpdates lets sessions update fields of one record at the same time.
+// noLostUpdates lets several sessions update fields of the same record concurrently.
 func noLostUpdates(t embeddedTB, d protocol.Driver, target protocol.Target) {
 	const sessions, updates = 4, 30
 	fields := make([]string, sessions)
@@ -148,7 +148,7 @@ func noLostUpdates(t embeddedTB, d protocol.Driver, target protocol.Target) {
 	}
 }
 
-// refusals opens what can't be opened.
+// refusals tests that opening invalid targets fails as expected.
 func refusals(t embeddedTB, d protocol.Driver, p *Records) {
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	if err := os.WriteFile(garbage, []byte(strings.Repeat("not a store\n", 1000)), 0o600); err != nil {

@@ -10,24 +10,24 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// Abilities are what key-value stores differ in.
+// Abilities are the features in which key-value stores differ.
 type Abilities struct {
-	Scans    bool // from a key on, in the keys' order
-	Unsorted bool // scans begin at the key, but go on in another order
+	Scans    bool // scans return records from a key on, in key order
+	Unsorted bool // scans begin at the key, but continue in another order
 	Batches  bool
-	Replaces bool // an update forgets the fields that it doesn't name
-	Keeps    bool // an insert leaves a record alone that is there
-	Blind    bool // updates and deletes don't say whether the key was there
-	NoSize   bool // answers' sizes aren't known
+	Replaces bool // an update removes the fields that it doesn't name
+	Keeps    bool // an insert leaves an existing record unchanged
+	Blind    bool // updates and deletes don't report whether the key existed
+	NoSize   bool // the sizes of answers are unknown
 }
 
-// Records is a program on records of two fields and what its answers must be.
+// Records is a program on records of two fields, with checks of its answers.
 type Records struct {
 	Program protocol.Program
 	table   string
 }
 
-// The requests of a Records program, by number.
+// The numbers of a Records program's requests.
 const (
 	insert = iota
 	read
@@ -40,7 +40,7 @@ const (
 	deleteBatch
 )
 
-// NewRecords returns the program for a table. Batches are of two rows.
+// NewRecords returns the program for a table. Batches have two rows.
 func NewRecords(table string, a Abilities) *Records {
 	fields := []string{"field1", "field0"}
 	both := []protocol.Capture{{Name: "field0"}, {Name: "field1"}}
@@ -69,7 +69,7 @@ func NewRecords(table string, a Abilities) *Records {
 	return &Records{Program: protocol.Program{Requests: requests}, table: table}
 }
 
-// Check goes through the life of a few records on an empty table.
+// Check inserts, reads, updates and deletes a few records in an empty table, and checks every answer.
 func (p *Records) Check(t TB, c protocol.Conn, a Abilities) {
 	t.Helper()
 	odd := "v\"\\\x00\r\n" + strings.Repeat("ä", 50)
@@ -104,7 +104,7 @@ func (p *Records) Check(t TB, c protocol.Conn, a Abilities) {
 		}
 		p.expect(t, c, a, s.request, want, s.args...)
 	}
-	p.expect(t, c, a, remove, "", "nobody") // an update may have made it
+	p.expect(t, c, a, remove, "", "nobody") // an update may have created it
 	if a.Scans {
 		p.scans(t, c, a)
 	}
@@ -118,7 +118,7 @@ func (p *Records) scans(t TB, c protocol.Conn, a Abilities) {
 		p.expect(t, c, a, insert, "rows=0", fmt.Sprintf("scan%d", i), fmt.Sprint("one", i), fmt.Sprint("zero", i))
 	}
 	p.expect(t, c, a, scan, `rows=2 "zero2" "one2"`, "scan2", 2)
-	if _, codec := c.(*blocking.Conn); !codec { // etcd's has no rows
+	if _, codec := c.(*blocking.Conn); !codec { // etcd's codec has no rows
 		p.told(t, c, a)
 	}
 	if !a.Unsorted {
@@ -130,7 +130,7 @@ func (p *Records) scans(t TB, c protocol.Conn, a Abilities) {
 	}
 }
 
-// told checks that every record of a scan is told, with its key and all its fields.
+// told checks that a scan passes every record to Reply.Each, with its key and all its fields.
 func (p *Records) told(t TB, c protocol.Conn, a Abilities) {
 	t.Helper()
 	var got []string
@@ -209,7 +209,7 @@ func (p *Records) expect(t TB, c protocol.Conn, a Abilities, request int, want s
 	}
 }
 
-// Insert and Read are two of the program's requests, for tests of failures.
+// Insert inserts a record with the key. It is exported, as Read is, for tests of failures.
 func (p *Records) Insert(t TB, c protocol.Conn, key string) protocol.Reply {
 	return p.Do(t, c, insert, key, "one", "zero")
 }
@@ -219,7 +219,7 @@ func (p *Records) Read(t TB, c protocol.Conn, key string) protocol.Reply {
 	return p.Do(t, c, read, key)
 }
 
-// Do carries out one request within 10 s. args are strings and numbers.
+// Do executes one request within 10 s. args are strings and integers.
 func (p *Records) Do(t TB, c protocol.Conn, request int, args ...any) protocol.Reply {
 	var reply protocol.Reply
 	req := &p.Program.Requests[request]
@@ -227,7 +227,7 @@ func (p *Records) Do(t TB, c protocol.Conn, request int, args ...any) protocol.R
 	return reply
 }
 
-// Values makes arguments of strings and whole numbers.
+// Values converts strings and integers to arguments.
 func Values(args ...any) []gen.Value {
 	out := make([]gen.Value, len(args))
 	for i, a := range args {

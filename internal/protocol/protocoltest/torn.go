@@ -8,15 +8,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Outcome is what scanning bytes came to.
+// Outcome is the result of scanning bytes.
 type Outcome struct {
 	Reply protocol.Reply
 	Done  bool
 	Left  []byte // not consumed
 }
 
-// String tells everything that must not depend on how the bytes arrived. The texts of failures
-// may.
+// String returns everything that must not depend on how the bytes arrived. It leaves out the texts of failures,
+// which may.
 func (o Outcome) String() string {
 	r := o.Reply
 	text := fmt.Sprintf("done=%v class=%v code=%q fatal=%v status=%d rows=%d affected=%d missing=%v badhash=%v",
@@ -25,7 +25,7 @@ func (o Outcome) String() string {
 		text += " misdirected"
 	}
 	if r.Class == protocol.Protocol {
-		return text // where it was noticed may differ
+		return text // the place where it was noticed may differ
 	}
 	text += fmt.Sprintf(" in=%d", r.BytesIn)
 	if o.Done {
@@ -37,7 +37,7 @@ func (o Outcome) String() string {
 	return text
 }
 
-// Text shows a value with its kind.
+// Text returns a value with its kind, for comparison.
 func Text(v *gen.Value) string {
 	switch v.Kind {
 	case gen.Null:
@@ -50,8 +50,8 @@ func Text(v *gen.Value) string {
 	return fmt.Sprintf("%d:%d", v.Kind, v.I)
 }
 
-// Scan gives a codec the answer in pieces that end at cuts (ascending) and at its end, then the
-// end of the stream if eof. The codec may keep nothing of a piece: each is overwritten afterwards.
+// Scan passes an answer to a codec in pieces that end at cuts (ascending) and at the end of the answer, followed
+// by the end of the stream if eof is true. The codec must not keep any piece: each is overwritten afterwards.
 func Scan(c protocol.Codec, req *protocol.Request, answer []byte, cuts []int, eof bool) (o Outcome) {
 	o.Reply.Reset(len(req.Capture))
 	var pending []byte
@@ -82,8 +82,8 @@ func Scan(c protocol.Codec, req *protocol.Request, answer []byte, cuts []int, eo
 	return o
 }
 
-// Torn checks that scanning an answer in pieces comes to the same as scanning it whole: cut once
-// at every byte and cut into single bytes. It returns what scanning it whole came to.
+// Torn checks that scanning an answer in pieces has the same outcome as scanning it whole: cut once at every
+// byte, and cut into single bytes. It returns the outcome of scanning it whole.
 func Torn(t TB, fresh func() protocol.Codec, req *protocol.Request, answer []byte, eof bool) Outcome {
 	t.Helper()
 	whole := Scan(fresh(), req, answer, nil, eof)
