@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Mentions reports whether SQL names one of some relations or functions, with or without a schema, quoted or not; also
-// within a constant, which may be a statement itself. Names are as catalogs have them.
+// Mentions reports whether SQL text names one of the given relations or functions, with or without a schema,
+// quoted or not. It also looks inside string constants, which may hold statements. names must be as in the
+// catalog.
 func Mentions(s string, names []string) bool {
 	return slices.ContainsFunc(Split(s), func(t Token) bool {
 		switch t.Kind {
@@ -21,7 +22,7 @@ func Mentions(s string, names []string) bool {
 	})
 }
 
-// within is what a constant holds, without its quotes.
+// within returns the content of a constant without its quotes.
 func within(constant string) string {
 	open := strings.IndexAny(constant, "'$")
 	if open < 0 {

@@ -1,6 +1,6 @@
-// Package sqltext cuts SQL text into tokens, as far as every room that looks into statements needs
-// it: parameters, casts and names must be told from what merely looks like them in texts and
-// comments. It knows no grammar and accepts anything.
+// Package sqltext splits SQL text into tokens. It is shared by all packages that inspect statements: they must
+// distinguish parameters, casts and names from text in constants and comments that only looks like them. It
+// doesn't parse any grammar and accepts any text.
 package sqltext
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind is what a token is.
+// Kind is the kind of a token.
 type Kind uint8
 
 // The kinds.
@@ -25,14 +25,14 @@ const (
 	Sign               // any other byte
 )
 
-// Token is a piece of a statement, as it stands there.
+// Token is a piece of a statement with its exact text.
 type Token struct {
 	Kind Kind
 	Text string
 }
 
-// Split cuts s into tokens whose texts, put together, are s again. It accepts anything: what is
-// left open at the end (a quote, a comment) reaches to the end.
+// Split splits s into tokens. Their texts, concatenated, are s. It accepts any text: an unterminated quote or
+// comment extends to the end.
 func Split(s string) []Token {
 	var list []Token
 	for len(s) > 0 {
@@ -43,7 +43,7 @@ func Split(s string) []Token {
 	return list
 }
 
-// next returns the kind and length of the token that s, which isn't empty, begins with.
+// next returns the kind and length of the first token of s, which must not be empty.
 func next(s string) (Kind, int) {
 	c := s[0]
 	switch {
@@ -85,8 +85,8 @@ func next(s string) (Kind, int) {
 	return Sign, 1
 }
 
-// closing returns the length up to and with the closing quote; a doubled quote stands for itself,
-// and so does, with escapes, one after a backslash.
+// closing returns the length up to and including the closing quote. A doubled quote doesn't close, nor, with
+// escapes, does a quote after a backslash.
 func closing(s string, from int, quote byte, escapes bool) int {
 	for i := from; i < len(s); i++ {
 		switch {
@@ -102,7 +102,7 @@ func closing(s string, from int, quote byte, escapes bool) int {
 	return len(s)
 }
 
-// comment returns the length of a block comment; they nest as in PostgreSQL.
+// comment returns the length of a block comment. Block comments nest, as in PostgreSQL.
 func comment(s string) int {
 	depth := 0
 	for i := 0; i+1 < len(s); i++ {
@@ -121,7 +121,7 @@ func comment(s string) int {
 	return len(s)
 }
 
-// dollar tells parameters ($1, $name) from dollar-quoted text ($$…$$, $tag$…$tag$).
+// dollar distinguishes parameters ($1, $name) from dollar-quoted text ($$…$$, $tag$…$tag$).
 func dollar(s string) (Kind, int) {
 	if len(s) > 1 && isDigit(s[1]) {
 		return Param, 1 + run(s[1:], isDigit)
@@ -168,8 +168,8 @@ func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80 }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '$' }
 
-// Parameter returns the number of a numbered parameter ($1 is 1; a number that no int holds is
-// math.MaxInt), and ok false for any other token.
+// Parameter returns the number of a numbered parameter: 1 for $1, math.MaxInt for numbers that don't fit an int.
+// ok is false for any other token.
 func (t Token) Parameter() (n int, ok bool) {
 	if t.Kind != Param || t.Text[0] != '$' || !isDigit(t.Text[1]) {
 		return 0, false
@@ -181,15 +181,14 @@ func (t Token) Parameter() (n int, ok bool) {
 	return n, true
 }
 
-// Is reports whether t is the word w, in any letter case.
+// Is reports whether t is the word w, regardless of letter case.
 func (t Token) Is(w string) bool { return t.Kind == Word && strings.EqualFold(t.Text, w) }
 
 // IsSign reports whether t is the sign s.
 func (t Token) IsSign(s string) bool { return t.Kind == Sign && t.Text == s }
 
-// FirstWord is a statement's first keyword in capitals; white space, comments and opening parentheses
-// before it are passed over. Where something else comes first that is returned; "" means that there is
-// nothing.
+// FirstWord returns a statement's first keyword in capitals. It skips white space, comments and opening
+// parentheses. If another token comes first, it returns that token; if there is none, "".
 func FirstWord(s string) string {
 	for len(s) > 0 {
 		kind, n := next(s)
@@ -201,10 +200,10 @@ func FirstWord(s string) string {
 	return ""
 }
 
-// Quote makes a name an identifier of standard SQL.
+// Quote returns a name as a quoted identifier of standard SQL.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// QuoteAll is Quote of all names.
+// QuoteAll returns all names as Quote does.
 func QuoteAll(names []string) []string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -213,5 +212,5 @@ func QuoteAll(names []string) []string {
 	return quoted
 }
 
-// QuoteText makes a text a literal of standard SQL.
+// QuoteText returns a text as a string literal of standard SQL.
 func QuoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
