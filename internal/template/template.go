@@ -1,6 +1,5 @@
-// Package template puts generated values into texts with placeholders: "$1" stands for the first
-// parameter, "$2" for the second, "$$" for a dollar sign. A dollar sign before anything else
-// stands for itself.
+// Package template inserts generated values into texts with placeholders: "$1" stands for the first parameter,
+// "$2" for the second, "$$" for a dollar sign. A dollar sign before anything else stands for itself.
 package template
 
 import (
@@ -11,19 +10,18 @@ import (
 	"brunt/internal/gen"
 )
 
-// Template is a text that was parsed once and can be filled in many times. It is immutable; its
-// zero value is the empty text.
+// Template is a parsed text that can be filled in many times. It is immutable. Its zero value is the empty text.
 type Template struct {
 	pieces []piece
 }
 
-// piece is text that stands as it is and then, if param is not negative, a parameter.
+// piece is constant text followed by a parameter, if param isn't negative.
 type piece struct {
 	text  []byte
 	param int
 }
 
-// Parse parses a text that may use params parameters. It fails for a placeholder beyond them.
+// Parse parses a text that may use params parameters. It fails if a placeholder has a greater number.
 func Parse(text string, params int) (Template, error) {
 	var t Template
 	var literal []byte
@@ -56,8 +54,8 @@ func Parse(text string, params int) (Template, error) {
 	return t, nil
 }
 
-// leadingNumber reads the digits that a text begins with. Numbers that no request can have are
-// cut at a million.
+// leadingNumber parses the digits at the start of a text. The number is capped at a million, which is more than
+// any request has parameters.
 func leadingNumber(text string) (number, digits int) {
 	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
 		number = min(number*10+int(text[digits]-'0'), 1_000_000)
@@ -66,7 +64,7 @@ func leadingNumber(text string) (number, digits int) {
 	return number, digits
 }
 
-// Fixed returns the text if it holds no parameter.
+// Fixed returns the text if it has no parameters.
 func (t *Template) Fixed() (text []byte, ok bool) {
 	switch {
 	case len(t.pieces) == 0:
@@ -77,7 +75,7 @@ func (t *Template) Fixed() (text []byte, ok bool) {
 	return nil, false
 }
 
-// Only returns the parameter, counted from 0, if the text is that and nothing else.
+// Only returns the parameter, counted from 0, if the text consists of a single parameter.
 func (t *Template) Only() (param int, ok bool) {
 	if len(t.pieces) == 1 && len(t.pieces[0].text) == 0 && t.pieces[0].param >= 0 {
 		return t.pieces[0].param, true
@@ -85,7 +83,8 @@ func (t *Template) Only() (param int, ok bool) {
 	return 0, false
 }
 
-// Single returns the text before and after the parameter, counted from 0, if there is one parameter, once.
+// Single returns the text before and after the parameter, counted from 0. ok is false unless there is exactly
+// one.
 func (t *Template) Single() (before []byte, param int, after []byte, ok bool) {
 	switch {
 	case len(t.pieces) == 0 || len(t.pieces) > 2 || t.pieces[0].param < 0:
@@ -98,12 +97,11 @@ func (t *Template) Single() (before []byte, param int, after []byte, ok bool) {
 	return t.pieces[0].text, t.pieces[0].param, t.pieces[1].text, true
 }
 
-// Escape makes dst[from:], the text of a value just inserted, fit for its place. ok is false if
-// it can't be.
+// Escape escapes dst[from:], the text of a value just inserted. ok is false if the value isn't allowed there.
 type Escape func(dst []byte, from int) (out []byte, ok bool)
 
-// Append appends the text with args put in, each made fit by escape (nil leaves it as it is). ok
-// is false if a value isn't possible in this place. It allocates only to grow dst.
+// Append appends the text with args inserted, each escaped by escape (nil: not at all). ok is false if a value
+// isn't allowed in its place. It allocates only to grow dst.
 func (t *Template) Append(dst []byte, args []gen.Value, escape Escape) (out []byte, ok bool) {
 	for i := range t.pieces {
 		p := &t.pieces[i]
@@ -123,7 +121,7 @@ func (t *Template) Append(dst []byte, args []gen.Value, escape Escape) (out []by
 	return dst, true
 }
 
-// Plain is Append without an escape. A room for dst on the caller's stack stays there.
+// Plain is Append without an escape function. If dst is on the caller's stack, it stays there.
 func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 	for i := range t.pieces {
 		p := &t.pieces[i]
@@ -135,12 +133,12 @@ func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 	return dst
 }
 
-// Literal is a template of text in which nothing is a placeholder. It keeps text.
+// Literal returns a template of text without placeholders. It keeps text.
 func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }
 
-// AppendValue appends a value as protocols that know only text carry it: numbers in decimal,
-// booleans as true and false, times by RFC 3339 in UTC with up to microseconds, UUIDs with
-// hyphens, null as nothing, everything else byte by byte.
+// AppendValue appends a value in the form used by text-only protocols: numbers in decimal, booleans as true and
+// false, times by RFC 3339 in UTC with up to microseconds, UUIDs with hyphens, null as nothing, everything else
+// byte by byte.
 func AppendValue(dst []byte, v *gen.Value) []byte {
 	switch v.Kind {
 	case gen.Null:
@@ -155,8 +153,8 @@ func AppendValue(dst []byte, v *gen.Value) []byte {
 	return v.AppendText(dst)
 }
 
-// SetText makes v a text, or what the text says if kind is a boolean or a kind of number; a text
-// that says no such thing makes v null. text may be v's own buffer.
+// SetText sets v to a text, or to the value that the text denotes if kind is a boolean or a number other than a
+// decimal. If the text doesn't denote such a value, v becomes null. text may be v's own buffer.
 func SetText(v *gen.Value, kind gen.Kind, text []byte) {
 	v.SetNull()
 	switch kind {
