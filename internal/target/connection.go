@@ -17,14 +17,14 @@ import (
 	"brunt/internal/secret"
 )
 
-// variables are those of libpq that fill what nothing else says, by the keyword that each stands for.
+// variables maps libpq's keywords to its environment variables, which supply values that aren't given otherwise.
 var variables = map[string]string{
 	"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
 }
 
-// Unfold puts what connection strings among the target's addresses say into its fields: URLs of PostgreSQL
-// and Redis, and libpq's pairs of keywords and values. Addresses of the form host:port are left as they
-// are. The error is the user's, one line without secrets.
+// Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
+// It accepts URLs of PostgreSQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
+// unchanged. An error is one line for the user, without secrets.
 func Unfold(p *plan.Plan) error {
 	var addresses []string
 	for i, text := range connections(p.Target.Addresses) {
@@ -46,7 +46,7 @@ func Unfold(p *plan.Plan) error {
 	return nil
 }
 
-// shown is the beginning of a connection string, which may hold a password further on.
+// shown returns the beginning of a connection string, without the rest, which may hold a password.
 func shown(text string) string {
 	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
 		return scheme + "://…"
@@ -55,8 +55,8 @@ func shown(text string) string {
 	return keyword + "=…"
 }
 
-// Fill fills what the target of protocol pg lacks from libpq's variables. A password that was hidden in a
-// record is lacking.
+// Fill fills in missing fields of a target of protocol pg from libpq's environment variables. A password that
+// was hidden in a record counts as missing.
 func Fill(t *plan.Target, getenv func(string) string) {
 	if !isProtocol(t.Protocol, "pg") {
 		return
@@ -77,7 +77,7 @@ func Fill(t *plan.Target, getenv func(string) string) {
 	}
 }
 
-// connections puts together connection strings that were split at their commas.
+// connections rejoins connection strings that were split at their commas.
 func connections(addresses []string) (whole []string) {
 	for _, a := range addresses {
 		last := len(whole) - 1
@@ -96,10 +96,10 @@ var (
 	escaped = regexp.MustCompile(`\\(.)`)
 )
 
-// settings are libpq's keywords and their values; those of a URL of Redis have the same names.
+// settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
 type settings map[string]string
 
-// parse reads one address; settings are nil if it is no connection string.
+// parse parses one address. settings are nil if it isn't a connection string.
 func parse(text string) (s settings, protocol string, err error) {
 	scheme, _, isURL := strings.Cut(text, "://")
 	switch {
@@ -122,7 +122,7 @@ func parse(text string) (s settings, protocol string, err error) {
 	return nil, "", nil
 }
 
-// parseURL reads a URL with, as libpq has them, several hosts.
+// parseURL parses a URL, which may have several hosts, as in libpq.
 func parseURL(text string) (settings, error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -158,7 +158,7 @@ func parseURL(text string) (settings, error) {
 	return s, nil
 }
 
-// parseKeywords reads libpq's pairs: host=db port=5432 password='it\'s'.
+// parseKeywords parses libpq's pairs: host=db port=5432 password='it\'s'.
 func parseKeywords(text string) (settings, error) {
 	s := settings{}
 	for rest := strings.TrimSpace(text); rest != ""; {
@@ -176,8 +176,8 @@ func parseKeywords(text string) (settings, error) {
 	return s, nil
 }
 
-// unfold puts the settings into the plan's target, and returns the addresses that they name. Those of a
-// further connection string may not differ.
+// unfold stores the settings in the plan's target and returns their addresses. further says that it isn't the
+// first connection string: its user, password and database must be the same as before.
 func (s settings) unfold(p *plan.Plan, protocol string, further bool) ([]string, error) {
 	t := &p.Target
 	if t.Protocol == "" {
@@ -226,7 +226,7 @@ func (s settings) unfold(p *plan.Plan, protocol string, further bool) ([]string,
 	return addressesOf(s["host"], s["port"]), nil
 }
 
-// attributes has operations that say no role go to the servers that target_session_attrs means.
+// attributes routes operations without a role to the servers that target_session_attrs selects.
 func attributes(p *plan.Plan, value string) error {
 	role, known := map[string]string{
 		"any": "", "read-write": "primary", "primary": "primary", "read-only": "replica", "standby": "replica",
@@ -245,7 +245,7 @@ func attributes(p *plan.Plan, value string) error {
 	return nil
 }
 
-// secure turns libpq's words on TLS into the plan's.
+// secure converts libpq's TLS settings into the plan's.
 func (s settings) secure(t *plan.TLS) error {
 	switch mode := s["sslmode"]; mode {
 	case "", "disable", "allow", "prefer":
@@ -260,7 +260,7 @@ func (s settings) secure(t *plan.TLS) error {
 	return nil
 }
 
-// addressesOf joins libpq's lists of hosts and ports; one port is that of all hosts.
+// addressesOf combines libpq's lists of hosts and ports. A single port applies to all hosts.
 func addressesOf(hosts, ports string) (addresses []string) {
 	list := strings.Split(ports, ",")
 	for i, host := range strings.Split(hosts, ",") {
@@ -279,7 +279,7 @@ func addressesOf(hosts, ports string) (addresses []string) {
 	return addresses
 }
 
-// isProtocol reports whether a protocol's name, which may be another of its names, is one's own.
+// isProtocol reports whether name is one of the names of protocol own.
 func isProtocol(name, own string) bool {
 	_, canonical, err := protocols.Find(name)
 	return err == nil && canonical == own

@@ -11,23 +11,22 @@ import (
 	"brunt/internal/schema/sql"
 )
 
-// Session makes single requests of a plan's target, for set-up and for people: statements of DDL
-// by the driver's Admin where it has one, everything else by connections of the library tier. It
-// is used by one goroutine.
+// Session makes single requests to a plan's target, for set-up and for interactive use. Simple statements of SQL
+// are run by the driver's Admin if it has one, everything else by connections of the library tier. It is used by
+// one goroutine.
 type Session struct {
 	system *System
 	admin  protocol.Admin
 	conns  map[string]*prepared
 }
 
-// prepared is a connection that knows one request.
+// prepared is a connection opened for one request.
 type prepared struct {
 	conn    protocol.Conn
 	request protocol.Request
 }
 
-// Connect finds the plan's target and asks what it is. An error is a *UsageError or an
-// *UnreachableError.
+// Connect finds the plan's target and the servers' products. An error is a *UsageError or an *UnreachableError.
 func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
 	s, err := Find(ctx, p, Patience{})
 	if err != nil {
@@ -36,8 +35,8 @@ func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
 	return &Session{system: s, conns: map[string]*prepared{}}, nil
 }
 
-// Do makes a request with args and fills reply, failures included. Simple statements go to the
-// driver's Admin. The error is of connecting or preparing.
+// Do executes a request with args and fills reply, including failures. Simple statements are run by the driver's
+// Admin. The error is one of connecting or preparing, or of the Admin.
 func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
 	if d, ok := s.system.Driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
 		return s.exec(ctx, d, r.Text)
@@ -100,8 +99,8 @@ func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Va
 	return s.conns[key], err
 }
 
-// PrepareTable lets a driver of key-value records create what it needs for a table, at the first
-// address that lets it; see protocol.KeyValueAdmin. Other drivers need nothing.
+// PrepareTable lets a driver for key-value records create what it needs for a table, at the first address where
+// that succeeds; see protocol.KeyValueAdmin. For other drivers it does nothing.
 func (s *Session) PrepareTable(ctx context.Context, table string, fields []string, fieldLength int, drop bool) error {
 	d, ok := s.system.Driver.(protocol.KeyValueAdmin)
 	if !ok {
@@ -114,7 +113,7 @@ func (s *Session) PrepareTable(ctx context.Context, table string, fields []strin
 	return nil
 }
 
-// Execute makes requests without arguments in turn and stops at the first that fails.
+// Execute executes requests without arguments in order. It stops at the first failure.
 func (s *Session) Execute(ctx context.Context, requests []protocol.Request) error {
 	for _, r := range requests {
 		var reply protocol.Reply
@@ -128,7 +127,7 @@ func (s *Session) Execute(ctx context.Context, requests []protocol.Request) erro
 	return nil
 }
 
-// Prepare sends what a plan wants sent before its load, and makes the table of its records.
+// Prepare sends the requests that a plan needs before its load, and creates the table for its records.
 func Prepare(ctx context.Context, p *plan.Plan) error {
 	create := p.Keyspace != nil && p.Keyspace.Create != nil
 	if len(p.Prepare) == 0 && !create {

@@ -1,5 +1,5 @@
-// Package target finds the system under test that a plan names: its protocol, its addresses, what servers answer there,
-// and the plan's statements as they want them.
+// Package target finds the system under test that a plan names: its protocol, its addresses, the servers at
+// these addresses, and the plan's statements in the servers' dialect.
 package target
 
 import (
@@ -17,23 +17,22 @@ import (
 	"brunt/internal/workload"
 )
 
-// System is the system under test as a plan meets it: its protocol, the addresses that answered, and what servers
-// they are.
+// System is the system under test of a plan.
 type System struct {
 	Plan     *plan.Plan // a copy with its defaults filled in
 	Driver   protocol.Driver
 	Targets  []protocol.Target
-	Servers  []protocol.ServerInfo // one an address; the zero value where none answered
-	Flavor   sql.Flavor            // if the plan has tables or statements of SQL
-	Topology topology.Source       // knows the nodes while the load runs; nil if they stay as they are
-	Notices  []sql.Notice          // of statements and tables that were translated
+	Servers  []protocol.ServerInfo // one per address; the zero value if it didn't answer
+	Flavor   sql.Flavor            // set if the plan has tables or SQL statements
+	Topology topology.Source       // finds the nodes during the load; nil if they don't change
+	Notices  []sql.Notice          // about statements and tables that were translated
 	first    int                   // index of the first address that answered
 	isSQL    bool
 	nodes    *protocol.Nodes // see Nodes
 }
 
-// Find finds the driver and asks every address what it is. It fails if none answers, unless the
-// patience goes further. An error is a *UsageError or an *UnreachableError. p is never changed.
+// Find finds the driver and asks every address for its product. It fails if no address answers, unless patient
+// says otherwise. An error is a *UsageError or an *UnreachableError. p is never changed.
 func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) {
 	p = own(p)
 	d, canonical, err := protocols.Find(p.Target.Protocol)
@@ -59,7 +58,7 @@ func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) 
 	return s, nil
 }
 
-// Check checks a plan's protocol and addresses without asking a server. p is never changed.
+// Check checks a plan's protocol and addresses without contacting a server. p is never changed.
 func Check(p *plan.Plan) error {
 	p = own(p)
 	_, canonical, err := protocols.Find(p.Target.Protocol)
@@ -70,8 +69,8 @@ func Check(p *plan.Plan) error {
 	return err
 }
 
-// own is a copy of a plan that may be completed: its settings, its protocol's name, and the names of
-// its phases.
+// own returns a copy of a plan with default settings and unique phase names. The protocol's name in the copy may
+// be changed.
 func own(p *plan.Plan) *plan.Plan {
 	c := *p
 	c.Settings = c.Settings.WithDefaults()
@@ -79,7 +78,7 @@ func own(p *plan.Plan) *plan.Plan {
 	return &c
 }
 
-// Named gives every phase a name of its own, by which the record tells them apart.
+// Named gives every phase a unique name, by which records distinguish them.
 func Named(phases []plan.Phase) []plan.Phase {
 	taken := map[string]int{}
 	for i := range phases {
@@ -88,7 +87,7 @@ func Named(phases []plan.Phase) []plan.Phase {
 	return phases
 }
 
-// FlavorOf is how the server that answered writes SQL.
+// FlavorOf returns the SQL dialect of the server that answered.
 func (s *System) FlavorOf() (sql.Flavor, error) {
 	flavor, err := sql.For(s.Servers[s.first].Product, s.Servers[s.first].Version)
 	if err != nil {
@@ -97,8 +96,8 @@ func (s *System) FlavorOf() (sql.Flavor, error) {
 	return flavor, err
 }
 
-// Anywhere tries do at one address after the other, beginning with one that answered, until it
-// succeeds. The error is the first.
+// Anywhere calls do for one address after another, beginning with one that answered, until a call succeeds.
+// Otherwise it returns the first error.
 func (s *System) Anywhere(do func(protocol.Target) error) (first error) {
 	for i := range s.Targets {
 		t := s.Targets[(s.first+i)%len(s.Targets)]
@@ -113,8 +112,9 @@ func (s *System) Anywhere(do func(protocol.Target) error) (first error) {
 	return first
 }
 
-// usesSQL reports whether the plan has tables or statements for a server that understands SQL. Tables of
-// one whose protocol can't make any are what its references are about, behind a service for one.
+// usesSQL reports whether the plan has tables or statements for a server that understands SQL. If the protocol
+// can't create tables, the plan's tables don't count: they only describe what its references refer to, for
+// instance behind an HTTP service.
 func (s *System) usesSQL() bool {
 	p := s.Plan
 	if _, ok := s.Driver.(protocol.AdminDriver); ok && len(p.Tables) > 0 {
@@ -133,7 +133,7 @@ func (s *System) usesSQL() bool {
 	return false
 }
 
-// Workload compiles the plan and puts its statements and values into the server's flavor.
+// Workload compiles the plan and translates its statements and values into the server's dialect.
 func (s *System) Workload() (*workload.Workload, error) {
 	w, err := workload.Compile(s.Plan)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *System) Workload() (*workload.Workload, error) {
 	return w, nil
 }
 
-// translate puts a request into the server's flavor.
+// translate translates a request into the server's dialect.
 func (s *System) translate(r *protocol.Request, names *sql.Names) error {
 	if err := s.checkTransaction(r); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *System) translate(r *protocol.Request, names *sql.Names) error {
 	if r.Verb == protocol.SQL {
 		text, notices, err := s.Flavor.Translate(r.Text, r.Params, names)
 		if err != nil && r.ExpectError {
-			text, err = r.Text, nil // it is wrong on purpose
+			text, err = r.Text, nil // the plan expects an error
 		}
 		if err != nil {
 			return &UsageError{fmt.Errorf("%s%s: %w", placed(s.Plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
@@ -180,8 +180,8 @@ func (s *System) translate(r *protocol.Request, names *sql.Names) error {
 	return nil
 }
 
-// checkTransaction refuses what begins or ends a transaction on a server that only seems to have
-// them: its operations would pass, and leave half of their work behind.
+// checkTransaction refuses requests that begin or end a transaction if the server only accepts them without
+// effect: operations would seem to succeed, and leave partial changes behind.
 func (s *System) checkTransaction(r *protocol.Request) error {
 	if s.Flavor.Transactions() || !r.Frames() {
 		return nil
@@ -191,8 +191,9 @@ func (s *System) checkTransaction(r *protocol.Request) error {
 			" put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.Flavor.Product())}
 }
 
-// Check asks the first server that answers whether it takes the program's statements, where sessions
-// would learn that only under load. progress gets how far it is; it may be nil.
+// Check asks the first server that answers whether it accepts the program's statements, for protocols whose
+// sessions would learn that only under load. progress, which may be nil, is called with the statements done and
+// the total.
 func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(done, all int)) error {
 	c, ok := s.Driver.(protocol.Checker)
 	if !ok {
@@ -208,10 +209,10 @@ func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(d
 			return NotConnected(s.Plan, err)
 		}
 	}
-	return nil // connecting will say why
+	return nil // connecting will report the error
 }
 
-// Admin opens a session for set-up at the first address that gives one.
+// Admin opens a set-up session at the first address where that succeeds.
 func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
 	d, ok := s.Driver.(protocol.AdminDriver)
 	if !ok {
@@ -228,7 +229,7 @@ func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
 	return a, nil
 }
 
-// Table is a table of the plan by its name; nil if there is none.
+// Table returns the plan's table with the given name, or nil.
 func (s *System) Table(name string) *plan.Table {
 	if i := slices.IndexFunc(s.Plan.Tables, func(t plan.Table) bool { return t.Name == name }); i >= 0 {
 		return &s.Plan.Tables[i]

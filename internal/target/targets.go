@@ -18,7 +18,8 @@ import (
 	"brunt/internal/secret"
 )
 
-// Targets completes the plan's target: one protocol.Target an address. An error is one line for the user.
+// Targets completes the plan's target and returns one protocol.Target per address. An error is one line for the
+// user.
 func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	t := &p.Target
 	secure, err := tlsOf(&t.TLS)
@@ -48,7 +49,7 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	return out, nil
 }
 
-// usualAddress is where a protocol's server is expected when no address is given.
+// usualAddress returns the default address of a protocol's server.
 func usualAddress(protocol, port string) ([]string, error) {
 	switch {
 	case port != "":
@@ -59,8 +60,8 @@ func usualAddress(protocol, port string) ([]string, error) {
 	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", protocol)
 }
 
-// complete adds the usual port to an address that has none and checks its form. The path of a Unix
-// socket stays as it is.
+// complete adds the default port to an address that has none, and checks the address. The path of a Unix socket
+// is unchanged.
 func complete(address, port string) (string, error) {
 	if strings.HasPrefix(address, "/") {
 		return address, nil
@@ -86,7 +87,7 @@ func complete(address, port string) (string, error) {
 	return net.JoinHostPort(host, p), nil
 }
 
-// tlsOf reads the certificates that the plan names. It returns nil when TLS is off.
+// tlsOf returns the TLS configuration with the certificates that the plan names, or nil if TLS is off.
 func tlsOf(t *plan.TLS) (*tls.Config, error) {
 	if !t.Enabled {
 		return nil, nil
@@ -112,11 +113,11 @@ func tlsOf(t *plan.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// Patience says what to do about addresses that don't answer before the load.
+// Patience says what to do if addresses don't answer before the load.
 type Patience struct {
-	Wait      time.Duration // for all of them to answer
-	StartDown bool          // go on although none does
-	Waiting   func(error)   // called once if there is something to wait for; may be nil
+	Wait      time.Duration // how long to wait for all of them to answer
+	StartDown bool          // continue even if none answers
+	Waiting   func(error)   // called once when waiting begins; may be nil
 }
 
 const (
@@ -124,8 +125,9 @@ const (
 	betweenMeetings = 250 * time.Millisecond
 )
 
-// meet asks every address what it is until all have answered or the patience is at its end. first is
-// one that answered. An error is an *UnreachableError, a *UsageError if the driver can't do what is asked, or ctx's.
+// meet asks every address for its product until all have answered or the wait time is over. first is the index
+// of one that answered. An error is an *UnreachableError, a *UsageError if the driver doesn't support what the
+// plan asks for, or ctx's error.
 func (s *System) meet(ctx context.Context, p Patience) (first int, err error) {
 	given := s.Targets
 	until := time.Now().Add(p.Wait)
@@ -156,8 +158,8 @@ func (s *System) meet(ctx context.Context, p Patience) (first int, err error) {
 	return max(first, 0), nil
 }
 
-// describe asks every address once what it is. first is the first that answered, −1 if none did, err
-// the first failure.
+// describe asks every address once for its product. first is the index of the first that answered, −1 if none
+// did. err is the first failure.
 func (s *System) describe(ctx context.Context) (first int, err error) {
 	s.Servers = make([]protocol.ServerInfo, len(s.Targets))
 	failures := make([]error, len(s.Targets))
@@ -183,9 +185,9 @@ func (s *System) describe(ctx context.Context) (first int, err error) {
 	return first, err
 }
 
-// expand adds the other addresses of clusters that the targets are members of, where event loops
-// send each request to the address that serves it: all addresses must be known before the load, for
-// the figures of each. What can't be asked now stays as it is.
+// expand adds the other addresses of clusters that the targets belong to, if event loops send each request to
+// the address that serves it: all addresses must be known before the load, because figures are kept per address.
+// Targets that can't be asked now are unchanged.
 func expand(ctx context.Context, d protocol.Driver, targets []protocol.Target, tier string) []protocol.Target {
 	e, expands := d.(protocol.Expander)
 	codec, ok := d.(protocol.CodecDriver)

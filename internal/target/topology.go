@@ -12,8 +12,8 @@ import (
 	"brunt/internal/topology"
 )
 
-// discover makes the source that knows the nodes, if the plan asks for one or needs roles, and takes the nodes that it
-// knows for the targets.
+// discover creates the source of the topology if the plan names one or needs roles. It sets the targets to the
+// nodes that the source returns.
 func (s *System) discover(ctx context.Context) error {
 	t := &s.Plan.Target.Topology
 	routed := s.Plan.Routed()
@@ -63,10 +63,11 @@ func (s *System) discover(ctx context.Context) error {
 	return nil
 }
 
-// Every is how often nodes are to be found again.
+// Every returns the interval at which to look for nodes.
 func (s *System) Every() time.Duration { return cmp.Or(s.Plan.Target.Topology.Every, 5*time.Second) }
 
-// Nodes are the addresses for a load, with room for nodes that join while it goes on: always the same ones.
+// Nodes returns the nodes for a load, with room for nodes that join during it. Every call returns the same
+// value.
 func (s *System) Nodes() *protocol.Nodes {
 	if s.nodes == nil {
 		room := s.Plan.Target.Topology.Room
@@ -79,5 +80,5 @@ func (s *System) Nodes() *protocol.Nodes {
 	return s.nodes
 }
 
-// defaultRoom is how many nodes may join a load by default.
+// defaultRoom is the default number of nodes that may join during a load.
 const defaultRoom = 16
