@@ -14,14 +14,14 @@ import (
 	"brunt/internal/protocol"
 )
 
-// patroni asks Patroni's REST API for its cluster (GET /cluster).
+// patroni is a Source that queries Patroni's REST API (GET /cluster).
 type patroni struct {
 	from   []string // URLs, or host:port
 	client *http.Client
 	port   string
 }
 
-// mostPatroni bounds an answer of Patroni, in bytes.
+// mostPatroni is the maximum size of an answer of Patroni, in bytes.
 const mostPatroni = 1 << 20
 
 func (p patroni) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error) {
@@ -63,8 +63,8 @@ func (p patroni) ask(ctx context.Context, from string) ([]protocol.Node, error) 
 	return nodes, nil
 }
 
-// parsePatroni reads the answer to GET /cluster: the members that run. A leader takes writes; a standby cluster's
-// leader doesn't.
+// parsePatroni parses the answer to GET /cluster and returns the running members. The leader is the primary; the
+// leader of a standby cluster is a replica.
 func parsePatroni(text []byte, port string) (nodes []protocol.Node, err error) {
 	var cluster struct {
 		Members []struct {

@@ -1,5 +1,5 @@
-// Package topology finds out which nodes a cluster has, and which role each has, before a load and while it runs. What
-// only one protocol's servers know is asked by that protocol's driver.
+// Package topology discovers the nodes of a cluster and their roles, before a load and during it. If only the
+// servers of one protocol know them, it asks through that protocol's driver.
 package topology
 
 import (
@@ -18,28 +18,28 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Source knows the nodes of a cluster.
+// Source discovers the nodes of a cluster.
 type Source interface {
-	// Discover asks for the nodes, whose addresses are host:port. all says that they are all members: those that
-	// aren't named have left.
+	// Discover returns the nodes, with addresses of the form host:port. all says that the list is complete: nodes
+	// that it doesn't name have left.
 	Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error)
 }
 
-// Options say who is asked.
+// Options are the options of a Source.
 type Options struct {
 	Source   string // "roles", "dns", "srv", "patroni", "sentinel" or "members"
 	From     []string
-	Name     string // srv, sentinel
+	Name     string // srv: the service; sentinel: the cluster
 	Resolver string // dns, srv: host:port of the DNS server; "" means the system's
-	Port     string // of the protocol, for names without one
+	Port     string // default port, for names without one
 	Driver   protocol.Driver
 	Like     protocol.Target // credentials and options of the nodes
 	Nodes    func() []string // roles: the addresses to ask
-	Roles    bool            // ask nodes for their roles where the source doesn't tell
-	Client   *http.Client    // patroni; nil means the usual one
+	Roles    bool            // ask nodes for their roles if the source doesn't report them
+	Client   *http.Client    // patroni; nil means http.DefaultClient
 }
 
-// New returns the source of o. An error is one line for the user.
+// New returns the source for o. An error is one line for the user.
 func New(o Options) (Source, error) {
 	teller, tells := o.Driver.(protocol.RoleTeller)
 	needsRoles := o.Source == "roles" || o.Roles && (o.Source == "dns" || o.Source == "srv")
@@ -72,7 +72,7 @@ func New(o Options) (Source, error) {
 	return nil, fmt.Errorf("unknown topology %q", o.Source)
 }
 
-// resolverOf asks the DNS server at an address, or the system's.
+// resolverOf returns a resolver that uses the DNS server at an address; "" means the system's resolver.
 func resolverOf(server string) *net.Resolver {
 	if server == "" {
 		return net.DefaultResolver
@@ -83,10 +83,10 @@ func resolverOf(server string) *net.Resolver {
 	}}
 }
 
-// dns knows the nodes by the addresses of names (A, AAAA), or by a service's records (SRV, RFC 2782).
+// dns is a Source that returns the addresses of names (A, AAAA), or of a service's records (SRV, RFC 2782).
 type dns struct {
-	from     []string // host:port each
-	service  string   // "": from
+	from     []string // names as host:port or host
+	service  string   // "": use from
 	port     string
 	resolver *net.Resolver
 }
@@ -120,7 +120,7 @@ func (d dns) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err
 	return slices.Compact(nodes), true, nil
 }
 
-// roles asks each node for its role.
+// roles is a Source that asks each node for its role.
 type roles struct {
 	teller protocol.RoleTeller
 	like   protocol.Target
@@ -135,7 +135,7 @@ func (r roles) Discover(ctx context.Context) (nodes []protocol.Node, all bool, e
 	return answered, false, err
 }
 
-// ask returns the nodes that answered, with their roles; an error if none did.
+// ask returns the nodes that answered, with their roles. It fails if none answered.
 func (r roles) ask(ctx context.Context, nodes []protocol.Node) (answered []protocol.Node, err error) {
 	failures := make([]error, len(nodes))
 	var wg sync.WaitGroup
@@ -158,7 +158,8 @@ func (r roles) ask(ctx context.Context, nodes []protocol.Node) (answered []proto
 	return answered, nil
 }
 
-// withRoles asks the nodes that a source knows for their roles. Those that don't answer are members nevertheless.
+// withRoles is a Source that asks the nodes of another Source for their roles. Nodes that don't answer are
+// members nevertheless.
 type withRoles struct {
 	Source
 	roles roles
@@ -168,11 +169,11 @@ func (w withRoles) Discover(ctx context.Context) (nodes []protocol.Node, all boo
 	if nodes, all, err = w.Source.Discover(ctx); err != nil {
 		return nil, false, err
 	}
-	_, _ = w.roles.ask(ctx, nodes) // who doesn't answer has no role now
+	_, _ = w.roles.ask(ctx, nodes) // a node that doesn't answer has no role for now
 	return nodes, all, nil
 }
 
-// members asks a cluster's own list.
+// members is a Source that reads the cluster's own list of members.
 type members struct {
 	driver protocol.Discoverer
 	o      Options
@@ -192,15 +193,15 @@ func (m members) Discover(ctx context.Context) (nodes []protocol.Node, all bool,
 	return nil, false, errors.Join(failures...)
 }
 
-// Watch asks a source every so often, and when soon has something, until ctx ends, and has nodes follow. What a source
-// can't be asked, or an answer without a node, changes nothing; tell is called once until it is over.
+// Watch updates nodes from a source at the given interval, and when soon receives, until ctx ends. If the source
+// fails or returns no node, nothing changes; tell is called with the first error of each series of failures.
 func Watch(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target, every time.Duration,
 	soon <-chan struct{}, tell func(error)) {
 	Every(ctx, every, soon, func(ctx context.Context) error { return Look(ctx, s, nodes, like) }, tell)
 }
 
-// Every looks every so often, and when soon has something, until ctx ends. tell is called with the first of errors in a
-// row.
+// Every calls look at the given interval, and when soon receives, until ctx ends. tell is called with the first
+// of consecutive errors.
 func Every(ctx context.Context, every time.Duration, soon <-chan struct{}, look func(context.Context) error,
 	tell func(error)) {
 	told := false
@@ -225,16 +226,16 @@ func Every(ctx context.Context, every time.Duration, soon <-chan struct{}, look 
 	}
 }
 
-// leastGap is the least time between two questions.
+// leastGap is the minimum time between two calls of look.
 const leastGap = 100 * time.Millisecond
 
-// askWithin bounds one question.
+// askWithin is the timeout of one Discover.
 const askWithin = 5 * time.Second
 
-// ErrNone is the error of Look if a source knows no node.
+// ErrNone is the error of Look if a source returns no node.
 var ErrNone = errors.New("it returns no node")
 
-// Look asks a source once and has nodes follow.
+// Look queries a source once and updates nodes.
 func Look(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
