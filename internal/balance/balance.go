@@ -1,5 +1,6 @@
-// Package balance says which address gets the next session, by pure functions of the session's number (Policy), and
-// which gets the next request, as things are (Balancer). It knows no protocol.
+// Package balance chooses the address of the next session, by pure functions of the session's number (Policy),
+// and the address of the next request, by the current state of the nodes (Balancer). It is independent of
+// protocols.
 package balance
 
 import (
@@ -12,26 +13,26 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Policy spreads sessions over addresses: it returns the address, from 0, that session number session ≥ 0
-// belongs to.
+// Policy distributes sessions over addresses: it returns the address, from 0, for session number session ≥ 0.
 type Policy func(session int) (address int)
 
-// RoundRobin gives each of so many addresses a session in turn.
+// RoundRobin assigns sessions to the given number of addresses in rotation.
 func RoundRobin(addresses int) Policy { return func(session int) int { return session % addresses } }
 
-// Names are the policies that New knows. The other modes of a Balancer depend on more than a session's number: see
-// NewHomes.
+// Names returns the policies that New supports. The other modes of a Balancer depend on more than a session's
+// number: see NewHomes.
 func Names() []string { return []string{"round-robin", "weighted", "random"} }
 
-// IsPolicy reports whether New knows a policy.
+// IsPolicy reports whether New supports a policy.
 func IsPolicy(name string) bool { return slices.Contains(Names(), name) }
 
-// maxCycle bounds the sum of weights, divided by their greatest common divisor, of "weighted".
+// maxCycle is the maximum length of a cycle of "weighted": the sum of the weights divided by their greatest
+// common divisor.
 const maxCycle = 100_000
 
-// New returns the policy called name ("" means round-robin) over so many addresses. Weights are
-// one positive number an address, or none for equal ones; round-robin takes none. The seed is of
-// "random" alone. An error is one line that says what to change.
+// New returns the policy called name ("" means round-robin) over the given number of addresses. weights holds
+// one positive number per address, or is empty for equal weights; round-robin accepts no weights. seed is used
+// by "random" only. An error is one line that says what to change.
 func New(name string, addresses int, weights []int, seed uint64) (Policy, error) {
 	if addresses < 1 {
 		return nil, errors.New("balance: there is no address: name at least one")
@@ -72,7 +73,7 @@ func checkWeights(weights []int) error {
 	return nil
 }
 
-// cycleOf lays out one cycle of turns by weights, of which there is at least one.
+// cycleOf returns one cycle of turns by weights. There must be at least one weight.
 func cycleOf(weights []int) ([]int, error) {
 	sum, divisor := 0, 0
 	for _, w := range weights {
@@ -86,9 +87,9 @@ func cycleOf(weights []int) ([]int, error) {
 	return smooth(weights, sum, divisor), nil
 }
 
-// random draws an address for each session independently, in proportion to its weight.
+// random chooses an address for each session independently, in proportion to the addresses' weights.
 func random(addresses int, weights []int, seed uint64) Policy {
-	upTo, sum := make([]uint64, addresses), uint64(0) // sums of weights
+	upTo, sum := make([]uint64, addresses), uint64(0) // cumulative sums of weights
 	for i := range upTo {
 		if len(weights) == 0 {
 			sum++
@@ -105,9 +106,9 @@ func random(addresses int, weights []int, seed uint64) Policy {
 	}
 }
 
-// smooth lays out one cycle of sessions in which each address has its weight's share, as evenly spread as
-// possible (nginx's smooth weighted round robin): at each turn every address gains its weight, the richest is taken
-// and pays the sum.
+// smooth returns one cycle of turns in which each address has its share by weight, spread as evenly as possible
+// (nginx's smooth weighted round robin): at each turn, every address is credited with its weight, and the
+// address with the highest credit is chosen and debited with the sum of the weights.
 func smooth(weights []int, sum, divisor int) []int {
 	cycle := make([]int, sum/divisor)
 	credit := make([]int, len(weights))
@@ -132,18 +133,19 @@ func gcd(a, b int) int {
 	return a
 }
 
-// Route is the answer to "which address?" for everything that a fleet does: sessions have one of their own by a
-// Policy, requests may belong to another by a Router, and those that may go to any are spread by a Balancer. It is
-// safe for concurrent use.
+// Route chooses the address for everything that a fleet does. Each session has a home address, by a Policy or a
+// Balancer. A Router may assign a request to another address. Requests that may go to any address are
+// distributed by a Balancer, if there is one. Route is safe for concurrent use.
 type Route struct {
 	homes    *Homes
 	requests protocol.Router
 	spread   *Balancer
-	driven   bool // requests is the driver's
+	driven   bool // requests is the driver's router
 }
 
-// NewRoute returns the route of a program's requests over nodes. homes are the sessions' own addresses; spread chooses
-// for each request that may go to several nodes, nil that sessions send them to their own address.
+// NewRoute returns the route of a program's requests over nodes. homes holds the home addresses of sessions.
+// spread chooses the node of each request that may go to several; nil means that sessions send these to their
+// home address.
 func NewRoute(homes *Homes, spread *Balancer, d protocol.Driver, nodes *protocol.Nodes, p *protocol.Program) Route {
 	r := Route{homes: homes, spread: spread}
 	if routed, ok := d.(protocol.Routed); ok {
@@ -160,19 +162,20 @@ func NewRoute(homes *Homes, spread *Balancer, d protocol.Driver, nodes *protocol
 	return r
 }
 
-// Driven reports whether the protocol itself knows where requests belong.
+// Driven reports whether the protocol itself determines the addresses of requests.
 func (r *Route) Driven() bool { return r.driven }
 
-// Balancer is what chooses for each request; nil if nothing does.
+// Balancer returns the Balancer that chooses for each request, or nil.
 func (r *Route) Balancer() *Balancer { return r.spread }
 
-// Home is a session's own address: where it connects to, and where requests go that may go to any.
+// Home returns a session's home address: the address that it connects to, and that receives its requests that
+// may go to any.
 func (r *Route) Home(session int) int { return r.homes.Of(session) }
 
-// Move gives sessions other addresses after changes of the nodes; see Homes.Move.
+// Move gives sessions other home addresses after changes of the nodes; see Homes.Move.
 func (r *Route) Move(changes []protocol.Change) { r.homes.Move(changes) }
 
-// Of is the address that a request of a session goes to, whose own one is home.
+// Of returns the address for a request of a session whose home address is home.
 func (r *Route) Of(home int, req *protocol.Request, args []gen.Value) int {
 	if r.requests == nil {
 		return home
@@ -183,5 +186,5 @@ func (r *Route) Of(home int, req *protocol.Request, args []gen.Value) int {
 	return home
 }
 
-// Router is what knows where requests belong; nil if every address serves all.
+// Router returns the Router of requests, or nil if every address serves all requests.
 func (r *Route) Router() protocol.Router { return r.requests }

@@ -13,20 +13,20 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Options say how a Balancer chooses.
+// Options are the options of a Balancer.
 type Options struct {
 	Mode      string            // one of Modes; "" means round-robin
-	Weights   []int             // weighted, random, hash: one an address; nil: equal ones. Nodes that join have 1
-	Seed      uint64            // of random choices
+	Weights   []int             // weighted, random, hash: one per address; nil: equal. Nodes that join have weight 1
+	Seed      uint64            // for random choices
 	Bound     float64           // hash: see Balancer.hash; 0 means 1.25
-	Window    time.Duration     // nearest: how much longer than the fastest node may take to connect; 0 means 1 ms
-	Zone      string            // nearest: where the generator is; "": nodes are compared by connect time
-	Zones     map[string]string // nearest: the zones of addresses; a node's own counts if it isn't in it
-	SlowStart time.Duration     // weighted: how long the share of a node that returned grows; 0: not
-	Now       func() int64      // nanoseconds on a clock that doesn't step; needed for SlowStart
+	Window    time.Duration     // nearest: how much longer connecting may take than to the fastest node; 0 means 1 ms
+	Zone      string            // nearest: the generator's zone; "": compare nodes by connect time
+	Zones     map[string]string // nearest: zones by address; for other addresses, the node's own zone
+	SlowStart time.Duration     // weighted: time over which a returned node's share grows; 0: none
+	Now       func() int64      // nanoseconds of a monotonic clock; required for SlowStart
 }
 
-// Modes are the ways to choose.
+// Modes returns the modes of a Balancer.
 func Modes() []string {
 	return []string{"round-robin", "random", "weighted", "bucket", "least-outstanding", "two-choices", "hash", "nearest"}
 }
@@ -38,7 +38,7 @@ const (
 	randomly
 	weighted
 	bucketed
-	leastOutstanding // from here on, requests under way are counted
+	leastOutstanding // this and the following modes count requests in flight
 	twoChoices
 	hashed
 	nearest
@@ -47,66 +47,66 @@ const (
 // Set is a set of nodes by their numbers.
 type Set []uint64
 
-// NewSet returns an empty set with room for so many nodes.
+// NewSet returns an empty set with room for the given number of nodes.
 func NewSet(nodes int) Set { return make(Set, (nodes+63)/64) }
 
-// Add puts a node into the set.
+// Add adds a node to the set.
 func (s Set) Add(number int) { s[number/64] |= 1 << (number % 64) }
 
-// Remove takes a node out of it.
+// Remove removes a node from the set.
 func (s Set) Remove(number int) { s[number/64] &^= 1 << (number % 64) }
 
-// Has reports whether a node is in it.
+// Has reports whether a node is in the set.
 func (s Set) Has(number int) bool { return s[number/64]&(1<<(number%64)) != 0 }
 
-// Balancer chooses a node for each request, or for each session. Pick, Begin and End take no lock and allocate nothing;
-// all methods are safe for concurrent use.
+// Balancer chooses a node for each request or session. Pick, Begin and End take no lock and allocate nothing.
+// All methods are safe for concurrent use.
 type Balancer struct {
 	o     Options
 	mode  mode
 	nodes *protocol.Nodes
 	draws gen.Stream
 
-	turn        atomic.Uint64 // of choices
+	turn        atomic.Uint64 // number of choices made
 	outstanding []load        // by node
-	total       atomic.Int64  // of outstanding
+	total       atomic.Int64  // sum of outstanding
 	connectNs   []atomic.Int64
-	returnedAt  []atomic.Int64 // slow start: when the node came back; 0: it has its whole share
+	returnedAt  []atomic.Int64 // slow start: when the node returned; 0: it has its full share
 
-	owner atomic.Pointer[[]int32] // bucket: see SetBuckets
+	owner atomic.Pointer[[]int32] // mode bucket, see SetBuckets
 
-	mu   sync.Mutex // guards making of views
+	mu   sync.Mutex // serializes the creation of views
 	view atomic.Pointer[view]
 }
 
-// load keeps what one node has under way off the cache lines of others.
+// load is the number of requests in flight at one node, padded to a cache line of its own.
 type load struct {
 	atomic.Int64
 	_ [56]byte
 }
 
-// view is what doesn't change between two changes of the nodes: by role, which may be chosen.
+// view is the state that is constant between changes of the nodes: the choices by role.
 type view struct {
 	of [protocol.Replica + 1]choice
 }
 
-// choice is the nodes that may be chosen for one role.
+// choice holds the nodes that may be chosen for one role.
 type choice struct {
-	nodes []int     // in order
-	cycle []int     // weighted: a cycle of turns
-	upTo  []uint64  // random: sums of weights
-	ring  []point   // hash: by place
-	share []float64 // hash: by node, its share of the weights
-	near  []int     // nearest: those that are chosen among first
+	nodes []int     // in ascending order
+	cycle []int     // weighted: one cycle of turns
+	upTo  []uint64  // random: cumulative sums of weights
+	ring  []point   // hash: points in ascending order
+	share []float64 // hash: each node's share of the weights, by node
+	near  []int     // nearest: the preferred nodes
 }
 
-// point is a place on the ring and whose it is.
+// point is a position on the hash ring and the node that it belongs to.
 type point struct {
 	at   uint64
 	node int
 }
 
-// NewBalancer returns a balancer over nodes. An error is one line that says what to change.
+// NewBalancer returns a Balancer over nodes. An error is one line that says what to change.
 func NewBalancer(o Options, nodes *protocol.Nodes) (*Balancer, error) {
 	if o.Mode == "" {
 		o.Mode = Modes()[roundRobin]
@@ -152,7 +152,7 @@ func NewBalancer(o Options, nodes *protocol.Nodes) (*Balancer, error) {
 	return b, nil
 }
 
-// weight is that of a node.
+// weight returns the weight of a node.
 func (b *Balancer) weight(node int) int {
 	if node < len(b.o.Weights) {
 		return b.o.Weights[node]
@@ -160,7 +160,7 @@ func (b *Balancer) weight(node int) int {
 	return 1
 }
 
-// look makes the view of the nodes as they are now.
+// look creates the view of the current nodes.
 func (b *Balancer) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,7 +184,7 @@ func (b *Balancer) choiceOf(role protocol.Role) (c choice) {
 	switch b.mode {
 	case weighted:
 		turns, err := cycleOf(weights)
-		if err != nil { // those that joined make the cycle too long: their share is that of equals
+		if err != nil { // nodes that joined make the cycle too long: use equal shares
 			turns = c.nodes
 		}
 		for _, turn := range turns {
@@ -204,7 +204,8 @@ func (b *Balancer) choiceOf(role protocol.Role) (c choice) {
 	return c
 }
 
-// Connected notes how long it took to connect to a node, by which nearest goes: a moving average over four.
+// Connected records the time in ns that connecting to a node took, for mode nearest. It keeps a moving average
+// in which the new value has weight ¼.
 func (b *Balancer) Connected(node int, ns int64) {
 	if b.mode != nearest || b.o.Zone != "" {
 		return
@@ -217,15 +218,15 @@ func (b *Balancer) Connected(node int, ns int64) {
 	b.look()
 }
 
-// Returned begins the slow start of a node that came back.
+// Returned begins the slow start of a node that has returned.
 func (b *Balancer) Returned(node int) {
 	if b.o.SlowStart > 0 {
 		b.returnedAt[node].Store(max(b.o.Now(), 1))
 	}
 }
 
-// nearOf is the nodes of the generator's zone, or those that take at most the window longer to connect to than the
-// fastest: as MongoDB's drivers choose servers (localThresholdMS).
+// nearOf returns the nodes in the generator's zone or, without a zone, those to which connecting takes at most
+// Window longer than to the fastest. MongoDB's drivers choose servers in the same way (localThresholdMS).
 func (b *Balancer) nearOf(nodes []int) (near []int) {
 	if b.o.Zone != "" {
 		for _, i := range nodes {
@@ -256,7 +257,7 @@ func (b *Balancer) zone(node int) string {
 	return b.nodes.Zone(node)
 }
 
-// Begin notes that a node has something more under way.
+// Begin records that a node has one more request or session in flight.
 func (b *Balancer) Begin(node int) {
 	if b.mode >= leastOutstanding {
 		b.outstanding[node].Add(1)
@@ -264,7 +265,7 @@ func (b *Balancer) Begin(node int) {
 	}
 }
 
-// End notes that it is over.
+// End records that one has ended.
 func (b *Balancer) End(node int) {
 	if b.mode >= leastOutstanding {
 		b.outstanding[node].Add(-1)
@@ -272,17 +273,18 @@ func (b *Balancer) End(node int) {
 	}
 }
 
-// Hashes reports whether Pick goes by its key.
+// Hashes reports whether Pick uses its key.
 func (b *Balancer) Hashes() bool { return b.mode == hashed || b.mode == bucketed }
 
-// Buckets reports whether keys are buckets.
+// Buckets reports whether Pick's keys are bucket numbers.
 func (b *Balancer) Buckets() bool { return b.mode == bucketed }
 
-// SetBuckets says which node has each bucket, by its number from 1; 0 means that nobody knows. Bucket 0 doesn't exist.
-// It is called before the first Pick, and then when buckets have moved; owner must not change any more.
+// SetBuckets sets the owner of each bucket. owner is indexed by bucket number; bucket 0 doesn't exist. An
+// element is the node's number plus 1, or 0 if the owner is unknown. SetBuckets is called before the first Pick,
+// and again when buckets have moved. owner must not change afterwards.
 func (b *Balancer) SetBuckets(owner []int32) { b.owner.Store(&owner) }
 
-// Placed reports whether the node of a bucket is known, and if so whether it is the one that Pick chose.
+// Placed reports whether the owner of a bucket is known, and whether it is the given node, which Pick chose.
 func (b *Balancer) Placed(bucket uint64, node int) (known, right bool) {
 	at, known := b.ownerOf(bucket)
 	return known, at == node
@@ -297,12 +299,13 @@ func (b *Balancer) ownerOf(bucket uint64) (node int, known bool) {
 	return node, node >= 0
 }
 
-// Serves reports whether a node may ever be chosen for a role as things are.
+// Serves reports whether a node may currently be chosen for a role.
 func (b *Balancer) Serves(node int, role protocol.Role) bool {
 	return slices.Contains(b.view.Load().of[role].nodes, node)
 }
 
-// Pick chooses a node of a role among those in up; ok is false if there is none. key is what hash goes by.
+// Pick chooses a node with the given role among those in up; ok is false if there is none. key is the key for
+// modes hash and bucket.
 func (b *Balancer) Pick(role protocol.Role, key uint64, up Set) (node int, ok bool) {
 	c := &b.view.Load().of[role]
 	if len(c.nodes) == 0 {
@@ -333,7 +336,7 @@ func (b *Balancer) Pick(role protocol.Role, key uint64, up Set) (node int, ok bo
 	return after(c.nodes, b.next(len(c.nodes)), up)
 }
 
-// next is whose turn it is of so many.
+// next returns the next index of a rotation through the given number of elements.
 func (b *Balancer) next(of int) int {
 	if of == 0 {
 		return 0
@@ -341,7 +344,7 @@ func (b *Balancer) next(of int) int {
 	return int((b.turn.Add(1) - 1) % uint64(of))
 }
 
-// after returns the first node from a place on, and around, that is up.
+// after returns the first node in up at or after index at, wrapping around.
 func after(nodes []int, at int, up Set) (node int, ok bool) {
 	for i := range nodes {
 		k := at + i
@@ -355,8 +358,8 @@ func after(nodes []int, at int, up Set) (node int, ok bool) {
 	return 0, false
 }
 
-// weighted takes the next of the cycle. A node that starts slowly passes its turn on with the share of its time that is
-// left.
+// weighted returns the next node of the cycle. A node in slow start skips turns with a probability equal to the
+// part of its start time that is left.
 func (b *Balancer) weighted(c *choice, up Set) (node int, ok bool) {
 	turn := b.turn.Add(1) - 1
 	at := int(turn % uint64(len(c.cycle)))
@@ -369,7 +372,7 @@ func (b *Balancer) weighted(c *choice, up Set) (node int, ok bool) {
 	return after(c.nodes, 0, up)
 }
 
-// started reports whether a node that may be starting slowly takes its turn.
+// started reports whether a node, which may be in slow start, takes its turn.
 func (b *Balancer) started(node int, turn uint64) bool {
 	since := b.returnedAt[node].Load()
 	if since == 0 {
@@ -383,7 +386,7 @@ func (b *Balancer) started(node int, turn uint64) bool {
 	return b.draws.Float64(turn) < float64(passed)/float64(b.o.SlowStart)
 }
 
-// least is the node with the least under way, of equals the first from the one whose turn it is.
+// least returns the node with the fewest requests in flight. Ties are broken by rotation.
 func (b *Balancer) least(nodes []int, up Set) (node int, ok bool) {
 	at, fewest := b.next(len(nodes)), int64(math.MaxInt64)
 	for i := range nodes {
@@ -398,7 +401,8 @@ func (b *Balancer) least(nodes []int, up Set) (node int, ok bool) {
 	return node, ok
 }
 
-// two is the node with less under way of two different ones drawn at random (Mitzenmacher 2001).
+// two returns the node with fewer requests in flight of two different nodes chosen at random (Mitzenmacher
+// 2001).
 func (b *Balancer) two(nodes []int, up Set) (node int, ok bool) {
 	n := uint64(len(nodes))
 	r := b.draws.Uint64(b.turn.Add(1))

@@ -7,17 +7,17 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Homes are the addresses that sessions have of their own, while nodes come and go. It is safe for concurrent use.
+// Homes holds the home addresses of sessions while nodes join and leave. It is safe for concurrent use.
 type Homes struct {
 	nodes *protocol.Nodes
-	by    *Balancer // its outstanding ones are sessions; nil: by policy
+	by    *Balancer // counts sessions instead of requests; nil: use a policy
 	of    []atomic.Int32
 
-	mu sync.Mutex // guards changes
+	mu sync.Mutex // serializes changes
 }
 
-// NewHomes gives each of so many sessions an address: by a policy, or if by isn't nil by that, to which the sessions'
-// numbers are keys.
+// NewHomes assigns an address to each of the given number of sessions: by policy if by is nil, otherwise by the
+// Balancer, whose keys are derived from the sessions' numbers.
 func NewHomes(sessions int, policy Policy, by *Balancer, nodes *protocol.Nodes) *Homes {
 	h := &Homes{nodes: nodes, by: by, of: make([]atomic.Int32, sessions)}
 	all := h.active()
@@ -33,7 +33,7 @@ func NewHomes(sessions int, policy Policy, by *Balancer, nodes *protocol.Nodes) 
 	return h
 }
 
-// keyOf spreads the numbers of sessions over the ring (the finalizer of SplitMix64).
+// keyOf maps session numbers to evenly distributed keys (the finalizer of SplitMix64).
 func keyOf(session int) uint64 {
 	x := uint64(session) + 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -56,11 +56,12 @@ func (h *Homes) settle(session, node int) {
 	h.of[session].Store(int32(node))
 }
 
-// Of is a session's address.
+// Of returns a session's address.
 func (h *Homes) Of(session int) int { return int(h.of[session].Load()) }
 
-// Move gives sessions whose node has left another one, and nodes that have joined their share: of sessions by a policy
-// as many as equals have, of others those that the Balancer would give them. No other session moves.
+// Move moves sessions after changes of the nodes. Sessions of a node that has left get another one, and nodes
+// that have joined get their share: with a policy, an equal number of sessions; with a Balancer, the sessions
+// that it assigns to them. No other session moves.
 func (h *Homes) Move(changes []protocol.Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +108,8 @@ func (h *Homes) Move(changes []protocol.Change) {
 	}
 }
 
-// moveBy has the balancer choose again: with hash and nearest for all, with the others for those that have to move.
+// moveBy lets the Balancer choose again: in modes hash and nearest for all sessions, in other modes for sessions
+// whose node has left or has at least two sessions more than the least loaded node.
 func (h *Homes) moveBy(all Set) {
 	for i := range h.of {
 		from := h.Of(i)

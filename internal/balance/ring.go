@@ -8,11 +8,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// pointsPerNode is how many places a node of weight 1 has on the ring. With 160, as ketama has, the shares of nodes
-// differ by some 8 %.
+// pointsPerNode is the number of points on the ring of a node with weight 1. With 160, as in ketama, the shares
+// of nodes differ by about 8 %.
 const pointsPerNode = 160
 
-// ringOf lays nodes out on a ring by their addresses, so that a node's places don't depend on the others.
+// ringOf places nodes on a ring by the hashes of their addresses, so that a node's points don't depend on other
+// nodes.
 func (b *Balancer) ringOf(nodes, weights []int) (ring []point, share []float64) {
 	share = make([]float64, b.nodes.Cap())
 	sum := 0
@@ -38,9 +39,10 @@ func (b *Balancer) ringOf(nodes, weights []int) (ring []point, share []float64) 
 	return ring, share
 }
 
-// hash is the first node on the ring from the key's place on that is up and has no more under way than Bound times its
-// share (consistent hashing with bounded loads, Mirrokni, Thorup and Zadimoghaddam 2018). So a node that is lost moves
-// its own keys only, and a key that everybody wants doesn't overrun its node.
+// hash returns the first node on the ring, at or after the key's position, that is in up and whose requests in
+// flight don't exceed Bound times its share (consistent hashing with bounded loads, Mirrokni, Thorup and
+// Zadimoghaddam 2018). If all exceed it, hash returns the first that is in up. The loss of a node therefore
+// moves only that node's keys, and a very popular key doesn't overload its node.
 func (b *Balancer) hash(c *choice, key uint64, up Set) (node int, ok bool) {
 	lo, hi := 0, len(c.ring)
 	for lo < hi {
