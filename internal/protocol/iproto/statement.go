@@ -30,7 +30,7 @@ type statement struct {
 	id      uint64
 	stale   bool // a schema change has invalidated it: it must be prepared again
 	fresh   bool // it has just been prepared again
-	busy    bool // preparing again had no effect, because other sessions use it: send it as text, once
+	busy    bool // preparing again had no effect, because other sessions are using it: send it as text, once
 }
 
 // piece is constant bytes followed by an argument, if param isn't negative.

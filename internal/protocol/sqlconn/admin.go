@@ -26,7 +26,7 @@ type Session interface {
 type Dialect struct {
 	Quote      func(name string) string
 	Begin      string // the statement that begins a transaction
-	Replace    string // statement that replaces rows with the same key: "REPLACE"
+	Replace    string // verb of an INSERT that replaces rows with the same key, such as "REPLACE"
 	Parameters int    // maximum number of parameters of one INSERT
 	Argument   func(*gen.Value) (sqldriver.Value, *protocol.Error)
 	Turn       sync.Locker // held while a chunk is loaded, if a database has one writer at a time; or nil
