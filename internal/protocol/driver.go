@@ -245,8 +245,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 // Routed is implemented by protocols in which the address that a request must go to depends on the request, not
 // on the session that sends it.
 type Routed interface {
-	// Router returns the Router for the nodes, or nil if all nodes serve every request. The Router may add nodes to
-	// nodes when it discovers them.
+	// Router returns the Router for the nodes, or nil if all nodes serve every request. The Router may call
+	// nodes.Update with nodes that it discovers.
 	Router(nodes *Nodes, p *Program) Router
 }
 

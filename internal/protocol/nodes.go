@@ -65,8 +65,8 @@ type member struct {
 	zone   atomic.Pointer[string]
 }
 
-// NewNodes returns Nodes with the given targets, all of them active, and room for that many nodes that join
-// later.
+// NewNodes returns Nodes with the given targets, all of them active. room is the number of further nodes that may
+// join.
 func NewNodes(targets []Target, room int) *Nodes {
 	n := &Nodes{targets: make([]Target, len(targets)+room), members: make([]member, len(targets)+room)}
 	copy(n.targets, targets)

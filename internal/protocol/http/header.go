@@ -29,8 +29,8 @@ func (c *codec) statusLine(text []byte) (violation protocol.Violation) {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// field processes one header field. Only few fields matter. All others are recognized by their first letter, so
-// that they cost almost nothing; if their name is invalid, that goes unnoticed unless its first byte is.
+// field processes one header field. Only few fields matter. The others are recognized by their first letter, so
+// that they cost almost nothing; of their syntax, only the first byte is checked.
 func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation protocol.Violation) {
 	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 &&
 		isTokenByte(text[0]) {
