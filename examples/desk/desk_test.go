@@ -34,7 +34,7 @@ var rehearsal = strings.NewReplacer(
 	"50000", "6000", "19000", "2000", "400000", "40000",
 	"  - search: {start: 1, min: 0.1, max: 20, trial: 30s, warm_up: 5s}\n", "",
 	"  - confirm: {ramp: 1m, hold: 10m}\n", "",
-	"{at: 1, warm_up: 10s, duration: 5m}", "{at: 1, warm_up: 500ms, duration: 16s}",
+	"{at: 1, warm_up: 10s, duration: 5m}", "{at: 1, warm_up: 500ms, duration: 26s}",
 	"fix: {advisor: true}", "fix: {advisor: true, warm_up: 100ms, duration: 3s}",
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
 )
