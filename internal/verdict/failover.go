@@ -7,7 +7,7 @@ import (
 	"brunt/internal/record"
 )
 
-// unrecovered are the incidents after which the load didn't recover.
+// unrecovered returns a failure for each incident after which the load didn't recover.
 func (j *judge) unrecovered() (out []failure) {
 	if j.run.Failover == nil {
 		return nil
@@ -21,7 +21,7 @@ func (j *judge) unrecovered() (out []failure) {
 	return out
 }
 
-// noAccount says why there is no account of outages although it was asked for.
+// noAccount returns the reason why there is no account of outages, if the user asked for one.
 func (j *judge) noAccount() (out []message.Message) {
 	if f := j.run.Failover; f != nil && f.Asked && !f.Refused.IsZero() {
 		out = append(out, message.New("verdict.no-account", message.Nested("why", f.Refused)))
@@ -29,7 +29,7 @@ func (j *judge) noAccount() (out []message.Message) {
 	return out
 }
 
-// incident names one.
+// incident returns the name of an incident: its fault, or an outage without one, and when it began.
 func incident(in *record.Incident) message.Message {
 	at := message.Span("at", time.Duration(in.BeginNs).Round(time.Millisecond))
 	switch {
@@ -41,14 +41,14 @@ func incident(in *record.Incident) message.Message {
 	return message.New("incident.fault", message.Text("fault", in.Fault), at)
 }
 
-// The ids of warnings on the account of outages.
+// The ids of warnings about the account of outages.
 const (
 	WarnNoAccount   = "failover-refused"
 	WarnUnconfirmed = "failover-unconfirmed"
 	WarnOutageOwn   = "failover-invalid"
 )
 
-// assessFailover warns of what the account of outages can't say.
+// assessFailover warns about the gaps in the account of outages.
 func assessFailover(run *record.Run) (out []record.Warning) {
 	f := run.Failover
 	if f == nil {

@@ -11,70 +11,69 @@ import (
 	"brunt/internal/record"
 )
 
-// limits are what the generator's own lag may add to response times before the result is invalid:
-// a share of the quantile, or a length below which only the figures' precision suffers.
+// limits bound what the generator's own lag may add to response times before the result is invalid. Both must be
+// exceeded: the share of the quantile, and the floor, a length below which lag only makes the figures less precise.
 type limits struct {
 	share float64
 	floor time.Duration
 }
 
-// The limits beyond which the generator, not the server, is held to have made a result.
+// The limits beyond which the generator, not the server, is considered the cause of a result.
 const (
-	// medianShare and tailShare of a quantile may be the generator's own in any case. Of fewer arrivals than
-	// fewestOfMedian the median is held to what the tail is: one or two late wake-ups make it.
+	// medianShare and tailShare are the shares of the median and the tail that the generator's lag may always make up.
+	// With fewer than fewestOfMedian arrivals the limits of the tail apply to the median too, since one or two late
+	// wake-ups decide it.
 	medianShare    = 0.1
 	tailShare      = 0.25
 	fewestOfMedian = 20
-	// waitingLimit is the share of the time with arrivals waiting from which on it counts who kept
-	// them waiting, and ownLimit the generator's share of the sessions' time then.
+	// waitingLimit is the share of the time with waiting arrivals from which on their cause matters. ownLimit is then
+	// the generator's largest allowed share of the sessions' time.
 	waitingLimit = 0.05
 	ownLimit     = 1.0 / 3
-	// givenUpLimit is the share of the arrivals that the generator may give up although a session was
-	// free.
+	// givenUpLimit is the share of the arrivals that the generator may give up although a session was free.
 	givenUpLimit = 0.01
-	// collectorLimit is the share of the process's CPU that the garbage collector may take while arrivals
-	// wait, and collectorFloor the share of a core below which it keeps nobody from sending.
+	// collectorLimit is the share of the process's CPU time that the garbage collector may use while arrivals wait.
+	// Below collectorFloor, a share of one core, the collector doesn't delay sending.
 	collectorLimit = 1.0 / 3
 	collectorFloor = 0.1
-	// turnaroundLimit is the share of the sessions' time in closed loads that may pass between an
-	// answer and the next send, and turnaroundFloor the mean length below which it is let pass.
+	// turnaroundLimit is the share of the sessions' time in a closed load that may pass between an answer and the next
+	// send. A mean below turnaroundFloor is always accepted.
 	turnaroundLimit = 1.0 / 3
 	turnaroundFloor = 50 * time.Microsecond
-	// loopFullLimit is the share of time with an event loop above 95 % of a core, in closed loads.
+	// loopFullLimit is the share of the time during which an event loop of a closed load may use more than 95 % of a
+	// core.
 	loopFullLimit = 0.1
-	// cpuLimit is the share of the cores allowed that the process may use on average.
+	// cpuLimit is the share of the allowed cores that the process may use on average.
 	cpuLimit = 0.95
-	// throttledLimit and pausedLimit are shares of the time in which the control group was
-	// throttled or the process stood still.
+	// throttledLimit and pausedLimit are the shares of the time during which the control group may be throttled and the
+	// process may stand still.
 	throttledLimit = 0.02
 	pausedLimit    = 0.01
-	// heldLimit is the share of the time in which it may have been stopped for less than that counts as
-	// standing still: arrivals that were late for it are seen for themselves.
+	// heldLimit is the share of the time that stops shorter than a pause may add up to. Arrivals that they made late
+	// are counted separately.
 	heldLimit = 0.05
-	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
-	// not the schedule, are held to have set the pace.
+	// saturatedLimit is the share of the time with arrivals waiting for a session from which on the sessions, not the
+	// schedule, are considered to set the pace.
 	saturatedLimit = 0.05
-	// starvedLimit is the share of the time that threads may wait for a core where that spoils times.
+	// starvedLimit is the share of the time that threads may wait for a core where such waiting distorts the times.
 	starvedLimit = 0.25
-	// wakeLimit is the share of the time that a thread which wakes 100 times a second may wait for a core:
-	// one that shares its cores gets them soon, one whose cores are taken away doesn't.
+	// wakeLimit is the share of the time that a thread which wakes 100 times a second may wait for a core. A thread
+	// that shares its cores gets one quickly; a thread whose cores are taken away doesn't.
 	wakeLimit = 0.2
-	// leastLoad is how long a load must last for shares of its time to say something: shorter ones are
-	// all beginning.
+	// leastLoad is the shortest load whose shares of time are judged. A shorter load consists of its start only.
 	leastLoad = 500 * time.Millisecond
-	// othersLimit and stealLimit are the shares of the cores from which on other processes and the
-	// hypervisor are named as the cause.
+	// othersLimit and stealLimit are the shares of the cores from which on other processes and the hypervisor are named
+	// as the cause.
 	othersLimit = 0.5
 	stealLimit  = 0.1
-	// gcPauseLimit is the least stop-the-world pause that spoils a result; it must also be half
-	// of the response time's p99.
+	// gcPauseLimit is the shortest stop-the-world pause that makes a result invalid. The pause must also exceed half of
+	// the p99 of the response times.
 	gcPauseLimit = 10 * time.Millisecond
 )
 
-// lagLimits are those of a tier, of the median and of the tail: event loops keep to tens of
-// microseconds on a machine that is theirs, client libraries to about a millisecond. The tail's floor
-// of event loops is a tick of most kernels (250 a second): for so long another process may have a core to
-// itself before the scheduler looks again.
+// lagLimits returns the limits of the median and of the tail for a tier. On an idle machine event loops keep within
+// tens of microseconds, client libraries within about a millisecond. The tail's floor of event loops is one scheduler
+// tick of most kernels (250 a second): another process can hold a core for that long, even on an idle machine.
 func lagLimits(tier string) (median, tail limits) {
 	if tier == "codec" {
 		return limits{medianShare, 200 * time.Microsecond}, limits{tailShare, 4 * time.Millisecond}
@@ -82,7 +81,7 @@ func lagLimits(tier string) (median, tail limits) {
 	return limits{medianShare, time.Millisecond}, limits{tailShare, 10 * time.Millisecond}
 }
 
-// invalid says what makes the result invalid, if anything does.
+// invalid returns the reasons why the result is invalid; nil if it is valid.
 func (j *judge) invalid() (out []message.Message) {
 	if !j.run.Complete {
 		out = append(out, message.New("verdict.killed", message.Span("at", time.Duration(j.load.EndNs))))
@@ -99,11 +98,11 @@ func (j *judge) invalid() (out []message.Message) {
 	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers())
 }
 
-// missingLimit is the share of the arrivals that lost workers may have left out.
+// missingLimit is the share of the arrivals that may be missing because workers were lost.
 const missingLimit = givenUpLimit
 
-// workers names those of a load's workers that were lost with a share of the load which matters, and those that
-// measured themselves: sums over all workers hide one that was the bottleneck.
+// workers returns a reason for each worker that was lost with more than missingLimit of the load, and for each whose
+// own result is invalid: sums over all workers hide a single worker that was the bottleneck.
 func (j *judge) workers() (out []message.Message) {
 	arrivals := float64(j.all.Arrivals())
 	for i := range j.run.Parts {
@@ -120,7 +119,7 @@ func (j *judge) workers() (out []message.Message) {
 	return out
 }
 
-// lostArgs are what is said of a lost worker of a load that had so many other arrivals.
+// lostArgs returns the arguments of the message about a lost worker. arrivals is the number of arrivals of the others.
 func lostArgs(w *record.Worker, arrivals float64) []message.Arg {
 	missing := float64(w.Missing)
 	return []message.Arg{
@@ -129,8 +128,8 @@ func lostArgs(w *record.Worker, arrivals float64) []message.Arg {
 	}
 }
 
-// late is for open loads: the generator's own lag changed the response times that it reports, or
-// what a threshold says of them.
+// late returns why an open load is invalid because of the generator's own lag: it changed the reported response times,
+// or the result of a threshold on them.
 func (j *judge) late() []message.Message {
 	if j.all.WithoutGenerator.Count() == 0 {
 		return nil
@@ -144,7 +143,7 @@ func (j *judge) late() []message.Message {
 		name message.Message
 		q    float64
 		limits
-		roomy time.Duration // the floor where the rules hold with room to spare
+		roomy time.Duration // floor that applies if the rules hold with a margin; see roomy
 	}{
 		{message.New("response.p99"), tailOf(&j.all.Counts), tail, roomyTail},
 		{message.New("response.median"), 0.5, median, roomyMedian},
@@ -164,7 +163,7 @@ func (j *judge) late() []message.Message {
 	return j.flipped()
 }
 
-// flipped says which thresholds fail only because the generator itself sent late.
+// flipped returns a reason for each threshold that fails only because the generator sent late.
 func (j *judge) flipped() (out []message.Message) {
 	for i := range j.run.Thresholds {
 		r := j.rules[i]
@@ -179,14 +178,14 @@ func (j *judge) flipped() (out []message.Message) {
 	return out
 }
 
-// withoutLag judges a threshold on response times as if the generator had sent in time.
+// withoutLag evaluates a threshold on response times as if the generator had sent on time.
 func (j *judge) withoutLag(r *metric.Rule) Outcome {
 	return evaluate(r, j.run.OperationNames(), j.load, func(all *measure.OperationAccount) measure.Answers {
 		return measure.Answers{Times: all.WithoutGenerator, NoAnswer: all.NoAnswer()}
 	})
 }
 
-// overloaded is for open loads in which arrivals waited: the generator, not the server, kept sessions
+// overloaded returns why an open load with waiting arrivals is invalid: the generator, not the server, kept sessions
 // from working.
 func (j *judge) overloaded() (out []message.Message) {
 	p := &j.load.Pace
@@ -209,11 +208,11 @@ func (j *judge) overloaded() (out []message.Message) {
 	return out
 }
 
-// slowTurn is for closed loads: the generator kept sessions waiting between an answer and the next send.
+// slowTurn returns why a closed load is invalid: the generator took too long between an answer and the next send.
 func (j *judge) slowTurn() (out []message.Message) {
 	if t := j.load.Turnaround; t.Count() > 0 && j.load.LoadNs >= int64(leastLoad) && !j.spins() {
 		own := t.Sum()
-		// Thinking sessions have the time that they are connected.
+		// Sessions with think time are measured against the time for which they are connected.
 		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole &&
 			t.Mean() > float64(turnaroundFloor) {
 			out = append(out, message.New("verdict.slow-turn", message.Ns("mean", t.Mean()), message.Share("share", own/whole),
@@ -231,7 +230,7 @@ func (j *judge) slowTurn() (out []message.Message) {
 
 func (j *judge) spins() bool { return j.run.Spin }
 
-// cause says with figures what kept the generator from its work, if anything is known.
+// cause returns what kept the generator from its work, with figures; the zero message if that isn't known.
 func (j *judge) cause() message.Message {
 	h := &j.load.Health
 	whole := int64(j.run.Environment.Cores) * h.ObservedNs
@@ -244,14 +243,14 @@ func (j *judge) cause() message.Message {
 	return message.Message{}
 }
 
-// starved is where the receipt of answers waits for a core with the rest, in closed loads and on
-// client libraries: the generator's threads waited longer than they worked, and for much of the time.
+// starved returns a reason if the generator's threads waited for a core for a large share of the time and longer than
+// they worked. It applies where that waiting delays the receipt of answers: to closed loads and to client libraries.
 func (j *judge) starved() []message.Message {
 	h := &j.load.Health
 	waited := float64(h.RunQueueNs)
 	if j.run.Tier == "codec" {
 		if j.open() {
-			return nil // answers have the kernel's times
+			return nil // answers are timestamped by the kernel
 		}
 		waited = float64(h.LoopRunQueueNs)
 	}
@@ -263,7 +262,7 @@ func (j *judge) starved() []message.Message {
 	return nil
 }
 
-// remedy is what helps a generator that was too slow.
+// remedy returns the advice for a generator that was too slow.
 func (j *judge) remedy() message.Message {
 	switch {
 	case j.stoodStill():
@@ -278,7 +277,7 @@ func (j *judge) remedy() message.Message {
 	})))
 }
 
-// machine is what the process itself or its machine did to the result.
+// machine returns the reasons that lie with the process or its machine.
 func (j *judge) machine() (out []message.Message) {
 	h := &j.load.Health
 	out = j.starved()
@@ -296,21 +295,21 @@ func (j *judge) machine() (out []message.Message) {
 		out = append(out, message.New("verdict.held", message.Share("share", s)))
 	}
 	p99 := j.all.Answers().Quantile(0.99)
-	// One that was stopped in the middle of a collection would blame that for it.
+	// A process that was stopped during a collection would have that time counted as the collection's pause.
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 && !j.stoodStill() {
 		out = append(out, message.New("verdict.collection", message.Ns("pause", p), message.Ns("p99", p99)))
 	}
 	return out
 }
 
-// timeShare is the share of the load that ns is.
+// timeShare returns ns as a share of the load's length, in [0,1].
 func (j *judge) timeShare(ns int64) float64 { return timeShare(ns, j.load.LoadNs) }
 
-// stoodStill reports whether the generator stood still for so long that nothing else can be said.
+// stoodStill reports whether the generator stood still for so long that other causes can't be told apart.
 func (j *judge) stoodStill() bool { return j.timeShare(j.load.Health.PausedNs) > pausedLimit }
 
-// timeShare is the share of a time that a part of it is, in [0,1]. A part that is told by several cores or
-// threads (a control group's throttling), or that reaches over the end of the load, is all of the time at most.
+// timeShare returns part/whole, limited to [0,1]; 0 if whole isn't positive. A part can exceed the whole: a control
+// group's throttling is summed over several cores or threads, and a part can last beyond the end of the load.
 func timeShare(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -318,7 +317,7 @@ func timeShare(part, whole int64) float64 {
 	return min(max(float64(part)/float64(whole), 0), 1)
 }
 
-// allowedCores is how many cores the process may use, 0 if unknown.
+// allowedCores returns how many cores the process may use; 0 if that is unknown.
 func allowedCores(e *record.Environment) float64 {
 	cores := float64(e.Cores)
 	if e.MaxProcs > 0 {

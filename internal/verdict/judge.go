@@ -1,6 +1,6 @@
-// Package verdict says whether a result stands: thresholds and defaults, and whether the generator or
-// the server limited what was measured. All of it are pure functions over an account, be it of a run,
-// a phase of it, or of several machines. It prints nothing.
+// Package verdict decides whether a result is valid and whether it passes: it evaluates thresholds and defaults, and
+// finds out whether the generator or the server limited the load. Its functions compute from an account of a run, of
+// one phase, or of several machines merged. They print nothing.
 package verdict
 
 import (
@@ -27,8 +27,8 @@ const (
 	ExitInterrupted = 105
 )
 
-// ExitCode is what the program returns for a run: 105 if it was interrupted, otherwise 98 for an
-// invalid result, 99 for a failed one and 0 for one that passed.
+// ExitCode returns the exit code of the program for a run: 105 if the run was interrupted, 98 if its result is invalid,
+// 99 if it failed, and 0 if it passed.
 func ExitCode(run *record.Run) int {
 	switch {
 	case run.Interrupted:
@@ -41,8 +41,9 @@ func ExitCode(run *record.Run) int {
 	return ExitPass
 }
 
-// Judge fills run's Thresholds and Verdict from the account of its load, and then its warnings. What
-// run says of itself must be filled in: see record.Fill. Thresholds are those that run names.
+// Judge fills run.Thresholds and run.Verdict from the account of the load, and then appends the warnings of Assess. The
+// fields that describe the run must be filled in before: see record.Fill. Judge evaluates the thresholds that are
+// listed in run.Thresholds.
 func Judge(run *record.Run, load *measure.Account) {
 	j := &judge{run: run, load: load, all: load.All()}
 	run.Thresholds = j.thresholds()
@@ -68,16 +69,16 @@ func Judge(run *record.Run, load *measure.Account) {
 	run.Warnings = append(run.Warnings, Assess(run)...)
 }
 
-// judge is a run being judged.
+// judge holds the state while one run is judged.
 type judge struct {
 	run  *record.Run
 	load *measure.Account
 	all  measure.OperationAccount
-	// rules are those of the run's thresholds; nil where brunt can't read one.
+	// rules has the parsed rule of each of the run's thresholds; nil for a threshold that doesn't parse.
 	rules []*metric.Rule
 
-	lateAlone bool // that it sent late is all that speaks against the result
-	room      bool // it sent late, and the rules hold with room to spare; see roomy
+	lateAlone bool // the only reason for an invalid result is that operations were sent late
+	room      bool // operations were sent late, but every rule has a margin larger than the lag; see roomy
 }
 
 // open reports whether the run had arrivals that follow a schedule.
@@ -85,7 +86,8 @@ func (j *judge) open() bool { return open(j.run) }
 
 func open(run *record.Run) bool { return run.LoadModel != "closed" }
 
-// thresholds judges the run's rules, keeps which of them ended it, and makes j.rules. k6 has judged those of scripts.
+// thresholds evaluates the run's thresholds and fills j.rules. A threshold that ended the load fails. The thresholds of
+// k6 scripts, which don't parse here, are returned as k6 judged them.
 func (j *judge) thresholds() (out []record.Threshold) {
 	for _, was := range j.run.Thresholds {
 		rule, err := metric.ParseRule(was.Text)
@@ -109,26 +111,27 @@ func (j *judge) thresholds() (out []record.Threshold) {
 	return out
 }
 
-// The defaults that hold for a run without thresholds.
+// The defaults for a run without thresholds.
 const (
-	// errorsDefault is the share of operations from which on failures fail the run.
+	// errorsDefault is the share of failed operations from which on the run fails.
 	errorsDefault = 0.01
-	// rateDefault is the least share of the arrivals that must be sent while their schedule lasts.
+	// rateDefault is the smallest share of the arrivals that must be sent before the schedule ends.
 	rateDefault = 0.95
-	// sessionsDefault is the least share of the sessions asked for that must be there on average.
+	// sessionsDefault is the smallest share of the requested sessions that must be connected on average.
 	sessionsDefault = 0.95
 )
 
-// brokenID is the id of what a verdict says of a threshold that doesn't hold.
+// brokenID is the message id of a verdict's reason that a threshold is broken.
 const brokenID = "verdict.broken"
 
-// Broken says of a threshold that does not hold what its value is.
+// Broken returns the message that a threshold is broken, with its measured value.
 func Broken(t *record.Threshold) message.Message {
 	return message.New("threshold.broken", message.Text("threshold", t.Text),
 		message.Figure("value", float64(t.Value), t.Unit))
 }
 
-// WithoutTables is a reason without its pointer to tables, which a single run's report has.
+// WithoutTables returns a reason of a verdict without its reference to the report's tables. Only the report of a single
+// run has those tables.
 func WithoutTables(reason message.Message) message.Message {
 	if reason.ID == brokenID {
 		return message.New("threshold.broken", reason.Args...)
@@ -136,7 +139,7 @@ func WithoutTables(reason message.Message) message.Message {
 	return reason
 }
 
-// failed says why the run failed, if it did.
+// failed returns the reasons why the run failed; nil if it didn't.
 func (j *judge) failed() (out []failure) {
 	c := &j.all.Counts
 	nothing := c.OK() == 0 && c.Arrivals() > 0
@@ -163,7 +166,8 @@ func (j *judge) failed() (out []failure) {
 	return append(append(append(out, j.unrecovered()...), j.wrongWrites()...), append(j.violated(), j.sessions()...)...)
 }
 
-// defaults are the rules of a run that names none.
+// defaults checks the defaults of a run without thresholds: the share of failed operations and the share of arrivals
+// sent.
 func (j *judge) defaults() (out []failure) {
 	c := &j.all.Counts
 	share := func(n uint64) float64 { return float64(n) / float64(max(c.Done, 1)) }
@@ -193,7 +197,7 @@ func (j *judge) defaults() (out []failure) {
 	return out
 }
 
-// sessions says if fewer sessions were there than were asked for.
+// sessions returns a failure if too few of the requested sessions were connected on average.
 func (j *judge) sessions() []failure {
 	asked := j.run.Sessions
 	if asked == 0 || j.run.SessionsAsNeeded || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
@@ -207,7 +211,7 @@ func (j *judge) sessions() []failure {
 		message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
 }
 
-// seeErrors tells people which errors to look at when connections are missing.
+// seeErrors returns the advice where to look when connections are missing: at the connect errors, if there are any.
 func seeErrors(run *record.Run) message.Message {
 	if slices.ContainsFunc(run.Failures, record.FailureCount.OfConnecting) {
 		return message.New("see-errors.connect")
@@ -215,7 +219,7 @@ func seeErrors(run *record.Run) message.Message {
 	return message.New("see-errors")
 }
 
-// fates says what became of the arrivals.
+// fates returns how many arrivals failed, were not sent and were still in flight.
 func (j *judge) fates() message.Message {
 	c := &j.all.Counts
 	out := []message.Message{message.New("fate.failed", message.Count("n", c.Failed()))}
@@ -228,7 +232,8 @@ func (j *judge) fates() message.Message {
 	return message.List(out...)
 }
 
-// with is a piece of advice that names what sets a thing in the command in use, or nothing if nothing does.
+// with returns a piece of advice with the flag that sets a thing in the command in use. It returns the zero message if
+// the command has no such flag.
 func (j *judge) with(thing string, advice func(flag message.Arg) message.Message) message.Message {
 	return with(j.run, thing, advice)
 }
@@ -241,7 +246,7 @@ func with(run *record.Run, thing string, advice func(flag message.Arg) message.M
 	return advice(message.Text("flag", flag))
 }
 
-// passed says what the pass rests on.
+// passed returns the reasons why the run passed.
 func (j *judge) passed() (out []message.Message) {
 	if n := len(j.run.Thresholds); n > 0 {
 		out = append(out, message.New("verdict.thresholds-hold", message.Count("n", n)))
@@ -263,15 +268,15 @@ func (j *judge) passed() (out []message.Message) {
 		message.Ns("added", j.added(tailOf(&j.all.Counts))), message.Nested("tail", tail)))
 }
 
-// added is what the generator's own lag added to a quantile of response times. A quantile among
-// arrivals without a good answer is infinite with or without it.
+// added returns by how many ns the generator's own lag raised a quantile of the response times. It is 0 where the
+// quantile lies among arrivals without a good answer: it is infinite with and without the lag.
 func (j *judge) added(q float64) int64 {
 	unhindered := measure.Answers{Times: j.all.WithoutGenerator, NoAnswer: j.all.NoAnswer()}
 	return max(j.all.Answers().Quantile(q)-unhindered.Quantile(q), 0)
 }
 
-// tailOf is 0.99, or the quantile of the third largest of fewer than 300 values, so that one hiccup
-// of a short run doesn't speak for all of it.
+// tailOf returns the quantile that stands for the tail: 0.99, or, of fewer than 300 values, that of the third largest,
+// so that a single slow operation of a short run doesn't decide its result.
 func tailOf(c *measure.Counts) float64 {
 	n := float64(c.Arrivals())
 	if n < 3 {

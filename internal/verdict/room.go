@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// roomyFloors are what the generator's own lag may add to the median and the tail where the rules hold with room
-// to spare. They stay far below what a generator that is starved, stopped or throttled adds.
+// roomyFloors returns how much the generator's own lag may add to the median and to the tail if the rules hold with a
+// margin; see roomy. Both are far below what a starved, stopped or throttled generator adds.
 func roomyFloors(tier string) (median, tail time.Duration) {
 	if tier == "codec" {
 		return time.Millisecond, 8 * time.Millisecond
@@ -13,9 +13,10 @@ func roomyFloors(tier string) (median, tail time.Duration) {
 	return 2 * time.Millisecond, 10 * time.Millisecond
 }
 
-// roomy reports whether the run's rules hold whatever the generator added up to a quantile: there is one on the
-// response times of all arrivals at that quantile or above, everything was sent while it was due, and each
-// rule on response times is farther from its limit than what the generator added, there and at that quantile.
+// roomy reports whether the run's rules would hold even if the generator's lag up to a quantile were doubled. That
+// requires a rule on the response times of all arrivals at that quantile or above, that (nearly) everything was sent
+// while it was due, and that each rule on response times is farther from its limit than the lag that was added, at the
+// rule's own quantile and at the given one.
 func (j *judge) roomy(quantile float64) bool {
 	if late := j.load.Overdue + j.all.Dropped(); float64(late) > givenUpLimit*float64(j.load.Offered) {
 		return false

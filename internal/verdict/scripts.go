@@ -10,8 +10,8 @@ import (
 	"brunt/internal/record"
 )
 
-// MergeScripts judges the thresholds of a script of k6 for a run that was merged of parts, each of which k6 has judged.
-// It warns of what the parts' records can't tell of the whole.
+// MergeScripts judges the thresholds of a k6 script for a run that was merged from parts. k6 has judged each part. It
+// warns where the result of the whole can't be computed from the records of the parts.
 func MergeScripts(run *record.Run, parts []*record.Recorded) {
 	var split, bounds []string
 	for i := range run.Thresholds {
@@ -51,8 +51,8 @@ func MergeScripts(run *record.Run, parts []*record.Recorded) {
 	}
 }
 
-// PerSecond gives a rule about a counter's rate, which k6 tells nobody once it has judged, its value over a load of
-// that length.
+// PerSecond sets the value of a threshold on a counter's rate from the counter's sum and the length of the load, in ns:
+// k6 doesn't export that value. It leaves other thresholds as they are.
 func PerSecond(t *record.Threshold, durationNs int64) {
 	if a := t.Aggregate; a != nil && a.How == "rate" && t.Unit == "per_s" {
 		t.Value = record.Figure(perSecond(a.Values, durationNs))
@@ -66,8 +66,8 @@ func perSecond(n float64, durationNs int64) float64 {
 	return n / (float64(durationNs) / 1e9)
 }
 
-// mergeRule makes t what it is over all parts, of which of are those that had values. It reports whether t's value is
-// the whole's, and not the worst of the parts'.
+// mergeRule sets t's value and result for all parts. of has t as judged in the parts that had values. It reports
+// whether the value is exact for the whole; otherwise it is the worst value of the parts.
 func mergeRule(t *record.Threshold, of []record.Threshold, durationNs int64) bool {
 	if len(of) == 0 {
 		return true

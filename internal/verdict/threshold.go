@@ -10,20 +10,20 @@ import (
 	"brunt/internal/record"
 )
 
-// Outcome is what came of a rule.
+// Outcome is the result of evaluating a rule.
 type Outcome struct {
 	Value float64 // in Unit; +Inf where the quantile lies among arrivals without a good answer
 	Unit  string  // see metric.Metric.UnitOf
 	Pass  bool
 }
 
-// Evaluate judges a rule over an account whose operations have these names. Times of nothing, neither answered nor
-// failed, are 0, and their rule holds.
+// Evaluate evaluates a rule over an account. names are the names of the account's operations, in order. If no operation
+// was answered or failed, a rule on times has the value 0 and passes.
 func Evaluate(r *metric.Rule, names []string, a *measure.Account) Outcome {
 	return evaluate(r, names, a, (*measure.OperationAccount).Answers)
 }
 
-// evaluate is Evaluate with the answers that response times are taken from.
+// evaluate is Evaluate with a choice of the answers that response times are taken from.
 func evaluate(r *metric.Rule, names []string, a *measure.Account,
 	answers func(*measure.OperationAccount) measure.Answers) Outcome {
 	if metric.Find(r.Metric) == nil {
@@ -33,7 +33,7 @@ func evaluate(r *metric.Rule, names []string, a *measure.Account,
 	return evaluateOf(r, &all, a.LoadNs, answers)
 }
 
-// evaluateOf judges a rule over the operations that it is about, and a load that lasted so long.
+// evaluateOf evaluates a rule over the operations that it selects, summed in all. loadNs is the length of the load.
 func evaluateOf(r *metric.Rule, all *measure.OperationAccount, loadNs int64,
 	answers func(*measure.OperationAccount) measure.Answers) Outcome {
 	m := metric.Find(r.Metric)
@@ -52,7 +52,7 @@ func evaluateOf(r *metric.Rule, all *measure.OperationAccount, loadNs int64,
 	return o
 }
 
-// timesOf are the times that a rule is about.
+// timesOf returns the times that a rule is about.
 func timesOf(r *metric.Rule, all *measure.OperationAccount,
 	answers func(*measure.OperationAccount) measure.Answers) (from measure.Answers) {
 	switch {
@@ -68,8 +68,9 @@ func timesOf(r *metric.Rule, all *measure.OperationAccount,
 	return from
 }
 
-// Beyond says how many of the times that a rule is about are beyond its limit, and of how many: arrivals without a good
-// answer are. Response times are those without the generator's own lag: what is decided by them is about the server.
+// Beyond returns how many of the times that a rule is about exceed its limit, and how many times there are. Arrivals
+// without a good answer count as exceeding it. Response times are taken without the generator's own lag, since callers
+// draw conclusions about the server from the counts.
 func Beyond(r *metric.Rule, names []string, a *measure.Account) (beyond, of uint64) {
 	all := selected(r.Operation, names, a)
 	from := timesOf(r, &all, func(o *measure.OperationAccount) measure.Answers {
@@ -78,7 +79,7 @@ func Beyond(r *metric.Rule, names []string, a *measure.Account) (beyond, of uint
 	return from.Times.CountAbove(int64(min(r.Limit, math.MaxInt64/2))) + from.NoAnswer, from.Times.Count() + from.NoAnswer
 }
 
-// selected is the sum of the operations with a name, or of all for "".
+// selected returns the sum of the operations with this name, or of all operations for "".
 func selected(name string, names []string, a *measure.Account) (all measure.OperationAccount) {
 	for i := range a.Operations {
 		if name == "" || i < len(names) && names[i] == name {
@@ -88,7 +89,7 @@ func selected(name string, names []string, a *measure.Account) (all measure.Oper
 	return all
 }
 
-// aggregate is the rule's figure of some times. The mean and the least are of those answered.
+// aggregate returns the figure that the rule asks for. The average and the minimum cover answered arrivals only.
 func aggregate(a measure.Answers, r *metric.Rule) float64 {
 	answered := a.Times.Count() > 0 || a.NoAnswer == 0
 	switch r.Aggregate {
@@ -115,10 +116,10 @@ func timeOf(ns int64) float64 {
 	return float64(ns)
 }
 
-// failure is why a run failed.
+// failure is a reason why a run failed.
 type failure struct {
-	servers bool // a generator that is late or busy can't be the cause
-	certain bool // neither can one that was stopped: what the servers hold is wrong
+	servers bool // the cause can't be a generator that is late or busy
+	certain bool // the cause can't be a generator that was stopped, either: the servers' data are wrong
 	text    message.Message
 }
 
@@ -129,10 +130,10 @@ func messages(all []failure) (out []message.Message) {
 	return out
 }
 
-// serversDoing reports whether the run failed by what the generator can't cause: data that are wrong, or, from one that
-// is late or busy, errors with which the server answered, connections that it refused, no success at all, or times that
-// are far beyond what it added. One that stood still or was held back can cause the latter: servers give up on clients
-// that keep them waiting.
+// serversDoing reports whether one of the failures can't have been caused by the generator. Wrong data never are. If
+// the generator was only late or busy, it also can't have caused error answers, refused connections, a load without any
+// success, or times far above the lag that it added. If it stood still or was held back, it can: servers disconnect
+// clients that keep them waiting.
 func (j *judge) serversDoing(failed []failure) bool {
 	h := &j.load.Health
 	steady := j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit &&
@@ -140,7 +141,7 @@ func (j *judge) serversDoing(failed []failure) bool {
 	return slices.ContainsFunc(failed, func(f failure) bool { return f.certain || steady && f.servers })
 }
 
-// errorsBreak reports whether the server's own errors break a rule by themselves.
+// errorsBreak reports whether the server's own errors are enough to break a rule.
 func (j *judge) errorsBreak(r *metric.Rule) bool {
 	if r == nil || r.Metric != "errors" && r.Metric != "response" {
 		return false
@@ -154,8 +155,8 @@ func (j *judge) errorsBreak(r *metric.Rule) bool {
 	return !o.Pass && (r.Metric == "errors" || math.IsInf(o.Value, 1))
 }
 
-// slowAnyway reports whether a rule on response times is broken without what the generator added, too,
-// and that is next to nothing next to them.
+// slowAnyway reports whether a rule on response times is broken even without the generator's lag, and whether that lag
+// is at most a small share (medianShare) of the value.
 func (j *judge) slowAnyway(r *metric.Rule) bool {
 	if r == nil || r.Metric != "response" || r.OK {
 		return false
@@ -164,7 +165,7 @@ func (j *judge) slowAnyway(r *metric.Rule) bool {
 	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(r, j.run.OperationNames(), j.load).Value
 }
 
-// refused reports whether the server itself, or its machine in its place, refused connections.
+// refused reports whether the server, or its machine's kernel, refused connections.
 func (j *judge) refused() bool {
 	return slices.ContainsFunc(j.run.Failures, record.FailureCount.RefusedConnection)
 }

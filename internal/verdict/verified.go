@@ -7,7 +7,8 @@ import (
 	"brunt/internal/record"
 )
 
-// wrongWrites are the writes that reading back found lost, or otherwise not as they should be.
+// wrongWrites returns a failure for each kind of wrong write that reading back found: lost, duplicated, resurrected and
+// unexpected ones.
 func (j *judge) wrongWrites() (out []failure) {
 	v := j.run.Verified
 	if v == nil {
@@ -44,7 +45,7 @@ func (j *judge) wrongWrites() (out []failure) {
 	return out
 }
 
-// firstLost says which write of some was lost first; zero if none was.
+// firstLost returns the description of the first lost write in the list; the zero message if there is none.
 func firstLost(all []record.BadWrite) message.Message {
 	for i := range all {
 		if all[i].Fate == "lost" {
@@ -54,7 +55,7 @@ func firstLost(all []record.BadWrite) message.Message {
 	return message.Message{}
 }
 
-// wrong says what is wrong with writes besides losses.
+// wrong returns the wrong writes other than losses, counted by kind.
 func wrong(o *record.VerifiedOperation) (out []message.Message) {
 	if o.Duplicated > 0 {
 		out = append(out, message.New("writes.duplicated", message.Count("n", o.Duplicated)))
@@ -68,7 +69,7 @@ func wrong(o *record.VerifiedOperation) (out []message.Message) {
 	return out
 }
 
-// violated says if a register's history can't be explained.
+// violated returns a failure if the history of a register can't be explained.
 func (j *judge) violated() []failure {
 	if r := j.run.Registers; r != nil && r.Violated > 0 {
 		return []failure{{certain: true, text: message.New("verdict.violated", message.Count("n", r.Violated),
@@ -77,7 +78,7 @@ func (j *judge) violated() []failure {
 	return nil
 }
 
-// badWrite says which write it was.
+// badWrite returns the description of a write.
 func badWrite(w *record.BadWrite) message.Message {
 	fault := message.Message{}
 	ahead := message.Span("ahead", time.Duration(w.AheadNs).Round(time.Millisecond))
@@ -93,7 +94,7 @@ func badWrite(w *record.BadWrite) message.Message {
 		message.Nested("fault", fault))
 }
 
-// unverified says why nothing is known of the run's writes although they were to be read back.
+// unverified returns the reason why no write was verified although the run was to read its writes back.
 func (j *judge) unverified() (out []message.Message) {
 	v := j.run.Verified
 	if v == nil || j.run.Interrupted {
@@ -110,7 +111,7 @@ func (j *judge) unverified() (out []message.Message) {
 	return out
 }
 
-// undecided says why nothing is known of the registers although they were to be checked.
+// undecided returns the reason why no register was decided although the registers were to be checked.
 func (j *judge) undecided() []message.Message {
 	r := j.run.Registers
 	if r == nil || j.run.Interrupted || r.Linearizable+r.Violated > 0 {
@@ -119,18 +120,18 @@ func (j *judge) undecided() []message.Message {
 	return []message.Message{message.New("verdict.no-registers", message.Nested("why", r.Reason))}
 }
 
-// The ids of warnings on writes that were read back.
+// The ids of warnings about writes that were read back.
 const (
 	WarnUnchecked = "writes-unchecked"
 	WarnStale     = "writes-stale"
 	WarnUnread    = "writes-unread"
 	WarnUndecided = "registers-undecided"
-	// of readings after faults
+	// The ids of warnings about reading back after faults.
 	WarnFaultUnchecked = "writes-unchecked-after-fault"
 	WarnReturned       = "writes-returned"
 )
 
-// assessVerified warns of what reading writes back can't say.
+// assessVerified warns about the gaps in what reading back has verified.
 func assessVerified(run *record.Run) (out []record.Warning) {
 	if r := run.Registers; r != nil && r.Undecided > 0 {
 		out = append(out, record.NewWarning(WarnUndecided, message.Count("n", r.Undecided),
@@ -157,7 +158,7 @@ func assessVerified(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// assessReadings warns of what reading back after faults can't say.
+// assessReadings warns about the gaps in what reading back after faults has verified.
 func assessReadings(v *record.Verified) (out []record.Warning) {
 	short, unread, returned, why := 0, uint64(0), uint64(0), message.Message{}
 	for i := range v.AfterFaults {
@@ -184,8 +185,8 @@ func assessReadings(v *record.Verified) (out []record.Warning) {
 	return out
 }
 
-// ExitCodeOfWrites is what the program returns for writes that were read back: 99 if an acknowledged one isn't there as
-// it was written, 98 if none could be read, and 0 otherwise.
+// ExitCodeOfWrites returns the exit code of the program after reading writes back: 99 if a write is lost or wrong, 98 if
+// none could be read, and 0 otherwise.
 func ExitCodeOfWrites(v *record.Verified) int {
 	sum := v.Sum()
 	switch {

@@ -42,13 +42,13 @@ const (
 	WarnWorkerLost       = "worker-lost"
 )
 
-// lag-visible is given from this share of the median response time on, and this length.
+// The warning lag-visible is given from this share of the median response time on, if the lag has at least this length.
 const (
 	visibleShare = 0.1
 	visibleFloor = 100 * time.Microsecond
 )
 
-// lastNs is where the last phase ended.
+// lastNs returns when the last phase with arrivals ended.
 func lastNs(run *record.Run) (ns int64) {
 	for _, p := range run.Phases {
 		if p.Done > 0 || p.Offered > 0 {
@@ -58,8 +58,8 @@ func lastNs(run *record.Run) (ns int64) {
 	return ns
 }
 
-// Assess says what a reader of the run must know, each with its remedy, in the order of weight.
-// It takes all from run and changes nothing of it.
+// Assess returns the warnings that a reader of the run must know, each with its remedy, the most important first. It
+// reads only run, and doesn't change it.
 func Assess(run *record.Run) []record.Warning {
 	var out []record.Warning
 	for _, f := range []func(*record.Run) []record.Warning{
@@ -71,7 +71,7 @@ func Assess(run *record.Run) []record.Warning {
 	return out
 }
 
-// UnderWay says of a run that it isn't over.
+// UnderWay returns the warning that a run isn't over.
 func UnderWay(run *record.Run) record.Warning {
 	return record.NewWarning(WarnLive, message.Span("at", time.Duration(lastNs(run))))
 }
@@ -115,18 +115,18 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// sharedLimit is the share of the cores that other processes and the hypervisor may have before that is said of a load
-// whose server is elsewhere.
+// sharedLimit is the share of the cores that other processes and the hypervisor may use without a warning, if the
+// server runs on another machine.
 const sharedLimit = 0.1
 
-// OthersShare is the share of the generator's cores that other processes and the hypervisor had, in [0,1].
+// OthersShare returns the share of the generator's cores that other processes and the hypervisor used, in [0,1].
 func OthersShare(run *record.Run) float64 {
 	cores := float64(max(run.Environment.Cores, 1))
 	return min(run.Health.OthersCPUMean/cores+timeShare(run.Health.StealNs, int64(cores)*run.DurationNs), 1)
 }
 
-// shared says that the generator had its machine not to itself: how much its server and other processes took decides
-// what a closed load reaches, and another time it is something else.
+// shared returns the warning that the generator shared its machine. The CPU time that its server and other processes
+// took limits what a closed load reaches, and it differs from run to run.
 func shared(run *record.Run) (w record.Warning, ok bool) {
 	h := &run.Health
 	if run.Environment.Cores <= 0 || !run.ServerHere &&
@@ -183,13 +183,13 @@ func assessServer(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// dueWhilePaused is how many arrivals fell due while the generator stood still.
+// dueWhilePaused estimates how many arrivals fell due while the generator stood still.
 func dueWhilePaused(run *record.Run) uint64 {
 	return uint64(run.Total.OfferedPerS * float64(run.Health.PausedNs) / 1e9)
 }
 
-// neededSessions is how many sessions the offered rate needs on average by Little's law: the rate
-// times the mean service time. Requests in flight a session divide it.
+// neededSessions returns how many sessions the offered rate needs on average, by Little's law: the rate times the mean
+// service time, divided by the number of requests in flight per session.
 func neededSessions(run *record.Run) int {
 	perS := max(run.Total.OfferedPerS, run.Total.RatePerS)
 	n := perS * run.Total.Service.MeanNs / 1e9 / float64(max(run.Pipeline, 1))
@@ -199,11 +199,11 @@ func neededSessions(run *record.Run) int {
 	return int(math.Ceil(n))
 }
 
-// roundUp adds the headroom that random arrivals need, three standard deviations of a Poisson
-// variable.
+// roundUp adds headroom for random arrivals: three standard deviations of a Poisson variable.
 func roundUp(n int) int { return n + int(math.Ceil(3*math.Sqrt(float64(n)))) }
 
-// leastMisdirected is the share of misdirected operations that is worth a warning: a few are the price of changes.
+// leastMisdirected is the share of misdirected operations above which a warning is given: a few are normal after
+// changes of the cluster.
 const leastMisdirected = 0.01
 
 func assessErrors(run *record.Run) (out []record.Warning) {
@@ -228,7 +228,8 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// The least samples that a quantile needs: ten beyond it.
+// assessSamples warns about quantiles with less than one sample beyond them (a reliable quantile has ten), and about
+// runs shorter than 10 s.
 func assessSamples(run *record.Run) (out []record.Warning) {
 	n := run.Total.Response.Count
 	for _, q := range []struct {
@@ -268,7 +269,7 @@ func assessModel(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// UnsentList says why arrivals were given up, and how many each.
+// UnsentList returns how many arrivals were given up, by reason.
 func UnsentList(c *record.Counts) message.Message {
 	var out []message.Message
 	for i := range measure.NumUnsent {
@@ -291,7 +292,7 @@ func UnsentList(c *record.Counts) message.Message {
 	return message.List(out...)
 }
 
-// MissingList counts what found no row or key by what it was.
+// MissingList returns how many operations found no row or key, by kind of operation.
 func MissingList(c *record.Counts) message.Message {
 	var out []message.Message
 	if c.Missing > 0 {
@@ -306,7 +307,7 @@ func MissingList(c *record.Counts) message.Message {
 	return message.List(out...)
 }
 
-// ClassList writes the failed operations by class, the most frequent first.
+// ClassList returns the number of failed operations of each class, the most frequent first.
 func ClassList(c *record.Counts) (out []message.Message) {
 	for _, class := range c.Errors.Sorted() {
 		out = append(out, message.New("class.count", message.Count("n", c.Errors[class]),
@@ -315,7 +316,7 @@ func ClassList(c *record.Counts) (out []message.Message) {
 	return out
 }
 
-// ClassName is what a class of failures is called.
+// ClassName returns the name of a class of failures.
 func ClassName(c protocol.Class) message.Message {
 	switch c {
 	case protocol.Connect:

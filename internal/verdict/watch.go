@@ -12,11 +12,11 @@ import (
 	"brunt/internal/units"
 )
 
-// enoughOperations is how many operations must be done before the error threshold of a load
-// without a known length may abort it: one early failure isn't a percentage.
+// enoughOperations is the number of operations that must be done before the error threshold can abort a load whose
+// length isn't known: a percentage of fewer is too imprecise.
 const enoughOperations = 100
 
-// Rules are what a load is watched and judged by.
+// Rules are the rules that a load is watched by.
 type Rules struct {
 	Thresholds   []plan.Threshold
 	Operations   []string // names, as the account's
@@ -24,22 +24,22 @@ type Rules struct {
 	Queue        uint64   // how many operations the load has, 0 if that isn't known
 }
 
-// Watch decides while a load runs whether it must stop. It is used by one goroutine.
+// Watch decides during a load whether it must stop. It must be used by one goroutine.
 type Watch struct {
 	rules   Rules
-	offered []due // when so many arrivals had fallen due, in order
+	offered []due // number of arrivals due over time, in order
 	longest int64 // the longest limit on response times, ns
 	aborted int   // index of the threshold that ended the load, −1 if none
 	windows *Windows
 }
 
-// due is how many arrivals had fallen due at a time.
+// due is the number of arrivals that had fallen due at a time.
 type due struct {
 	atNs int64
 	n    uint64
 }
 
-// NewWatch returns the watch of a load that hasn't begun.
+// NewWatch returns a Watch for a load that hasn't begun.
 func NewWatch(r Rules) *Watch {
 	w := &Watch{rules: r, aborted: -1}
 	var texts []string
@@ -55,15 +55,15 @@ func NewWatch(r Rules) *Watch {
 	return w
 }
 
-// waitable reports whether arrivals that still wait can break a threshold.
+// waitable reports whether arrivals that are still waiting can break a threshold.
 func waitable(t *plan.Threshold) bool {
 	return t.AbortOnFail && t.Window == 0 && t.Metric == "response" && t.Aggregate == "p" && !t.OK && t.Operation == "" &&
 		(t.Comparison == "<" || t.Comparison == "<=")
 }
 
-// Check returns why the load must stop, if it must. total is the account so far, nowNs the run's clock.
-// Arrivals that have waited longer than a limit on response times have broken it already, answered or
-// not.
+// Check returns why the load must stop; the zero message if it may go on. total is the account so far, nowNs the time
+// on the run's clock. An arrival that has waited longer than a limit on response times has broken that limit, answered
+// or not.
 func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 	w.note(total, nowNs)
 	if why := w.errors(total); !why.IsZero() {
@@ -96,17 +96,17 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 	return message.Message{}
 }
 
-// abort notes that the i-th threshold ends the load, and says so.
+// abort records that the i-th threshold ended the load and returns the message about it.
 func (w *Watch) abort(i int, nowNs int64) message.Message {
 	w.aborted = i
 	return message.New("stop.threshold", message.Text("threshold", w.rules.Thresholds[i].Text),
 		message.Span("after", time.Duration(nowNs)))
 }
 
-// Windows are those of the rules, a sink that must receive each interval before Check.
+// Windows returns the windows of the rules: a sink that must receive each interval before Check is called for it.
 func (w *Watch) Windows() *Windows { return w.windows }
 
-// note remembers how many arrivals have fallen due by now, for as long as a limit needs it.
+// note records how many arrivals have fallen due by now, and drops records that no limit needs any more.
 func (w *Watch) note(total *measure.Account, nowNs int64) {
 	if w.longest == 0 {
 		return
@@ -118,7 +118,7 @@ func (w *Watch) note(total *measure.Account, nowNs int64) {
 	w.offered = append(w.offered[old:], due{nowNs, total.Offered})
 }
 
-// waiting is at least how many arrivals fell due before a time and have not met their fate.
+// waiting returns a lower bound of the number of arrivals that fell due before a time and are not finished.
 func (w *Watch) waiting(total *measure.Account, beforeNs int64) uint64 {
 	var fell uint64
 	for _, d := range w.offered {
@@ -131,8 +131,8 @@ func (w *Watch) waiting(total *measure.Account, beforeNs int64) uint64 {
 	return fell - min(fell, c.Arrivals())
 }
 
-// errors checks the error percentage. Of a queue it is a share of its whole length, as in
-// Picostress; otherwise of what has been done.
+// errors checks the error percentage: of the length of the queue if there is one, as in Picostress, otherwise of the
+// operations done.
 func (w *Watch) errors(total *measure.Account) (none message.Message) {
 	percent := w.rules.ErrorPercent
 	if percent <= 0 {
@@ -157,10 +157,10 @@ func (w *Watch) errors(total *measure.Account) (none message.Message) {
 	return message.New("stop.errors", errors, limit, all)
 }
 
-// Aborted is the index of the threshold that ended the load, −1 if none did.
+// Aborted returns the index of the threshold that ended the load; −1 if none did.
 func (w *Watch) Aborted() int { return w.aborted }
 
-// assessWatched warns of leaks and of throughput that drifts.
+// assessWatched warns about leaks and about drifting throughput.
 func assessWatched(run *record.Run) (out []record.Warning) {
 	for i := range run.Watched {
 		w := &run.Watched[i]
@@ -183,7 +183,7 @@ func assessWatched(run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// GrowthText is how fast a figure grows and what that comes to.
+// GrowthText returns how fast a figure grows and, if it has a limit, when it will reach the limit.
 func GrowthText(m *record.WatchedMetric) message.Message {
 	t := m.Trend
 	grows := message.New("growth", message.Signed("per_hour", t.PerHour))
@@ -198,32 +198,32 @@ func GrowthText(m *record.WatchedMetric) message.Message {
 		message.Text("name", t.LimitName)))
 }
 
-// hours is a time that may be longer than a time.Duration can be.
+// hours converts hours to a time.Duration, limited to half of the longest one.
 func hours(h float64) time.Duration {
 	return time.Duration(min(h*float64(time.Hour), math.MaxInt64/2))
 }
 
-// FigureName is a watched metric's name without its unit.
+// FigureName returns the name of a watched metric without its unit.
 func FigureName(name string) message.Message {
 	name = strings.TrimSuffix(strings.TrimSuffix(units.Clean(name), "_bytes"), "_seconds")
 	return message.NewOr("figure."+name, strings.ReplaceAll(name, "_", " "))
 }
 
-// WarnServiceTime is the id of the warning that k6's executors drove the load: its times leave out what
-// iterations waited before they began, or would have waited had they not been dropped.
+// WarnServiceTime is the id of the warning that k6's executors drove the load: their times leave out how long
+// iterations waited before they began, and how long dropped iterations would have waited.
 const WarnServiceTime = "k6-service-time"
 
 // WarnThrew is the id of the warning that iterations ended with exceptions.
 const WarnThrew = "k6-exceptions"
 
-// threwDefault is the share of iterations with exceptions from which on a run without thresholds fails, as it
-// does of failed operations.
+// threwDefault is the share of iterations with exceptions from which on a run without thresholds fails. It equals the
+// default for failed operations.
 const threwDefault = 0.01
 
-// droppedDefault is the share of iterations dropped from which on a run without thresholds fails.
+// droppedDefault is the share of dropped iterations above which a run without thresholds fails.
 const droppedDefault = 0.05
 
-// JudgeIterations adds to the verdict of a run of k6, which Judge has judged, what its iterations say.
+// JudgeIterations adds the results of the iterations to the verdict of a k6 run. Call it after Judge.
 func JudgeIterations(run *record.Run) {
 	v, n := &run.Verdict, run.Iterations
 	if n == nil {
@@ -248,7 +248,7 @@ func JudgeIterations(run *record.Run) {
 			brokenBy(v, w)
 		}
 		if threw == all && len(run.Thresholds) == 0 {
-			v.Result = Fail // which no busy generator is the cause of
+			v.Result = Fail // no busy generator can cause that
 		}
 	}
 	if run.LoadModel != "open" {
@@ -256,8 +256,7 @@ func JudgeIterations(run *record.Run) {
 	}
 }
 
-// brokenBy makes a passed verdict a failed one, for what a warning says, which stands before those that others have
-// found.
+// brokenBy makes a passed verdict a failed one and puts the warning's text before the other reasons.
 func brokenBy(v *record.Verdict, w record.Warning) {
 	if v.Result == Pass {
 		v.Result, v.Reasons = Fail, nil

@@ -6,17 +6,18 @@ import (
 	"brunt/internal/record"
 )
 
-// Windows judges the rules that hold over windows: after every interval, each is judged over the intervals that fill
-// its window and end with that one. Warm-up is left out, and no window reaches across a pause. A load that is shorter
-// than a window is judged as a whole. It is a measure.Sink, for one goroutine.
+// Windows judges the rules that hold over windows. After every interval it judges each rule over the last intervals
+// that fill the rule's window. Intervals of the warm-up are left out, and no window spans a pause. A load that is
+// shorter than a window is judged as a whole. Windows is a measure.Sink and must be used by one goroutine.
 type Windows struct {
 	names []string
-	rules []*windowRule // as the thresholds; nil for those over the whole load
+	rules []*windowRule // one per threshold; nil for a threshold over the whole load
 }
 
 var _ measure.Sink = (*Windows)(nil)
 
-// NewWindows returns the windows of a load that hasn't begun, for thresholds with these texts.
+// NewWindows returns the windows of a load that hasn't begun, for thresholds with these texts and operations with these
+// names.
 func NewWindows(texts []string, operations []string) *Windows {
 	w := &Windows{names: operations}
 	for _, text := range texts {
@@ -30,7 +31,7 @@ func NewWindows(texts []string, operations []string) *Windows {
 	return w
 }
 
-// WindowsOf returns the windows of the run's rules; nil if none has one. Fill comes before Judge.
+// WindowsOf returns the windows of the run's thresholds; nil if none of them has a window. Call Fill before Judge.
 func WindowsOf(run *record.Run) *Windows {
 	var texts []string
 	windowed := false
@@ -45,7 +46,8 @@ func WindowsOf(run *record.Run) *Windows {
 	return NewWindows(texts, run.OperationNames())
 }
 
-// FillWindows judges the run's rules over windows of the intervals that the iterator passes on. It comes before Judge.
+// FillWindows judges the run's windowed rules over the intervals that the iterator yields. Call it before Judge. Its
+// error is the iterator's.
 func FillWindows(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	w := WindowsOf(run)
 	if w == nil {
@@ -65,7 +67,7 @@ func (w *Windows) Interval(iv *measure.Interval) error {
 		case r == nil || iv.WarmUp:
 		case iv.Kind == measure.KindPause:
 			r.window = queue{}
-		case iv.Drain && r.metric.PerS: // nothing falls due any more
+		case iv.Drain && r.metric.PerS: // no arrivals fall due during the drain
 		default:
 			r.add(slice{selected(r.rule.Operation, w.names, &iv.Account), iv.LoadNs})
 		}
@@ -73,7 +75,7 @@ func (w *Windows) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Fill puts what came of the rules into the run's thresholds, which are those of NewWindows.
+// Fill writes the results into the run's thresholds. These must be the thresholds that were passed to NewWindows.
 func (w *Windows) Fill(run *record.Run) {
 	for i, r := range w.rules {
 		if r == nil || i >= len(run.Thresholds) {
@@ -88,37 +90,37 @@ func (w *Windows) Fill(run *record.Run) {
 	}
 }
 
-// broken reports whether the i-th threshold is one over windows that doesn't hold any more.
+// broken reports whether the i-th threshold has a window and was broken for longer than its budget.
 func (w *Windows) broken(i int) bool {
 	return w != nil && i < len(w.rules) && w.rules[i] != nil && w.rules[i].broken()
 }
 
-// windowRule is a rule and its present window.
+// windowRule is a rule with a window, and the window's current intervals.
 type windowRule struct {
 	rule     metric.Rule
 	metric   *metric.Metric
 	window   queue
 	judged   bool
-	worst    float64 // of the windows so far
-	brokenNs int64   // of the intervals whose window broke it
+	worst    float64 // value that is furthest from the limit so far
+	brokenNs int64   // length of the intervals whose window broke the rule
 }
 
 func (r *windowRule) broken() bool { return r.brokenNs > int64(r.rule.Budget) }
 
-// add moves the window on by an interval.
+// add appends an interval to the window, drops those that fell out of it, and judges the window once it is full.
 func (r *windowRule) add(s slice) {
 	lengthNs := s.loadNs
 	r.window.push(s)
 	for r.window.ns()-r.window.firstNs() >= int64(r.rule.Window) {
 		r.window.pop()
 	}
-	// The last intervals of phases are a little shorter or longer than the others.
+	// The last interval of a phase can be a little shorter or longer than the others.
 	if r.window.ns()+lengthNs/2 >= int64(r.rule.Window) {
 		r.judge(lengthNs)
 	}
 }
 
-// judge judges the present window. If it breaks the rule, that counts for ns.
+// judge judges the current window. If it breaks the rule, ns is added to the time for which the rule was broken.
 func (r *windowRule) judge(ns int64) {
 	all, loadNs := r.window.sum()
 	share := !r.metric.Times && !r.metric.PerS && r.rule.Aggregate != "count"
@@ -135,7 +137,7 @@ func (r *windowRule) judge(ns int64) {
 	}
 }
 
-// worse reports whether a value is further from holding than the worst so far.
+// worse reports whether v is worse than the worst value so far.
 func (r *windowRule) worse(v float64) bool {
 	switch r.rule.Comparison {
 	case "<", "<=":
@@ -146,7 +148,7 @@ func (r *windowRule) worse(v float64) bool {
 	return v != r.rule.Limit
 }
 
-// slice is what a rule needs of an interval.
+// slice is the part of an interval that a rule is judged by.
 type slice struct {
 	all    measure.OperationAccount
 	loadNs int64
@@ -157,11 +159,11 @@ func (s *slice) add(o *slice) {
 	s.loadNs += o.loadNs
 }
 
-// queue is the slices of a window, with their sum at the cost of a few additions a slice: the older ones are kept as
-// sums of each with those after it, the newer ones have one sum.
+// queue holds the slices of a window in two stacks, so that their sum costs a few additions a slice. Each element of
+// older is the sum of a slice and of all older slices that follow it; newer has one running sum.
 type queue struct {
 	older  []slice // sums, the last is of all of them
-	ofEach []int64 // loadNs of each of older
+	ofEach []int64 // loadNs of each slice in older
 	newer  []slice
 	sumNew slice
 }
@@ -190,7 +192,7 @@ func (q *queue) pop() {
 	}
 }
 
-// firstNs is the length of the first slice.
+// firstNs returns the length of the oldest slice, in ns; 0 if the queue is empty.
 func (q *queue) firstNs() int64 {
 	if n := len(q.ofEach); n > 0 {
 		return q.ofEach[n-1]

@@ -1,4 +1,4 @@
-// Package exitcode has the exit codes of brunt, and errors that carry one.
+// Package exitcode defines the exit codes of brunt and errors that carry one.
 package exitcode
 
 import (
@@ -19,7 +19,7 @@ const (
 	Unreachable = 108
 )
 
-// Error is an error with an exit code of its own. A nil Err prints nothing.
+// Error is an error with its own exit code. If Err is nil, nothing is printed.
 type Error struct {
 	Code int
 	Err  error
@@ -33,10 +33,10 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns the error that has the code.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// With is err with an exit code. It is err itself if the code is Pass.
+// With returns err with an exit code, or err unchanged if the code is Pass.
 func With(code int, err error) error {
 	if code == Pass {
 		return err
@@ -44,7 +44,8 @@ func With(code int, err error) error {
 	return &Error{code, err}
 }
 
-// Usage marks an error as the user's: bad flags or a bad plan. One that has an exit code keeps it.
+// Usage marks an error as the user's: bad flags or a bad plan. An error that already has an exit code is returned
+// unchanged.
 func Usage(err error) error {
 	var e *Error
 	if err == nil || errors.As(err, &e) {
@@ -53,7 +54,7 @@ func Usage(err error) error {
 	return &Error{BadPlan, err}
 }
 
-// Of is the process's exit code for an error, Pass if it is nil.
+// Of returns the process's exit code for an error: Pass for nil, Other for an error without a code.
 func Of(err error) int {
 	if err == nil {
 		return Pass
