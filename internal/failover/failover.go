@@ -1,7 +1,7 @@
-// Package failover makes the account of outages of a run's intervals: when arrivals went bad, how long none was good,
-// when all was as before, and what it cost. It is a pure function of intervals and faults. The definitions follow
-// those of CockroachDB's and etcd's failover tests, but rest on every arrival instead of the longest request, which a
-// timeout cuts short; docs/failover.md states them.
+// Package failover computes the account of outages from a run's intervals: when arrivals began to fail, how long none
+// succeeded, when the service had recovered, and how much was lost. It is a pure function of intervals and faults. The
+// definitions follow the failover tests of CockroachDB and etcd, but use every arrival instead of only the longest
+// request, which a timeout cuts short. docs/failover.md states them.
 package failover
 
 import (
@@ -13,44 +13,44 @@ import (
 	"brunt/internal/record"
 )
 
-// The defaults of an account.
+// The defaults of the account's settings.
 const (
-	DefaultDeadlineNs  = 1_000_000_000 // or the operations' timeout, if that is less
+	DefaultDeadlineNs  = 1_000_000_000 // or the operations' timeout, if that is shorter
 	DefaultToleranceNs = 100_000_000
-	DefaultHoldNs      = 5_000_000_000 // or three intervals, if those are more
+	DefaultHoldNs      = 5_000_000_000 // or three intervals, if those are longer
 )
 
-// enough is how many arrivals there must be within the shortest outage that is reported, as etcd's robustness tests
-// demand at least 50 to 100 a second.
+// enough is the number of arrivals that must fall into the shortest outage that is reported. etcd's robustness tests
+// similarly require at least 50 to 100 requests a second.
 const enough = 10
 
-// The most operations and addresses that have figures of their own.
+// The maximum number of operations and of addresses that get their own figures.
 const (
 	mostOperations = 16
 	mostAddresses  = 32
 )
 
-// Taker takes a run's intervals as they come. It keeps about 200 bytes a second for all arrivals, for each operation
-// and for each address, and a slot for each 2.1 ms in which arrivals were bad. It is a measure.Sink, for one
+// Taker collects a run's intervals. It keeps about 200 bytes per second for all arrivals together, for each operation
+// and for each address, and one slot for each 2.1 ms with bad arrivals. It is a measure.Sink and must be used by one
 // goroutine.
 type Taker struct {
-	scopes     []*scope // of all arrivals, of operations, of the addresses met
-	operations int      // of the scopes; 0 if there are too many
+	scopes     []*scope // all arrivals, then operations, then the addresses seen
+	operations int      // number of operations in scopes; 0 if there are too many
 	spans      []span
 	lost       uint64
 }
 
 var _ measure.Sink = (*Taker)(nil)
 
-// span is an interval.
+// span is what the account needs of an interval.
 type span struct {
 	stretch
 	pause, closed, drain bool
-	stillNs              int64  // how long the generator itself stood still in it
-	answers              []byte // response times of those answered well; see measure.Histogram.AppendCompact
+	stillNs              int64  // how long the generator itself stood still
+	answers              []byte // response times of successful arrivals; see measure.Histogram.AppendCompact
 }
 
-// NewTaker returns the taker of a run that hasn't begun.
+// NewTaker returns a Taker for a run that hasn't begun.
 func NewTaker(run *record.Run) *Taker {
 	t := &Taker{scopes: []*scope{newScope(record.Scope{})}}
 	if n := len(run.Operations); n > 1 && n <= mostOperations {
@@ -95,7 +95,7 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// address is the scope of an address, which may have joined while the load ran.
+// address returns the scope of the i-th address. It adds scopes as needed, since addresses can join during the load.
 func (t *Taker) address(i int) *scope {
 	for len(t.scopes) <= 1+t.operations+i {
 		t.scopes = append(t.scopes, newScope(record.Scope{}))
@@ -103,7 +103,8 @@ func (t *Taker) address(i int) *scope {
 	return t.scopes[1+t.operations+i]
 }
 
-// Fill makes the run's account, if it is to have one, of the intervals that the iterator passes on.
+// Fill computes the run's account of outages from the intervals that the iterator yields. It does nothing if
+// run.Failover is nil. Its error is the iterator's.
 func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	if run.Failover == nil {
 		return nil
@@ -116,13 +117,13 @@ func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) 
 	return nil
 }
 
-// Fill makes the run's account, if it is to have one.
+// Fill writes the account of outages to run.Failover. It does nothing if that is nil.
 func (t *Taker) Fill(run *record.Run) {
 	if run.Failover == nil {
 		return
 	}
 	addresses := t.scopes[1+t.operations:]
-	if len(run.Targets) < 2 { // they are those of all
+	if len(run.Targets) < 2 { // a single address has the figures of all arrivals
 		t.scopes, addresses = t.scopes[:1+t.operations], nil
 	}
 	for i := range addresses[:min(len(addresses), len(run.Targets))] {
@@ -139,18 +140,18 @@ func (t *Taker) Fill(run *record.Run) {
 	a.make()
 }
 
-// account is an account being made.
+// account holds the state while an account of outages is computed.
 type account struct {
 	t        *Taker
 	settings *record.Failover
-	faults   []record.Fault // that were done, in order
-	fromNs   int64          // the load, warm-up and what came after the schedule excluded
+	faults   []record.Fault // faults that were injected, in order of time
+	fromNs   int64          // begin of the measured load, without warm-up
 	toNs     int64
 	closed   bool
 	gaps     []stretch
 	outages  [][]record.Outage // by scope
 	tooFew   []bool            // by scope
-	before   *record.Incident  // the one made last
+	before   *record.Incident  // the previous incident
 }
 
 func (a *account) make() {
@@ -207,14 +208,15 @@ func (a *account) findOutages() {
 	}
 }
 
-// still reports whether the generator itself stood still for so long between two times that arrivals went bad of it.
+// still reports whether the generator itself stood still between two times for at least the deadline, so that arrivals
+// went bad because of it.
 func (a *account) still(fromNs, toNs int64) bool {
 	return slices.ContainsFunc(a.t.spans, func(s span) bool {
 		return s.stillNs >= a.settings.DeadlineNs && s.toNs > fromNs && s.fromNs < toNs
 	})
 }
 
-// findIncidents makes an incident of every fault and of the outages that none explains.
+// findIncidents makes an incident of every fault, and of every outage that no fault explains.
 func (a *account) findIncidents() {
 	f := a.settings
 	for i := range a.faults {
@@ -256,7 +258,7 @@ func (a *account) findIncidents() {
 	slices.SortStableFunc(f.Incidents, func(x, y record.Incident) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
 }
 
-// summarise puts together what incidents of one name came to.
+// summarise summarizes the incidents of each fault.
 func (a *account) summarise() {
 	f := a.settings
 	type values struct{ detection, outage, rto []int64 }
@@ -297,7 +299,8 @@ func (a *account) summarise() {
 	}
 }
 
-// spreadOf is the least, the median (of an even number the mean of the middle two) and the most; nil of none.
+// spreadOf returns the minimum, the median (of an even number the mean of the middle two) and the maximum; nil for an
+// empty slice.
 func spreadOf(all []int64) *record.Spread {
 	n := len(all)
 	if n == 0 {

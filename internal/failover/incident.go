@@ -5,21 +5,22 @@ import (
 	"brunt/internal/record"
 )
 
-// What counts as well again, next to the time before.
+// Limits for a recovered service, compared with the time before the incident.
 const (
-	goodSlack       = 0.01 // of the share of good arrivals
-	throughputSlack = 0.1  // of good arrivals a second, in closed loads
-	tailFactor      = 2    // of the 99th percentile …
-	tailOfDeadline  = 0.1  // … which is well in any case below this share of the deadline
-	baselineHolds   = 3    // how long the time before is, in holding times
+	goodSlack       = 0.01 // allowed drop of the share of good arrivals
+	throughputSlack = 0.1  // allowed drop of good arrivals per second, in closed loads
+	tailFactor      = 2    // allowed factor on the p99 …
+	tailOfDeadline  = 0.1  // … which is always accepted below this share of the deadline
+	baselineHolds   = 3    // length of the time before that is compared, in holding times
 	leastBaselineNs = 1_000_000_000
-	// checked is how many arrivals the share of good ones is taken of, so that one bad arrival is no brown-out.
+	// checked is the number of arrivals over which the share of good ones is taken, so that one bad arrival is no
+	// brown-out.
 	checked   = 200
-	mostSteps = 32 // in which they are to be found
+	mostSteps = 32 // longest window in which they are looked for, in steps
 )
 
-// incident follows what happened from in.BeginNs to limitNs at most. What begins later than dueNs and the holding time
-// has another cause.
+// incident completes an incident: it follows the load from in.BeginNs to limitNs at most. Bad arrivals that begin later
+// than dueNs plus the holding time have another cause.
 func (a *account) incident(in record.Incident, dueNs, limitNs int64) record.Incident {
 	in.Baseline = a.baseline(in.BeginNs)
 	w := a.watch(&in, dueNs, limitNs)
@@ -32,7 +33,8 @@ func (a *account) incident(in record.Incident, dueNs, limitNs int64) record.Inci
 	return in
 }
 
-// baseline is what the time before an incident was like; that before the last one if there is too little.
+// baseline returns what the load was like before an incident. If that time is too short, it returns the baseline of the
+// previous incident.
 func (a *account) baseline(beginNs int64) record.Normal {
 	n := record.Normal{GoodShare: 1}
 	from := max(a.fromNs, beginNs-baselineHolds*a.settings.HoldNs)
@@ -58,8 +60,8 @@ func (a *account) baseline(beginNs int64) record.Normal {
 	return n
 }
 
-// p99 is the 99th percentile of the response times of what succeeded in the intervals between two times; 0 if none
-// did.
+// p99 returns the 99th percentile of the response times of successful arrivals, in ns, over the intervals that lie
+// between two times; 0 if nothing succeeded.
 func (a *account) p99(fromNs, toNs int64) int64 {
 	h := measure.NewHistogram()
 	for i := range a.t.spans {
@@ -70,16 +72,16 @@ func (a *account) p99(fromNs, toNs int64) int64 {
 	return h.Quantile(0.99)
 }
 
-// watch walks through an incident's time in windows.
+// watch steps through the time of an incident in windows.
 type watch struct {
 	*account
 	in       *record.Incident
 	all      *scope
 	dueNs    int64
 	limitNs  int64
-	steps    int64 // of a window
+	steps    int64 // length of a window
 	firstBad int64 // start of the first bad window, ns; −1 if there was none
-	upNs     int64 // since when all windows are good; −1 if the last isn't
+	upNs     int64 // start of the good windows that last until now, ns; −1 if the last window was bad
 }
 
 func (a *account) watch(in *record.Incident, dueNs, limitNs int64) *watch {
@@ -92,7 +94,7 @@ func (a *account) watch(in *record.Incident, dueNs, limitNs int64) *watch {
 	return w
 }
 
-// walk finds when all was well again.
+// walk finds when the service had recovered.
 func (w *watch) walk() {
 	hold := w.settings.HoldNs
 	for from := w.in.BeginNs / stepNs; from*stepNs < w.limitNs; from += w.steps {
@@ -101,7 +103,7 @@ func (w *watch) walk() {
 		switch {
 		case bad && w.firstBad < 0:
 			if window.fromNs > w.dueNs+hold {
-				return // something else
+				return // it has another cause
 			}
 			w.firstBad, w.upNs = max(window.fromNs, w.in.BeginNs), -1
 		case bad && w.upNs >= 0:
@@ -125,7 +127,7 @@ func (w *watch) walk() {
 	}
 }
 
-// bad reports whether a window has fewer good arrivals than it should, or an outage.
+// bad reports whether a window has too few good arrivals or overlaps an outage.
 func (w *watch) bad(from int64, window stretch) bool {
 	good, bad := w.all.count(from, from+w.steps)
 	if float64(good) < (1-goodSlack)*w.in.Baseline.GoodShare*float64(good+bad) {
@@ -139,7 +141,8 @@ func (w *watch) bad(from int64, window stretch) bool {
 	return false
 }
 
-// wellFrom is since when a window that is good, after one that wasn't, is: from the last bad arrival or outage on.
+// wellFrom returns since when arrivals have been good, for a good window that follows a bad one: the end of the last
+// bad slot or outage.
 func (w *watch) wellFrom(window stretch) int64 {
 	from := window.fromNs - w.steps*stepNs
 	well := from
@@ -156,7 +159,7 @@ func (w *watch) wellFrom(window stretch) int64 {
 	return min(max(well, w.in.BeginNs), window.toNs)
 }
 
-// asBefore reports whether throughput and response times were as before.
+// asBefore reports whether throughput and response times are as they were before the incident.
 func (w *watch) asBefore(fromNs, toNs int64) bool {
 	b := &w.in.Baseline
 	if w.closed && b.GoodPerS > 0 {
@@ -169,16 +172,16 @@ func (w *watch) asBefore(fromNs, toNs int64) bool {
 	if b.P99Ns <= 0 {
 		return true
 	}
-	// By then, arrivals that were meant to start before have met their fate.
+	// From a deadline after fromNs on, arrivals that were due before fromNs no longer finish.
 	p99 := float64(w.p99(fromNs+w.settings.DeadlineNs, toNs))
 	return p99 <= max(tailFactor*float64(b.P99Ns), tailOfDeadline*float64(w.settings.DeadlineNs))
 }
 
-// settle says how the incident ended.
+// settle records how the incident ended.
 func (w *watch) settle() {
 	in := w.in
 	switch {
-	case w.firstBad < 0: // nothing that all arrivals show
+	case w.firstBad < 0: // the arrivals show no effect
 		in.EndNs = min(w.limitNs, w.dueNs+w.settings.HoldNs)
 		in.RecoveredNs, in.RTONs = new(in.DoneNs), new(int64(0))
 	case w.upNs < 0:
@@ -191,7 +194,7 @@ func (w *watch) settle() {
 	}
 }
 
-// harm counts what the incident did, by scope.
+// harm adds up the harm that the incident did, per scope.
 func (a *account) harm(in *record.Incident) {
 	from := in.BeginNs - a.settings.DeadlineNs
 	for i, s := range a.t.scopes {
@@ -238,7 +241,8 @@ func (a *account) harm(in *record.Incident) {
 	}
 }
 
-// brownOut sums up the windows with fewer good arrivals than before, without the outages in them.
+// brownOut adds up the windows that have a smaller share of good arrivals than before the incident. Outages in them are
+// left out.
 func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
 	run := int64(0)
 	steps := min(max(int64(checked/(max(s.ratePerS(), 1)*stepNs/1e9))+1, 1), mostSteps)

@@ -10,33 +10,33 @@ import (
 	"brunt/internal/record"
 )
 
-// Time is kept in slots (measure.SlotNs), 64 of which are a step, and 8 steps a page.
+// Time is divided into slots (measure.SlotNs). 64 slots are a step, and 8 steps are a page.
 const (
 	stepSlots = 64
 	stepNs    = stepSlots * measure.SlotNs // 134 ms
 	pageSteps = 8
 	pageSlots = pageSteps * stepSlots
 	pageNs    = pageSteps * stepNs
-	// wholePages is how many pages back each bad slot is kept; before that, those of a page without a good arrival
-	// become one, so that an outage of hours takes no more memory than others.
+	// wholePages is the number of recent pages that keep every bad slot. In older pages without a good arrival the bad
+	// slots are merged into one, so that an outage of hours needs no more memory than a short one.
 	wholePages = 64
 )
 
-// page is about a second of a scope's arrivals.
+// page holds about one second (1.07 s) of a scope's arrivals.
 type page struct {
-	goods   [pageSteps]uint64 // a bit for each slot in which a good arrival was meant to start
-	good    [pageSteps]uint32 // arrivals
+	goods   [pageSteps]uint64 // one bit per slot; set if a good arrival was due in it
+	good    [pageSteps]uint32 // good arrivals per step
 	bad     [pageSteps]uint32
-	bads    []measure.Slot // those with bad or retried arrivals, in order; Good is 0
-	thinned bool           // bads are one
+	bads    []measure.Slot // slots with bad or retried arrivals, in order; their Good is 0
+	thinned bool           // bads was merged into one slot
 }
 
-// scope is the arrivals of one operation, one address, or all.
+// scope holds the arrivals of one operation, of one address, or of all.
 type scope struct {
 	record.Scope
 	pages map[int64]*page // by index
-	thin  int64           // pages before it are thinned
-	most  int64           // the last page's index
+	thin  int64           // index of the first page that isn't thinned out yet
+	most  int64           // index of the last page
 }
 
 func newScope(s record.Scope) *scope { return &scope{Scope: s, pages: map[int64]*page{}} }
@@ -75,7 +75,7 @@ func (s *scope) add(slot *measure.Slot) {
 	}
 }
 
-// thinOut makes one of the bad slots of old pages without a good arrival.
+// thinOut merges the bad slots of each old page that has no good arrival.
 func (s *scope) thinOut() {
 	for ; s.thin < s.most-wholePages; s.thin++ {
 		p := s.pages[s.thin]
@@ -90,10 +90,10 @@ func (s *scope) thinOut() {
 	}
 }
 
-// order are the indices of its pages, ascending.
+// order returns the indices of the pages, ascending.
 func (s *scope) order() []int64 { return slices.Sorted(maps.Keys(s.pages)) }
 
-// ratePerS is how many arrivals a second there were, in the pages with any.
+// ratePerS returns the number of arrivals per second, averaged over the pages that have any.
 func (s *scope) ratePerS() float64 {
 	var n uint64
 	for _, p := range s.pages {
@@ -104,7 +104,7 @@ func (s *scope) ratePerS() float64 {
 	return float64(n) / (float64(max(len(s.pages), 1)) * pageNs / 1e9)
 }
 
-// count is how many arrivals were good and bad in the steps from one to before another.
+// count returns the number of good and bad arrivals in the steps [from, to).
 func (s *scope) count(from, to int64) (good, bad uint64) {
 	for k := from; k < to; k++ {
 		if p := s.pages[k/pageSteps]; p != nil {
@@ -115,7 +115,7 @@ func (s *scope) count(from, to int64) (good, bad uint64) {
 	return good, bad
 }
 
-// bads calls f with the slots from fromNs to before toNs that have bad or retried arrivals, in order.
+// bads calls f for each slot in [fromNs, toNs) that has bad or retried arrivals, in order.
 func (s *scope) bads(fromNs, toNs int64, f func(*measure.Slot)) {
 	for index := fromNs / pageNs; index <= toNs/pageNs && index <= s.most; index++ {
 		p := s.pages[index]
@@ -130,11 +130,11 @@ func (s *scope) bads(fromNs, toNs int64, f func(*measure.Slot)) {
 	}
 }
 
-// outages are the longest times in which every arrival was bad, of at least leastNs. gaps are times in which none was
-// to arrive, which end one; endNs is the end of the load.
+// outages returns the maximal stretches of time in which every arrival was bad, if they last at least leastNs. gaps are
+// times without any arrivals due; a gap ends an outage. endNs is the end of the load.
 func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outage) {
 	var open *record.Outage
-	lastBad := int64(0) // the end of its slot
+	lastBad := int64(0) // end of the last bad slot
 	end := func(atNs int64, ended bool) {
 		if g := gapIn(gaps, lastBad-measure.SlotNs, atNs); g != nil {
 			atNs, ended = max(g.fromNs, lastBad), true
@@ -175,7 +175,7 @@ func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outa
 	return out
 }
 
-// busy are the slots of a page with good or bad arrivals that matter, in order: where none is bad, the first.
+// busy yields, in order, the slots of the page (counted from its start) that have a good or a bad arrival.
 func (p *page) busy() func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		next := 0
@@ -199,10 +199,10 @@ func (p *page) busy() func(func(int64) bool) {
 	}
 }
 
-// stretch is a stretch of time on the run's clock.
+// stretch is a period of time on the run's clock.
 type stretch struct{ fromNs, toNs int64 }
 
-// gapIn is the first of some gaps that begins after fromNs and before toNs; nil if none does.
+// gapIn returns the first gap that begins between fromNs and toNs, both excluded; nil if there is none.
 func gapIn(gaps []stretch, fromNs, toNs int64) *stretch {
 	for i := range gaps {
 		if gaps[i].fromNs > fromNs && gaps[i].fromNs < toNs {
