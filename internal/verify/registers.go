@@ -14,7 +14,7 @@ type RegisterOp struct {
 	Session  int
 	Register int64
 	Write    bool
-	Value    int64 // written, or read; None if nothing was there
+	Value    int64 // value written or read; None if a read found nothing
 	CallNs   int64
 	ReturnNs int64 // Pending if a write had no answer
 }
@@ -22,21 +22,21 @@ type RegisterOp struct {
 const (
 	// None is the value of a register that was never written.
 	None = math.MinInt64
-	// Pending is the end of a write whose outcome isn't known: it may take effect at any time.
+	// Pending is the return time of a write whose outcome isn't known: it can take effect at any time.
 	Pending = math.MaxInt64
 )
 
-// Linearity is whether a history can be explained by operations that take effect one at a time.
+// Linearity is the result of checking whether operations that take effect one at a time can explain a history.
 type Linearity uint8
 
-// What can be said of a history.
+// The results of a check.
 const (
 	Linearizable Linearity = iota
 	Violated               // no order explains it
-	Undecided              // the time was over before that could be told
+	Undecided              // the time limit was reached first
 )
 
-// model is a register: a read returns what the write before it wrote.
+// model returns the model of a register: a read returns the value of the write before it.
 func model() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return int64(None) },
@@ -50,8 +50,8 @@ func model() porcupine.Model {
 	}
 }
 
-// Linear checks the history of one register, by the algorithm of Lowe, Testing for linearizability (2017), as package
-// porcupine has it. The check is NP-complete: it gives up after limit.
+// Linear checks the history of one register. It uses package porcupine, which implements the algorithm of Lowe, Testing
+// for linearizability (2017). The problem is NP-complete: Linear returns Undecided after limit.
 func Linear(history []RegisterOp, limit time.Duration) Linearity {
 	ops := make([]porcupine.Operation, len(history))
 	for i, op := range history {
@@ -66,8 +66,8 @@ func Linear(history []RegisterOp, limit time.Duration) Linearity {
 	return Undecided
 }
 
-// Counterexample is a part of a history that isn't linearizable, from which nothing can be taken away: operations in
-// the order in which they began. limit is the time for all of it; with less there may be more operations.
+// Counterexample returns a minimal part of a history that isn't linearizable, in the order in which the operations
+// began. It stops after about limit; the part may then not be minimal.
 func Counterexample(history []RegisterOp, limit time.Duration) []RegisterOp {
 	until := time.Now().Add(limit)
 	left := slices.Clone(history)

@@ -1,4 +1,9 @@
-// Package verify says what became of writes, given what addresses have of their keys afterwards. It does no I/O.
+// Package verify determines what became of writes, given the values that the addresses return for their keys
+// afterwards. It does no I/O.
+//
+// It implements the set check of Jepsen (set-full in jepsen/checker.clj), extended to keys that are written several
+// times: a write can be the last one of its key unless an acknowledged write began after it had ended. A write without
+// an answer can still be applied at any later time, so it can always be the last one.
 //
 // It is the set check of Jepsen (jepsen/checker.clj, set-full), extended to keys that are written several times: a
 // write can be the last of its key unless an acknowledged one began after it had ended. One without an answer can be
@@ -15,86 +20,86 @@ import (
 	"brunt/internal/template"
 )
 
-// Write is a write of one key. Times are on the run's clock.
+// Write is one write of a key. Times are on the run's clock.
 type Write struct {
-	Index     uint64 // of the operation
+	Index     uint64 // number of the operation
 	Operation int
 	Step      int
 	Address   int
 	SentNs    int64
 	EndNs     int64
-	Value     uint64 // Hash of what it wrote
+	Value     uint64 // Hash of the written value
 	Effect    protocol.Effect
-	Absent    bool // it deleted the key
-	Foreign   bool // another machine's, or not recorded: what became of it isn't known
+	Absent    bool // the write deleted the key
+	Foreign   bool // the write is another machine's or wasn't recorded: its result isn't known
 }
 
 func (w *Write) acknowledged() bool {
 	return w.Effect == protocol.Applied || w.Effect == protocol.AppliedAgain
 }
 
-// State is what an address answered for a key.
+// State is the kind of answer that an address gave for a key.
 type State uint8
 
 // The states of readings.
 const (
-	Unread  State = iota // nothing that says anything
-	Absent               // there is no such key
-	Present              // there is one
-	Several              // there are several
+	Unread  State = iota // no usable answer
+	Absent               // the key doesn't exist
+	Present              // the key exists once
+	Several              // the key exists several times
 )
 
-// Reading is what an address has of a key.
+// Reading is the answer of an address for a key.
 type Reading struct {
 	Value uint64 // Hash of the value, if it is Present
 	State State
 }
 
-// Match is how a reading fits the writes of its key.
+// Match is how a reading agrees with the writes of its key.
 type Match uint8
 
 // The matches.
 const (
 	Unasked    Match = iota // the address didn't answer
-	Fits                    // it may be what is there
-	Missing                 // nothing is there, and something must be
-	Old                     // a value that was overwritten for certain
-	Back                    // a value that was deleted, or whose write failed for certain
-	Unexpected              // a value that nobody wrote
-	Duplicate               // there are several
+	Fits                    // the value can be the key's current one
+	Missing                 // the key is absent although it must exist
+	Old                     // the value was certainly overwritten
+	Back                    // the value was deleted, or its write certainly failed
+	Unexpected              // no write wrote the value
+	Duplicate               // the key exists several times
 	NumMatches = int(Duplicate) + 1
 )
 
-// Fate is what became of a key, or of an acknowledged write.
+// Fate is the result for a key or for an acknowledged write.
 type Fate uint8
 
 // The fates.
 const (
 	OK          Fate = iota
-	Overwritten      // of writes only: another one came later, or at the same time
+	Overwritten      // of writes only: another write came later or at the same time
 	Lost
 	Duplicated
-	Stale       // an address has something older, and another what was written
-	Resurrected // what was deleted, or failed for certain, is there
-	Unknown     // a value is there that nobody wrote
+	Stale       // an address has an older value, another address the written one
+	Resurrected // a value is there that was deleted or whose write certainly failed
+	Unknown     // a value is there that no write wrote
 	NeverRead   // no address answered
 )
 
-// Names of fates, as in records.
+// String returns the fate's name in records.
 func (f Fate) String() string {
 	return [...]string{"ok", "overwritten", "lost", "duplicated", "stale", "resurrected", "unexpected", "never-read"}[f]
 }
 
-// History is what was written to a key.
+// History holds the writes of a key.
 type History struct {
 	writes   []Write
-	lastSent int64 // when the last acknowledged write was sent that began after others had ended
-	known    bool  // a write was acknowledged, so that something is known of what must be there
-	last     int   // the acknowledged write that ended last of those that can be the last; −1 if none can
-	moving   bool  // it is being written to while it is read
+	lastSent int64 // latest start of an acknowledged write
+	known    bool  // a write was acknowledged, so the key's expected state is known
+	last     int   // index of the acknowledged write that ended last among those that can be the last; −1 if none can
+	moving   bool  // the key may be written to while it is read
 }
 
-// Of returns the history of a key's writes, which it keeps.
+// Of returns the history of a key's writes. It keeps the slice.
 func Of(writes []Write) History {
 	h := History{writes: writes, last: -1}
 	for i := range writes {
@@ -111,15 +116,15 @@ func Of(writes []Write) History {
 	return h
 }
 
-// During returns the history of a key that is read while it may be written to. Addresses may then show different
-// writes. Writes that were under way when it was read, or began later, must be Unsure: what they changed is no loss.
+// During returns the history of a key that may be written to while it is read, so that addresses may show different
+// writes. Writes that were in flight when the key was read, or began later, must be Unsure: their effect is no loss.
 func During(writes []Write) History {
 	h := Of(writes)
 	h.moving = true
 	return h
 }
 
-// superseded reports whether an acknowledged write began after w had ended for certain.
+// superseded reports whether an acknowledged write began after w had ended, so that w was certainly overwritten.
 func (h *History) superseded(w *Write) bool {
 	return w.Effect == protocol.Applied && h.known && h.lastSent > w.EndNs
 }
@@ -129,7 +134,7 @@ func (h *History) candidate(w *Write) bool {
 	return w.Effect != protocol.NotApplied && !h.superseded(w)
 }
 
-// Match says how a reading fits, and which write it shows; −1 if it shows none.
+// Match returns how a reading agrees with the history, and the index of the write that it shows; −1 if it shows none.
 func (h *History) Match(r Reading) (m Match, shows int) {
 	switch r.State {
 	case Unread:
@@ -156,7 +161,7 @@ func (h *History) Match(r Reading) (m Match, shows int) {
 	}
 	switch {
 	case shows < 0 && !h.known:
-		return Fits, -1 // what was there before
+		return Fits, -1 // the value from before the run
 	case shows < 0:
 		return Unexpected, -1
 	case h.candidate(&h.writes[shows]):
@@ -167,8 +172,8 @@ func (h *History) Match(r Reading) (m Match, shows int) {
 	return Old, shows
 }
 
-// rank orders writes of one value by how well they explain that it is there: acknowledged ones that can be the last,
-// others that can, those that were overwritten, those that failed.
+// rank orders writes of the same value by how well they explain that it is there: acknowledged writes that can be the
+// last, other writes that can be the last, overwritten writes, failed writes.
 func rank(h *History, w *Write) int {
 	switch {
 	case h.candidate(w) && w.acknowledged():
@@ -194,18 +199,18 @@ func (h *History) matchAbsent() (m Match, shows int) {
 	return Missing, -1
 }
 
-// Judgement is what the readings of a key from all addresses say.
+// Judgement is the conclusion from the readings of a key from all addresses.
 type Judgement struct {
 	Fate  Fate
-	Shows int // the write that is there; −1 if none is
-	Node  int // the first address that has something else than it should; −1 if none has
+	Shows int // index of the write whose value is there; −1 if there is none
+	Node  int // first address with a wrong value; −1 if there is none
 }
 
-// Judge says what became of a key, given a reading from each address that was to be asked.
+// Judge returns the result for a key, given one reading from each address that was to be read.
 func (h *History) Judge(readings []Reading) Judgement {
 	j := Judgement{Shows: -1, Node: -1}
 	var seen [NumMatches]int
-	apart := false // addresses show different writes that all fit
+	apart := false // addresses show different writes, each of which fits
 	for i, r := range readings {
 		m, shows := h.Match(r)
 		if m == Fits && seen[Fits] > 0 && shows != j.Shows {
@@ -236,8 +241,8 @@ func (h *History) Judge(readings []Reading) Judgement {
 	return j
 }
 
-// About is the write that a judgement is about: the last acknowledged one, or else one that failed and is there; −1 if
-// there is neither.
+// About returns the index of the write that a judgement is about: the last acknowledged one, otherwise a failed one
+// whose value is there; −1 if there is neither.
 func (h *History) About(readings []Reading) int {
 	if h.last >= 0 {
 		return h.last
@@ -250,7 +255,7 @@ func (h *History) About(readings []Reading) int {
 	return -1
 }
 
-// Fate is what became of acknowledged write number i of the key.
+// Fate returns the fate of the acknowledged write with index i.
 func (h *History) Fate(i int, j *Judgement) Fate {
 	switch {
 	case h.superseded(&h.writes[i]):
@@ -265,17 +270,17 @@ func (h *History) Fate(i int, j *Judgement) Fate {
 	return j.Fate
 }
 
-// Resolved is what became of a write without an answer.
+// Resolved is the result for a write without an answer.
 type Resolved uint8
 
-// What may have become of it.
+// The possible results.
 const (
-	Untold     Resolved = iota // it may have been overwritten, or couldn't be read
-	Applied                    // it is there
-	NotApplied                 // it isn't there, and nothing can have overwritten it
+	Untold     Resolved = iota // the write may have been overwritten, or the key couldn't be read
+	Applied                    // its value is there
+	NotApplied                 // its value isn't there, and nothing can have overwritten it
 )
 
-// Resolve says what became of write number i, of which there was no answer.
+// Resolve returns the result for the write with index i, which had no answer.
 func (h *History) Resolve(i int, readings []Reading) Resolved {
 	w, read := &h.writes[i], false
 	for _, r := range readings {
@@ -300,11 +305,11 @@ func (h *History) Resolve(i int, readings []Reading) Resolved {
 	return NotApplied
 }
 
-// Hash is a number of a text, by which values are compared.
+// Hash returns a 64-bit hash of a text. Values are compared by it.
 func Hash(text []byte) uint64 { return xxhash.Sum64(text) }
 
-// AppendText appends values, separated by a comma and a space, as texts that are the same for values which say the
-// same, whatever their kinds: numbers and their texts, null and the empty text, 1.50 and 1.5.
+// AppendText appends values, separated by a comma and a space, in a form that is equal for equal values of different
+// kinds: numbers and their texts, null and the empty text, 1.50 and 1.5.
 func AppendText(dst []byte, values []gen.Value) []byte {
 	for i := range values {
 		if i > 0 {
@@ -319,7 +324,8 @@ func AppendText(dst []byte, values []gen.Value) []byte {
 	return dst
 }
 
-// plainNumber reports whether a text is a number with a point and no exponent, as those have it that know only text.
+// plainNumber reports whether a text is a number with a decimal point and no exponent: the form in which text protocols
+// send numbers.
 func plainNumber(text []byte) bool {
 	points := 0
 	for i, c := range text {
