@@ -20,7 +20,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// checkAdaptive checks before the load what an adaptive phase would otherwise only find when it begins.
+// checkAdaptive checks, before the load, what an adaptive phase needs.
 func checkAdaptive(p *plan.Plan, part schedule.Part, led bool) error {
 	for i := range p.Load {
 		ph := &p.Load[i]
@@ -54,8 +54,8 @@ func goalText(a *plan.Adaptive) string {
 	return a.Goal.Text
 }
 
-// Leader returns who decides the rates of the plan's adaptive phases, for a load that other processes send. tell
-// receives the decisions.
+// Leader returns the engine.Leader that decides the rates of the plan's adaptive phases, for a load that other
+// processes send. tell receives the decisions.
 func (r *Runner) Leader(tell func(engine.Decided)) *engine.Leader {
 	p := r.system.Plan
 	return engine.NewLeader(p.Load, p.Settings.WithDefaults().Interval, r.controller, tell)
@@ -86,15 +86,15 @@ func (r *Runner) controller(p *plan.Phase) engine.Controller {
 		if a.Goal.Aggregate == "p" {
 			spec.Goal = 1 - a.Goal.Quantile/100
 		}
-	default: // a share of errors that is the goal is no reason to back off
+	default: // a share of errors that is itself the goal is no reason to reduce the rate
 		spec.MaxErrors = max(spec.MaxErrors, 4*a.Goal.Limit)
 	}
 	c.control = control.New(spec)
 	return c
 }
 
-// Arrivals that wait longer than both limits are a sign of overload: a time, and a multiple of the limit on response
-// times.
+// Arrivals that wait longer than both limits indicate an overload. The limits are a time and a multiple of the limit on
+// response times.
 const (
 	leastDelay = 100 * time.Millisecond
 	delays     = 5
@@ -130,7 +130,7 @@ type adaptive struct {
 	median     bool              // the figure is the median itself, not the share beyond a limit
 
 	window  *measure.Account // since the last decision
-	stalled bool             // in it
+	stalled bool             // the generator stalled within the window
 	last    control.Decision
 }
 
@@ -142,7 +142,7 @@ func (a *adaptive) First() measure.Control {
 	return measure.Control{RatePerS: a.last.RatePerS, Reason: string(a.last.Reason)}
 }
 
-// A quantile counts as known after the given number of expected arrivals beyond it, or of intervals.
+// A quantile counts as known after this number of expected arrivals beyond it, or of intervals.
 const (
 	enoughBeyond  = 5
 	mostIntervals = 10

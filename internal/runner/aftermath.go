@@ -14,8 +14,8 @@ import (
 )
 
 // aftermath reads writes back after each fault, while the load goes on. A reading begins when no fault is in progress,
-// and ends before the next fault is done. What it has not read by then counts as not checked. faultBegins and faultOver
-// of a nil aftermath do nothing.
+// and ends before the next fault is injected. Writes that it has not read by then count as not checked. faultBegins and
+// faultOver do nothing if aftermath is nil.
 type aftermath struct {
 	r      *Runner
 	losses losses
@@ -26,7 +26,7 @@ type aftermath struct {
 	mu         sync.Mutex
 	inProgress int            // faults
 	over       []record.Fault // since the last reading began
-	cut        func()         // ends the reading that is under way; nil if none is
+	cut        func()         // ends the current reading; nil if there is none
 	readings   []*record.VerifiedFault
 }
 
@@ -36,8 +36,8 @@ var (
 	errLoadOver  = errors.New("the load was over")
 )
 
-// newAftermath returns nil unless the plan wants its writes read back after each fault of this process. Another machine
-// may do faults of which this one doesn't know when they are over: there it returns nil, too.
+// newAftermath returns nil unless the plan asks for reading back after each fault and this process injects all faults.
+// It doesn't know when the faults of another machine are over.
 func (r *Runner) newAftermath() *aftermath {
 	if !r.eachFault || !r.system.Plan.Verifies() || r.o.Recording.None || !r.faults.All() {
 		return nil
@@ -46,7 +46,7 @@ func (r *Runner) newAftermath() *aftermath {
 	return a
 }
 
-// faultBegins ends the reading under way before a fault is done.
+// faultBegins ends the current reading before a fault is injected.
 func (a *aftermath) faultBegins() {
 	if a == nil {
 		return
@@ -76,7 +76,7 @@ func (a *aftermath) faultOver(f *record.Fault) {
 	}
 }
 
-// start begins to wait for faults.
+// start starts the goroutine that reads back after faults.
 func (a *aftermath) start(ctx context.Context) {
 	ctx, a.stop = context.WithCancelCause(ctx)
 	go func() {
@@ -92,7 +92,7 @@ func (a *aftermath) start(ctx context.Context) {
 	}()
 }
 
-// end ends the reading under way: all is read back after the load.
+// end ends the current reading. All writes are read back after the load.
 func (a *aftermath) end() {
 	a.stop(errLoadOver)
 	<-a.done
@@ -127,7 +127,7 @@ func (a *aftermath) read(ctx context.Context) {
 	for i := range over {
 		f := &over[i]
 		entry := v
-		if i < len(over)-1 { // its losses are those of the last one
+		if i < len(over)-1 { // its losses are recorded in the entry of the last fault
 			entry = &record.VerifiedFault{Fault: f.Name, Number: f.Number, UntilNs: v.UntilNs, DurationNs: v.DurationNs,
 				Reason: v.Reason, Operations: slices.Clone(v.Operations), Nodes: slices.Clone(v.Nodes), Unrecorded: v.Unrecorded}
 		}
@@ -162,11 +162,11 @@ func (a *aftermath) fill(ctx context.Context, v *record.VerifiedFault) {
 	}
 }
 
-// live is how writes are read back while the load goes on.
+// live holds the settings of reading back while the load goes on.
 type live struct {
 	entry   *record.VerifiedFault
-	cutNs   int64         // writes that had ended by then are read back
-	sent    func() uint64 // operations from this number on have not been sent
+	cutNs   int64         // only writes that had ended by then are read back
+	sent    func() uint64 // operations with this number or a higher one have not been sent
 	others  bool          // other machines send operations, too
 	deletes map[int]bool  // groups of keys that operations delete
 }
@@ -187,8 +187,8 @@ func deletes(w *workload.Workload) map[int]bool {
 	return out
 }
 
-// extend adds writes that were sent since keys were read first: what addresses show may be theirs. What became of them
-// isn't known.
+// extend adds the writes that were sent since the keys were first read, because readings may show their values. Their
+// results aren't known.
 func (p *partition) extend() {
 	if p.live == nil {
 		return
@@ -203,7 +203,7 @@ func (p *partition) extend() {
 	}
 }
 
-// number returns the number of a key by its hash.
+// number returns the index of the key with this hash.
 func (p *partition) number(key uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.starts[:len(p.starts)-1], key, func(start int, key uint64) int {
 		switch have := p.all[start].key; {
@@ -216,8 +216,8 @@ func (p *partition) number(key uint64) (int, bool) {
 	})
 }
 
-// excused reports whether what addresses show of a key may be another machine's write: during the load nobody knows how
-// far other machines have come.
+// excused reports whether the readings of a key may show another machine's write. During the load it isn't known which
+// operations other machines have sent.
 func (p *partition) excused(key int) bool {
 	if p.live == nil || !p.live.others {
 		return false
@@ -234,27 +234,27 @@ func (p *partition) excused(key int) bool {
 // losses are the writes that readings during the load found lost.
 type losses map[loss]lostWrite
 
-// loss names a write.
+// loss identifies a write.
 type loss struct{ index, key uint64 }
 
 type lostWrite struct {
-	entry *record.VerifiedFault // of the reading that found it first
+	entry *record.VerifiedFault // the entry of the reading that found it first
 	endNs int64
 }
 
-// trace follows lost writes from one reading to the next. It reports whether an earlier reading has found w lost.
+// trace tracks lost writes from one reading to the next. It reports whether an earlier reading found w lost.
 func (p *partition) trace(w *keyed, f verify.Fate) (known bool) {
 	id := loss{w.Index, w.key}
 	was, known := p.losses[id]
 	switch {
-	case f == verify.Lost && p.live == nil: // the last reading tells of it
+	case f == verify.Lost && p.live == nil: // the last reading reports it
 		delete(p.losses, id)
 	case f == verify.Lost && !known:
 		p.live.entry.NewLost++
 		if len(p.losses) < mostLost {
 			p.losses[id] = lostWrite{p.live.entry, w.EndNs}
 		}
-	case known && (f == verify.OK || f == verify.Stale): // it was not lost, but nobody showed it
+	case known && (f == verify.OK || f == verify.Stale): // it was not lost; no address showed it
 		was.entry.Returned++
 		for i := range was.entry.Bad {
 			if bad := &was.entry.Bad[i]; bad.Index == w.Index && bad.Fate == verify.Lost.String() {
@@ -266,7 +266,7 @@ func (p *partition) trace(w *keyed, f verify.Fate) (known bool) {
 	return known
 }
 
-// add adds what readings have found in a run that is over.
+// add adds the lost writes that the readings of a finished run found.
 func (l losses) add(work *workload.Workload, all []record.VerifiedFault) {
 	w := &writer{work: work}
 	for i := range all {

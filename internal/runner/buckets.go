@@ -17,12 +17,12 @@ import (
 	"brunt/internal/topology"
 )
 
-// buckets keeps a load informed of which node has which bucket.
+// buckets keeps the balancer's map of buckets to nodes up to date.
 type buckets struct {
 	runner   *Runner
 	of       *bucket.Map
 	balancer *balance.Balancer
-	doubted  chan struct{} // the map seems to be out of date
+	doubted  chan struct{} // signals that the map seems to be out of date
 }
 
 func (r *Runner) newBuckets(by *balance.Balancer) (*buckets, error) {
@@ -46,10 +46,10 @@ func (r *Runner) newBuckets(by *balance.Balancer) (*buckets, error) {
 	return &buckets{runner: r, of: of, balancer: by, doubted: make(chan struct{}, 1)}, nil
 }
 
-// askBucketsWithin bounds one question.
+// askBucketsWithin is the time limit of one query of the map.
 const askBucketsWithin = 5 * time.Second
 
-// ask asks for the map and has the balancer follow.
+// ask queries the map and passes it to the balancer.
 func (b *buckets) ask(ctx context.Context) (bucket.Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, askBucketsWithin)
 	defer cancel()
@@ -60,7 +60,7 @@ func (b *buckets) ask(ctx context.Context) (bucket.Found, error) {
 	return found, err
 }
 
-// meet asks for the map before the load, which needs one that knows something.
+// meet queries the map before the load. It returns an error if the map contains no bucket at the target's addresses.
 func (b *buckets) meet(ctx context.Context) error {
 	p := b.runner.system.Plan
 	found, err := b.ask(ctx)
@@ -89,7 +89,7 @@ func (b *buckets) meet(ctx context.Context) error {
 	return nil
 }
 
-// doubt has the map asked for again soon. It is safe for concurrent use.
+// doubt requests a new query of the map soon. It is safe for concurrent use.
 func (b *buckets) doubt() {
 	select {
 	case b.doubted <- struct{}{}:

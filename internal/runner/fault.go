@@ -19,17 +19,17 @@ import (
 	"brunt/internal/units"
 )
 
-// Faults says whether a plan's faults are executed, and how.
+// Faults says whether and how a plan's faults are executed.
 type Faults struct {
 	Allowed  bool     // the user has allowed them; otherwise plans with faults are refused
 	Watchdog []string // command line that calls fault.Watch on its standard input
-	// Does says which faults are this process's if several send the load. The zero value means all or, for a part of a
-	// load but the first, those of networks.
+	// Does selects the faults that this process injects if several processes send the load. The zero value means all
+	// faults, or, for a part of a load other than the first, network faults.
 	Does fault.Does
 }
 
-// prepareFaults starts what a plan's faults need. It returns the plan with the addresses to which the load connects,
-// which are those of proxies if there are any. An error is a *target.UsageError.
+// prepareFaults starts what the plan's faults need. It returns the plan with the addresses to which the load connects:
+// the proxies' addresses if there are proxies. An error is a *target.UsageError.
 func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	if len(p.Faults) == 0 && len(p.Proxies) == 0 {
 		return p, nil
@@ -72,8 +72,8 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	return r.proxied(p), nil
 }
 
-// BeginFaults does the plan's faults while other processes send the load, which begins now. epoch is where the run's
-// clock is 0. It does nothing for plans without faults.
+// BeginFaults injects the plan's faults while other processes send the load, which begins now. epoch is the time at
+// which the run's clock is 0. It does nothing for plans without faults.
 func (r *Runner) BeginFaults(ctx context.Context, epoch time.Time) {
 	if r.faults != nil {
 		r.clock = engine.NewClock(epoch)
@@ -81,7 +81,7 @@ func (r *Runner) BeginFaults(ctx context.Context, epoch time.Time) {
 	}
 }
 
-// EndFaults undoes what BeginFaults has done and isn't undone yet, and returns what was done, with warnings.
+// EndFaults undoes the faults that are still in effect, and returns all faults of the run, with warnings.
 func (r *Runner) EndFaults() ([]record.Fault, []record.Warning) {
 	if r.faults == nil {
 		return nil, nil
@@ -89,7 +89,7 @@ func (r *Runner) EndFaults() ([]record.Fault, []record.Warning) {
 	return r.faults.End()
 }
 
-// completed returns a copy of a plan whose addresses, and those that its faults name, have ports.
+// completed returns a copy of a plan in which all addresses have ports, including those in its faults.
 func completed(p *plan.Plan) (*plan.Plan, error) {
 	out := *p
 	targets, err := target.Targets(p)
@@ -131,7 +131,7 @@ func completed(p *plan.Plan) (*plan.Plan, error) {
 	return &out, nil
 }
 
-// proxiable returns why there can't be proxies in front of the target.
+// proxiable returns an error with the reason if no proxies can be put in front of the target.
 func proxiable(p *plan.Plan) error {
 	behind := p.ProxiedAddresses()
 	if len(behind) == 0 {
@@ -159,7 +159,7 @@ func proxiable(p *plan.Plan) error {
 	return nil
 }
 
-// proxied returns a plan whose addresses are those of proxies.
+// proxied returns a copy of the plan in which the proxies' addresses replace the target's.
 func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	behind := p.ProxiedAddresses()
 	if len(behind) == 0 {
@@ -180,7 +180,7 @@ func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
 	}
 	out.Where = slices.Clone(p.Where)
 	out.Target.Options = maps.Clone(p.Target.Options)
-	// The faults have been checked, and name addresses that the load no longer has.
+	// The faults have been checked. They name addresses that the plan no longer contains.
 	out.Faults, out.Proxies, out.Verify.After = nil, nil, ""
 	r.behind = map[string]string{}
 	for _, a := range written {

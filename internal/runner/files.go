@@ -14,7 +14,7 @@ import (
 
 // File descriptors that a run needs in addition to its connections.
 const (
-	filesOfRun  = 24 // the record's, those under /proc that are read every second, look-ups of names
+	filesOfRun  = 24 // the record's files, those under /proc that are read every second, name resolution
 	filesOfLoop = 3  // of an event loop
 )
 

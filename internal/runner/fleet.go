@@ -114,7 +114,7 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 	}
 }
 
-// keepAwake prepares the machine for the load of p, and adds to the record what was done.
+// keepAwake prepares the machine for the load of p, and adds the measures that it took to the record.
 func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keeper {
 	var servers []string
 	for i := range run.Targets {
@@ -137,14 +137,14 @@ func awakeRecord(k *machine.Keeper) *record.Awake {
 	return &a
 }
 
-// loadGCPercent is the collector's target while the load runs on client libraries. They allocate for every request, and
-// a heap of some megabytes would otherwise be collected several times a second. The price of a quarter of the
-// collections is up to four times as much additional memory.
+// loadGCPercent is the garbage collector's target during a load on client libraries. They allocate for every request,
+// and at the default target a heap of a few megabytes would be collected several times a second. This target reduces
+// the collections to a quarter, and can use up to four times as much additional memory.
 const loadGCPercent = 400
 
-// loopGCPercent is the target while the load runs on event loops. They allocate nothing for a request. The remaining
-// garbage, some kilobytes per interval, would need minutes to double the heap, and memory would seem to grow for that
-// time. Collections of such a small heap take a few milliseconds per minute.
+// loopGCPercent is the target during a load on event loops. They allocate nothing for a request. With the default
+// target, the remaining garbage of a few kilobytes per interval would take minutes to double the heap, and memory would
+// seem to grow for that time. Collecting such a small heap takes a few milliseconds per minute.
 const loopGCPercent = 25
 
 // tuneGC reduces garbage collection during the load: it collects the garbage of the set-up first, and sets a target for

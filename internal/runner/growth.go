@@ -9,11 +9,11 @@ import (
 	"brunt/internal/record"
 )
 
-// asNeeded reports whether the sessions of p connect when its load needs them.
+// asNeeded reports whether the sessions of p connect on demand.
 func asNeeded(p *plan.Plan) bool { return p.Settings.SessionsAsNeeded && p.LoadModel() == "open" }
 
-// If sessions connect when they are needed, as many connect before the load as its highest rate needs by Little's law
-// if answers take answerS, and at least fewestAtFirst.
+// If sessions connect on demand, the number that connects before the load is that which its highest rate needs by
+// Little's law with answers that take answerS, and at least fewestAtFirst.
 const (
 	fewestAtFirst = 10
 	answerS       = 0.001
@@ -27,7 +27,7 @@ func (r *Runner) atFirst() int {
 	return max(fewestAtFirst, len(r.system.Targets), r.system.Plan.Settings.Loops, int(math.Ceil(r.o.PeakPerS*answerS)))
 }
 
-// opened adds to the record how many sessions were in use, if the load determined this.
+// opened adds to the record how many sessions were in use, if sessions connected on demand.
 func (r *Runner) opened() {
 	if !r.Record.SessionsAsNeeded {
 		return

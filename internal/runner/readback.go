@@ -20,7 +20,7 @@ type node struct {
 	target protocol.Target
 	seen   record.VerifiedNode
 	conns  []protocol.Conn
-	gone   bool // it has not answered during the patience
+	gone   bool // it has not answered within the patience
 
 	mu sync.Mutex // guards Error
 }
@@ -52,9 +52,9 @@ type partition struct {
 	before   []verify.Reading // readings of the last pass
 	homes    []int            // by key: the node that is read; −1 for all nodes
 	late     []bool           // by key: the first reading was wrong
-	open     []bool           // by key: reading it was interrupted before its patience was over
+	open     []bool           // by key: reading was interrupted before the patience was over
 
-	end   uint64                 // operations from this number on are in neither all nor begun
+	end   uint64                 // operations with this number or a higher one are in neither all nor begun
 	begun map[int][]verify.Write // by key: writes that began while keys were read
 
 	mu    sync.Mutex
@@ -88,7 +88,7 @@ func (b *readBack) partition(ctx context.Context, all []keyed, end uint64) {
 		p.late[k] = !p.well(k)
 	}
 	again := every
-	if p.live != nil { // a key that keeps changing has no two readings that agree
+	if p.live != nil { // a key that keeps changing never gives two equal readings
 		again = slices.DeleteFunc(every, func(k int) bool { return !p.late[k] || p.excused(k) })
 	}
 	p.settle(ctx, again)
@@ -156,7 +156,7 @@ func (p *partition) agree(key int) bool {
 // betweenReadings is the pause before keys are read once more.
 const betweenReadings = 100 * time.Millisecond
 
-// mostBetweenReadings is the longest pause while the load goes on: pauses double, to leave servers to the load.
+// mostBetweenReadings is the longest pause during the load. Pauses double, to keep the servers free for the load.
 const mostBetweenReadings = time.Second
 
 // settle reads keys until two readings agree and are as expected, or the patience is over.
@@ -246,7 +246,7 @@ func (p *partition) ask(ctx context.Context, number int, conn *protocol.Conn, ke
 }
 
 // keeps reports whether a key need not be read again at an address. While the load goes on, one reading that fits is
-// enough, and servers are left to the load.
+// enough, to keep the servers free for the load.
 func (p *partition) keeps(key int, have *verify.Reading) bool {
 	if p.live == nil || have.State == verify.Unread {
 		return false
@@ -408,7 +408,7 @@ func (p *partition) conclude(ctx context.Context, key int) {
 	p.perNode(key, &h)
 }
 
-// leave counts the writes of a key of which the readings say nothing.
+// leave counts the writes of a key about which the readings allow no conclusion.
 func (p *partition) leave(key int) {
 	for i := p.starts[key]; i < p.starts[key+1]; i++ {
 		w := &p.all[i]

@@ -40,7 +40,7 @@ type register struct {
 	pending int  // writes without an answer
 }
 
-// The limits on a register's history, so that it can be checked. Pending writes cost the most.
+// The limits on a register's history, which keep its check feasible. Pending writes cost the most.
 const (
 	mostRegisterOps = 400
 	mostPending     = 4
@@ -57,7 +57,7 @@ func (r *Runner) contest(ctx context.Context) *contest {
 		return nil
 	}
 	c := &contest{r: r, how: p.Registers.WithDefaults(), timeout: p.Settings.OperationTimeout}
-	c.next = rand.Int64N(mostRegister) // other keys than those of another run or machine
+	c.next = rand.Int64N(mostRegister) // keys that differ from those of other runs and machines
 	for range c.how.Keys {
 		c.registers = append(c.registers, c.fresh())
 	}
@@ -142,7 +142,7 @@ func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, 
 	c.add(register, &op, request, reply)
 }
 
-// add adds an operation to the history unless it says nothing.
+// add adds an operation to the history unless its result is of no use.
 func (c *contest) add(register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply) {
 	state := stateOf(request, reply)
 	switch {
@@ -191,7 +191,7 @@ func readInto(to *int64, captured []gen.Value) bool {
 	return err == nil
 }
 
-// registerTime is how long the check of all registers may take, and registerLimit that of one.
+// registerTime is the time limit for the check of all registers, registerLimit that for one register.
 const (
 	registerTime  = time.Minute
 	registerLimit = 5 * time.Second
@@ -236,7 +236,7 @@ func (c *contest) check(ctx context.Context) *record.Registers {
 		}
 	}
 	if reads == 0 {
-		out.Undecided, out.Linearizable = out.Registers, 0 // writes alone say nothing
+		out.Undecided, out.Linearizable = out.Registers, 0 // writes alone prove nothing
 	}
 	switch {
 	case out.Linearizable+out.Violated > 0:

@@ -1,5 +1,9 @@
-// Package runner executes a plan, from its first connection to its finished record. It connects rooms that don't know
-// each other (drivers, SQL flavors, loading, the engine, the record), and contains nothing that belongs to one of them.
+// Package runner executes a plan, from its first connection to its finished record. It connects packages that don't
+// depend on each other (drivers, SQL flavors, loading, the engine, the record), and contains nothing that belongs to
+// one of them.
+//
+// A run consists of Open (find the servers, compile, begin the record), SetUp (tables and sessions), Drive (the load,
+// phase after phase), Finish (judge and write the record) and Close.
 //
 // A run is Open (find the servers, compile, begin the record), SetUp (tables and sessions), Drive
 // (the load, phase after phase), Finish (judge and write the record) and Close.
@@ -57,7 +61,7 @@ type Runner struct {
 	registers *contest      // nil for plans without registers
 	aftermath *aftermath    // nil unless writes are read back after each fault
 	eachFault bool          // the plan wants writes read back after each fault
-	begun     atomic.Uint64 // operations that write, from this number on, have not been sent
+	begun     atomic.Uint64 // operations that write, with this number or a higher one, have not been sent
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 	buckets   *buckets      // nil unless requests go by buckets
@@ -396,7 +400,7 @@ type Options struct {
 	// Begin is called when everything is ready for the first phase, which begins when it returns. It may be nil. Its
 	// error ends the run without a load.
 	Begin func(context.Context) error
-	// Follow has another process decide the rates of adaptive phases; nil: they are decided here.
+	// Follow makes another process decide the rates of adaptive phases. If it is nil, this process decides them.
 	Follow engine.Follow
 	// Sent is called when the load is over, before writes are read back. It may be nil.
 	Sent     func(context.Context)

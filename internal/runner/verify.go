@@ -64,7 +64,7 @@ func (r *Runner) verifyWrites(ctx context.Context) {
 	}
 }
 
-// readBack returns what reads the run's writes back from the addresses that it has now.
+// readBack returns a readBack for the run's writes, with the current addresses.
 func (r *Runner) readBack(recorded *record.Recorded) *readBack {
 	b := &readBack{
 		work: r.Workload, recorded: recorded, part: r.o.Part, how: r.system.Plan.Verify.WithDefaults(),
@@ -136,7 +136,7 @@ func startAgain(all []*workload.Sequence, run *record.Run) {
 	}
 }
 
-// mostWrites limits the writes in memory.
+// mostWrites limits the writes that are kept in memory.
 const mostWrites = 1 << 18
 
 // keyed is a write by its key.
@@ -165,7 +165,7 @@ func (w *writer) of(index uint64, f func(step int, v *workload.Verify)) {
 	}
 }
 
-// written calls f with every verified write of an operation. foreign says that nothing is known of what became of it.
+// written calls f with every verified write of an operation. foreign means that the write's result isn't known.
 func (w *writer) written(r *record.Write, foreign bool, f func(k *keyed)) {
 	w.of(r.Index, func(step int, v *workload.Verify) {
 		f(&keyed{verify.Hash(w.key(step, v)), verify.Write{
@@ -212,14 +212,14 @@ type readBack struct {
 	driver   protocol.Driver
 	timeout  time.Duration
 	whole    bool // the run ended normally, so every write that was sent is recorded
-	one      bool // addresses have different keys, and forward requests
+	one      bool // each address has its own keys, and forwards requests for others
 	nodes    []*node
 	name     func(address string) string // name of the server behind an address
 	faults   []record.Fault
 
 	addresses []string // of the record's targets
 	missing   uint64   // writes that are not on disk
-	sent      uint64   // operations from this number on were not sent; 0 if nobody knows
+	sent      uint64   // operations with this number or a higher one were not sent; 0 if unknown
 	losses    losses   // found by earlier readings
 	live      *live    // nil after the load
 
@@ -277,7 +277,7 @@ func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 type survey struct {
 	writes uint64 // recorded
 	seen   bitmap // recorded operations
-	end    uint64 // operations from this number on were not sent
+	end    uint64 // operations with this number or a higher one were not sent
 	blind  bool   // unrecorded operations may have been sent
 }
 
