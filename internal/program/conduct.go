@@ -40,12 +40,12 @@ type Outcome struct {
 }
 
 // RunFunc executes a run: it connects, sends the load, stores the bundle and reads it back. An error means that there
-// is no result, and ends the series. The outcome of a run that the user interrupted says so.
+// is no result, and ends the series. If the user interrupted the run, its outcome is marked as interrupted.
 type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
 
-// Onward wraps conduct so that each run sends other requests than the runs before it: its random choices continue where
-// theirs ended. The same requests would find cached what was read before, and find missing what was deleted. A plan
-// that is a queue of counts has no other requests.
+// Onward wraps conduct so that each run sends requests that differ from those of the runs before it: its random choices
+// continue where theirs ended. Repeated requests would find their data cached, and would miss what was deleted before.
+// A plan that is a queue of counts always sends the same requests.
 func Onward(conduct RunFunc) RunFunc {
 	sent := uint64(0)
 	return func(ctx context.Context, o Order) (*Outcome, error) {
@@ -159,7 +159,7 @@ func (o *Outcome) AcceptInvalid() {
 // Rest waits between runs, or returns ctx's error.
 type Rest func(ctx context.Context, d time.Duration) error
 
-// Sleep is the Rest of real time.
+// Sleep is the Rest that waits in real time.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -24,9 +24,9 @@ type ConfirmOptions struct {
 // invalidHolds is how many holds of the same load may be invalid before a lower one is tried.
 const invalidHolds = 2
 
-// Confirmation decides which loads to hold: the given one and, if the target doesn't hold it, lower ones until one is
-// held. It returns the next hold from the results so far, and does nothing else. Each step down is twice as wide as the
-// one before, up to a quarter, or goes to the load that the target achieved in earlier holds.
+// Confirmation decides which loads to hold: the given one and, if the target doesn't hold it, lower ones until it holds
+// one. Next computes the next hold from the results so far; Confirmation itself runs nothing. Each step down is twice
+// as wide as the one before, up to a quarter, or goes to the load that the target achieved in earlier holds.
 type Confirmation struct {
 	o       ConfirmOptions
 	results []Result
@@ -114,12 +114,12 @@ type TargetConfirmation struct {
 	Base    *Result // base line for holds without thresholds; nil if there are thresholds
 	Low     *Result // its load is sent after a failed hold until the target has recovered; nil: none
 	Length  time.Duration
-	Steady  bool // a hold over which response times grow fails
+	Steady  bool // fail a hold over which response times grow
 	Conduct RunFunc
 	Told    func(Result) // called after each hold
 }
 
-// Run holds loads until one is held. When ctx ends, what is known so far is returned with its error.
+// Run holds loads until one is held. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 	c := NewConfirmation(h.Options)
 	conduct := Onward(h.Conduct)

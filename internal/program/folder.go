@@ -13,7 +13,7 @@ import (
 	"brunt/internal/record"
 )
 
-// File is the name of the file in a series' folder with its decisions and their reasons.
+// File is the name of the file in a series' folder that holds its decisions and their reasons.
 const File = "series.json"
 
 // SchemaVersion is the version of File that this package writes.

@@ -20,7 +20,7 @@ type TargetSearch struct {
 	Plan    *plan.Plan
 	Options SearchOptions
 	Trial   time.Duration // of measured load
-	// length up to which a trial is extended if Trial has too few operations to judge it; 0 means never
+	// Longest is the length up to which a trial is extended if Trial has too few operations to judge it; 0 means never.
 	Longest time.Duration
 	WarmUp  time.Duration // before the measured load, at the same rate
 	Pause   time.Duration // between trials
@@ -104,7 +104,7 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunFunc) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
 	if t.Purpose == BaseLine {
-		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // all other trials are judged by this one
+		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // other trials are judged against it
 	}
 	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
 	if err != nil {
@@ -192,9 +192,9 @@ const (
 	shortest    = 200 * time.Millisecond
 )
 
-// recovering returns phases of the given length at the load of low, ratePerS times its N, until response times are what
-// they were in that trial, and then those of load. The phases are warm-up: they are recorded, but not part of the
-// trial.
+// recovering returns the phases of a load after a failed trial. First come phases of the given length at the load of
+// low, ratePerS times its N, until response times are what they were in that trial; then follow the phases of load. The
+// first phases are warm-up: they are recorded, but aren't part of the trial.
 func recovering(load []plan.Phase, low *Result, ratePerS float64, length time.Duration) engine.Next {
 	n := 0
 	return func(sofar *measure.Tally) []plan.Phase {

@@ -19,7 +19,7 @@ import (
 	"brunt/internal/secret"
 )
 
-// JournalName is the name of the file in a program's folder that says what was begun and what is done.
+// JournalName is the name of the file in a program's folder that lists which steps were begun and which are done.
 const JournalName = "journal.ndjson"
 
 const (
@@ -50,7 +50,7 @@ type Entry struct {
 // the same PID.
 type Process struct {
 	PID   int    `json:"pid"`
-	Began string `json:"began,omitempty"` // "" if the system doesn't say
+	Began string `json:"began,omitempty"` // "" if the system doesn't report it
 }
 
 // Action is a command or a statement that a step executes.
@@ -79,7 +79,7 @@ func Hash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ErrOther says that a folder holds another program than the one that is to be resumed.
+// ErrOther means that a folder holds another program than the one to be resumed.
 var ErrOther = errors.New("the folder holds another program")
 
 // Journal is the persistent state of a program: one line for each action that was begun or is done. Each line is on
@@ -91,11 +91,11 @@ type Journal struct {
 	entries []Entry
 }
 
-// Begin writes the first line. The folder must hold no program yet; see Header.
+// Begin writes the first line. The folder must not hold a program yet; see Header.
 func (j *Journal) Begin(h Header) error { return j.Add(Entry{Header: &h}) }
 
-// Resume checks that the folder holds the program h. It fails with ErrOther if the text of the program isn't the one
-// that it began with; if a file isn't, the error names it.
+// Resume checks that the folder holds the program h. It returns ErrOther if the program's text has changed since it
+// began. If one of its files has changed, the error names the file.
 func (j *Journal) Resume(h Header) error {
 	was := j.Header()
 	switch {
@@ -158,7 +158,7 @@ func (j *Journal) Close() error { return errors.Join(j.file.Close(), j.lock.Clos
 // Entries returns the journal's lines.
 func (j *Journal) Entries() []Entry { return slices.Clone(j.entries) }
 
-// Header returns what the first line says, or nil if the folder holds no program.
+// Header returns the header of the first line; nil if the folder holds no program.
 func (j *Journal) Header() *Header {
 	if len(j.entries) == 0 {
 		return orderOf(j.dir)
@@ -177,7 +177,7 @@ func headerOf(entries []Entry) *Header {
 	return h
 }
 
-// seriesKind is the kind of series that earlier versions began, whatever they were.
+// seriesKind is the kind of all series that earlier versions began.
 const seriesKind = "series"
 
 // orderOf returns the header of a series that an earlier version began, or nil if there is none.
@@ -235,7 +235,7 @@ func (j *Journal) State(step string) (state string) {
 	return state
 }
 
-// Note writes that an action of a step begins or is done.
+// Note records that an action of a step begins or is done.
 func (j *Journal) Note(step, what string, n int, done bool) error {
 	return j.Add(Entry{Step: step, Action: &Action{What: what, N: n, Done: done}})
 }

@@ -23,11 +23,11 @@ const (
 	// trial.
 	backlogShare = 0.005
 	backlogP     = 0.01
-	// degraded is the largest ratio of the 95th percentile to that of the base line if there are no thresholds.
-	// degradedNs is the least growth that counts.
+	// degraded is the largest allowed ratio of the 95th percentile to that of the base line if there are no thresholds.
+	// Growth by less than degradedNs is always allowed.
 	degraded   = 5
 	degradedNs = 5e6
-	// failedShare is the share of failed operations from which on failures, and not a lack of capacity, are the reason.
+	// failedShare is the share of failed operations from which on failures, not a lack of capacity, are the reason.
 	failedShare = 0.01
 )
 
@@ -108,8 +108,8 @@ func enoughDue(o *Outcome) bool {
 	return !open || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
 }
 
-// cores returns the CPU use of the watched processes and groups. This machine as a whole and the load itself are
-// watched in every run, and are not included. Of several figures of one source the greatest counts.
+// cores returns the CPU use of the watched processes and groups, in cores. This machine as a whole and the load itself
+// are watched in every run and are left out. If a source has several such figures, the greatest counts.
 func cores(run *record.Run) (sum float64) {
 	for i := range run.Watched {
 		w := &run.Watched[i]

@@ -297,7 +297,7 @@ func (m *MatrixLog) advise(better func(a, b Value) bool) {
 	}
 }
 
-// Undecided are the settings that pass, are smaller than the best ones, and can't be told apart from them.
+// Undecided returns the settings that pass, are smaller than the best ones, and can't be distinguished from them.
 func (m *MatrixLog) Undecided() (settings []string) {
 	for i := range m.Cells {
 		if c := &m.Cells[i]; i != m.Best && c.passes() && !c.Differs && smaller(c.Settings, m.Cells[m.Best].Settings) {

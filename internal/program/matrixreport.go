@@ -10,7 +10,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// FigureCell is a value of a figure that ParseFigure names.
+// FigureCell returns the cell for a value of the figure by; see ParseFigure.
 func FigureCell(by string, v float64) cell.Cell {
 	if by == "rate" {
 		return cell.Rate(v)
@@ -80,7 +80,7 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	return []cell.Table{t}
 }
 
-// ended returns how many runs of the cell have a verdict.
+// ended returns how many runs of the cell have this verdict.
 func (c *CellLog) ended(result string) (runs int) {
 	for _, v := range c.Verdicts {
 		if v == result {

@@ -54,12 +54,12 @@ const (
 	invalidTries  = 3 // invalid trials of the same load before it is given up
 )
 
-// Search finds the highest N that a target sustains. It returns the next trial from the results so far, and does
-// nothing else. The load rises geometrically until a trial fails. The interval in between is then split where the
-// trials point to, next to that point, or in the middle of the logarithm of the rate. Finally the lower end must pass
-// three trials and the upper end fail two; a pass above the lower end and failures below the upper end count as well.
-// Loads that both passed and failed stay inside the bracket and can't be its ends, so noise widens the bracket instead
-// of moving it.
+// Search finds the highest N that a target sustains. Next computes the next trial from the results so far; Search
+// itself runs nothing. The load rises geometrically until a trial fails. The interval in between is then split at the
+// load that the trials suggest, next to that load, or in the middle of the logarithm of the rate. Finally the lower end
+// must pass three trials and the upper end fail two; a pass above the lower end and failures below the upper end count
+// as well. Loads that both passed and failed stay inside the bracket and can't be its ends, so noise widens the bracket
+// instead of moving it.
 type Search struct {
 	o       SearchOptions
 	results []Result
@@ -300,7 +300,7 @@ func (s *Search) pointed(low, high float64, steps int) float64 {
 }
 
 // beside returns a load near an estimate that was too low or too high: one width from it, then two, four, and so on. It
-// returns 0 if halving goes as far.
+// returns 0 if halving the interval goes as far.
 func (s *Search) beside(low, high float64, steps int) float64 {
 	if steps == 0 {
 		return 0

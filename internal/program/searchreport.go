@@ -47,7 +47,7 @@ func (s *SearchLog) tables(l units.Language) []cell.Table {
 // Scale formats N with four digits, because brackets are narrower than three digits can show.
 func Scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
 
-// maximum returns the headline.
+// maximum returns the table with the result of the search.
 func (s *SearchLog) maximum(l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	n := func(x float64) string { return l.Figure(Scale(x)) }
@@ -156,7 +156,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 	return t
 }
 
-// CountCell is a count, none in records of earlier versions, which lack it.
+// CountCell returns the cell for a count; empty for 0, since records of earlier versions lack the count.
 func CountCell(n uint64) cell.Cell {
 	if n == 0 {
 		return cell.None()
@@ -209,7 +209,7 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	return t
 }
 
-// PerS returns the load at N, operations a second, which a trial is asked to send.
+// PerS returns the rate requested at N, operations a second.
 func (s *SearchLog) PerS(n float64) float64 { return n * s.Options.RatePerS }
 
 // Points returns the trials of the curve, as in Search.Curve, also for a report that was read from its file.

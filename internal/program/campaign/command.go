@@ -144,7 +144,7 @@ func (l *maskedLog) flush() {
 	}
 }
 
-// tail keeps the end of what is written to it, which has no secrets any more.
+// tail keeps the last bytes that are written to it. Secrets must be removed before.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -174,7 +174,7 @@ func short(s string) string {
 	return s
 }
 
-// betweenProbes is how long to wait before asking again.
+// betweenProbes is the pause before a probe is repeated.
 const betweenProbes = 100 * time.Millisecond
 
 // silent checks, before a service is started, that no URL of its probes answers. Otherwise the load would measure

@@ -10,7 +10,8 @@ import (
 	"brunt/internal/units"
 )
 
-// disks describes this machine's disks, as far as the system says what they are.
+// disks calls f with the name and size of each of this machine's disks. It calls it for none if the system doesn't list
+// them.
 func disks(f func(name, size string)) {
 	found, err := filepath.Glob("/sys/block/*/size")
 	if err != nil {

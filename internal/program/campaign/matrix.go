@@ -21,7 +21,7 @@ type Matrix struct {
 	Within      time.Duration
 	WarmUp      time.Duration
 	Duration    time.Duration
-	At          float64 // what the plan's rates are multiplied by
+	At          float64 // factor on the plan's rates
 	Tolerance   float64 // how much worse than the best still counts as equal, as a share
 	Repetitions int
 	By          string // the figure to compare by

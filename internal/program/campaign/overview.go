@@ -50,7 +50,7 @@ func (d *document) lastOf(kind string) *Result {
 	return nil
 }
 
-// heldMaximum says which load was held and for how long, or otherwise what the search found.
+// heldMaximum returns which load was held and for how long or, without a confirmation, the result of the search.
 func (d *document) heldMaximum() string {
 	search, confirm := d.lastOf(planfile.StepSearch), d.lastOf(planfile.StepConfirm)
 	switch {

@@ -16,13 +16,13 @@ import (
 // The time between asking a process to end and killing it.
 const stopPatience = 10 * time.Second
 
-// lastWords is how long to wait for the last lines of a service that has ended.
+// lastWords is how long to wait for the last output of a service that has ended.
 const lastWords = time.Second
 
 // service is the tested service, as far as the campaign starts and stops it.
 type service struct {
 	*commandRunner
-	log   string        // file of what it prints
+	log   string        // file for its output
 	cmd   *exec.Cmd     // the running command; nil if none runs
 	ended chan struct{} // closed when it has ended
 	err   error         // how it ended; valid once ended is closed

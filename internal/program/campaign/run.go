@@ -36,7 +36,7 @@ type Run struct {
 type Options struct {
 	Dir      string         // the campaign's folder
 	Brunt    string         // path of this program, for commands
-	Version  string         // of it
+	Version  string         // version of this program
 	Language units.Language // of messages
 	Read     ReadPlan
 	Conduct  func(context.Context, Run) (*program.Outcome, error)
@@ -118,10 +118,11 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// kind is that of campaigns in the headers of journals.
+// kind is the kind of campaigns in a journal's header.
 const kind = "campaign"
 
-// header identifies the campaign. files are the hashes of what it names.
+// header returns the header of the campaign's journal. files are the hashes of the files that the campaign names, by
+// path.
 func (p *Program) header(files map[string]string, version string) program.Header {
 	return program.Header{
 		Kind: kind, Name: p.Name, Path: p.Path, Hash: program.Hash(p.Text), Files: files, Scale: p.Scale,

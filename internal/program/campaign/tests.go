@@ -269,7 +269,7 @@ func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 	return t
 }
 
-// fixPart shows what was changed.
+// fixPart shows what a fix changed.
 func (d *document) fixPart(p *part, r *Result) {
 	p.paragraphs = slices.Concat(p.paragraphs, r.Fix.Files, r.Fix.Commands)
 	proofs := r.Fix.proofs()
