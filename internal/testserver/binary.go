@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// binary finds a program in the usual folders or ends the test with the command that installs it.
+// binary returns the path of a program, or fails the test with the command that installs it.
 func binary(t TB, name, debianPackage string) string {
 	t.Helper()
 	SkipQuick(t)
@@ -26,7 +26,7 @@ func binary(t TB, name, debianPackage string) string {
 	return ""
 }
 
-// postgresBinary finds a program of the newest PostgreSQL server, which Debian keeps outside PATH.
+// postgresBinary returns the path of a program of the newest PostgreSQL server. Debian installs them outside PATH.
 func postgresBinary(t TB, name string) string {
 	t.Helper()
 	SkipQuick(t)
@@ -52,8 +52,8 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// unprivileged is the identity of a system user for servers that refuse to run as root; nil when
-// the process isn't root, and then the server runs as the user who runs the tests.
+// unprivileged returns the identity of a system user, for servers that refuse to run as root. It returns nil if the
+// process isn't root; the server then runs as the test's user.
 func unprivileged(t TB, name, debianPackage string) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

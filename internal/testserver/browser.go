@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Browser is a headless Chromium with one page, driven over the pipe of its DevTools protocol. It is used
-// by one goroutine.
+// Browser is a headless Chromium with one page, controlled over the pipe of its DevTools protocol. It must be used by
+// one goroutine.
 type Browser struct {
 	t       TB
 	session string
@@ -29,7 +29,7 @@ type Browser struct {
 	faults   []string
 }
 
-// browserMessage is an answer or an event.
+// browserMessage is a response or an event.
 type browserMessage struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
@@ -40,10 +40,10 @@ type browserMessage struct {
 	} `json:"error"`
 }
 
-// browserPatience is how long the browser may take for one thing.
+// browserPatience is the time limit of one operation of the browser.
 const browserPatience = time.Minute
 
-// NewBrowser starts Chromium, which ends with the test. Its profile is in dir.
+// NewBrowser starts Chromium, which is stopped at the end of the test. dir is the folder for its profile.
 func NewBrowser(t TB, dir string) *Browser {
 	t.Helper()
 	theirs, to, err := os.Pipe()
@@ -88,7 +88,7 @@ func NewBrowser(t TB, dir string) *Browser {
 	return b
 }
 
-// read takes what the browser says until it ends.
+// read reads messages of the browser until it ends.
 func (b *Browser) read(from io.Reader) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	for {
@@ -116,7 +116,7 @@ func (b *Browser) read(from io.Reader) {
 	}
 }
 
-// call calls a method and decodes its result, if it isn't nil.
+// call calls a method and decodes its result into result, unless that is nil. An error fails the test.
 func (b *Browser) call(method string, params, result any) {
 	b.t.Helper()
 	if err := b.ask(method, params, result); err != nil {
@@ -124,7 +124,7 @@ func (b *Browser) call(method string, params, result any) {
 	}
 }
 
-// ask is call for what may fail.
+// ask is call for methods that may fail.
 func (b *Browser) ask(method string, params, result any) error {
 	b.nextID++
 	answer := make(chan browserMessage, 1)
@@ -159,14 +159,14 @@ func (b *Browser) ask(method string, params, result any) error {
 	}
 }
 
-// Open goes to a page and waits until it is loaded.
+// Open navigates to a page and waits until it is loaded.
 func (b *Browser) Open(url string) {
 	b.t.Helper()
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
 	b.Wait(`location.href !== "about:blank" && document.readyState === "complete"`)
 }
 
-// Eval evaluates a JavaScript expression, of a promise what it comes to, and decodes its value into result.
+// Eval evaluates a JavaScript expression, awaits it if it is a promise, and decodes its value into result.
 func (b *Browser) Eval(expression string, result any) {
 	b.t.Helper()
 	if err := b.evaluate(expression, result); err != nil {
@@ -190,7 +190,8 @@ func (b *Browser) evaluate(expression string, result any) error {
 	return json.Unmarshal(r.Result.Value, result)
 }
 
-// Wait waits until an expression is true. It may fail until then, as while the page changes.
+// Wait waits until an expression is true. Errors of the expression until then are ignored, since the page may be
+// changing.
 func (b *Browser) Wait(expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(browserPatience); ; time.Sleep(20 * time.Millisecond) {
@@ -214,7 +215,7 @@ func (b *Browser) Key(key string, code int) {
 	}
 }
 
-// Drag draws the mouse with its button down from one place of the window to another, px.
+// Drag drags the mouse with its button pressed from one position in the window to another, in pixels.
 func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
 	b.t.Helper()
 	mouse := func(kind string, x, y float64) {
@@ -227,8 +228,8 @@ func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
 	mouse("mouseReleased", toX, toY)
 }
 
-// Look sets the size of the window, px, and what the page's styles ask for: media "screen" or "print", and
-// a "light" or "dark" scheme.
+// Look sets the size of the window, in pixels, and the media features of the page's styles: the media type "screen" or
+// "print", and the color scheme "light" or "dark".
 func (b *Browser) Look(width, height int, media, scheme string) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1,
@@ -238,7 +239,7 @@ func (b *Browser) Look(width, height int, media, scheme string) {
 		nil)
 }
 
-// Picture is a PNG of the window.
+// Picture returns a screenshot of the window as PNG.
 func (b *Browser) Picture() []byte {
 	b.t.Helper()
 	var r struct{ Data string }
@@ -250,10 +251,10 @@ func (b *Browser) Picture() []byte {
 	return data
 }
 
-// printedPage is a page's object in a PDF, the tree of pages left out.
+// printedPage matches the object of a page in a PDF, but not the page tree.
 var printedPage = regexp.MustCompile(`/Type /Page\b`)
 
-// Pages is how many pages of A4 the page that is open takes when it is printed.
+// Pages returns how many A4 pages the open page has when it is printed.
 func (b *Browser) Pages() int {
 	b.t.Helper()
 	var r struct{ Data string }
@@ -265,14 +266,14 @@ func (b *Browser) Pages() int {
 	return len(printedPage.FindAll(data, -1))
 }
 
-// Requests are the addresses that were asked for so far.
+// Requests returns the URLs requested so far.
 func (b *Browser) Requests() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.requests...)
 }
 
-// Faults are the exceptions and log entries of pages so far, as JSON.
+// Faults returns the exceptions and log entries of pages so far, as JSON.
 func (b *Browser) Faults() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Cassandra starts an Apache Cassandra 5 of one node, from Maven's artifacts. With the option
-// Password it asks for its superuser, who is called cassandra and has the password cassandra,
-// whatever the option says.
+// Cassandra starts an Apache Cassandra 5 of one node, from Maven's artifacts. With the option Password it requires
+// authentication; the superuser is "cassandra" with the password "cassandra", regardless of the option's value.
 func Cassandra(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -26,7 +25,7 @@ func Cassandra(t TB, opts ...Option) *Server {
 		name:   "Cassandra",
 		binary: binary(t, "java", "openjdk-17-jre-headless"),
 		ports:  2,
-		stop:   syscall.SIGKILL, // a friendly stop drains for seconds
+		stop:   syscall.SIGKILL, // an orderly stop drains for seconds
 		prepare: func(s *Server) (err error) {
 			if _, err = s.write("logback.xml", cassandraLog); err == nil {
 				files, err = artifacts("cassandra")
@@ -66,7 +65,7 @@ func configureCassandra(s *Server) (file, content string) {
 	return "cassandra.yaml", strings.Join(lines, "\n") + "\n"
 }
 
-// cassandraArguments opens to Cassandra what it needs of Java's inside.
+// cassandraArguments returns the JVM's arguments, which open the internal packages that Cassandra needs.
 func cassandraArguments(s *Server, path string) []string {
 	args := []string{"-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 	for _, p := range []string{"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.base/java.lang.reflect",
@@ -92,15 +91,15 @@ func cassandraArguments(s *Server, path string) []string {
 		"-Dio.netty.tryReflectionSetAccessible=true", "-cp", path, "org.apache.cassandra.service.CassandraDaemon")
 }
 
-// Frames of the native protocol, version 4: what is asked and what the answer must be.
+// Opcodes of the native protocol, version 4: each request and the response that it must get.
 const (
 	cqlStartup, cqlAuthenticate       = 1, 3
 	cqlOptions, cqlSupported          = 5, 6
 	cqlAuthResponse, cqlAuthenticated = 15, 16
 )
 
-// cassandraReady asks for the server's options and, if it has users, signs in: the first user is
-// made some time after the server listens.
+// cassandraReady requests the server's options and, if it has users, signs in: the first user is created some time
+// after the server begins to listen.
 func cassandraReady(s *Server) error {
 	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {

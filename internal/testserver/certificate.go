@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// certify gives the server a self-signed certificate and fills TLS and CAFile.
+// certify creates a self-signed certificate for the server, and sets TLS and CAFile.
 func (s *Server) certify() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cores lists the cores that this process may use, in rising order. It needs Linux.
+// Cores returns the cores that this process may use, in ascending order. It needs Linux.
 func Cores() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -23,8 +23,8 @@ func Cores() ([]int, error) {
 	return cores, nil
 }
 
-// Pin binds all threads of a process, and of those below it, to cores. What they start later
-// inherits it. It needs Linux.
+// Pin binds all threads of a process and of its descendants to cores. Threads and processes that they start later
+// inherit the binding. It needs Linux.
 func Pin(pid int, cores []int) error {
 	var set unix.CPUSet
 	for _, c := range cores {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// DynamoDB starts DynamoDB Local, from Maven's artifacts, with its data in memory. It takes any
-// credentials.
+// DynamoDB starts DynamoDB Local, from Maven's artifacts, with its data in memory. It accepts any credentials.
 func DynamoDB(t TB) *Server {
 	t.Helper()
 	var files []string
@@ -28,12 +27,12 @@ func DynamoDB(t TB) *Server {
 				"-cp", strings.Join(files, ":"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port",
 				fmt.Sprint(s.Port), "-disableTelemetry"}
 		},
-		// It listens long before it answers. Without a signature a request is a bad one.
+		// It listens long before it responds. It rejects a request without a signature as a bad request.
 		ready: httpReady("/", http.StatusBadRequest),
 	}, &Server{User: "key", Password: "geheim"})
 }
 
-// linkLibraries makes the native libraries among files findable in a folder.
+// linkLibraries links the native libraries among files into a folder, where they can be found.
 func linkLibraries(files []string, dir string) error {
 	for _, file := range files {
 		if filepath.Ext(file) != ".so" {

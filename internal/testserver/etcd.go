@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Etcd starts an etcd of one member without users.
+// Etcd starts a single etcd without users.
 func Etcd(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
 	return etcdMember(t, &o, nil)
 }
 
-// EtcdCluster starts a cluster of so many etcds, without users, and returns when all know each other. An election takes
-// place when members haven't heard of their leader for 200 to 400 ms.
+// EtcdCluster starts a cluster of etcd members without users, and returns once they all know each other. Members start
+// an election when they haven't heard from their leader for 200 to 400 ms.
 func EtcdCluster(t TB, members int, opts ...Option) []*Server {
 	t.Helper()
 	o := collect(opts)
@@ -30,13 +30,13 @@ func EtcdCluster(t TB, members int, opts ...Option) []*Server {
 	return all.members
 }
 
-// etcds are the members of a cluster that are there.
+// etcds are the existing members of a cluster.
 type etcds struct {
 	members []*Server
-	initial string // their names and peers' URLs, as etcd wants them
+	initial string // names and peer URLs of the members, in the format of --initial-cluster
 }
 
-// etcdMember starts a member that joins those that are there; one of its own if all is nil.
+// etcdMember starts a member that joins the existing ones. If all is nil, it starts a cluster of one member.
 func etcdMember(t TB, o *options, all *etcds) *Server {
 	t.Helper()
 	scheme, number, initial := "http://", 0, ""
@@ -90,7 +90,7 @@ func etcdMember(t TB, o *options, all *etcds) *Server {
 	return s
 }
 
-// EtcdLeader is the one of a cluster's members that leads it; nil if none says so.
+// EtcdLeader returns the leader of a cluster; nil if no member reports to be the leader.
 func EtcdLeader(all []*Server) *Server {
 	for _, s := range all {
 		var status struct {
@@ -108,7 +108,7 @@ func EtcdLeader(all []*Server) *Server {
 	return nil
 }
 
-// etcdAsk sends a request in JSON to the member's gateway.
+// etcdAsk sends a JSON request to the member's gRPC gateway.
 func etcdAsk(s *Server, path, body string) ([]byte, error) {
 	client := http.Client{Timeout: 5 * time.Second}
 	r, err := client.Post("http://"+s.Addr+path, "application/json", strings.NewReader(body))

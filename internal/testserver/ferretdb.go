@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// FerretDB starts a server of MongoDB's protocol: FerretDB over SQLite, built from a module of its
-// own. It knows no users and no transactions.
+// FerretDB starts a server of MongoDB's wire protocol: FerretDB with SQLite, which is a Go module of its own. It
+// supports neither users nor transactions.
 func FerretDB(t TB) *Server {
 	t.Helper()
 	sp := &spec{name: "FerretDB",
@@ -21,8 +21,8 @@ func FerretDB(t TB) *Server {
 	return launch(t, sp, &Server{Database: "test"})
 }
 
-// built is a program of one of the modules below this package's folder. It lies in the user's cache
-// folder, where go build leaves it alone while it is up to date.
+// built builds a program of one of the modules below this package's folder and returns its path. The binary is kept in
+// the user's cache folder, and is only rebuilt if it is out of date.
 func built(module, program string) (path string, err error) {
 	dir, err := sourceDir()
 	if err != nil {
@@ -35,7 +35,7 @@ func built(module, program string) (path string, err error) {
 	return path, err
 }
 
-// cached is where a file lies that outlives the tests: in a folder of the user's cache folder.
+// cached returns the path of a file that outlives the tests, in the user's cache folder.
 func cached(name string) (path string, err error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -45,7 +45,7 @@ func cached(name string) (path string, err error) {
 	return filepath.Join(dir, name), os.MkdirAll(dir, 0o755)
 }
 
-// sourceDir is the folder of this package's source.
+// sourceDir returns the folder of this package's source.
 func sourceDir() (string, error) {
 	return goTool("list", "-f", "{{.Dir}}", "brunt/internal/testserver")
 }

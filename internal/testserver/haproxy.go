@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HAProxy starts an HTTP proxy that spreads requests over the backends (host:port each) in turn.
+// HAProxy starts an HTTP proxy that distributes requests to the backends (host:port each) round-robin.
 func HAProxy(t TB, backends ...string) *Server {
 	t.Helper()
 	return launch(t, &spec{

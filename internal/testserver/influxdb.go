@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// InfluxDB starts Debian's InfluxDB, 1.6 or later. It asks for no password unless Settings say
+// InfluxDB starts Debian's InfluxDB, version 1.6 or later. It requires no password unless Settings contain
 // "auth-enabled = true".
 func InfluxDB(t TB, opts ...Option) *Server {
 	t.Helper()
@@ -16,8 +16,8 @@ func InfluxDB(t TB, opts ...Option) *Server {
 	return launch(t, sp, &Server{})
 }
 
-// InfluxDB18 starts an InfluxDB 1.8, which takes version 2's writes as well, built from a module of
-// its own. Settings are InfluxDB's.
+// InfluxDB18 starts an InfluxDB 1.8, which also accepts writes of version 2. It is built from a Go module of its own.
+// Settings are those of InfluxDB.
 func InfluxDB18(t TB, opts ...Option) *Server {
 	t.Helper()
 	sp := influx(collect(opts))

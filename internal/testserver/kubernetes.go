@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// KubernetesCluster is a cluster of Kubernetes: etcd, API server, controller manager and scheduler are the real ones;
-// nodes are added by AddNodes. Accounts of service and webhooks are missing.
+// KubernetesCluster is a Kubernetes cluster with the real etcd, API server, controller manager and scheduler. AddNodes
+// adds simulated nodes. Service accounts and webhooks are not supported.
 type KubernetesCluster struct {
-	API *Server // https; TLS and CAFile trust it
+	API *Server // uses https; clients connect with its TLS and CAFile
 
 	tb     TB
 	client *http.Client
 }
 
-// The users of a cluster. RBAC lets KubernetesAdmin do everything, and the others what is bound to their name.
+// The users of a cluster. RBAC allows KubernetesAdmin everything, and other users what is bound to their names.
 const (
 	KubernetesAdmin = "admin"
 	KubernetesUser  = "user"
@@ -54,9 +54,9 @@ func Kubernetes(t TB) *KubernetesCluster {
 				"--service-account-key-file=accounts.key", "--service-account-signing-key-file=accounts.key",
 				"--service-account-issuer=https://kubernetes.default.svc", "--disable-admission-plugins=ServiceAccount",
 				"--token-auth-file=tokens", "--authorization-mode=RBAC",
-				// A loopback address can't be advertised; nobody asks for this one.
+				// A loopback address can't be advertised, and nothing uses this one.
 				"--endpoint-reconciler-type=none", "--advertise-address=192.0.2.1", "--external-hostname=" + s.Host,
-				// Services have addresses of this machine, at which AddNodes serves them.
+				// Services get loopback addresses, on which AddNodes serves them.
 				"--service-cluster-ip-range=127.96.0.0/16",
 			}
 		},
@@ -70,7 +70,7 @@ func Kubernetes(t TB) *KubernetesCluster {
 	return k
 }
 
-// signAccounts makes a key for the tokens of service accounts, which Kubernetes wants in a form of its own.
+// signAccounts creates the key that signs tokens of service accounts, in the format that Kubernetes requires.
 func (s *Server) signAccounts() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -98,7 +98,7 @@ func (k *KubernetesCluster) component(name string, args ...string) {
 	}, &Server{})
 }
 
-// kubernetesBinary finds a program that .ci/kubernetes has built.
+// kubernetesBinary returns the path of a program that .ci/kubernetes has built.
 func kubernetesBinary(t TB, name string) string {
 	t.Helper()
 	path := filepath.Join(kubernetesFolder(t), name)
@@ -108,7 +108,7 @@ func kubernetesBinary(t TB, name string) string {
 	return path
 }
 
-// kubernetesFolder is where .ci/kubernetes leaves what it has made.
+// kubernetesFolder returns the folder into which .ci/kubernetes writes its results.
 func kubernetesFolder(t TB) string {
 	t.Helper()
 	path, err := cached("kubernetes-" + kubernetesModule(t, "k8s.io/kubernetes"))
@@ -118,7 +118,7 @@ func kubernetesFolder(t TB) string {
 	return path
 }
 
-// kubernetesModule is the version of a module that .ci/kubernetes builds.
+// kubernetesModule returns the version of a module that .ci/kubernetes builds.
 func kubernetesModule(t TB, name string) string {
 	t.Helper()
 	source, err := sourceDir()
@@ -136,7 +136,8 @@ func kubernetesModule(t TB, name string) string {
 	return string(version[1])
 }
 
-// K6Operator finds a k6-operator that .ci/kubernetes has built, and the definitions of its objects, in YAML.
+// K6Operator returns the path of the k6-operator that .ci/kubernetes has built, and its custom resource definitions in
+// YAML.
 func K6Operator(t TB) (program string, definitions []string) {
 	t.Helper()
 	program = kubernetesBinary(t, "k6-operator-"+kubernetesModule(t, "github.com/grafana/k6-operator"))
@@ -150,7 +151,7 @@ func K6Operator(t TB) (program string, definitions []string) {
 	return program, definitions
 }
 
-// Kubeconfig writes a file with which clients reach the cluster as a user, and returns its path.
+// Kubeconfig writes a kubeconfig file for a user and a default namespace, and returns its path.
 func (k *KubernetesCluster) Kubeconfig(user, namespace string) (path string) {
 	k.tb.Helper()
 	path, err := k.API.write("kubeconfig-"+user+"-"+namespace, fmt.Sprintf(`apiVersion: v1
@@ -172,33 +173,33 @@ users:
 	return path
 }
 
-// KubernetesError is a refusal of the API server.
+// KubernetesError is an error response of the API server.
 type KubernetesError struct {
-	Code    int // of HTTP
+	Code    int // HTTP status
 	Message string
 }
 
 // Error implements error.
 func (e *KubernetesError) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// The kinds of bodies that Call sends.
+// The content types of request bodies.
 const (
 	kubeJSON  = "application/json"
 	kubePatch = "application/strategic-merge-patch+json"
 	kubeApply = "application/apply-patch+yaml"
 )
 
-// Create makes an object, written in JSON or YAML, as the administrator. path is that of its collection.
+// Create creates an object, given in JSON or YAML, as the administrator. path is the path of its collection.
 func (k *KubernetesCluster) Create(path, object string) error {
 	return k.call("POST", path, "application/yaml", []byte(object), nil)
 }
 
-// Get reads an object, or a list of some, into answer, as the administrator.
+// Get reads an object or a list of objects into answer, as the administrator.
 func (k *KubernetesCluster) Get(path string, answer any) error {
 	return k.call("GET", path, "", nil, answer)
 }
 
-// Read reads what isn't JSON, such as the log of a pod, as the administrator.
+// Read returns a resource that isn't JSON, such as the log of a pod, as the administrator.
 func (k *KubernetesCluster) Read(path string) (string, error) {
 	r, err := k.open("GET", path, "", nil)
 	if err != nil {
@@ -209,10 +210,10 @@ func (k *KubernetesCluster) Read(path string) (string, error) {
 	return string(text), err
 }
 
-// Delete removes an object, or all of a collection, as the administrator.
+// Delete deletes an object, or all objects of a collection, as the administrator.
 func (k *KubernetesCluster) Delete(path string) error { return k.call("DELETE", path, "", nil, nil) }
 
-// send is call with a body to be written in JSON.
+// send is call with a body that it encodes as JSON.
 func (k *KubernetesCluster) send(method, path, kind string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -221,7 +222,7 @@ func (k *KubernetesCluster) send(method, path, kind string, body, answer any) er
 	return k.call(method, path, kind, text, answer)
 }
 
-// call sends a request as the administrator. A refusal is a *KubernetesError.
+// call sends a request as the administrator. An error response is a *KubernetesError.
 func (k *KubernetesCluster) call(method, path, kind string, body []byte, answer any) error {
 	r, err := k.open(method, path, kind, body)
 	if err != nil {
@@ -235,7 +236,7 @@ func (k *KubernetesCluster) call(method, path, kind string, body []byte, answer 
 	return json.Unmarshal(text, answer)
 }
 
-// open sends a request and returns an answer whose body is still to be read.
+// open sends a request and returns the response. The caller must read and close its body.
 func (k *KubernetesCluster) open(method, path, kind string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequest(method, "https://"+k.API.Addr+path, bytes.NewReader(body))
 	if err != nil {
@@ -258,7 +259,7 @@ func (k *KubernetesCluster) open(method, path, kind string, body []byte) (*http.
 	return nil, &refused
 }
 
-// Namespace makes a namespace that lasts as long as the test, with labels in JSON, such as {"a": "b"}.
+// Namespace creates a namespace that is deleted at the end of the test. labels is a JSON object, such as {"a": "b"}.
 func (k *KubernetesCluster) Namespace(t TB, name, labels string) {
 	t.Helper()
 	path := "/api/v1/namespaces"
@@ -272,5 +273,5 @@ func (k *KubernetesCluster) Namespace(t TB, name, labels string) {
 	})
 }
 
-// kubeTime is how the API writes a moment.
+// kubeTime returns the current time in the API's format.
 func kubeTime() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000000Z") }

@@ -17,36 +17,36 @@ import (
 	"time"
 )
 
-// KubernetesNode is a node of a cluster: its name and what it has, such as "4" cores and "8Gi".
+// KubernetesNode is the name of a node and its capacity, such as "4" cores and "8Gi" of memory.
 type KubernetesNode struct{ Name, CPU, Memory string }
 
-// KubernetesNodes run the pods that the scheduler gives to them: each as a process of this machine with a file system
-// of its own, which takes root, and an address of its own, which it has to use: "0.0.0.0:" in its arguments becomes
-// that address. A pod has one container.
+// KubernetesNodes run the pods that the scheduler assigns to them. Each pod has one container, which runs as a process
+// on this machine with a file system of its own (which requires root) and an IP address of its own. The process must
+// use that address: "0.0.0.0:" in its arguments is replaced by it.
 type KubernetesNodes struct {
 	k      *KubernetesCluster
 	images map[string]KubernetesImage
 	dir    string
-	port   int // of the nodes' server, which the API server asks for logs
+	port   int // port of the nodes' server, from which the API server reads logs
 	names  []string
 	ctx    context.Context
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
-	pods  map[string]*podRun // by their UID
-	begun int                // how many pods there have been
+	pods  map[string]*podRun // by UID
+	begun int                // number of pods so far
 }
 
-// podRun is a pod on one of the nodes.
+// podRun is a pod that was assigned to a node.
 type podRun struct {
 	pod     kubePod
 	ip      string
 	dir     string
-	process *process // nil before it has begun
+	process *process // nil before it was started
 	deleted chan struct{}
 }
 
-// AddNodes adds nodes to a cluster, which know some images by name.
+// AddNodes adds nodes to a cluster. images are the container images that they have, by name.
 func (k *KubernetesCluster) AddNodes(images map[string]KubernetesImage, nodes ...KubernetesNode) *KubernetesNodes {
 	k.tb.Helper()
 	if os.Geteuid() != 0 {
@@ -86,7 +86,7 @@ func (k *KubernetesCluster) AddNodes(images map[string]KubernetesImage, nodes ..
 	return n
 }
 
-// register makes the object of a node.
+// register creates the API object of a node.
 func (n *KubernetesNodes) register(node KubernetesNode) error {
 	const path = "/api/v1/nodes/"
 	about := map[string]any{
@@ -108,7 +108,7 @@ func (n *KubernetesNodes) register(node KubernetesNode) error {
 	return n.k.send("PATCH", path+node.Name+"/status"+query, kubeApply, about, nil)
 }
 
-// heartbeats renews the nodes' leases.
+// heartbeats renews the leases of the nodes.
 func (n *KubernetesNodes) heartbeats() {
 	for n.ctx.Err() == nil {
 		for _, name := range n.names {
@@ -117,7 +117,7 @@ func (n *KubernetesNodes) heartbeats() {
 				"spec": map[string]any{"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": kubeTime()},
 			}
 			path := "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + name
-			// A renewal that fails is made up for by the next one.
+			// If a renewal fails, the next one replaces it.
 			_ = n.k.send("PATCH", path+"?fieldManager=node&force=true", kubeApply, lease, nil)
 		}
 		select {
@@ -127,7 +127,7 @@ func (n *KubernetesNodes) heartbeats() {
 	}
 }
 
-// follow runs pods as the API server tells of them, until the test ends.
+// follow runs pods as the API server reports them, until the test ends.
 func (n *KubernetesNodes) follow() {
 	for n.ctx.Err() == nil {
 		n.watch("/api/v1/pods?watch=true&fieldSelector=spec.nodeName!=", func(kind string, object json.RawMessage) error {
@@ -141,7 +141,7 @@ func (n *KubernetesNodes) follow() {
 	}
 }
 
-// watch calls changed for what there is and for each change, until the connection breaks or the test ends.
+// watch calls changed for each existing object and for each change, until the connection breaks or the test ends.
 func (n *KubernetesNodes) watch(path string, changed func(kind string, object json.RawMessage) error) {
 	r, err := n.k.open("GET", path, "", nil)
 	if err != nil {
@@ -165,7 +165,7 @@ func (n *KubernetesNodes) watch(path string, changed func(kind string, object js
 	}
 }
 
-// heed does what a pod's state asks for.
+// heed acts on the state of a pod: it starts the pod or ends it.
 func (n *KubernetesNodes) heed(p *kubePod, gone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -191,7 +191,7 @@ func (n *KubernetesNodes) heed(p *kubePod, gone bool) {
 	}
 }
 
-// live is the life of a pod, from its image to its removal.
+// live runs a pod, from its image to its removal.
 func (n *KubernetesNodes) live(r *podRun) {
 	c := &r.pod.Spec.Containers[0]
 	for attempt := 0; ; attempt++ {
@@ -241,7 +241,7 @@ func (n *KubernetesNodes) live(r *podRun) {
 	}
 }
 
-// ending is how a pod's process has ended.
+// ending returns how a pod's process has ended.
 func (n *KubernetesNodes) ending(r *podRun, c *kubeContainer) (phase string, end map[string]any) {
 	phase, end = "Succeeded", map[string]any{"exitCode": 0, "reason": "Completed"}
 	var failed *exec.ExitError
@@ -260,10 +260,11 @@ func (n *KubernetesNodes) ending(r *podRun, c *kubeContainer) (phase string, end
 
 func (r *podRun) log() string { return filepath.Join(r.dir, "log") }
 
-// errImagePull is why a container waits whose image its node doesn't know; every other time it says that it backs off.
+// errImagePull is the reason for which a container waits if its node doesn't have the image. Every other time the
+// reported reason is that it backs off.
 const errImagePull = "ErrImagePull"
 
-// begin starts a pod's process, or says why it can't.
+// begin starts the process of a pod, or returns the reason why it can't be started.
 func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err error) {
 	image, known := n.images[c.Image]
 	nonRoot := c.Security.NonRoot
@@ -326,7 +327,7 @@ func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err
 	return "", nil
 }
 
-// report tells the API server of a pod's state.
+// report sends the state of a pod to the API server.
 func (n *KubernetesNodes) report(r *podRun, phase string, state map[string]any) {
 	c := r.pod.Spec.Containers[0]
 	ready := map[bool]string{true: "True", false: "False"}[phase == "Running"]
@@ -342,13 +343,13 @@ func (n *KubernetesNodes) report(r *podRun, phase string, state map[string]any) 
 	if phase != "Pending" {
 		status["startTime"] = kubeTime()[:19] + "Z"
 	}
-	// A pod that is gone needs no state; another refusal would leave the test waiting, which prints the log.
+	// A pod that is gone needs no state. After any other error the test would wait in vain, and print the log.
 	_ = n.k.send("PATCH", kubePath(&r.pod)+"/status", kubePatch, map[string]any{"status": status}, nil)
 }
 
-// forget has the API server remove a pod that has ended.
+// forget makes the API server delete a pod that has ended.
 func (n *KubernetesNodes) forget(p *kubePod) {
-	// It may have been removed by force.
+	// It may have been force-deleted already.
 	_ = n.k.send("DELETE", kubePath(p), kubeJSON, map[string]any{"gracePeriodSeconds": 0,
 		"preconditions": map[string]string{"uid": p.Metadata.UID}}, nil)
 }
@@ -357,7 +358,7 @@ func kubePath(p *kubePod) string {
 	return "/api/v1/namespaces/" + p.Metadata.Namespace + "/pods/" + p.Metadata.Name
 }
 
-// PID is the process of a running pod; 0 if there is none.
+// PID returns the process ID of a running pod; 0 if there is none.
 func (n *KubernetesNodes) PID(namespace, pod string) int {
 	if r := n.find(namespace, pod); r != nil && r.process != nil && !r.process.gone() {
 		return r.process.pid
@@ -365,17 +366,17 @@ func (n *KubernetesNodes) PID(namespace, pod string) int {
 	return 0
 }
 
-// Log is what a pod has written, to which one that is gone doesn't belong.
+// Log returns the output of a pod. It is empty for a pod that has been removed.
 func (n *KubernetesNodes) Log(namespace, pod string) string {
 	r := n.find(namespace, pod)
 	if r == nil {
 		return ""
 	}
-	text, _ := os.ReadFile(r.log()) // none before it has begun
+	text, _ := os.ReadFile(r.log()) // there is no log before the pod is started
 	return string(text)
 }
 
-// Volume is the folder of a pod's volume, until the pod is gone.
+// Volume returns the folder of a pod's volume. It exists until the pod is removed.
 func (n *KubernetesNodes) Volume(namespace, pod, volume string) string {
 	r := n.find(namespace, pod)
 	if r == nil {
@@ -396,7 +397,7 @@ func (n *KubernetesNodes) find(namespace, pod string) *podRun {
 	return nil
 }
 
-// serveLogs answers the API server, which asks a node for the logs of its pods.
+// serveLogs serves the logs of the nodes' pods to the API server.
 func (n *KubernetesNodes) serveLogs() error {
 	l, err := net.Listen("tcp", loopback+":0")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// kubePod is what a node reads of a pod.
+// kubePod holds the fields of a pod that a node uses.
 type kubePod struct {
 	Metadata kubeMeta `json:"metadata"`
 	Spec     struct {
@@ -110,7 +110,7 @@ type kubeItem struct {
 	Path string `json:"path"`
 }
 
-// values reads what a Secret or a ConfigMap has.
+// values returns the data of a Secret or a ConfigMap.
 func (k *KubernetesCluster) values(kind, namespace, name string) (map[string]string, error) {
 	var object struct {
 		Data   map[string]string `json:"data"`
@@ -133,7 +133,7 @@ func (k *KubernetesCluster) values(kind, namespace, name string) (map[string]str
 	return all, nil
 }
 
-// environment is what a container's process finds in its environment.
+// environment returns the environment variables of a container's process.
 func (k *KubernetesCluster) environment(p *kubePod, c *kubeContainer, ip string) (map[string]string, error) {
 	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	env["HOSTNAME"] = p.hostname()
@@ -197,7 +197,7 @@ func (p *kubePod) hostname() string {
 	return p.Metadata.Name
 }
 
-// field is the value of one of the pod's fields, by its path.
+// field returns the value of a field of the pod, given its path.
 func (p *kubePod) field(path, ip string) string {
 	name, key, keyed := strings.Cut(path, "['")
 	key = strings.TrimSuffix(key, "']")
@@ -213,7 +213,7 @@ func (p *kubePod) field(path, ip string) string {
 	}[path]
 }
 
-// expand replaces $(NAME) in an argument or a value by what env has.
+// expand replaces $(NAME) in an argument or a value by the variable's value in env.
 func expand(text string, env map[string]string) string {
 	return regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`).ReplaceAllStringFunc(text, func(found string) string {
 		if value, ok := env[found[2:len(found)-1]]; ok {
@@ -223,7 +223,7 @@ func expand(text string, env map[string]string) string {
 	})
 }
 
-// volumes makes the pod's volumes, each a folder below dir that is called as the volume is.
+// volumes creates the pod's volumes, each as a folder below dir with the volume's name.
 func (k *KubernetesCluster) volumes(p *kubePod, dir string) error {
 	for _, v := range p.Spec.Volumes {
 		kind, name, mode, items := "", "", 0o644, []kubeItem(nil)
@@ -262,7 +262,7 @@ func (k *KubernetesCluster) volumes(p *kubePod, dir string) error {
 	return nil
 }
 
-// fill writes values into files of a folder. A group may read them, too.
+// fill writes values to files in a folder. If group isn't nil, that group may read them, too.
 func fill(folder string, values map[string]string, items []kubeItem, mode os.FileMode, group *int) error {
 	if items == nil {
 		for key := range values {
@@ -292,18 +292,18 @@ func fill(folder string, values map[string]string, items []kubeItem, mode os.Fil
 	return nil
 }
 
-// KubernetesImage is what stands for a container image.
+// KubernetesImage is the simulation of a container image.
 type KubernetesImage struct {
-	Files      map[string]string // paths in the image: files of this machine
-	Host       bool              // it also has the programs of this machine: /usr, /bin and so on
+	Files      map[string]string // files of this machine, by their path in the image
+	Host       bool              // also include this machine's programs: /usr, /bin and so on
 	Entrypoint []string
-	WorkingDir string // "" is the root
-	User       int    // of a container whose pod says nothing else
+	WorkingDir string // "" means the root
+	User       int    // user ID of a container, if its pod doesn't set one
 }
 
-// script is a program of sh that makes an image's file system in a mount namespace of its own, with the container's
-// volumes in it, and becomes the container's process there. Nothing of it is left when the process has ended.
-// dir holds the pod's files.
+// script returns a shell script that builds the image's file system and the container's volumes in a mount namespace of
+// its own, and then executes the container's process there. The namespace disappears when the process ends. dir holds
+// the pod's files.
 func script(dir string, image *KubernetesImage, p *kubePod, c *kubeContainer, command []string) string {
 	root := filepath.Join(dir, "root")
 	var b strings.Builder
@@ -350,10 +350,10 @@ func script(dir string, image *KubernetesImage, p *kubePod, c *kubeContainer, co
 	return b.String() + "\n"
 }
 
-// quoted is a word of sh.
+// quoted returns text quoted for sh.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// user is the number of the user that a container's process runs as.
+// user returns the user ID that a container's process runs as.
 func (p *kubePod) user(image *KubernetesImage, c *kubeContainer) int {
 	switch {
 	case c.Security.User != nil:

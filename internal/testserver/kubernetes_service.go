@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// kubeService is what a node reads of a Service.
+// kubeService holds the fields of a Service that a node uses.
 type kubeService struct {
 	Metadata kubeMeta `json:"metadata"`
 	Spec     struct {
@@ -23,8 +23,8 @@ type kubeService struct {
 	} `json:"spec"`
 }
 
-// hosts is the file /etc/hosts of the pods of a namespace, which stands for the cluster's DNS. A service without an
-// address is at that of this machine: the processes of all pods share its network.
+// hosts returns the /etc/hosts of the pods in a namespace, which replaces the cluster's DNS. A service without a
+// cluster IP gets this machine's address, because the processes of all pods share its network.
 func (k *KubernetesCluster) hosts(namespace string) (string, error) {
 	var list struct {
 		Items []kubeService `json:"items"`
@@ -43,8 +43,8 @@ func (k *KubernetesCluster) hosts(namespace string) (string, error) {
 	return hosts, nil
 }
 
-// serveServices listens at the addresses of the cluster's services, which are of this machine, and passes connections
-// on to a pod that the service selects.
+// serveServices listens on the addresses of the cluster's services, which are loopback addresses of this machine, and
+// forwards connections to a pod that the service selects.
 func (n *KubernetesNodes) serveServices() {
 	listening := map[string]net.Listener{}
 	defer func() {
@@ -83,7 +83,7 @@ func (n *KubernetesNodes) serveServices() {
 	}
 }
 
-// pass hands connections on to a pod of a service, until its listener is closed.
+// pass forwards connections to a pod of a service until the listener is closed.
 func (n *KubernetesNodes) pass(l net.Listener, s *kubeService, port int) {
 	for {
 		client, err := l.Accept()
@@ -100,7 +100,7 @@ func (n *KubernetesNodes) pass(l net.Listener, s *kubeService, port int) {
 			done := make(chan struct{}, 2)
 			for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
 				go func() {
-					_, _ = io.Copy(pair[0], pair[1]) // either end may break it off
+					_, _ = io.Copy(pair[0], pair[1]) // either side may close the connection
 					done <- struct{}{}
 				}()
 			}
@@ -112,7 +112,7 @@ func (n *KubernetesNodes) pass(l net.Listener, s *kubeService, port int) {
 	}
 }
 
-// selected is the address of a running pod that a service selects.
+// selected returns the IP address of a running pod that a service selects.
 func (n *KubernetesNodes) selected(s *kubeService) (ip string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

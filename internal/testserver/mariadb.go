@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// MariaDB starts a MariaDB with the database "test" and a user "brunt" that may do everything,
-// password "brunt-test" unless the option Password says otherwise.
+// MariaDB starts a MariaDB with the database "test" and a user "brunt" with all rights, whose password is "brunt-test"
+// unless set by the option Password.
 func MariaDB(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -48,7 +48,7 @@ func initMariaDB(s *Server, install string) error {
 	return err
 }
 
-// mariaDBOwner lets the server run as root, which it does only when told.
+// mariaDBOwner returns the argument that lets the server run as root, if the process is root.
 func mariaDBOwner() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--user=root"}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Prometheus starts a Prometheus that takes remote writes and native histograms. Settings are the
-// lines of its configuration file; it scrapes nothing without them.
+// Prometheus starts a Prometheus that accepts remote writes and native histograms. Settings are the lines of its
+// configuration file; without them it scrapes nothing.
 func Prometheus(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -30,7 +30,7 @@ func Prometheus(t TB, opts ...Option) *Server {
 	}, &Server{})
 }
 
-// VictoriaMetrics starts a VictoriaMetrics of one node.
+// VictoriaMetrics starts a single-node VictoriaMetrics.
 func VictoriaMetrics(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -47,7 +47,7 @@ func VictoriaMetrics(t TB, opts ...Option) *Server {
 	}, &Server{})
 }
 
-// httpReady is a spec's ready: the server answers at a path with a status.
+// httpReady returns a ready function for a spec: it checks that the server responds at path with this status.
 func httpReady(path string, status int) func(*Server) error {
 	return func(s *Server) error {
 		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,

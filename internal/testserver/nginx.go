@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// NginxIndexSize is the size, in bytes, of the page that Nginx serves by default: that of the
-// page which nginx itself is shipped with, the usual one for benchmarks.
+// NginxIndexSize is the size, in bytes, of the page that Nginx serves by default. It is that of the page that nginx
+// ships with, which benchmarks usually request.
 const NginxIndexSize = 612
 
-// Nginx starts an nginx that serves a page at "/" and "/index.html" and keeps connections open
-// for any number of requests. With TLS it speaks HTTP/2 as well.
+// Nginx starts an nginx that serves a page at "/" and "/index.html" and keeps connections open for any number of
+// requests. With TLS it supports HTTP/2 as well.
 func Nginx(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -80,8 +80,8 @@ http {
 `, user, max(1, o.workers), s.Dir, listen, o.locations, cmp.Or(o.connections, 4096))
 }
 
-// nginxReady needs the file that the master writes once it has its sockets, because while
-// another process has the port a connection would succeed as well.
+// nginxReady checks for the PID file, which the master writes once its sockets are open. Connecting isn't enough: if
+// another process had the port, a connection would succeed as well.
 func nginxReady(s *Server) error {
 	b, err := os.ReadFile(filepath.Join(s.Dir, "pid"))
 	if err != nil {

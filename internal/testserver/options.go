@@ -1,6 +1,6 @@
 package testserver
 
-// Option changes how a server is started. Each says which servers heed it.
+// Option changes how a server is started. Each option lists the servers that support it.
 type Option func(*options)
 
 type options struct {
@@ -16,13 +16,12 @@ type options struct {
 	peers       func(member int, listen string) (advertised string)
 }
 
-// Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
-// Tarantool and MariaDB (of the user that is made), Redis and RedisCluster (requirepass), Cassandra
-// (see there).
+// Password makes the server require this password: PostgreSQL (SCRAM-SHA-256, for the superuser), Tarantool and MariaDB
+// (for the user that is created), Redis and RedisCluster (requirepass), Cassandra (see there).
 func Password(password string) Option { return func(o *options) { o.password = password } }
 
-// TLS makes the server take encrypted connections with a certificate made for 127.0.0.1 and
-// localhost: PostgreSQL (next to plain ones), Redis, Etcd and Nginx (only those). Server.TLS trusts it.
+// TLS makes the server accept encrypted connections with a certificate for 127.0.0.1 and localhost: PostgreSQL (in
+// addition to plain ones), Redis, Etcd and Nginx (only encrypted ones). Server.TLS trusts the certificate.
 func TLS() Option { return func(o *options) { o.tls = true } }
 
 // Settings adds lines to the server's configuration: PostgreSQL ("work_mem = '8MB'"), Redis
@@ -32,11 +31,11 @@ func Settings(lines ...string) Option {
 	return func(o *options) { o.settings = append(o.settings, lines...) }
 }
 
-// Lua runs a program in Tarantool before it listens. The user exists and may do everything.
-// It runs again at Restart.
+// Lua runs a program in Tarantool before it listens, and again after Restart. The user exists already and has all
+// rights.
 func Lua(program string) Option { return func(o *options) { o.lua += program + "\n" } }
 
-// Content is what Nginx answers for "/" and "/index.html"; 612 bytes of text by default.
+// Content sets the body of Nginx's response for "/" and "/index.html"; 612 bytes of text by default.
 func Content(body []byte) Option { return func(o *options) { o.content = body } }
 
 // Locations adds directives to Nginx's server block.
@@ -44,18 +43,19 @@ func Locations(directives string) Option {
 	return func(o *options) { o.locations += directives + "\n" }
 }
 
-// Workers is Nginx's number of worker processes; 1 by default.
+// Workers sets the number of Nginx's worker processes; 1 by default.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
-// Connections is how many connections a worker process of Nginx takes; 4096 by default. Some of them are its own.
+// Connections sets the number of connections of each Nginx worker process, including its internal ones; 4096 by
+// default.
 func Connections(n int) Option { return func(o *options) { o.connections = n } }
 
-// Release is the major number of the PostgreSQL that is started, such as "17", from Maven's artifacts
-// (without other extensions than pg_stat_statements and what belongs to it); "" is Debian's newest.
+// Release selects the major version of PostgreSQL, such as "17", which is taken from Maven's artifacts (these contain
+// no extensions other than pg_stat_statements and the basic ones). "" selects Debian's newest version.
 func Release(major string) Option { return func(o *options) { o.release = major } }
 
-// PeersThrough has members of an EtcdCluster reach each other through something, such as a proxy: it returns the
-// address that a member, numbered from 0, tells the others, for the one at which it listens.
+// PeersThrough makes the members of an EtcdCluster reach each other through something in between, such as a proxy.
+// advertise returns the address that a member, numbered from 0, announces to the others instead of its own.
 func PeersThrough(advertise func(member int, listen string) (advertised string)) Option {
 	return func(o *options) { o.peers = advertise }
 }

@@ -11,19 +11,20 @@ import (
 	"time"
 )
 
-// PatroniMember is one PostgreSQL of a cluster that Patroni keeps, with its REST API.
+// PatroniMember is a PostgreSQL of a cluster that Patroni manages, with Patroni's REST API.
 type PatroniMember struct {
-	*Server        // Patroni and PostgreSQL, which end and pause together. Addr is PostgreSQL's
+	*Server        // Patroni and PostgreSQL, which are stopped and paused together. Addr is PostgreSQL's
 	REST    string // host:port
 	name    string
 }
 
-// PatroniTTL is how long a leader's key lasts in etcd: a leader that is gone is missed after that time at the latest.
+// PatroniTTL is the lifetime of the leader's key in etcd: the failure of a leader is detected after that time at the
+// latest.
 const PatroniTTL = 6 * time.Second
 
-// PatroniCluster starts PostgreSQL on so many members, the first of which is the primary at first, with an etcd that
-// Patroni decides by, and returns when all replicate. The superuser is "brunt", without a password. synchronous has
-// the primary wait for one of the replicas. A primary that fails isn't waited for.
+// PatroniCluster starts PostgreSQL on the given number of members, with Patroni and an etcd as its store, and returns
+// once all replicate. The first member is the primary. The superuser is "brunt", without a password. With synchronous,
+// the primary waits for one of the replicas. Patroni doesn't wait for a failed primary to recover.
 func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 	t.Helper()
 	keys := Etcd(t)
@@ -44,7 +45,7 @@ func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 			ready:     func(*Server) error { return m.serves() },
 			apart:     func(*Server) []int { return m.apartFromPatroni() },
 		}, m.Server)
-		t.Cleanup(m.Kill) // Patroni takes its time to stop
+		t.Cleanup(m.Kill) // stopping Patroni takes long
 		all = append(all, m)
 	}
 	for deadline := time.Now().Add(readyTimeout); ; time.Sleep(pollEvery) {
@@ -58,8 +59,8 @@ func PatroniCluster(t TB, members int, synchronous bool) []*PatroniMember {
 	}
 }
 
-// Postmaster is the number of PostgreSQL's first process, which Patroni starts in such a way that it outlives Patroni;
-// 0 if there is none now.
+// Postmaster returns the PID of PostgreSQL's first process; 0 if there is none. Patroni starts that process so that it
+// outlives Patroni.
 func (m *PatroniMember) Postmaster() (pid int) {
 	text, _ := os.ReadFile(filepath.Join(m.Dir, "data", "postmaster.pid"))
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -108,7 +109,7 @@ postgresql:
 		filepath.Join(m.Dir, "pgpass"), m.User)
 }
 
-// serves is nil once the member is the primary, or a replica that replicates.
+// serves returns nil once the member is the primary, or a replica that replicates.
 func (m *PatroniMember) serves() error {
 	cluster, err := m.cluster()
 	if err != nil {
@@ -140,7 +141,7 @@ func (m *PatroniMember) cluster() ([]patroniState, error) {
 	return cluster.Members, err
 }
 
-// PatroniLeader is the member that leads by the word of any; nil if none does.
+// PatroniLeader returns the leader according to the first member that reports one; nil if none does.
 func PatroniLeader(all []*PatroniMember) *PatroniMember {
 	for _, asked := range all {
 		states, _ := asked.cluster()

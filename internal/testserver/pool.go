@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Pool holds the servers that the tests of one package share: each is started by the first test
-// that asks for it and stopped after the last test. A package uses it so:
+// Pool holds the servers that the tests of one package share. Each server is started by the first test that asks for it
+// and stopped after the last test. A package uses it like this:
 //
 //	var servers testserver.Pool
 //
@@ -14,8 +14,7 @@ import (
 //
 //	func TestX(t *testing.T) { pg := servers.Postgres(t) }
 //
-// The zero value is ready for use. A test that pauses, kills or restarts a server should start
-// its own instead.
+// The zero value is ready to use. A test that pauses, kills or restarts a server should start its own instead.
 type Pool struct {
 	mu      sync.Mutex
 	servers map[string]*Server
@@ -23,13 +22,13 @@ type Pool struct {
 	owner   Standalone
 }
 
-// Run runs the tests (m is a *testing.M), stops the servers, and returns the exit status.
+// Run runs the tests, stops the servers, and returns the exit code. m is a *testing.M.
 func (p *Pool) Run(m interface{ Run() int }) int {
 	defer p.owner.Close()
 	return m.Run()
 }
 
-// borrowed reports failures to the test that asked, and leaves cleaning up to the pool.
+// borrowed is a TB that reports failures to the test that asked for the server, but runs cleanups when the pool closes.
 type borrowed struct {
 	TB
 	owner *Standalone
@@ -37,7 +36,7 @@ type borrowed struct {
 
 func (b borrowed) Cleanup(f func()) { b.owner.Cleanup(f) }
 
-// Skip skips the test that asked, if it is one.
+// Skip skips the test that asked for the server. It does nothing if the TB can't skip.
 func (b borrowed) Skip(args ...any) {
 	b.Helper()
 	if s, ok := b.TB.(skipper); ok {
@@ -45,8 +44,8 @@ func (b borrowed) Skip(args ...any) {
 	}
 }
 
-// Get returns the server kept under key, starting it if it is the first to ask. start must start
-// the server with the TB that it is given.
+// Get returns the server with this key, and starts it if it doesn't run yet. start must pass the TB that it receives to
+// the function that starts the server.
 func (p *Pool) Get(t TB, key string, start func(t TB) *Server) *Server {
 	t.Helper()
 	p.mu.Lock()

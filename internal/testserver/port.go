@@ -9,21 +9,21 @@ import (
 	"syscall"
 )
 
-// Ports lie below the range from which Linux takes the local ports of outgoing connections, so
-// that a server which is down for a while finds its port free when it returns.
+// The ports lie below the range from which Linux takes the local ports of outgoing connections, so that a server that
+// is down for a while finds its port free when it is restarted.
 const (
 	portFirst = 20000
 	portLast  = 32000
 	loopback  = "127.0.0.1"
 )
 
-// reservation keeps a port from other test processes until it is released or the process ends.
+// reservation reserves a port against other test processes until it is released or the process ends.
 type reservation struct {
 	port int
 	lock *os.File
 }
 
-// Address is a free address for a server that the test starts itself, reserved until the test ends.
+// Address returns a free address for a server that the test itself starts. It is reserved until the test ends.
 func Address(t TB) string {
 	t.Helper()
 	r, err := reservePort()
@@ -36,15 +36,15 @@ func Address(t TB) string {
 
 func (r *reservation) release() { r.lock.Close() }
 
-// reservePort finds a port that nobody listens on and that no other process has reserved. The
-// reservation is a lock on a file in a folder of the system's temporary directory, which the
-// kernel gives back when the process ends, however it ends.
+// reservePort finds a port on which nothing listens and that no other process has reserved. The reservation is a lock
+// on a file in a folder of the system's temporary directory. The kernel releases it when the process ends, even after a
+// crash.
 func reservePort() (*reservation, error) {
 	dir := filepath.Join(os.TempDir(), "brunt-test-ports")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("reserve a port: %w", err)
 	}
-	os.Chmod(dir, 0o777|os.ModeSticky) // another user may own it: then it is so already
+	os.Chmod(dir, 0o777|os.ModeSticky) // fails if another user owns the folder, which then has this mode already
 	for range 1000 {
 		port := portFirst + rand.IntN(portLast-portFirst)
 		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(port)), os.O_CREATE|os.O_RDONLY, 0o666)

@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Postgres starts a PostgreSQL with the superuser "brunt" and the database "postgres". It keeps
-// nothing safe (fsync off) and takes up to 300 connections. Without the option Password nobody is
-// asked for one.
+// Postgres starts a PostgreSQL with the superuser "brunt" and the database "postgres". Its data aren't crash-safe
+// (fsync is off), and it accepts up to 300 connections. Without the option Password it requires no password.
 func Postgres(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -83,7 +82,7 @@ func initPostgres(s *Server, initdb string, o *options) error {
 	return err
 }
 
-// postgresReady reads the eighth line of postmaster.pid, where the postmaster says so itself.
+// postgresReady checks the status of the postmaster, which is the eighth line of postmaster.pid.
 func postgresReady(s *Server) error {
 	b, err := os.ReadFile(filepath.Join(s.Dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -97,8 +96,8 @@ func postgresReady(s *Server) error {
 	return nil
 }
 
-// Psql has psql carry out a text of SQL as the superuser, and returns the rows of its last answer, columns
-// separated by |. What fails fails the test.
+// Psql executes SQL as the superuser and returns the rows of the last result, with columns separated by |. An error
+// fails the test.
 func (s *Server) Psql(t TB, text string) string {
 	t.Helper()
 	out, err := exec.Command(binary(t, "psql", "postgresql-client"),

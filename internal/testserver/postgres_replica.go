@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// PostgresReplica starts a streaming replica of a PostgreSQL without a password, which Psql can promote by
-// SELECT pg_promote().
+// PostgresReplica starts a streaming replica of a PostgreSQL without a password. SELECT pg_promote() promotes it.
 func PostgresReplica(t TB, primary *Server) *Server {
 	t.Helper()
 	basebackup := postgresBinary(t, "pg_basebackup")

@@ -62,7 +62,7 @@ func run(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// ended reports whether the program is gone, waiting for it for at most d.
+// ended reports whether the program has ended. It waits up to d for that.
 func (p *process) ended(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -74,7 +74,7 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
-// gone reports whether the program has ended and its number may be another's by now.
+// gone reports whether the program has ended, so that its PID may have been reused.
 func (p *process) gone() bool {
 	select {
 	case <-p.done:
@@ -84,9 +84,9 @@ func (p *process) gone() bool {
 	}
 }
 
-// Freeze stops a process and everything below it (SIGSTOP) and returns when the kernel says that all
-// of it stands still: a process that is to be stopped may run on until it gets a core. Thaw ends it.
-// Parents go first: a stopped parent can't start another child while its children are being counted.
+// Freeze stops a process and all its descendants (SIGSTOP), and returns once the kernel reports all of them as stopped:
+// a process that received the signal can run on until it gets a core. Thaw resumes them. Parents are stopped first,
+// because a stopped parent can't start another child while its children are being listed.
 func Freeze(pid int) {
 	syscall.Kill(pid, syscall.SIGSTOP)
 	seen := make(map[int]bool)
@@ -105,17 +105,17 @@ func Freeze(pid int) {
 	}
 }
 
-// Thaw lets a process that was frozen go on, with everything below it.
+// Thaw resumes a frozen process and all its descendants (SIGCONT).
 func Thaw(pid int) { signalTree(pid, syscall.SIGCONT) }
 
-// awaitStop returns when a process stands still or is gone.
+// awaitStop waits until a process is stopped or gone.
 func awaitStop(pid int) {
 	for !standsStill(pid) {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// signalTree sends sig to a process and everything below it, children first.
+// signalTree sends sig to a process and all its descendants, children first.
 func signalTree(pid int, sig syscall.Signal) {
 	below := Descendants(pid)
 	for i := len(below) - 1; i >= 0; i-- {
@@ -130,7 +130,7 @@ func (p *process) signal(sig syscall.Signal) {
 	syscall.Kill(-p.pid, sig)
 }
 
-// terminate ends the program the friendly way, then the other.
+// terminate asks the program to end by sig, and kills it if it doesn't.
 func (p *process) terminate(sig syscall.Signal) {
 	if p.gone() {
 		return
@@ -152,7 +152,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// lastLines returns the end of a server's log, for failures.
+// lastLines returns the last n lines of a server's log, for error messages.
 func (s *Server) lastLines(n int) string {
 	b, err := os.ReadFile(filepath.Join(s.Dir, "log"))
 	if err != nil {
@@ -162,22 +162,22 @@ func (s *Server) lastLines(n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// portTaken reports whether the log says that somebody else has the port.
+// portTaken reports whether the log says that the port is in use.
 func (s *Server) portTaken() bool {
 	text := strings.ToLower(s.lastLines(40))
 	return strings.Contains(text, "in use")
 }
 
-// startRetries is how many ports are tried before giving up.
+// startRetries is the number of ports that are tried.
 const startRetries = 8
 
 const (
-	readyTimeout = 5 * time.Minute // guards against what never ends: a busy machine may be slow
+	readyTimeout = 5 * time.Minute // limits waits that would never end; on a busy machine a server may be slow
 	stopTimeout  = time.Minute
 	pollEvery    = 10 * time.Millisecond
 )
 
-// mutex-protected part of a Server.
+// running is the part of a Server that its mutex protects.
 type running struct {
 	mu   sync.Mutex
 	proc *process

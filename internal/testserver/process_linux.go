@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// attributes put a server into a process group of its own and have the kernel end it when the
-// thread that started it is gone, so that a crashed test leaves nothing behind.
+// attributes puts a server into its own process group, and makes the kernel signal it when the thread that started it
+// ends, so that a crashed test leaves no processes behind.
 func attributes(cred *syscall.Credential, death syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred, Pdeathsig: death}
 }
 
-// Descendants lists the processes below pid, parents before children. Servers' workers may have
-// left the process group (PostgreSQL's backends do), so the group isn't enough.
+// Descendants returns the PIDs of the processes below pid, parents before children. The process group isn't enough,
+// because workers can leave it, as PostgreSQL's backends do.
 func Descendants(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -62,8 +62,8 @@ func parentOf(pid int) (parent int, ok bool) {
 	return parent, err == nil
 }
 
-// stat reads the fields of /proc/PID/stat (proc(5)) from the third on, the state; none if the process
-// is gone. The second may hold spaces and parentheses, so the others are found from its closing one.
+// stat returns the fields of /proc/PID/stat (proc(5)) from the third, the state, on; nil if the process is gone. The
+// second field may contain spaces and parentheses, so fields are split after its last closing parenthesis.
 func stat(pid int) [][]byte {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

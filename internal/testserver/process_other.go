@@ -8,7 +8,7 @@ func attributes(cred *syscall.Credential, _ syscall.Signal) *syscall.SysProcAttr
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred}
 }
 
-// Descendants lists the processes below pid; none where there is no /proc.
+// Descendants returns nil: it needs /proc.
 func Descendants(int) []int { return nil }
 
 func standsStill(int) bool { return true }

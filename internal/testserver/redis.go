@@ -11,15 +11,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis starts a Redis that keeps nothing on disk.
+// Redis starts a Redis that stores nothing on disk.
 func Redis(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
 	return startRedis(t, &o, 1, nil)
 }
 
-// RedisSentinel starts a Sentinel that watches a Redis under a name, and alone decides when a replica takes over: when
-// the Redis hasn't answered for half a second.
+// RedisSentinel starts a Sentinel that monitors a Redis under a name. It alone decides on a failover: when the Redis
+// hasn't responded for half a second.
 func RedisSentinel(t TB, primary *Server, name string) *Server {
 	t.Helper()
 	return launch(t, &spec{
@@ -80,7 +80,7 @@ func redisReady(s *Server) error {
 	return err
 }
 
-// redisAsk sends one command of words and returns its answer as text.
+// redisAsk sends a command, whose words are separated by spaces, and returns the response as text.
 func redisAsk(s *Server, command string) (string, error) {
 	c := redis.NewClient(&redis.Options{
 		Addr: s.Addr, Password: s.Password, TLSConfig: s.TLS, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
@@ -95,12 +95,12 @@ func redisAsk(s *Server, command string) (string, error) {
 	return c.Do(context.Background(), words...).Text()
 }
 
-// Cluster is a Redis cluster of masters that share the 16384 slots evenly.
+// Cluster is a Redis cluster whose masters share the 16384 slots evenly.
 type Cluster struct {
 	Nodes []*Server
 }
 
-// Addrs lists the nodes' addresses.
+// Addrs returns the addresses of the nodes.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Nodes))
 	for i, n := range c.Nodes {
@@ -111,7 +111,7 @@ func (c *Cluster) Addrs() []string {
 
 const clusterNodes, clusterSlots = 3, 16384
 
-// clusterMember is the further settings of a node of a cluster.
+// clusterMember returns the additional settings of a cluster's node.
 func clusterMember(s *Server) []string {
 	return []string{
 		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 30000",
@@ -119,8 +119,7 @@ func clusterMember(s *Server) []string {
 	}
 }
 
-// RedisCluster starts a cluster of three masters and returns when all nodes know that every slot
-// is served.
+// RedisCluster starts a cluster of three masters and returns once all nodes know that every slot is served.
 func RedisCluster(t TB, opts ...Option) *Cluster {
 	t.Helper()
 	o := collect(opts)
@@ -140,8 +139,7 @@ func RedisCluster(t TB, opts ...Option) *Cluster {
 	return c
 }
 
-// Join starts a further master, makes it a member of the cluster, and returns when all nodes know it. It serves no
-// slot.
+// Join starts another master, adds it to the cluster, and returns once all nodes know it. It serves no slots.
 func (c *Cluster) Join(t TB) *Server {
 	t.Helper()
 	o := collect(nil)
@@ -152,8 +150,8 @@ func (c *Cluster) Join(t TB) *Server {
 	return n
 }
 
-// Replicate starts a replica of every master, and returns when all nodes know them and they have their masters' data.
-// Options are those of the cluster.
+// Replicate starts a replica of every master. It returns once all nodes know the replicas and these have their masters'
+// data. The options must be those of the cluster.
 func (c *Cluster) Replicate(t TB, opts ...Option) {
 	t.Helper()
 	o := collect(opts)
@@ -179,7 +177,7 @@ func (c *Cluster) Replicate(t TB, opts ...Option) {
 	}
 }
 
-// awaitRedis returns when the answer to a command has a text so many times.
+// awaitRedis waits until the response to a command contains a text the given number of times.
 func awaitRedis(t TB, s *Server, ask, text string, times int) {
 	t.Helper()
 	var answer string
@@ -191,7 +189,7 @@ func awaitRedis(t TB, s *Server, ask, text string, times int) {
 	t.Fatalf("Redis: %s doesn't say %s within %v: %s", ask, text, readyTimeout, answer)
 }
 
-// Take gives slots, first to last, to a node of the cluster. Their keys are lost.
+// Take assigns the slots first to last to a node of the cluster. Their keys are lost.
 func (c *Cluster) Take(t TB, to *Server, first, last int) {
 	t.Helper()
 	for _, n := range c.Nodes {
@@ -210,7 +208,7 @@ func command(t TB, s *Server, text string) {
 	}
 }
 
-// await returns when every node sees the whole cluster.
+// await waits until every node sees the whole cluster.
 func (c *Cluster) await(t TB) {
 	t.Helper()
 	var info string

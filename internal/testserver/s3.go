@@ -1,7 +1,7 @@
 package testserver
 
-// ObjectStore starts a server of Amazon S3's protocol that keeps objects in memory, gofakes3, built from a module of
-// its own. It has one bucket, which Database names, and takes any credentials.
+// ObjectStore starts a server of Amazon S3's protocol that keeps objects in memory: gofakes3, built from a Go module of
+// its own. It has one bucket, whose name is in Database, and accepts any credentials.
 func ObjectStore(t TB) *Server {
 	t.Helper()
 	sp := &spec{name: "gofakes3",

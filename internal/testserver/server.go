@@ -1,6 +1,6 @@
-// Package testserver starts real servers for tests and benchmarks: on free loopback ports, with
-// data directories of their own, stopped at the end. A server whose program is missing fails the
-// test with the command that installs it.
+// Package testserver starts real servers for tests and benchmarks, on free loopback ports and with their own data
+// directories, and stops them at the end. If a server's program is missing, the test fails with the command that
+// installs it.
 package testserver
 
 import (
@@ -19,9 +19,9 @@ type Server struct {
 	Addr     string // host:port
 	Host     string // 127.0.0.1
 	Port     int
-	User     string      // "" if the server knows no users
-	Password string      // "" if it asks for none
-	Database string      // "" if it knows no databases
+	User     string      // "" if the server has no users
+	Password string      // "" if it requires none
+	Database string      // "" if it has no databases
 	PID      int         // of the parent process; changes at Restart
 	Dir      string      // its data, configuration and log; removed at the end
 	TLS      *tls.Config // for clients, if it was started with TLS; nil otherwise
@@ -33,22 +33,22 @@ type Server struct {
 	running
 }
 
-// spec is how one kind of server is started.
+// spec describes how to start a kind of server.
 type spec struct {
 	name      string
 	binary    string
-	ports     int // how many it needs; the first is the one for clients; 1 if 0
+	ports     int // number of ports, the first for clients; 0 means 1
 	cred      *syscall.Credential
-	death     syscall.Signal // when the test process dies; SIGKILL if 0
-	stop      syscall.Signal // the friendly way to stop; SIGTERM if 0
+	death     syscall.Signal // signal sent when the test process dies; 0 means SIGKILL
+	stop      syscall.Signal // signal for an orderly stop; 0 means SIGTERM
 	prepare   func(s *Server) error
-	configure func(s *Server) (file, content string) // its configuration, once the ports are known
+	configure func(s *Server) (file, content string) // returns the configuration, once the ports are known
 	arguments func(s *Server) []string
-	ready     func(s *Server) error // nil once it serves; if absent, it does when it accepts connections
-	apart     func(s *Server) []int // processes of the server that aren't below its first one
+	ready     func(s *Server) error // returns nil once the server is ready; if nil: once it accepts connections
+	apart     func(s *Server) []int // processes of the server that don't descend from its first one
 }
 
-// launch starts a server and waits until it serves. Ports that turn out to be taken are replaced.
+// launch starts a server and waits until it is ready. If a port turns out to be in use, it tries others.
 func launch(tb TB, sp *spec, s *Server) *Server {
 	tb.Helper()
 	SkipQuick(tb)
@@ -84,7 +84,7 @@ func launch(tb TB, sp *spec, s *Server) *Server {
 	}
 }
 
-// makeDir creates the server's folder, owned by the user that it will run as.
+// makeDir creates the server's folder, owned by the user that the server runs as.
 func (s *Server) makeDir() error {
 	dir, err := os.MkdirTemp("", "brunt-test-")
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Server) makeDir() error {
 	return s.own(dir)
 }
 
-// own gives a file or folder to the user that the server runs as.
+// own makes the user that the server runs as the owner of a file or folder.
 func (s *Server) own(path string) error {
 	if s.spec.cred == nil {
 		return nil
@@ -102,7 +102,7 @@ func (s *Server) own(path string) error {
 	return os.Chown(path, int(s.spec.cred.Uid), int(s.spec.cred.Gid))
 }
 
-// write makes a file in the server's folder that only its user can read.
+// write creates a file in the server's folder that only the server's user can read, and returns its path.
 func (s *Server) write(name, content string) (path string, err error) {
 	path = filepath.Join(s.Dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -132,8 +132,7 @@ func (s *Server) releasePorts() {
 	s.ports = nil
 }
 
-// start starts the program and waits until it serves. The caller sees to it that it isn't
-// running.
+// start starts the program and waits until it is ready. The caller must make sure that it isn't running.
 func (s *Server) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +154,8 @@ func (s *Server) start() error {
 	return fmt.Errorf("%s wasn't ready within %v (%v): %s", s.spec.name, readyTimeout, notReady, s.lastLines(12))
 }
 
-// Pause freezes the server with all its processes (SIGSTOP) and returns when they stand still. The
-// kernel goes on accepting connections for it.
+// Pause freezes all processes of the server (SIGSTOP) and returns once they are stopped. The kernel still accepts
+// connections for it.
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +164,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// apart lists the first processes of what runs next to the server's own.
+// apart returns the processes of the server that don't descend from its first one.
 func (s *Server) apart() []int {
 	if s.spec.apart == nil {
 		return nil
@@ -183,14 +182,14 @@ func (s *Server) Resume() {
 	s.proc.signal(syscall.SIGCONT)
 }
 
-// Kill ends the server at once (SIGKILL to all its processes) and returns when it is gone.
+// Kill ends the server immediately (SIGKILL to all its processes) and returns once it is gone.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc.gone() {
 		return
 	}
-	Freeze(s.proc.pid) // so that it doesn't start again what is killed
+	Freeze(s.proc.pid) // so that it doesn't restart the killed processes
 	for _, pid := range s.apart() {
 		Freeze(pid)
 		signalTree(pid, syscall.SIGKILL)
@@ -198,15 +197,15 @@ func (s *Server) Kill() {
 	s.proc.kill()
 }
 
-// Stop ends the server in an orderly way and returns when it is gone.
+// Stop ends the server in an orderly way and returns once it is gone.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.proc.terminate(s.spec.stop)
 }
 
-// Restart stops the server if it still runs and starts it again on the same port with the same
-// data. It returns when it serves.
+// Restart stops the server if it is running, and starts it on the same port with the same data. It returns once the
+// server is ready.
 func (s *Server) Restart() {
 	s.tb.Helper()
 	s.Stop()

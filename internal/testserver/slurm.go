@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Slurm is a cluster of nodes n1, n2 and so on, all on this machine: slurmd's, their controller, and what
-// authenticates them.
+// Slurm is a cluster of nodes n1, n2 and so on, all on this machine: the slurmd of each node, their controller, and
+// MUNGE, which authenticates them.
 type Slurm struct {
-	Conf  string    // file for SLURM_CONF, by which clients find the controller
+	Conf  string    // file for SLURM_CONF, which tells clients the controller's address
 	Nodes []*Server // the slurmd of each node
 }
 
-// StartSlurm starts a cluster of so many nodes, of one CPU each, in the partition main; the last one is also in the
-// partition small.
+// StartSlurm starts a cluster with the given number of nodes, each with one CPU, in the partition main. The last node
+// is also in the partition small.
 func StartSlurm(t TB, nodes int) *Slurm {
 	t.Helper()
 	srun, sinfo := binary(t, "srun", "slurm-client"), binary(t, "sinfo", "slurm-client")
@@ -86,7 +86,7 @@ func StartSlurm(t TB, nodes int) *Slurm {
 	return cluster
 }
 
-// slurmConf is the configuration without nodes. Clients ask the controller about nodes that answer late for 10 s.
+// slurmConf is the configuration without nodes. Clients ask the controller about nodes that don't respond within 10 s.
 const slurmConf = `ClusterName=brunt
 SlurmctldHost=%s(%s)
 SlurmctldPort=%d
@@ -106,14 +106,14 @@ MpiDefault=none
 SlurmdParameters=config_overrides
 `
 
-// startMunge starts what Slurm's programs know each other by, and returns its socket.
+// startMunge starts MUNGE, by which Slurm's programs authenticate each other, and returns its socket.
 func startMunge(t TB) string {
 	t.Helper()
 	s := launch(t, &spec{
 		name: "munged", binary: binary(t, "munged", "munge"),
 		prepare: func(s *Server) error {
 			key := make([]byte, 128)
-			_, _ = rand.Read(key) // it never fails
+			_, _ = rand.Read(key) // never fails
 			return os.WriteFile(filepath.Join(s.Dir, "key"), key, 0o600)
 		},
 		arguments: func(s *Server) []string {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SSH starts so many sshd with host keys of their own, and returns them and a file of settings with which the ssh
-// client, as the user that runs the test, logs in to each without a question.
+// SSH starts n sshd with their own host keys. It returns them and a configuration file with which the ssh client, run
+// by the user of the test, logs in to each without prompting.
 func SSH(t TB, n int) (servers []*Server, config string) {
 	t.Helper()
 	SkipQuick(t)
@@ -55,7 +55,7 @@ func SSH(t TB, n int) (servers []*Server, config string) {
 	return servers, config
 }
 
-// newKey makes a pair of keys, and the folder in which sshd separates privileges.
+// newKey creates a key pair and, for root, the privilege separation folder of sshd.
 func newKey(path string) error {
 	if os.Getuid() == 0 {
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Tarantool starts a Tarantool with a user "brunt" that may do everything, password "brunt-test"
-// unless the option Password says otherwise.
+// Tarantool starts a Tarantool with a user "brunt" with all rights, whose password is "brunt-test" unless set by the
+// option Password.
 func Tarantool(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
@@ -30,10 +30,11 @@ func Tarantool(t TB, opts ...Option) *Server {
 	}, s)
 }
 
-// TarantoolCluster starts so many Tarantools, each of which replicates from those before it. The first leads: it alone
-// takes writes, and synchronous ones succeed when a majority has them. When it is killed, the next takes over half a
-// second later, as a supervisor has it in versions before 2.6.1, which elect no leader. A leader that returns isn't a
-// member any more. The program of the option Lua runs on the first.
+// TarantoolCluster starts the given number of Tarantools, each of which replicates from those before it. The first is
+// the leader: only it accepts writes, and synchronous writes succeed when a majority has them. When the leader is
+// killed, the next one takes over half a second later. This simulates the supervisor that versions before 2.6.1 need,
+// because they can't elect a leader. A leader that returns is no longer a member. The program of the option Lua runs on
+// the first member.
 func TarantoolCluster(t TB, members int, opts ...Option) []*Server {
 	t.Helper()
 	o := collect(opts)
@@ -53,7 +54,7 @@ func TarantoolCluster(t TB, members int, opts ...Option) []*Server {
 	return all
 }
 
-// tarantoolMember is the program of a member of a cluster, which replicates from those that were there before.
+// tarantoolMember returns the program of a cluster's member, which replicates from the members before it.
 func tarantoolMember(s *Server, before []*Server, members int, o *options) string {
 	settings := append(slices.Clone(o.settings), "replication_connect_quorum = 0", "replication_synchro_timeout = 1",
 		fmt.Sprintf("replication_synchro_quorum = %d", members/2+1))
@@ -84,7 +85,7 @@ end)
 `, s.Addr, strings.Join(settings, ", "))
 }
 
-// tarantoolProgram listens last, when everything that clients need is there.
+// tarantoolProgram returns the program of a server. It listens last, once everything that clients need exists.
 func tarantoolProgram(s *Server, o *options) string {
 	settings := strings.Join(o.settings, ", ")
 	return fmt.Sprintf(
@@ -109,7 +110,7 @@ func tarantoolReady(s *Server) error {
 	return nil
 }
 
-// readGreeting fills b with what a server says first.
+// readGreeting reads the server's first bytes until b is full.
 func readGreeting(addr string, b []byte) error {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

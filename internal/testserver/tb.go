@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// TB is what starting a server needs of its caller; *testing.T, *testing.B and *Standalone
-// have it.
+// TB is what starting a server needs of its caller. *testing.T, *testing.B and *Standalone implement it.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -17,8 +16,7 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Standalone is a TB for programs that aren't tests. Its Close must be called, usually deferred
-// in main.
+// Standalone is a TB for programs that aren't tests. Close must be called, usually by a defer in main.
 type Standalone struct {
 	log  io.Writer
 	exit func(code int)
@@ -27,8 +25,8 @@ type Standalone struct {
 	cleanups []func()
 }
 
-// NewStandalone returns a TB that logs to w. A fatal failure stops what was started and ends the
-// process with status 1.
+// NewStandalone returns a TB that logs to w. Fatalf stops the servers that were started and ends the process with
+// status 1.
 func NewStandalone(w io.Writer) *Standalone { return &Standalone{log: w, exit: os.Exit} }
 
 // Helper does nothing.
@@ -44,14 +42,14 @@ func (s *Standalone) Fatalf(format string, args ...any) {
 	s.exit(1)
 }
 
-// Cleanup adds f to what Close does.
+// Cleanup registers f, which Close will call.
 func (s *Standalone) Cleanup(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cleanups = append(s.cleanups, f)
 }
 
-// Close runs the cleanups, last added first. It is safe to call twice.
+// Close runs the cleanups, the last registered first. It may be called twice.
 func (s *Standalone) Close() {
 	for {
 		s.mu.Lock()
@@ -67,12 +65,12 @@ func (s *Standalone) Close() {
 	}
 }
 
-// skipper is what tests and benchmarks have next to TB.
+// skipper is implemented by tests and benchmarks in addition to TB.
 type skipper interface{ Skip(args ...any) }
 
-// SkipQuick skips a test that needs a server, or long, where tests run with -short: `make quick`, which must take less
-// than a minute in all. Starting a server does so too, but a test whose subtests share servers, or that computes much
-// before it needs one, must be skipped before that.
+// SkipQuick skips a test that needs a server or takes long if tests run with -short, as in `make quick`, which must
+// take less than a minute in all. Starting a server calls it too, but a test whose subtests share servers, or that
+// computes much before it needs a server, must call it earlier.
 func SkipQuick(t TB) {
 	t.Helper()
 	f := flag.Lookup("test.short")
@@ -81,8 +79,8 @@ func SkipQuick(t TB) {
 	}
 }
 
-// Program starts a server program that takes its address, host:port, as the last of its arguments.
-// It serves once it accepts connections.
+// Program starts a server program whose last argument is its address, host:port. It is ready once it accepts
+// connections.
 func Program(t TB, name, path string, args ...string) *Server {
 	t.Helper()
 	return launch(t, &spec{

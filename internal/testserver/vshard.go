@@ -2,11 +2,11 @@ package testserver
 
 import "fmt"
 
-// Vshard starts so many Tarantools that answer as the storages of a vshard cluster with so many buckets do, of which
-// each has the same share, in order. vshard itself isn't a package of Debian's; what stands in for it here is the space
-// _bucket, vshard.storage.buckets_info and vshard.storage.call, whose errors have vshard's form (vshard/error.lua). The
-// function touch(id) is a program's: it takes the bucket of its key by murmur3 and returns what vshard.storage.call
-// does; raise(id) raises the error instead. served and refused count what came of them.
+// Vshard starts Tarantools that respond like the storages of a vshard cluster. Each storage has an equal share of the
+// buckets, in order. Debian has no package of vshard. Instead, the servers implement the space _bucket,
+// vshard.storage.buckets_info and vshard.storage.call, whose errors have the form of vshard's (vshard/error.lua). The
+// function touch(id) acts as the application's: it computes the bucket of its key by murmur3 and returns the result of
+// vshard.storage.call. raise(id) raises the error instead. served and refused count the calls by result.
 func Vshard(t TB, storages, buckets int, opts ...Option) []*Server {
 	t.Helper()
 	var all []*Server
@@ -16,14 +16,14 @@ func Vshard(t TB, storages, buckets int, opts ...Option) []*Server {
 	return all
 }
 
-// VshardStorage starts one of the storages that Vshard does, by its number from 0.
+// VshardStorage starts one of the storages of Vshard. number counts from 0.
 func VshardStorage(t TB, number, storages, buckets int, opts ...Option) *Server {
 	t.Helper()
 	first, last := buckets*number/storages+1, buckets*(number+1)/storages
 	return Tarantool(t, append(opts, Lua(fmt.Sprintf(vshardProgram, buckets, first, last)))...)
 }
 
-// vshardProgram has the number of buckets, and the first and the last one here.
+// vshardProgram takes the number of buckets, and the first and the last bucket of this storage.
 const vshardProgram = `
 local digest, msgpack, json = require('digest'), require('msgpack'), require('json')
 local count = %d

@@ -1,5 +1,5 @@
-// Command ferretdb serves MongoDB's wire protocol for tests, by FerretDB over SQLite. It is a
-// module of its own so that brunt doesn't depend on what it is made of.
+// Command ferretdb serves MongoDB's wire protocol for tests, with FerretDB and SQLite. It is a module of its own so
+// that brunt doesn't depend on FerretDB's modules.
 package main
 
 import (

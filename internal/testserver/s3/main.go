@@ -1,5 +1,5 @@
-// Command s3 serves an object store in memory for tests, by gofakes3. It takes any credentials. It is a module of its
-// own so that brunt doesn't depend on what it is made of.
+// Command s3 serves an in-memory object store for tests, with gofakes3. It accepts any credentials. It is a module of
+// its own so that brunt doesn't depend on the modules of gofakes3.
 package main
 
 import (
