@@ -8,17 +8,17 @@ import (
 	"brunt/internal/record"
 )
 
-// The stable ids of warnings about adaptive loads.
+// The stable ids of warnings about adaptive phases.
 const (
 	WarnAdaptiveUnsettled = "adaptive-unsettled"
 	WarnAdaptiveAtMost    = "adaptive-at-most"
 	WarnAdaptiveAtLeast   = "adaptive-at-least"
 )
 
-// atLimit is the share of decisions at a limit from which the limit, not the goal, set the load.
+// atLimit is the share of decisions at a limit above which the limit, not the goal, determined the load.
 const atLimit = 0.5
 
-// settle fills in what an adaptive phase came to, and warns if that says little.
+// settle fills in the result of an adaptive phase, and returns a warning if the result isn't conclusive.
 func (t *Taker) settle(p *record.Phase) (out []record.Warning) {
 	a := p.Adaptive
 	s := control.Settle(t.decisions[p.Name])

@@ -1,7 +1,7 @@
-// Package confidence computes confidence intervals within one run: how far its rates, means and quantiles
-// would differ had it gone on. Values of one run depend on each other, so a run is cut into ten parts
-// of equal length, whose figures vary around those of the whole (batch means, sectioning; see package
-// stats). How far another run would differ it can't say.
+// Package confidence computes confidence intervals within one run: by how much its rates, means and quantiles would
+// differ had the run gone on. The values of one run depend on each other, so the run is cut into ten parts of equal
+// length, and the intervals are computed from the figures of the parts (batch means, sectioning; see package stats).
+// The intervals do not cover differences between runs.
 package confidence
 
 import (
@@ -15,21 +15,21 @@ import (
 	"brunt/internal/stats"
 )
 
-// parts is how many parts a run is cut into.
+// parts is the number of parts of a run.
 const parts = 10
 
-// Why a figure has no interval.
+// The reasons why a figure has no interval.
 var (
 	WhyFewIntervals = message.New("interval.few-intervals")
 	WhyFewValues    = message.New("interval.few-values")
 	WhyUnanswered   = message.New("interval.unanswered")
 )
 
-// mostSlots bounds how many slots a run is kept in until its length is known. It is even.
+// mostSlots is the maximum number of slots that hold a run until its length is known. It must be even.
 const mostSlots = 160
 
-// Taker takes a run's intervals as they come, in memory that is bounded by the number of operations, addresses and
-// phases. It is a measure.Sink, for one goroutine.
+// Taker collects a run's intervals. Its memory is bounded by the number of operations, addresses and phases. It is a
+// measure.Sink and must be used by one goroutine.
 type Taker struct {
 	total      operation
 	operations []operation
@@ -40,23 +40,22 @@ type Taker struct {
 	decisions  map[string][]control.Decision // by phase
 	scratch    *measure.Histogram
 
-	// Peers says that all addresses serve the same requests, so that one that is slower than the others is worth a
-	// warning.
+	// Peers means that all addresses serve the same requests, so that a slower address is worth a warning.
 	Peers bool
 }
 
 var _ measure.Sink = (*Taker)(nil)
 
-// operation is one operation's figures.
+// operation holds the times of one operation.
 type operation struct{ response, service *stretch }
 
-// phase is the response times of all operations in a phase.
+// phase holds the response times of all operations in a phase.
 type phase struct {
 	slots
 	all *stretch
 }
 
-// NewTaker returns the taker of a run that hasn't begun.
+// NewTaker returns a Taker for a run that hasn't begun.
 func NewTaker() *Taker {
 	t := &Taker{phases: map[string]*phase{}, decisions: map[string][]control.Decision{}, scratch: measure.NewHistogram()}
 	t.total = t.operation()
@@ -67,7 +66,8 @@ func (t *Taker) operation() operation {
 	return operation{t.load.stretch(t.scratch), t.load.stretch(t.scratch)}
 }
 
-// Fill is a Taker's Fill with the intervals that the iterator passes on.
+// Fill fills in run's intervals as Taker.Fill does, from the intervals that the iterator yields. Its error is the
+// iterator's.
 func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	t := NewTaker()
 	if err := intervals(t.Interval); err != nil {
@@ -101,7 +101,7 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 		return nil
 	}
 	if iv.Control == nil {
-		t.course.add(iv) // the rate of one that is controlled is its result
+		t.course.add(iv) // the rate of a controlled load is its result
 	}
 	t.load.begin(iv.LoadNs)
 	for len(t.operations) < len(iv.Operations) {
@@ -124,9 +124,9 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Fill gives the figures of run their intervals within it: those of all operations, each operation, each address and
-// each phase but warm-up. The figures themselves must be there. It also warns of a load that took long to come to rest.
-// It comes last.
+// Fill sets the confidence intervals of run's figures: those of all operations, of each operation, of each address and
+// of each phase except warm-ups. The figures must have been filled in before. It also adds warnings about a load that
+// took long to become steady, about slow addresses, and about adaptive phases. Call it last.
 func (t *Taker) Fill(run *record.Run) {
 	fill := func(o *record.Operation, from *operation) {
 		response, service := t.load.parts(from.response), t.load.parts(from.service)
@@ -176,10 +176,10 @@ func (t *Taker) Fill(run *record.Run) {
 	run.Warnings = append(run.Warnings, t.course.warnings()...)
 }
 
-// figures are a part's mean and quantiles, in the order of record.Within.
+// figures are the mean and the quantiles of a part, in the order of record.Within.
 type figures [1 + len(record.Quantiles)]float64
 
-// rate is the interval of the rate.
+// rate returns the interval of the rate.
 func (s *sections) rate() *record.Bounds {
 	var rates []float64
 	var ns int64
@@ -194,13 +194,14 @@ func (s *sections) rate() *record.Bounds {
 	return bounds(rates, float64(done)/(float64(ns)/1e9))
 }
 
-// bounds is the interval of a rate or a time, neither of which is ever below 0.
+// bounds returns the interval of a rate or a time, cut off at 0.
 func bounds(of []float64, whole float64) *record.Bounds {
 	ci := stats.BatchCI(of, whole, record.Confidence)
 	return &record.Bounds{Low: max(ci.Low, 0), High: ci.High, Correlated: ci.Correlated}
 }
 
-// bounds are the intervals of a distribution's figures, with or without the arrivals that have no answer.
+// bounds returns the intervals of a distribution's figures. arrivals means that arrivals without an answer are
+// included.
 func (s *sections) bounds(l *record.Latency, arrivals bool) *record.Within {
 	if l.Count+l.NoAnswer == 0 {
 		return nil
@@ -236,7 +237,7 @@ func (s *sections) bounds(l *record.Latency, arrivals bool) *record.Within {
 	return record.WithinOf(out)
 }
 
-// without says why none of the figures has an interval, nil if some may.
+// without returns the reason why no figure has an interval; nil if some may have one.
 func (s *sections) without() *record.Bounds {
 	switch {
 	case slices.Contains(s.ns[:], 0):
@@ -247,7 +248,7 @@ func (s *sections) without() *record.Bounds {
 	return nil
 }
 
-// figure is the interval of one figure of which the share beyond lies above each part's.
+// figure returns the interval of figure i. beyond is the share of values beyond it; each part needs enough of them.
 func (s *sections) figure(of *[parts]figures, i int, whole, beyond float64, arrivals bool) *record.Bounds {
 	var values []float64
 	for k := range parts {

@@ -8,18 +8,18 @@ import (
 	"brunt/internal/stats"
 )
 
-// A node is named as slower than its peers if its mean service time is at least so much longer with so much
-// confidence, of which all nodes of a run have their share (Bonferroni). What one node does for a moment, such as a
-// checkpoint, is in one of the parts only, and widens the interval.
+// A warning names an address as slower than its peers if, with this confidence, its mean service time is longer by at
+// least this margin. The confidence is shared by all addresses of the run (Bonferroni). A short slowdown of one
+// address, such as a checkpoint, affects only one of the parts, and widens the interval.
 const (
 	peersMargin     = 0.10
 	peersConfidence = 0.999
-	fewestAnswers   = 30 // of a node in each part
+	fewestAnswers   = 30 // of an address in each part
 )
 
-// slowNodes warns of addresses whose service times are longer than those of the others by more than chance. In every
-// part of the run a node's mean is compared with the mean of its peers' means, so that what all have in common, such
-// as a load that rises, is in neither; the ratios of the parts have the interval of stats.LogInterval.
+// slowNodes returns warnings about addresses whose service times are longer than those of the others, beyond chance. In
+// each part of the run it divides an address's mean by the mean of its peers' means, so that common changes, such as a
+// rising load, cancel out. The interval of the parts' ratios is that of stats.LogInterval.
 func slowNodes(run *record.Run, of []*sections) (warnings []record.Warning) {
 	if len(of) < 2 {
 		return nil
@@ -46,8 +46,8 @@ func slowNodes(run *record.Run, of []*sections) (warnings []record.Warning) {
 	return warnings
 }
 
-// ratioToPeers is a node's mean service time in a part over the mean of its peers' means; false if none of them
-// answered enough.
+// ratioToPeers returns an address's mean service time in a part divided by the mean of its peers' means; false if no
+// peer has enough answers.
 func ratioToPeers(of []*sections, node, part int) (ratio float64, ok bool) {
 	sum, n := 0.0, 0
 	for k, s := range of {

@@ -7,18 +7,18 @@ import (
 	"brunt/internal/record"
 )
 
-// slots cut time into pieces of equal numbers of intervals. When there are mostSlots of them, pairs are joined.
+// slots divide time into pieces with equal numbers of intervals. When there are mostSlots of them, pairs are merged.
 type slots struct {
-	ns        []int64 // how long each is
-	intervals int     // of a full slot
-	open      int     // of the last
+	ns        []int64 // length of each slot
+	intervals int     // number of intervals in a full slot
+	open      int     // number of intervals in the last slot
 	all       []*stretch
 }
 
-// stretch is a distribution in its slots, of which only the last is not packed yet.
+// stretch holds a distribution per slot. All but the last slot are stored in compact form.
 type stretch struct {
 	slots   *slots
-	kept    []slot // up to the last slot in which something happened
+	kept    []slot // up to the last slot with values
 	h       *measure.Histogram
 	scratch *measure.Histogram
 }
@@ -34,7 +34,7 @@ func (s *slots) stretch(scratch *measure.Histogram) *stretch {
 	return t
 }
 
-// begin begins an interval.
+// begin begins an interval of the given length.
 func (s *slots) begin(ns int64) {
 	s.intervals = max(s.intervals, 1)
 	if s.open == s.intervals || len(s.ns) == 0 {
@@ -48,7 +48,7 @@ func (s *slots) begin(ns int64) {
 	s.ns[len(s.ns)-1] += ns
 }
 
-// seal packs the last slot.
+// seal stores the last slot in compact form.
 func (s *slots) seal() {
 	for _, t := range s.all {
 		if t.h.Count() > 0 {
@@ -59,7 +59,7 @@ func (s *slots) seal() {
 	}
 }
 
-// join makes one slot of every two.
+// join merges pairs of slots.
 func (s *slots) join() {
 	s.intervals *= 2
 	for k := range len(s.ns) / 2 {
@@ -81,7 +81,7 @@ func (s *slots) join() {
 	}
 }
 
-// last is the stretch's part of the last slot.
+// last returns the stretch's entry for the last slot.
 func (t *stretch) last() *slot {
 	for len(t.kept) < len(t.slots.ns) {
 		t.kept = append(t.kept, slot{})
@@ -89,7 +89,7 @@ func (t *stretch) last() *slot {
 	return &t.kept[len(t.kept)-1]
 }
 
-// add adds values of the interval that has begun.
+// add adds values of the current interval.
 func (t *stretch) add(h *measure.Histogram, done, noAnswer uint64) {
 	if done+noAnswer+h.Count() == 0 {
 		return
@@ -101,18 +101,18 @@ func (t *stretch) add(h *measure.Histogram, done, noAnswer uint64) {
 	}
 }
 
-// sections are a distribution in ten parts of equal length.
+// sections holds a distribution in ten parts of equal length.
 type sections struct {
 	ns       [parts]int64
 	done     [parts]uint64
 	counts   [parts]uint64 // of answers
 	noAnswer [parts]uint64
-	answers  [parts]figures // of those answered
-	arrivals [parts]figures // of all; +Inf among those without an answer
+	answers  [parts]figures // of the answered arrivals
+	arrivals [parts]figures // of all arrivals; +Inf if the figure lies among those without an answer
 }
 
-// parts are the sections of a stretch, now that all of its time is over. A slot belongs to the part in which its middle
-// lies.
+// parts returns the sections of a stretch. It must be called after the last interval. A slot belongs to the part that
+// contains its middle.
 func (s *slots) parts(t *stretch) *sections {
 	s.seal()
 	out, lengthNs, passedNs := &sections{}, int64(0), int64(0)
@@ -140,7 +140,7 @@ func (s *slots) parts(t *stretch) *sections {
 	return out
 }
 
-// settle computes a part's figures of its values, and empties h.
+// settle computes the figures of part k from the values in h, and empties h.
 func (s *sections) settle(k int, h *measure.Histogram) {
 	s.counts[k] = h.Count()
 	s.answers[k][0], s.arrivals[k][0] = h.Mean(), h.Mean()
@@ -159,7 +159,7 @@ func (s *sections) settle(k int, h *measure.Histogram) {
 	h.Reset()
 }
 
-// values is how many there are, those without an answer included.
+// values returns the number of values, including arrivals without an answer.
 func (s *sections) values() (n float64) {
 	for k := range parts {
 		n += float64(s.counts[k] + s.noAnswer[k])

@@ -10,29 +10,30 @@ import (
 	"brunt/internal/stats"
 )
 
-// The warnings of a load that changes over its time.
+// The ids of warnings about a load whose figures change over its time.
 const (
 	WarnWarmUp   = "warm-up-seen"
 	WarnUnsteady = "not-steady"
 )
 
-// The least beginning that is worth a warning: its share of the run, and how far its mean is from the rest's.
+// The warm-up that is worth a warning: its smallest share of the run, and the smallest relative difference between its
+// mean and that of the rest.
 const (
 	beginningLeast = 0.05
 	beginningApart = 0.05
 )
 
-// mostPoints bounds how many points a course has. It is even.
+// mostPoints is the maximum number of points of a course. It must be even.
 const mostPoints = 20_000
 
-// course is how rate and p99 went, interval by interval, or in a long run by pairs of them, fours …
+// course is the series of rates and p99 of a load: a point per interval or, in a long run, per 2, 4, 8 … intervals.
 type course struct {
 	phase       string // "" before the first interval
-	mixed       bool   // several phases: they differ by intent
+	mixed       bool   // several phases, which differ intentionally
 	endsNs      []int64
 	rates, tail []float64
-	intervals   int // of a point; 1 if 0
-	open        int // of the last point, 0 if it is full
+	intervals   int // number of intervals per point; 0 means 1
+	open        int // number of intervals in the last point; 0 if it is full
 }
 
 func (c *course) add(iv *measure.Interval) {
@@ -42,7 +43,7 @@ func (c *course) add(iv *measure.Interval) {
 	c.phase = iv.Phase
 	all := iv.Totals()
 	p99 := iv.Response().Quantile(0.99)
-	// What is left at the end, and times without an answer, say nothing of how the load goes.
+	// Neither the drain nor an interval without answers shows how the load behaves.
 	if p99 <= 0 || iv.Drain {
 		return
 	}
@@ -64,7 +65,7 @@ func (c *course) add(iv *measure.Interval) {
 	}
 }
 
-// halve makes one point of every two.
+// halve merges pairs of points.
 func (c *course) halve() {
 	c.intervals = max(c.intervals, 1) * 2
 	for k := range mostPoints / 2 {
@@ -75,8 +76,8 @@ func (c *course) halve() {
 	c.endsNs, c.rates, c.tail = c.endsNs[:mostPoints/2], c.rates[:mostPoints/2], c.tail[:mostPoints/2]
 }
 
-// warnings say how long the load took to come to rest (MSER-5 on the rate and on the logarithm of the
-// p99 of response time, the later of both), if that matters.
+// warnings returns a warning that says how long the load took to become steady, or that it didn't, if that matters. It
+// applies MSER-5 to the rate and to the logarithm of the p99 of response time, and takes the later end.
 func (c *course) warnings() (out []record.Warning) {
 	if c.mixed || len(c.rates) == 0 {
 		return nil
@@ -97,7 +98,8 @@ func (c *course) warnings() (out []record.Warning) {
 	return nil
 }
 
-// apart reports whether the first n values differ from the others by enough to matter.
+// apart reports whether the mean of the first n values differs enough from that of the others. logarithms means that v
+// holds logarithms.
 func apart(v []float64, n int, logarithms bool) bool {
 	if n == 0 || n >= len(v) {
 		return n > 0
