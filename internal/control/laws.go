@@ -6,15 +6,16 @@ import (
 	"brunt/internal/stats"
 )
 
-// pi is a proportional-integral controller in velocity form (Åström and Hägglund 1995, 3.5): the logarithm of the rate
-// follows how far the figure is from its goal, as a share of that. In this form a limited output winds nothing up.
-// The gain falls while the figure swings around its goal, and recovers while it stays on one side.
+// pi is a proportional-integral controller in velocity form (Åström and Hägglund 1995, 3.5). It changes the logarithm
+// of the rate according to the error, which is the distance of the figure from its goal as a share of the goal. In this
+// form a limited output causes no integral windup. The gain falls while the figure oscillates around its goal, and
+// recovers while it stays on one side.
 type pi struct {
 	goal   float64
 	gain   float64
-	last   float64 // error before, 0 at first
-	same   int     // how many errors in a row had one sign
-	stepUp float64 // the most by which the logarithm of the rate may rise at once
+	last   float64 // previous error; 0 at first
+	same   int     // number of consecutive errors with the same sign
+	stepUp float64 // the largest increase of the logarithm of the rate at once
 }
 
 func newPI(goal float64) *pi { return &pi{goal: goal, gain: 1, stepUp: mostUp} }
@@ -22,11 +23,11 @@ func newPI(goal float64) *pi { return &pi{goal: goal, gain: 1, stepUp: mostUp} }
 const (
 	proportional = 0.05
 	integral     = 0.15
-	mostUp       = 0.35 // of the logarithm of the rate, before the server was ever overloaded
+	mostUp       = 0.35 // largest increase of the logarithm of the rate before the first overload
 	leastUp      = 0.05
 	mostDown     = 0.2
-	mostBeyond   = -10.0 // errors, as shares of the goal
-	atGoal       = 0.05  // an error below doesn't count as one
+	mostBeyond   = -10.0 // limit on the error, as a share of the goal
+	atGoal       = 0.05  // errors below this count as at the goal
 	leastGain    = 1.0 / 16
 )
 
@@ -65,26 +66,26 @@ func (p *pi) overloaded(float64, float64) {
 	p.last, p.same = 0, 0
 }
 
-// aimd raises the rate while the figure keeps its limit and lowers it by a share when it doesn't. It comes back along a
-// cubic curve, fast until near the rate that was too much, flat around it, and fast again if that passes (Ha, Rhee and
-// Xu 2008, CUBIC).
+// aimd raises the rate while the figure is below its limit, and lowers it by a share when it isn't. The rate returns
+// along a cubic curve: fast until near the rate that was too high, flat around it, and fast again if the server
+// sustains it (Ha, Rhee and Xu 2008, CUBIC).
 type aimd struct {
 	spec   *Spec
-	tooFar float64 // the rate that was last too much; 0 if none was
-	from   float64 // where it went on
+	tooFar float64 // last rate that was too high; 0 if there was none
+	from   float64 // rate at which the load continued
 	sinceS float64
-	error  float64 // how far the figure is from its limit, as a share of that, smoothed
+	error  float64 // smoothed distance of the figure from its limit, as a share of the limit
 }
 
 const (
 	slowStart    = 1.25
 	decrease     = 0.985
-	plateauS     = 8.0  // until the rate is back where it was too much
-	probeByShare = 0.03 // how far above it is after twice that time
+	plateauS     = 8.0  // time until the rate is back at the one that was too high
+	probeByShare = 0.03 // how far above that rate it is after twice the time
 )
 
 func (a *aimd) next(ratePerS, value, intervalS, _ float64) (float64, Reason) {
-	// One interval that is a little beyond its limit may be chance.
+	// A single interval slightly beyond the limit may be chance.
 	a.error = 0.5*a.error + 0.5*(1-value/a.spec.Goal)
 	switch {
 	case a.error < 0:
@@ -97,7 +98,7 @@ func (a *aimd) next(ratePerS, value, intervalS, _ float64) (float64, Reason) {
 	x := a.sinceS/plateauS - 1
 	rise := a.tooFar - a.from
 	switch {
-	case x >= 1.5: // far above it nothing is known
+	case x >= 1.5: // far above the old limit nothing is known
 		a.tooFar = 0
 		return ratePerS, Raise
 	case x > 0:
@@ -110,21 +111,21 @@ func (a *aimd) overloaded(tooMuchPerS, goesOnPerS float64) {
 	a.tooFar, a.from, a.sinceS, a.error = tooMuchPerS, goesOnPerS, 0, 0
 }
 
-// gradient keeps response times at a multiple of what they are without load. That it measures again and again at half
-// the rate, as BBR does (Cardwell et al. 2016), because a server that got slower can't be told from one that is under
-// load otherwise.
+// gradient keeps response times at a multiple of those without load. It measures the latter repeatedly, at half the
+// rate, as BBR does (Cardwell et al. 2016): otherwise a server that became slower can't be distinguished from one under
+// load.
 type gradient struct {
 	spec   *Spec
 	pi     *pi
-	floors []float64 // response times without load, the latest measurements
-	sinceS float64   // since the last one
-	before float64   // the rate before the measurement under way; 0 if none is
+	floors []float64 // latest measurements of the response time without load
+	sinceS float64   // since the last measurement
+	before float64   // rate before the measurement in progress; 0 if there is none
 }
 
 const (
-	baselineS    = 20.0 // between two measurements
-	baselineAt   = 0.5  // share of the rate at which they are made
-	mostBaseline = 3    // how many measurements count
+	baselineS    = 20.0 // time between two measurements
+	baselineAt   = 0.5  // share of the rate at which they are taken
+	mostBaseline = 3    // number of measurements that count
 )
 
 func (g *gradient) next(ratePerS, value, intervalS, ceilingPerS float64) (float64, Reason) {
@@ -142,7 +143,7 @@ func (g *gradient) next(ratePerS, value, intervalS, ceilingPerS float64) (float6
 	return g.pi.next(ratePerS, value, intervalS, ceilingPerS)
 }
 
-// measured takes a response time without load. One that differs much from those before takes their place.
+// measured adds a response time without load. If it differs much from the last one, it replaces all earlier ones.
 func (g *gradient) measured(value float64) {
 	if math.IsInf(value, 1) || value <= 0 {
 		return

@@ -6,24 +6,24 @@ import (
 	"brunt/internal/stats"
 )
 
-// Settled is the load that a controller came to.
+// Settled is the result of a controlled load.
 type Settled struct {
-	Intervals int     // decisions, all
-	After     int     // how many of them came before it settled
-	RatePerS  float64 // mean of the rates after that
+	Intervals int     // number of all decisions
+	After     int     // number of decisions before it settled
+	RatePerS  float64 // mean of the rates after it settled
 	LowPerS   float64 // its 95 % confidence interval; NaN if there are too few decisions
 	HighPerS  float64
-	Spread    float64 // standard deviation of these rates, as a share of their mean
-	Steady    bool    // it settled before the middle and doesn't swing
-	// AtMost and AtLeast are shares of the rates after that which were at a limit that was in the way.
+	Spread    float64 // standard deviation of the rates after it settled, as a share of their mean
+	Steady    bool    // it settled before the middle and doesn't oscillate
+	// AtMost and AtLeast are the shares of the decisions after it settled that a limit restricted.
 	AtMost, AtLeast float64
 }
 
-// unsteadySpread is the spread from which a load swings.
+// unsteadySpread is the spread above which a load counts as oscillating.
 const unsteadySpread = 0.2
 
-// Settle finds the load that a series of decisions came to: what comes before its steady part is cut off (MSER-5, see
-// stats.MSER5). Measurements of the baseline don't count.
+// Settle computes the result of a series of decisions. It cuts off the decisions before the steady part (MSER-5, see
+// stats.MSER5), and ignores measurements of the baseline.
 func Settle(all []Decision) Settled {
 	var rates []float64
 	var kept []Decision
