@@ -5,30 +5,30 @@ import (
 	"sync/atomic"
 )
 
-// Growing is a shape whose rate is decided while it is being sent: segments are added at its end, each before the one
-// that precedes it is over. Iterators find them without a lock. One goroutine adds, any number iterate.
+// Growing is a shape whose rate is decided during the load: segments are added at its end, each before the previous one
+// is over. Iterators read them without a lock. One goroutine adds segments, any number of goroutines iterate.
 //
-// Arrivals up to where the shape reaches are a pure function of the segments, as those of other shapes are.
+// As for other shapes, the arrivals in the known segments are a pure function of these.
 type Growing struct {
 	pieces   atomic.Pointer[[]piece]
 	duration int64
 }
 
-// NewGrowing returns a shape that will last so long, more than 0 ns, and has no segment yet.
+// NewGrowing returns a shape without segments that will last durationNs, which must be positive.
 func NewGrowing(durationNs int64) *Growing {
 	g := &Growing{duration: durationNs}
 	g.pieces.Store(&[]piece{})
 	return g
 }
 
-// Shape is the shape that grows, without a limit on arrivals.
+// Shape returns the shape that grows. It has no limit on arrivals.
 func (g *Growing) Shape() *Shape {
-	s, _ := NewShape(nil, 0) // nothing can be wrong with no segments
+	s, _ := NewShape(nil, 0) // without segments there can be no error
 	s.duration, s.growing = g.duration, g
 	return s
 }
 
-// ReachesNs is the end of the last segment, ns after the shape's start.
+// ReachesNs returns the end of the last segment, in ns after the shape's start.
 func (g *Growing) ReachesNs() int64 {
 	pieces := *g.pieces.Load()
 	if len(pieces) == 0 {
@@ -38,9 +38,9 @@ func (g *Growing) ReachesNs() int64 {
 	return last.startNs + last.durationNs
 }
 
-// Extend lets the shape go on at a rate, arrivals a second, until so many ns after its start, or until its end if that
-// is earlier. It does nothing if the shape reaches that far already, and fails for a rate that is negative or not
-// finite.
+// Extend adds a segment with the given rate, arrivals per second, that ends at untilNs after the shape's start, or at
+// the shape's end if that is earlier. It does nothing if the shape reaches that far already. It returns an error if the
+// rate is negative or not finite.
 func (g *Growing) Extend(untilNs int64, ratePerS float64) error {
 	reaches := g.ReachesNs()
 	s := Segment{DurationNs: min(untilNs, g.duration) - reaches, RateFrom: ratePerS, RateTo: ratePerS}

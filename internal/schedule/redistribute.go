@@ -6,17 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// Loss gives the arrivals of a machine that is lost to others, its heirs.
+// Loss passes the arrivals of a lost machine on to other machines, its heirs.
 type Loss struct {
-	Machine uint64   `json:"machine"` // its class: arrivals whose number has this remainder
-	FromNs  int64    `json:"from_ns"` // arrivals intended before that stay the lost machine's, ns since the load's start
-	Heirs   []uint64 `json:"heirs"`   // share what follows; at least one
+	Machine uint64   `json:"machine"` // the lost machine: arrivals whose number has this remainder
+	FromNs  int64    `json:"from_ns"` // arrivals due earlier remain the lost machine's; ns since the load's start
+	Heirs   []uint64 `json:"heirs"`   // machines that share the later arrivals; at least one
 }
 
-// Redistribution says which arrivals of an open load belong to which of several machines, of which some are lost while
-// it is being sent. It also limits until when a machine may send at all: one that nobody hears of may have been given
-// up. Times are those of the schedule, which are the same on every machine, whatever its clock says. So no arrival
-// belongs to two machines, as long as nobody is given up from a time on that is before its own limit.
+// Redistribution assigns the arrivals of an open load to machines, some of which may be lost during the load. It also
+// limits until when a machine may send at all, because a machine that can't be reached may have been declared lost.
+// Times are those of the schedule, which are the same on every machine, regardless of clocks. So no arrival belongs to
+// two machines, as long as no machine is declared lost from a time on that is before its own limit.
+//
+// One goroutine sets it; any number of Stripes read it.
 //
 // One goroutine sets it, any number of Stripes read it.
 type Redistribution struct {
@@ -28,15 +30,15 @@ type redistributed struct {
 	losses  []Loss
 }
 
-// NewRedistribution returns one without losses, and a limit of 0: nothing may be sent yet.
+// NewRedistribution returns a Redistribution without losses and with the limit 0: nothing may be sent yet.
 func NewRedistribution() *Redistribution {
 	r := &Redistribution{}
 	r.state.Store(&redistributed{})
 	return r
 }
 
-// Set raises the limit, ns since the load's start, and adds the losses that are new. Losses are all those so far, in
-// the order in which they were decided.
+// Set raises the limit, in ns since the load's start, and adds new losses. losses must be all losses so far, in the
+// order in which they were decided.
 func (r *Redistribution) Set(untilNs int64, losses []Loss) {
 	old := r.state.Load()
 	untilNs = max(untilNs, old.untilNs)
@@ -47,17 +49,17 @@ func (r *Redistribution) Set(untilNs int64, losses []Loss) {
 	}
 }
 
-// view is what the two Stripes of one worker go by. A loss that becomes known after one of them has passed its time
-// takes effect behind that, so that both have the same arrivals.
+// view is the state that the two Stripes of one worker share. A loss that becomes known after one of them has passed
+// its time takes effect later, so that both have the same arrivals.
 type view struct {
 	mu      sync.Mutex
 	of      *Redistribution
-	losses  []Loss // with the times at which they take effect here
-	drawnNs int64  // the latest arrival that a Stripe has decided
+	losses  []Loss // with the times at which they take effect for this worker
+	drawnNs int64  // time of the latest arrival that a Stripe has assigned
 }
 
-// owner is the machine, of so many, that an arrival belongs to; its number among those that this machine gets from the
-// same losses, by which a machine's workers share; and whether this machine's limit forbids to decide.
+// owner returns the machine that an arrival belongs to, the arrival's number among those that this machine gets by the
+// same losses (by which a machine's workers divide them), and whether the machine's limit forbids deciding yet.
 func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, turn uint64, beyond bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,8 +82,8 @@ func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, t
 	return machine, turn, false
 }
 
-// drawShared is draw for parts that are redistributed. An arrival of this machine that is beyond its limit isn't known
-// yet: it may be another's.
+// drawShared is draw for a part with a Redistribution. An arrival of this machine beyond its limit isn't known yet: it
+// may be another machine's.
 func (t *Stripe) drawShared() {
 	t.Waits = false
 	for {

@@ -1,5 +1,5 @@
-// Package schedule gives arrival processes and load shapes: arrival number → intended start. It
-// is pure: it never reads a clock.
+// Package schedule computes arrival processes and load shapes: the intended start of each arrival by its number. It is
+// pure and never reads a clock.
 package schedule
 
 import (
@@ -8,29 +8,29 @@ import (
 	"brunt/internal/gen"
 )
 
-// Segment is a stretch of a shape over which the rate changes linearly.
+// Segment is a section of a shape in which the rate changes linearly.
 type Segment struct {
 	DurationNs       int64
 	RateFrom, RateTo float64 // arrivals per second at its start and end; ≥ 0
 }
 
-// Process is how arrivals spread around the rate.
+// Process is how arrivals are distributed around the rate.
 type Process uint8
 
 const (
-	// Uniform arrivals are as even as the rate allows.
+	// Uniform arrivals are as evenly spaced as the rate allows.
 	Uniform Process = iota
-	// Poisson arrivals are independent: gaps are exponential.
+	// Poisson arrivals are independent of each other: their gaps are exponentially distributed.
 	Poisson
 )
 
-// Stage is a piece of the load that a fleet runs in one go: all adjoining open phases, one
-// closed phase, or nothing for a while.
+// Stage is a part of the load that a fleet runs without interruption: all adjacent open phases, one closed phase, or a
+// pause.
 type Stage struct {
 	First   uint64 // number of its first operation
 	StartNs int64  // on the run's clock; arrivals are relative to it
-	// OffsetNs is where the stage begins in the load if every phase before it lasts as long as planned. It is the same
-	// on every machine; see Redistribution.
+	// OffsetNs is when the stage begins within the load if every phase before it lasts as long as planned. It is the
+	// same on every machine; see Redistribution.
 	OffsetNs int64
 	Part     Part // this machine's operations
 
@@ -38,24 +38,25 @@ type Stage struct {
 	Process Process // open
 	Seed    uint64  // open: of the Poisson process
 
-	Sessions   int    // closed: sessions at work; 0 means all
-	Operations uint64 // closed: how many in all; 0 means no limit
+	Sessions   int    // closed: active sessions; 0 means all
+	Operations uint64 // closed: number of operations; 0 means no limit
 	DurationNs int64  // closed: when to stop starting operations; 0 means when Operations are done
 }
 
 // Open reports whether arrivals follow a schedule.
 func (s *Stage) Open() bool { return s.Shape != nil }
 
-// Part is which of a stage's operations a machine takes, counted from the stage's first: of each Of in a row
-// those numbered Takes, which are below Of and ascend. The zero value takes all.
+// Part selects the operations of a stage that a machine takes, counted from the stage's first: of each Of consecutive
+// operations, those with the numbers Takes, which are below Of and ascending. The zero value takes all.
 type Part struct {
 	Of    uint64
 	Takes []uint64
-	// Shared, if not nil, gives arrivals of open stages to other machines when one is lost. Takes then has one number.
+	// Shared, if not nil, passes arrivals of open stages on to other machines when one is lost. Takes must then have
+	// one number.
 	Shared *Redistribution
 }
 
-// At is the number of the part's operation k.
+// At returns the number of the part's k-th operation, from 0.
 func (p Part) At(k uint64) uint64 {
 	n := uint64(len(p.Takes))
 	if n == 0 {
@@ -64,18 +65,19 @@ func (p Part) At(k uint64) uint64 {
 	return k/n*p.Of + p.Takes[k%n]
 }
 
-// Has reports whether operation n, counted from the stage's first or from that of a stage before it, is the part's.
+// Has reports whether operation n belongs to the part. n is counted from the first operation of the stage or of an
+// earlier one.
 func (p Part) Has(n uint64) bool {
 	return p.Of <= 1 || len(p.Takes) == 0 || slices.Contains(p.Takes, n%p.Of)
 }
 
-// Round is the first number, from n on, at which all parts of the load begin again.
+// Round returns the first number from n on at which all parts start over.
 func (p Part) Round(n uint64) uint64 {
 	of := max(p.Of, 1)
 	return (n + of - 1) / of * of
 }
 
-// After is the first number that no part has taken, if each got as far as this one with k operations.
+// After returns the first number that no part has taken, if each has taken k operations.
 func (p Part) After(k uint64) uint64 {
 	if k == 0 {
 		return 0
@@ -83,39 +85,38 @@ func (p Part) After(k uint64) uint64 {
 	return p.Round(p.At(k-1) + 1)
 }
 
-// Stripe goes through the arrivals of an open stage that are one worker's own: of its machine's part every
-// n-th.
+// Stripe iterates over one worker's arrivals in an open stage: every n-th of its machine's part.
 type Stripe struct {
-	Number     uint64 // of the present arrival, counted from the schedule's first
-	IntendedNs int64  // its intended start on the run's clock
-	Own        uint64 // the worker's arrivals before it
-	Drawn      uint64 // arrivals of the schedule, whosever, up to and with it
-	Over       bool   // there is no present arrival
-	// Waits says that the present arrival isn't known: a growing shape doesn't reach that far yet, or it isn't decided
-	// that it is this machine's. IntendedNs is then the earliest time at which it can be. See Known.
+	Number     uint64 // of the current arrival, counted from the schedule's first
+	IntendedNs int64  // intended start of the current arrival, on the run's clock
+	Own        uint64 // number of the worker's earlier arrivals
+	Drawn      uint64 // number of the schedule's arrivals, of all workers, up to and including it
+	Over       bool   // there are no more arrivals
+	// Waits means that the current arrival isn't known yet: a growing shape doesn't reach that far, or it isn't decided
+	// whether this machine sends it. IntendedNs is then the earliest possible time. See Known.
 	Waits bool
 
 	arrivals *Arrivals
 	startNs  int64
 	part     Part
-	i, n     uint64 // operation i of the part is the next, then i + n
+	i, n     uint64 // operation i of the part is next, then i + n
 	want     uint64 // its number
 	end      uint64 // arrivals from this number on don't exist
 
 	view     *view // nil without Part.Shared
 	offsetNs int64 // with Part.Shared: see Stage.OffsetNs
-	heldNs   int64 // with holds: an arrival that has been drawn and that isn't in Drawn yet
+	heldNs   int64 // if holds: time of an arrival that was drawn but isn't counted in Drawn yet
 	holds    bool
 }
 
-// Stripe returns the arrivals below number end of worker i of n of this machine.
+// Stripe returns the arrivals with numbers below end of worker i of n on this machine.
 func (s *Stage) Stripe(i, n, end uint64) Stripe {
 	t, _ := s.Stripes(i, n, end)
 	return t
 }
 
-// Stripes returns two Stripes, each of all arrivals below number end of worker i of n of this machine. They may be used
-// by different goroutines.
+// Stripes returns two independent Stripes of the same arrivals: those with numbers below end of worker i of n on this
+// machine. Two goroutines may use them.
 func (s *Stage) Stripes(i, n, end uint64) (a, b Stripe) {
 	var shared *view
 	if s.Part.Shared != nil {
@@ -131,7 +132,7 @@ func (s *Stage) Stripes(i, n, end uint64) (a, b Stripe) {
 	return of(), of()
 }
 
-// Known reports whether the present arrival is known, or that there is none. While it isn't, it looks whether the
+// Known reports whether the current arrival is known, or that there is none. If it isn't known, it checks whether the
 // shape has grown.
 func (t *Stripe) Known() bool {
 	if t.Waits {
@@ -140,13 +141,13 @@ func (t *Stripe) Known() bool {
 	return !t.Waits
 }
 
-// Advance goes on to the worker's next arrival.
+// Advance moves to the worker's next arrival.
 func (t *Stripe) Advance() {
 	t.Own++
 	t.draw()
 }
 
-// draw takes arrivals from the schedule up to the next one of the worker.
+// draw takes arrivals from the schedule until the worker's next one.
 func (t *Stripe) draw() {
 	if t.view != nil {
 		t.drawShared()
@@ -172,20 +173,18 @@ func (t *Stripe) draw() {
 	}
 }
 
-// Arrivals iterates over the arrivals in order. Iterators of one shape, process and seed give the
-// same sequence wherever they run; a fleet of several owners gives each its own and lets it skip
-// the others' arrivals.
+// Arrivals returns an iterator over the arrivals in order. Iterators of the same shape, process and seed yield the same
+// sequence on every machine; each owner in a fleet has its own iterator and skips the others' arrivals.
 //
-// Arrival i starts when the expected number of arrivals A(t), the integral of the rate, reaches
-// a level: i if arrivals are Uniform, so that the first is at the start, and the sum of i + 1
-// exponential numbers of mean 1 if they are Poisson (Lewis and Shedler 1979: the inverse of A
-// turns a process of rate 1 into one of the shape's rate). The numbers are those of
-// gen.NewStream(seed, "arrivals").
+// Arrival i starts when the expected number of arrivals A(t), the integral of the rate, reaches a level. For Uniform
+// the level is i, so the first arrival is at the start. For Poisson it is the sum of i + 1 exponential numbers with
+// mean 1 (Lewis and Shedler 1979: the inverse of A turns a process of rate 1 into one of the shape's rate). The numbers
+// are those of gen.NewStream(seed, "arrivals").
 func (s *Shape) Arrivals(p Process, seed uint64) *Arrivals {
 	return &Arrivals{shape: s, pieces: s.pieces, process: p, stream: gen.NewStream(seed, "arrivals")}
 }
 
-// Arrivals is an iterator; it is not safe for concurrent use and never allocates.
+// Arrivals is an iterator over arrivals. It is not safe for concurrent use and never allocates.
 type Arrivals struct {
 	shape   *Shape
 	pieces  []piece // of the shape, as far as they are known
@@ -194,15 +193,15 @@ type Arrivals struct {
 	waits   bool // Next found that the shape doesn't reach the next arrival yet
 
 	next  uint64  // number of the next arrival
-	piece int     // where the last one was
+	piece int     // index of the piece with the last arrival
 	whole uint64  // Poisson: the level reached is whole + part
 	part  float64 // [0, 1)
 	last  int64   // ns
 }
 
-// Next returns the intended start of the next arrival, in ns after the shape's start, or ok false
-// after the last. Starts never decrease. Where a growing shape doesn't reach the next arrival yet, ok is false and
-// startNs is how far it reaches: a later call finds the arrival.
+// Next returns the intended start of the next arrival, in ns after the shape's start; ok is false after the last one.
+// Starts never decrease. If a growing shape doesn't reach the next arrival yet, ok is false and startNs is the end of
+// the known pieces; a later call returns the arrival.
 func (a *Arrivals) Next() (startNs int64, ok bool) {
 	if a.next >= a.shape.limit {
 		return 0, false
@@ -228,14 +227,13 @@ func (a *Arrivals) Next() (startNs int64, ok bool) {
 		return 0, false
 	}
 	a.next++
-	// Whole numbers below 2^53 are exact; what comes before the piece is taken off first, so
-	// that the part keeps its digits.
+	// Whole numbers below 2^53 are exact. Subtracting p.before first keeps the digits of the fractional part.
 	at := int64(p.at(float64(whole)-p.before+part) + 0.5)
 	a.last = max(a.last, min(at, p.startNs+p.durationNs-1))
 	return a.last, true
 }
 
-// advance raises the Poisson level by an exponential number. Whole and part are kept apart so
+// advance raises the Poisson level by an exponential number. The whole and the fractional part are kept separately, so
 // that adding 10⁹ numbers loses no digits.
 func (a *Arrivals) advance() {
 	r := a.stream.At(a.next)
@@ -245,7 +243,7 @@ func (a *Arrivals) advance() {
 	a.part -= float64(up)
 }
 
-// seek finds the piece in which the level is reached, never going back; nil if none.
+// seek returns the piece in which the level is reached; nil if there is none. It never goes back.
 func (a *Arrivals) seek(whole uint64, part float64) *piece {
 	level := float64(whole) + part
 	for ; a.piece < len(a.pieces); a.piece++ {
@@ -256,7 +254,7 @@ func (a *Arrivals) seek(whole uint64, part float64) *piece {
 	return nil
 }
 
-// reload is seek in the pieces that the shape has got since the last call, and says how far they reach.
+// reload is seek with the pieces that the shape has now. It also returns how far they reach.
 func (a *Arrivals) reload(whole uint64, part float64) (p *piece, reachesNs int64) {
 	a.pieces = *a.shape.growing.pieces.Load()
 	if n := len(a.pieces); n > 0 {
@@ -265,8 +263,8 @@ func (a *Arrivals) reload(whole uint64, part float64) (p *piece, reachesNs int64
 	return a.seek(whole, part), reachesNs
 }
 
-// Skip passes over n arrivals of a shape that doesn't grow: in constant time if they are Uniform, in
-// time proportional to n if they are Poisson.
+// Skip skips n arrivals of a shape that doesn't grow, in constant time if they are Uniform, and in time proportional to
+// n if they are Poisson.
 func (a *Arrivals) Skip(n uint64) {
 	n = min(n, a.shape.limit-a.next)
 	if a.process == Uniform {

@@ -8,18 +8,16 @@ import (
 
 const nsPerS = 1e9
 
-// Shape is a load over time: segments one after the other. It is immutable, but for what a Growing shape adds at its
-// end.
+// Shape is a load over time: consecutive segments. It is immutable, except that a Growing adds segments at its end.
 type Shape struct {
-	pieces   []piece // the segments with a duration; of a growing shape those that it began with
+	pieces   []piece // segments with a duration; of a growing shape, those at its beginning
 	duration int64
 	total    float64  // expected arrivals
-	limit    uint64   // math.MaxUint64 if there is none
+	limit    uint64   // math.MaxUint64 means no limit
 	growing  *Growing // adds further pieces; nil if all are known
 }
 
-// piece is a segment in its place. Rates are per second; arrivals are counted from the shape's
-// start.
+// piece is a segment with its position in the shape. Rates are per second; arrivals are counted from the shape's start.
 type piece struct {
 	startNs    int64
 	durationNs int64
@@ -29,8 +27,8 @@ type piece struct {
 	after      float64 // expected arrivals up to its end
 }
 
-// NewShape returns the shape of the segments, stopping after limit arrivals (0 means no limit).
-// It fails for negative or non-finite rates and durations.
+// NewShape returns the shape of the segments, which ends after limit arrivals (0 means no limit). It returns an error
+// for negative or non-finite rates, for negative durations, and for loads too long to number their arrivals.
 func NewShape(segments []Segment, limit uint64) (*Shape, error) {
 	s := &Shape{limit: limit}
 	if limit == 0 {
@@ -51,14 +49,14 @@ func NewShape(segments []Segment, limit uint64) (*Shape, error) {
 		s.duration += g.DurationNs
 		s.total = p.after
 	}
-	// Beyond this, neighbouring arrivals no longer differ in a float64.
+	// Beyond this, consecutive arrivals have the same time in a float64.
 	if s.total > 1<<52 {
 		return nil, fmt.Errorf("the load has %g arrivals, at most 4.5e15 can be numbered: lower the rate", s.total)
 	}
 	return s, nil
 }
 
-// after is the segment in its place: behind what lasts so long and has so many expected arrivals.
+// after returns the piece for a segment that starts at startNs, after the given number of expected arrivals.
 func (g *Segment) after(startNs int64, before float64) piece {
 	d := float64(g.DurationNs) / nsPerS
 	p := piece{
@@ -82,8 +80,8 @@ func (g *Segment) check() error {
 	return nil
 }
 
-// snap makes whole what rounding has kept from being so: 30 segments of 0.1 s at 10/s have 30
-// arrivals, not 30 and a trace.
+// snap rounds n to a whole number if it differs from it only by rounding errors: 30 segments of 0.1 s at 10/s have
+// exactly 30 arrivals.
 func snap(n float64) float64 {
 	if whole := math.Round(n); math.Abs(n-whole) <= 1e-9+n*1e-13 {
 		return whole
@@ -91,12 +89,11 @@ func snap(n float64) float64 {
 	return n
 }
 
-// inside is the expected number of arrivals in the first t seconds of the piece.
+// inside returns the expected number of arrivals in the first t seconds of the piece.
 func (p *piece) inside(t float64) float64 { return t * (p.from + p.slope*t/2) }
 
-// at is when, in ns after the shape's start, the expected number of arrivals in the piece
-// reaches n. It solves n = from·t + slope·t²/2 in the form whose terms don't cancel: from the
-// start where the rate rises, from the end where it falls.
+// at returns when, in ns after the shape's start, the expected number of arrivals in the piece reaches n. It solves n =
+// from·t + slope·t²/2 in the form without cancellation: from the start if the rate rises, from the end if it falls.
 func (p *piece) at(n float64) float64 {
 	switch {
 	case p.slope == 0:
@@ -112,11 +109,11 @@ func (p *piece) at(n float64) float64 {
 	return float64(p.startNs+p.durationNs) - 2*rest*nsPerS/root
 }
 
-// DurationNs is the length of all segments, those included that a growing shape doesn't have yet.
+// DurationNs returns the length of all segments, including those that a growing shape doesn't have yet.
 func (s *Shape) DurationNs() int64 { return s.duration }
 
-// LastsNs is how long the shape lasts: until its end, or until the arrival after its last one would
-// be expected.
+// LastsNs returns how long the shape lasts, in ns: until its end or, with a limit, until the arrival after the last one
+// would be due.
 func (s *Shape) LastsNs() int64 {
 	if s.growing != nil {
 		return s.duration
