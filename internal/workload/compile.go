@@ -14,14 +14,14 @@ import (
 	"brunt/internal/protocol"
 )
 
-// compiler gathers the requests of a plan.
+// compiler collects the requests of a plan.
 type compiler struct {
 	plan     *plan.Plan
 	tables   *tables
 	queue    *queue                       // plan.ByCount; nil otherwise
-	space    *keyspace.Space              // nil without one
-	requests []protocol.Request           // with room for all, because steps point to them
-	framing  map[string]*protocol.Request // BEGIN, COMMIT and ROLLBACK, by what they say
+	space    *keyspace.Space              // nil without a keyspace
+	requests []protocol.Request           // never reallocated, because steps point into it
+	framing  map[string]*protocol.Request // BEGIN, COMMIT and ROLLBACK, by name and isolation
 	starts   []*Sequence
 	reads    []protocol.Request // see Workload.Reads
 	groups   map[string]int     // see Verify.Group
@@ -46,7 +46,7 @@ func (c *compiler) add(r protocol.Request) *protocol.Request {
 	return &c.requests[r.ID]
 }
 
-// frame returns a request that begins or ends transactions. All operations share it.
+// frame returns a request that begins or ends a transaction. All operations share it.
 func (c *compiler) frame(verb protocol.Verb, name, isolation string) *protocol.Request {
 	key := name + " " + isolation
 	if c.framing[key] == nil {
@@ -55,8 +55,8 @@ func (c *compiler) frame(verb protocol.Verb, name, isolation string) *protocol.R
 	return c.framing[key]
 }
 
-// bucket returns how the bucket of an operation is computed, whose first statement has parameters of the kinds given;
-// nil if nodes aren't chosen by buckets.
+// bucket returns how to compute the bucket of an operation whose first statement has parameters of these kinds; nil if
+// buckets don't select nodes.
 func (c *compiler) bucket(op *plan.Operation, kinds []gen.Kind) (*bucket.Key, error) {
 	b := &c.plan.Target.Balance
 	if b.Mode != "bucket" {
@@ -131,15 +131,13 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 	return out, nil
 }
 
-// Compile resolves references between the parts of a plan, numbers its requests, and builds its
-// generators. The error is the plan.Problems of a plan that isn't valid, whatever wrote it, or that it has
-// no operations, as one that only fills tables.
+// Compile resolves references between the parts of a plan, numbers its requests, and creates its generators. It returns
+// the plan.Problems of an invalid plan, and an error for a plan without operations, which only fills tables.
 //
-// A stream of parameters depends on the seed, the operation's name, and the step and position of
-// the parameter in the plan; a stream of rows on the seed, the table and the column. Unique
-// parameters of a queue are numbered within their operation, so that their range needs to last
-// for Operation.Count values only. A batch of n rows repeats its step's parameters n times: its
-// row r within operation i is number i·n + r.
+// A parameter's stream depends on the seed, the operation's name, and the step and the position of the parameter in the
+// plan. A row's stream depends on the seed, the table and the column. Unique parameters of a queue are numbered within
+// their operation, so that their range needs only Operation.Count values. A batch of n rows repeats its step's
+// parameters n times: row r of operation i has number i·n + r.
 func Compile(p *plan.Plan) (*Workload, error) {
 	if err := p.Validate().Err(); err != nil {
 		return nil, err

@@ -11,68 +11,67 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Move is what a Cursor wants done next.
+// Move is what the caller of a Cursor must do next.
 type Move uint8
 
 // The moves.
 const (
-	Over  Move = iota // nothing: the operation has ended as Failure says
+	Over  Move = iota // nothing: the operation has ended with Failure as its result
 	Send              // send Request with Args; then call Answered, Failed or Broken
-	Think             // wait for Pause; then call Resume, or Expire if the operation's time is over first
-	Retry             // wait before a further attempt; then as Think
+	Think             // wait for Pause; then call Resume, or Expire if the operation's timeout comes first
+	Retry             // wait before another attempt; then as for Think
 )
 
-// Rules say which failed attempts at an operation are repeated.
+// Rules determine which failed attempts at an operation are repeated.
 type Rules struct {
-	Retries      int  // further attempts, after failures of class Retryable that leave the session usable
-	EveryFailure bool // after any failure; the caller connects again before it resumes
+	Retries      int  // maximum number of repetitions, after failures of class Retryable that leave the session usable
+	EveryFailure bool // repeat after any failure; the caller reconnects before it resumes
 }
 
-// Cursor carries one operation after the other from its first request to its end: steps, arguments,
-// captures, checks, retries, and the roll-back that follows a failure inside a transaction, once. It
-// says what to do and is told what came of it; sending, waiting and measuring are its caller's. Both
-// tiers use it, so that an operation means the same on either. It is used by one session (or one
-// place of a session's pipeline) and allocates nothing once it has been used for the operation before.
+// Cursor runs one operation after the other: steps, arguments, captures, checks, retries, and the rollback after a
+// failure inside a transaction. It is a state machine: it returns what to do next and is told the result. Sending,
+// waiting and measuring are up to the caller. Both tiers use it, so that an operation has the same meaning in either.
+// It is used by one session (or one place of a session's pipeline), and allocates nothing for an operation that it has
+// run before.
 //
-// Where further kinds of step belong: the step that follows is chosen in advance alone, so that is
-// where conditions branch; what outlives an operation (a script's variables, a stream of random
-// numbers of the session's own) belongs next to State, and Begin leaves it as it is; a block of
-// requests sent before the first is answered is a Send that follows a Send, with a second position
-// for what has been answered.
+// Where to add further kinds of steps: only advance chooses the next step, so conditional branches belong there. State
+// that outlives an operation (a script's variables, a session's own random numbers) belongs next to the field state;
+// Begin doesn't reset it. A block of requests that are sent before the first is answered is a Send that follows a Send,
+// with a second position for the answers.
 type Cursor struct {
-	// What every operation needs comes first, so that it is in few cache lines: a pipelined load has hundreds of
-	// cursors.
+	// The fields that every operation needs come first, so that they share few cache lines: a pipelined load has
+	// hundreds of cursors.
 	work      *Workload
 	op        *Operation
 	request   *protocol.Request
 	args      []gen.Value
-	Index     uint64 // the operation's number
-	EndNs     int64  // when the last attempt had its answer, or failed
-	BytesIn   int64  // of all answers
-	Operation int    // which of the workload's
-	Attempts  int    // so far, the present one included
+	Index     uint64 // number of the operation
+	EndNs     int64  // when the last attempt was answered or failed
+	BytesIn   int64  // size of all answers
+	Operation int    // index in the workload's Operations
+	Attempts  int    // number of attempts, including the current one
 	step      int
-	filled    int // how many steps have their arguments
+	filled    int // number of steps whose arguments were generated
 	phase     phase
-	news      bool // Failure hasn't been taken
-	unsure    bool // an attempt that failed may have been applied
-	Missing   bool // an answer lacked what was asked for
-	BadHash   bool // an answer's hash was wrong
-	// Misdirected says that a request went to a node that doesn't have its key.
+	news      bool // TakeFailure hasn't returned Failure yet
+	unsure    bool // a failed attempt may have been applied
+	Missing   bool // an answer lacked what was requested
+	BadHash   bool // the hash of an answer was wrong
+	// Misdirected means that a request was sent to a node that doesn't have its key.
 	Misdirected bool
-	// Unmapped says that nobody knew which node has the bucket of its key.
+	// Unmapped means that the node with the bucket of the operation's key wasn't known.
 	Unmapped bool
-	Missed   protocol.Kind    // what the last request was that found nothing
-	Status   int              // HTTP: of the last answer that had one
+	Missed   protocol.Kind    // kind of the last request that found nothing
+	Status   int              // HTTP: status of the last answer that had one
 	Failure  protocol.Failure // of the last attempt; Class OK if it succeeded
 
 	state   State
 	rules   Rules
 	pause   time.Duration
-	timings []Timing // of the attempt's requests, while somebody wants them
+	timings []Timing // of the attempt's requests; empty unless Workload.Timed is set
 }
 
-// phase is where a Cursor stands.
+// phase is the state of a Cursor.
 type phase uint8
 
 const (
@@ -100,8 +99,8 @@ func (c *Cursor) Begin(index uint64) Move {
 	return c.send()
 }
 
-// forgive makes the last attempt one that didn't fail. Few have failed, and writing a Failure takes longer than
-// looking.
+// forgive resets Failure after a success. It checks first, because failures are rare and writing a Failure is slower
+// than the check.
 func (c *Cursor) forgive() {
 	if c.Failure.Class != protocol.OK {
 		c.Failure = protocol.Failure{}
@@ -114,41 +113,42 @@ func (c *Cursor) forgetTimings() {
 	}
 }
 
-// Request is what to send.
+// Request returns the request to send.
 func (c *Cursor) Request() *protocol.Request { return c.request }
 
-// Args are the values of the request's parameters, valid until the next call.
+// Args returns the values of the request's parameters. They are valid until the next call.
 func (c *Cursor) Args() []gen.Value {
-	if len(c.request.Params) == 0 { // a wrong request may take none where its step has some
+	if len(c.request.Params) == 0 { // a wrong request may have no parameters although its step has some
 		return nil
 	}
 	return c.args
 }
 
-// Pause is how long to think.
+// Pause returns the length of the pause.
 func (c *Cursor) Pause() time.Duration { return c.pause }
 
-// Continues reports whether the answer to the request leads to a further one in all likelihood.
+// Continues reports whether another request will probably follow the answer.
 func (c *Cursor) Continues() bool { return c.phase == rollingBack || c.step+1 < len(c.op.Steps) }
 
-// RollingBack reports whether the request ends a failed transaction. It has a time-out of its own.
+// RollingBack reports whether the request ends a failed transaction. Such a request has its own timeout.
 func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
 
 // First reports whether the request is the operation's first.
 func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
 
-// Role is that of the nodes that may serve the operation.
+// Role returns the role of the nodes that may serve the operation.
 func (c *Cursor) Role() protocol.Role { return c.op.Role }
 
-// Key is a hash of the parameter by which the operation's node is chosen, or the bucket of its sharding key; ok is
-// false if none is named. It may be asked for while the request is the operation's First, and allocates nothing.
+// Key returns the hash of the parameter that selects the operation's node, or the bucket of the operation's sharding
+// key; ok is false if there is neither. It may be called while the request is the operation's First. It allocates
+// nothing.
 func (c *Cursor) Key() (hash uint64, ok bool) {
 	if c.op.keyParam < 0 && c.op.bucket == nil {
 		return 0, false
 	}
 	args := c.args
 	if step := c.op.keyStep; step > c.step {
-		if c.filled <= step { // BEGIN comes before it, which has no arguments
+		if c.filled <= step { // step 0 is BEGIN, which has no arguments
 			c.filled = step + 1
 			args = c.work.Args(&c.state, c.Operation, step, c.Index)
 		} else {
@@ -161,13 +161,13 @@ func (c *Cursor) Key() (hash uint64, ok bool) {
 	return hashOf(&args[c.op.keyParam]), true
 }
 
-// Placed notes whether the node of the request's bucket is known, and if so whether the request goes there.
+// Placed records whether the node of the request's bucket is known and, if so, whether the request is sent there.
 func (c *Cursor) Placed(known, right bool) {
 	c.Unmapped = c.Unmapped || !known
 	c.Misdirected = c.Misdirected || known && !right
 }
 
-// hashOf is the same for equal values of a kind, on every machine.
+// hashOf returns a hash that is equal for equal values of the same kind, on every machine.
 func hashOf(v *gen.Value) uint64 {
 	switch v.Kind {
 	case gen.String, gen.Bytes, gen.UUID, gen.JSON:
@@ -184,7 +184,7 @@ func hashOfBits(n uint64) uint64 {
 	return xxhash.Sum64(b[:])
 }
 
-// TakeFailure returns how an attempt has failed since the last call, or nil.
+// TakeFailure returns the failure of an attempt since the last call; nil if there was none.
 func (c *Cursor) TakeFailure() *protocol.Failure {
 	if !c.news {
 		return nil
@@ -193,8 +193,8 @@ func (c *Cursor) TakeFailure() *protocol.Failure {
 	return &c.Failure
 }
 
-// Answered goes on after the answer to a request that was sent and answered at the times given, on the
-// run's clock. It makes r.Fatal true if the session must be given up.
+// Answered continues after the answer to a request. sentNs and endNs are the times of the request and the answer on the
+// run's clock. It sets r.Fatal if the session must be closed.
 func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	if c.phase == rollingBack {
 		r.Fatal = r.Fatal || r.Class != protocol.OK
@@ -225,7 +225,7 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	return c.advance(r.Fatal, endNs)
 }
 
-// absorb adds what a reply says about the operation as a whole.
+// absorb adds the information in a reply that concerns the operation as a whole.
 func (c *Cursor) absorb(r *protocol.Reply) {
 	c.BytesIn += r.BytesIn
 	if r.Missing {
@@ -238,7 +238,7 @@ func (c *Cursor) absorb(r *protocol.Reply) {
 	}
 }
 
-// advance goes on to the step that follows one that succeeded.
+// advance continues with the next step after a success. closed means that the server closed the connection.
 func (c *Cursor) advance(closed bool, endNs int64) Move {
 	if c.step+1 == len(c.op.Steps) {
 		c.phase, c.EndNs = over, endNs
@@ -259,7 +259,7 @@ func (c *Cursor) advance(closed bool, endNs int64) Move {
 	return c.send()
 }
 
-// send prepares the present step's request.
+// send prepares the current step's request.
 func (c *Cursor) send() Move {
 	s := &c.op.Steps[c.step]
 	if c.step >= c.filled {
@@ -272,8 +272,8 @@ func (c *Cursor) send() Move {
 	return Send
 }
 
-// Failed goes on after a request that could not be sent although the session is usable, or not for the
-// request's sake.
+// Failed continues after a request that could not be sent for a reason that leaves the session usable, or that lies
+// outside the request.
 func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 	if c.phase == rollingBack {
 		return c.conclude()
@@ -281,8 +281,8 @@ func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 	return c.fail(f, atNs)
 }
 
-// Broken goes on after the loss of the session, in whatever phase: f is how the operation fails unless
-// it had failed before.
+// Broken continues after the loss of the session, in any phase. f is the operation's failure, unless it had failed
+// before.
 func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
 	switch c.phase {
 	case rollingBack:
@@ -295,7 +295,7 @@ func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
 	return c.fail(f, atNs)
 }
 
-// Resume goes on after a pause.
+// Resume continues after a pause.
 func (c *Cursor) Resume() Move {
 	if c.phase == backingOff {
 		c.Attempts++
@@ -305,7 +305,7 @@ func (c *Cursor) Resume() Move {
 	return c.send()
 }
 
-// Expire goes on when the operation's time is over during a pause.
+// Expire continues when the operation's timeout ends a pause.
 func (c *Cursor) Expire(atNs int64) Move {
 	if c.phase == backingOff {
 		c.phase = over
@@ -315,8 +315,8 @@ func (c *Cursor) Expire(atNs int64) Move {
 		atNs)
 }
 
-// fail ends an attempt, its transaction first if there is one. BEGIN is step 0: if that failed there is
-// nothing to end.
+// fail ends an attempt. If it is inside a transaction, the transaction is rolled back first. BEGIN is step 0: if it
+// failed, there is nothing to roll back.
 func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 	c.Failure, c.EndNs, c.news = f, atNs, true
 	if c.op.verified {
@@ -329,10 +329,10 @@ func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 	return Send
 }
 
-// UnexpectedSuccess is the code of a failure that is a success: of a wrong request that a server didn't refuse.
+// UnexpectedSuccess is the code of the failure that a server executed a wrong request which it should have refused.
 const UnexpectedSuccess = "unexpected-success"
 
-// refused goes on after the answer to a wrong request: the error that must come ends the operation as a success.
+// refused continues after the answer to a wrong request. If the answer is the expected error, the operation succeeds.
 func (c *Cursor) refused(w *wrong, r *protocol.Reply, endNs int64) Move {
 	switch {
 	case r.Class == protocol.OK:
@@ -352,7 +352,7 @@ func (c *Cursor) refused(w *wrong, r *protocol.Reply, endNs int64) Move {
 	return Over
 }
 
-// conclude decides what follows a failed attempt of which nothing is outstanding any more.
+// conclude returns what follows a failed attempt that has no open transaction any more.
 func (c *Cursor) conclude() Move {
 	f := &c.Failure
 	if f.Class != protocol.OK && c.Attempts <= c.rules.Retries &&
@@ -364,7 +364,7 @@ func (c *Cursor) conclude() Move {
 	return Over
 }
 
-// Rest is the think time after the operation.
+// Rest returns the think time after the operation.
 func (c *Cursor) Rest() time.Duration {
 	if t := &c.op.Think; t.Min <= 0 && t.Max <= 0 {
 		return 0
@@ -372,8 +372,8 @@ func (c *Cursor) Rest() time.Duration {
 	return c.work.ThinkTime(c.Operation, -1, c.Index)
 }
 
-// tellRequests tells of the last attempt's requests: those of an attempt that was repeated would count as
-// further operations.
+// tellRequests reports the requests of the last attempt only: those of repeated attempts would count as further
+// operations.
 func (c *Cursor) tellRequests() {
 	for _, t := range c.timings {
 		c.work.Timed(t)
@@ -381,8 +381,8 @@ func (c *Cursor) tellRequests() {
 	c.forgetTimings()
 }
 
-// TellUnfinished tells the workload's hooks of an operation that was cut off: when, where it was sent to, and when it
-// was sent, 0 if it wasn't.
+// TellUnfinished reports an operation that was cut off to the workload's hooks. address is where it was sent, sentNs
+// when it was sent (0 if it wasn't), and endNs when it was cut off.
 func (c *Cursor) TellUnfinished(address int, sentNs, endNs int64) {
 	c.tellRequests()
 	if sentNs != 0 {
@@ -393,8 +393,8 @@ func (c *Cursor) TellUnfinished(address int, sentNs, endNs int64) {
 	}
 }
 
-// Tell tells the workload's hooks of an operation that is over: where it was sent to, when it was meant to be sent and
-// when it was. Times are on the run's clock.
+// Tell reports a finished operation to the workload's hooks: the address to which it was sent, when it was meant to be
+// sent, and when it was sent. Times are on the run's clock.
 func (c *Cursor) Tell(address int, intendedNs, sentNs int64) {
 	if c.op.verified {
 		c.wrote(address, sentNs, c.EndNs, c.effect())

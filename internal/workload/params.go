@@ -9,15 +9,15 @@ import (
 	"brunt/internal/plan"
 )
 
-// stepBuilder makes the parameters of one step of an operation.
+// stepBuilder builds the parameters of one step of an operation.
 type stepBuilder struct {
 	c      *compiler
 	op     *plan.Operation
-	step   int // in the plan
-	first  int // how many steps stand before the plan's step 0
+	step   int // index in the plan
+	first  int // number of compiled steps before the plan's step 0
 	shared map[string]gen.Stream
 	kinds  [][]gen.Kind       // of the operation's steps so far; params fills in this one's
-	pick   func(i uint64) int // which of the step's variants; nil without variants
+	pick   func(i uint64) int // returns the variant of the step that is used; nil without variants
 }
 
 func (b *stepBuilder) params() ([]param, error) {
@@ -38,7 +38,7 @@ func (b *stepBuilder) params() ([]param, error) {
 	return repeat(one, uint64(s.Request.Rows)), nil
 }
 
-// repeat gives each row of a batch its own numbers of the generators' streams.
+// repeat returns the parameters of all rows of a batch. Each row uses different numbers of the generators' streams.
 func repeat(one []param, rows uint64) []param {
 	all := make([]param, 0, len(one)*int(rows))
 	for r := range rows {
@@ -70,7 +70,7 @@ func (b *stepBuilder) param(k int) (param, gen.Kind, error) {
 	}
 }
 
-// part makes a parameter of the operation's record.
+// part returns the generator of a parameter that is a part of the operation's record.
 func (b *stepBuilder) part(p *plan.Param) (gen.Generator, gen.Kind, error) {
 	field := b.pick
 	if p.Field != "" {
@@ -96,7 +96,7 @@ func (b *stepBuilder) generator(v *plan.ValueSpec, k int) (gen.Generator, error)
 	return gen.Func(func(v *gen.Value, i uint64) { g.Value(v, q.ordinal(i)) }), nil
 }
 
-// earlier links a parameter to an argument or capture of a step before it.
+// earlier returns a parameter that is an argument or a captured value of an earlier step.
 func (b *stepBuilder) earlier(p *plan.Param) (param, gen.Kind) {
 	linked := param{step: p.Step + b.first, index: p.Index, argument: p.Argument}
 	if p.Argument {
@@ -105,8 +105,8 @@ func (b *stepBuilder) earlier(p *plan.Param) (param, gen.Kind) {
 	return linked, b.op.Steps[p.Step].Request.Capture[p.Index].Kind
 }
 
-// sharedRows gives each SameRow group of an operation one stream, so that its references draw
-// one row.
+// sharedRows returns one stream for each SameRow group of an operation, so that the references of a group select the
+// same row.
 func sharedRows(seed uint64, op *plan.Operation) map[string]gen.Stream {
 	streams := map[string]gen.Stream{}
 	for s := range op.Steps {

@@ -12,11 +12,11 @@ import (
 	"brunt/internal/protocol"
 )
 
-// queue picks from a shuffled list of operations without holding it: place i of the queue is
-// item At(i) of the unshuffled one, which holds each operation's items side by side.
+// queue is a shuffled list of operations that isn't stored: item i of the queue is item order.At(i) of the unshuffled
+// list, in which the items of each operation are consecutive.
 type queue struct {
 	order gen.Permutation
-	ends  []uint64 // ends[k]: how many items operations 0…k have together
+	ends  []uint64 // ends[k] is the number of items of operations 0…k
 }
 
 func (q *queue) pick(i uint64) int { return q.owner(q.order.At(i)) }
@@ -25,7 +25,7 @@ func (q *queue) owner(item uint64) int {
 	return sort.Search(len(q.ends), func(k int) bool { return q.ends[k] > item })
 }
 
-// ordinal numbers the operations of one kind from 0, in the order of the unshuffled list.
+// ordinal returns the number of item i among the items of its operation, from 0, in the unshuffled list.
 func (q *queue) ordinal(i uint64) uint64 {
 	item := q.order.At(i)
 	if k := q.owner(item); k > 0 {
@@ -53,7 +53,7 @@ func (o only) pick(uint64) int { return int(o) }
 
 var _ picker = only(0)
 
-// turns takes operations in a given order, again and again.
+// turns cycles through operations in a given order.
 type turns []int
 
 func (t turns) pick(i uint64) int { return t[i%uint64(len(t))] }
@@ -93,7 +93,7 @@ func newQueue(p *plan.Plan) *queue {
 	return q
 }
 
-// pick returns which of a step's variants operation number i takes, nil if it has none.
+// pick returns the function that selects a step's variant by the operation's number; nil if the step has none.
 func (c *compiler) pick(op *plan.Operation, s *plan.Step) func(i uint64) int {
 	n := len(s.Variants)
 	switch by := s.Pick.By; {
@@ -108,8 +108,8 @@ func (c *compiler) pick(op *plan.Operation, s *plan.Step) func(i uint64) int {
 	}
 }
 
-// turns takes n variants in turn: by the operation's number, or where operations have an order by how
-// often it stands before.
+// turns returns a function that selects n variants in turn: by the operation's number or, if operations have an order,
+// by the number of the operation's earlier occurrences in it.
 func (c *compiler) turns(op *plan.Operation, n int) func(i uint64) int {
 	if c.plan.Mix != plan.ByTurn {
 		return func(i uint64) int { return int(i % uint64(n)) }
@@ -123,8 +123,9 @@ func (c *compiler) turns(op *plan.Operation, n int) func(i uint64) int {
 	return func(i uint64) int { return places[i%uint64(len(places))] }
 }
 
-// walk lets so many walkers go through n variants, each with a stride of their number from its own
-// offset, beginning again there: what slow_cooker's goroutines do with a list of URLs.
+// walk returns a function that moves the given number of walkers through n variants. Each walker starts at its own
+// offset, has a stride of that number, and starts over at its offset. It is how the goroutines of slow_cooker use a
+// list of URLs.
 func walk(n, walkers int) func(i uint64) int {
 	stride := walkers
 	if stride > n {
@@ -138,7 +139,7 @@ func walk(n, walkers int) func(i uint64) int {
 	}
 }
 
-// follow lets the records of a plan follow what its operations insert, and checks what they read.
+// follow connects the plan's records with the operations that insert and read them.
 func (w *Workload) follow(space *keyspace.Space) {
 	w.Records = space
 	if space == nil {
@@ -167,7 +168,7 @@ func (w *Workload) follow(space *keyspace.Space) {
 	}
 }
 
-// mismatch compares what a step captured with the record whose key is its first argument.
+// mismatch compares the values that a step captured with the record whose key is the step's first argument.
 func (w *Workload) mismatch(operation, step int, st *State) protocol.Failure {
 	s := &w.Operations[operation].Steps[step]
 	if s.check == "" || len(st.Captured[step]) == 0 || len(st.Args[step]) == 0 {
@@ -184,16 +185,16 @@ func (w *Workload) mismatch(operation, step int, st *State) protocol.Failure {
 	return protocol.Failure{Class: protocol.Protocol, Code: IntegrityCode, Text: text}
 }
 
-// IntegrityCode is the code of failures of reads that returned another value than was written.
+// IntegrityCode is the code of the failure that a read returned a value other than the written one.
 const IntegrityCode = "integrity"
 
-// pause is one think time with the stream that it draws from.
+// pause is a think time and the stream of its random numbers.
 type pause struct {
 	think  plan.Think
 	stream gen.Stream
 }
 
-// newPauses lays out the think times of every operation: the pause after it and then those after each of
+// newPauses returns the think times of every operation: the pause after the operation, followed by those after each of
 // its compiled steps.
 func newPauses(p *plan.Plan) [][]pause {
 	all := make([][]pause, len(p.Operations))

@@ -10,21 +10,20 @@ import (
 	"brunt/internal/plan"
 )
 
-// Sequence is the parameters of a plan whose values begin after the greatest that a column holds. All
-// parameters of one column move by the same number, so that ranges that have nothing in common still
-// don't.
+// Sequence is a set of parameters whose values must begin after the greatest value in a column. All parameters of a
+// column are shifted by the same number, so that disjoint ranges stay disjoint.
 type Sequence struct {
 	Table, Column string
-	Said          bool // the plan says start: after
-	UUID          bool // its values are UUIDs, which have no order: see Apart
+	Said          bool // the plan contains start: after
+	UUID          bool // the values are UUIDs, which have no order: see Apart
 
-	first, last int64 // of the ranges
-	scattered   bool  // values come from all over the range, in no order
+	first, last int64 // of the union of the ranges
+	scattered   bool  // values are spread over the range, in no order
 	shift       int64
-	mask        [16]byte // of UUIDs
+	mask        [16]byte // mask for UUIDs
 }
 
-// after makes a parameter of a step follow its Sequence, if it has one.
+// after makes a parameter of a step part of its Sequence, if it has one.
 func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 	table, column, ok := c.plan.Follows(s, k)
 	if !ok {
@@ -46,7 +45,7 @@ func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 	}
 	if v.Type == gen.TypeUnsigned && last < 0 {
 		if last = math.MaxInt64; first < 0 {
-			return g // no server has numbers after those
+			return g // there are no greater numbers
 		}
 	}
 	q := c.sequence(table, column, false)
@@ -60,7 +59,7 @@ func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 	})
 }
 
-// sequence is that of a column.
+// sequence returns the Sequence of a column, and creates it if necessary.
 func (c *compiler) sequence(table, column string, uuid bool) *Sequence {
 	for _, q := range c.starts {
 		if q.Table == table && q.Column == column && q.UUID == uuid {
@@ -72,9 +71,9 @@ func (c *compiler) sequence(table, column string, uuid bool) *Sequence {
 	return q
 }
 
-// Apart makes UUIDs others than in a run that found another number of rows beyond the plan's: each is
-// turned into another one by bits that follow from rows. With none they are the plan's. It must be called
-// before the workload is used.
+// Apart makes the UUIDs differ from those of a run that found another number of rows beyond the plan's: it XORs each
+// with a mask that depends on rows. With rows 0 the UUIDs are the plan's. It must be called before the workload is
+// used.
 func (q *Sequence) Apart(rows uint64) {
 	q.mask = [16]byte{}
 	if rows == 0 {
@@ -85,17 +84,17 @@ func (q *Sequence) Apart(rows uint64) {
 	binary.BigEndian.PutUint64(q.mask[8:], r.Uint64()&^(3<<62))
 }
 
-// First is the least value of a sequence of numbers.
+// First returns the least value of a sequence of numbers.
 func (q *Sequence) First() int64 { return q.first + q.shift }
 
-// Begin makes first the least value, as it was in a run before. It must be called before the workload is used.
+// Begin makes first the least value, as in an earlier run. It must be called before the workload is used.
 func (q *Sequence) Begin(first int64) { q.shift = first - q.first }
 
-// After moves the sequence behind greatest, the greatest value that the column holds, if it isn't there
-// already. It must be called before the workload is used. Where the load is divided among machines,
-// which may ask at different times, the move is a multiple of the range's length: then those that
-// found the same use different numbers of one range, and those that found different things different
-// ranges.
+// After shifts the sequence behind greatest, the greatest value in the column, unless it begins there already. It must
+// be called before the workload is used. If the load is divided among machines, they may query the column at different
+// times. The shift is then a multiple of the range's length: machines with the same result use different numbers of one
+// range, and machines with different results use different ranges. It returns an error if the values would exceed the
+// greatest integer.
 func (q *Sequence) After(greatest int64, divided bool) error {
 	q.shift = 0
 	if greatest < q.first {

@@ -9,8 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// tables makes and remembers the generators of the plan's columns. It is used while compiling
-// only, by one goroutine.
+// tables creates the generators of the plan's columns, each once. It is used by one goroutine, during compilation only.
 type tables struct {
 	plan *plan.Plan
 	made map[columnKey]gen.Generator
@@ -22,7 +21,7 @@ func newTables(p *plan.Plan) *tables {
 	return &tables{plan: p, made: map[columnKey]gen.Generator{}}
 }
 
-// lookup is a gen.Lookup over the plan's tables.
+// lookup is the gen.Lookup for the plan's tables.
 func (t *tables) lookup(table, column string) (gen.Generator, uint64, error) {
 	tb, col := plan.FindColumn(t.plan.Tables, table, column)
 	g, err := t.column(tb, col)
@@ -48,16 +47,15 @@ func (t *tables) column(tb *plan.Table, col *plan.Column) (gen.Generator, error)
 
 func (t *tables) kind(s *gen.Spec) gen.Kind { return plan.Resolve(s, t.plan.Tables).Kind() }
 
-// typeName is the plan type of a column's values in lower case, as a loader needs it.
+// typeName returns the plan's type of a column's values, in lower case, as loaders expect it.
 func (t *tables) typeName(s *gen.Spec) string {
 	return string(cmp.Or(plan.Resolve(s, t.plan.Tables).Holds(), gen.TypeString))
 }
 
-// Rows returns a function that fills values with row number row of a table, in column order,
-// and the table's columns as a loader needs them. values must be at least as long as columns;
-// the function is safe for concurrent use with different values and allocates nothing once they
-// have been used before. A column that refers to another has that column's type. The plan must be valid.
-// Errors name the table and column.
+// Rows returns a function that fills values with row number row of a table, in the order of the columns, and the
+// table's columns as loaders expect them. values must be at least as long as columns. The function is safe for
+// concurrent use with different values, and allocates nothing for values that were used before. A column that refers to
+// another column has that column's type. The plan must be valid. Errors name the table and the column.
 func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []protocol.Column,
 	err error) {
 	t := newTables(p)

@@ -8,17 +8,17 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Verify is how what a step wrote is read back.
+// Verify describes how the write of a step is read back.
 type Verify struct {
-	Read   int   // which of Workload.Reads; its parameters are those of Key
-	Group  int   // steps with the same number write the same keys: they are read back by the same request
-	Key    []int // parameters of the step
-	Expect []int // parameters of the step that Read captures
-	Absent bool  // the step deletes
-	One    bool  // any one address will do; else every one is asked
+	Read   int   // index in Workload.Reads; the request's parameters are those of Key
+	Group  int   // equal for steps that write the same keys, which are read back by the same request
+	Key    []int // indices of the step's parameters that are the key
+	Expect []int // indices of the step's parameters that Read must return
+	Absent bool  // the step deletes the key
+	One    bool  // reading from one address is enough; otherwise every address is read
 }
 
-// Written is what became of an operation that writes. Times are nanoseconds on the run's clock.
+// Written is the result of an operation that writes. Times are in nanoseconds on the run's clock.
 type Written struct {
 	Operation int
 	Index     uint64
@@ -28,7 +28,7 @@ type Written struct {
 	Effect    protocol.Effect
 }
 
-// verify makes a step's Verify.
+// verify returns the Verify of a step.
 func (c *compiler) verify(s *plan.Step, kinds []gen.Kind) *Verify {
 	v := s.Verify
 	out := &Verify{Key: v.Keys(), Expect: v.Expect, Absent: s.Request.Kind() == protocol.KindDelete, One: v.From == "one"}
@@ -60,7 +60,7 @@ func (c *compiler) verify(s *plan.Step, kinds []gen.Kind) *Verify {
 // Verifies reports whether an operation has writes that are read back.
 func (o *Operation) Verifies() bool { return o.verified }
 
-// effect is what is known of the writes of the operation that is over.
+// effect returns the known effect of the finished operation's writes.
 func (c *Cursor) effect() protocol.Effect {
 	switch {
 	case c.Failure.Class == protocol.OK && c.unsure:
@@ -73,36 +73,36 @@ func (c *Cursor) effect() protocol.Effect {
 	return protocol.NotApplied
 }
 
-// doubt notes that a failed attempt may have been applied.
+// doubt records whether a failed attempt may have been applied.
 func (c *Cursor) doubt(f *protocol.Failure) {
 	request := c.op.Steps[c.step].Request
 	if c.op.Rollback != nil && request.Verb != protocol.Commit {
-		return // its transaction never ends well
+		return // its transaction was not committed
 	}
 	c.unsure = c.unsure || f.Effect(c.request) == protocol.Unsure || c.op.Rollback == nil && c.step > 0
 }
 
-// wrote tells what became of the operation that is over, unless it wrote nothing.
+// wrote reports the result of the finished operation to the hook Wrote, unless it wrote nothing.
 func (c *Cursor) wrote(address int, sentNs, endNs int64, effect protocol.Effect) {
 	if c.work.Wrote == nil || !c.op.verified {
 		return
 	}
 	for i := range c.op.Steps {
 		if w := c.op.Steps[i].wrong; w != nil && w.of(c.Index) {
-			return // it was to be refused
+			return // the server should have refused it
 		}
 	}
 	if effect == protocol.Applied && c.Missing && c.Missed != protocol.KindRead {
 		return // it found nothing to change
 	}
 	if effect == protocol.NotApplied && c.Failure.Conflicts() {
-		return // what is there is somebody else's
+		return // the existing value is from another write
 	}
 	c.work.Wrote(Written{Operation: c.Operation, Index: c.Index, Address: address, SentNs: sentNs, EndNs: endNs,
 		Effect: effect})
 }
 
-// registers are the requests of a plan's registers.
+// registers returns the requests of the plan's registers; nil without registers.
 func registers(p *plan.Plan) []protocol.Request {
 	if p.Registers == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package workload is a plan made ready to run: operation number i → which operation, and the
-// arguments of each of its requests. Both tiers of the engine draw from it. It does no I/O.
+// Package workload compiles a plan: it maps the number of an operation to the operation and to the arguments of its
+// requests. Both tiers of the engine use it. It does no I/O.
 package workload
 
 import (
@@ -13,45 +13,44 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Workload is a compiled plan. Once its hooks and the starts of its Sequences are set it is immutable
-// and safe for concurrent use; the only mutable state is the caller's State.
+// Workload is a compiled plan. Once its hooks and the starts of its Sequences are set, it is immutable and safe for
+// concurrent use; the mutable state is in the caller's State.
 type Workload struct {
 	Plan       *plan.Plan
 	Program    protocol.Program
 	Operations []Operation
-	Total      uint64 // plan.ByCount: the queue's length; 0 otherwise (no end)
+	Total      uint64 // plan.ByCount: the length of the queue; otherwise 0, which means no end
 
-	// Done, if not nil, receives every finished operation by whichever session ran it,
-	// concurrently. Compile sets it for plans whose Keyspace follows what is inserted.
+	// Done, if not nil, is called for every finished operation, concurrently by all sessions. Compile sets it for plans
+	// whose Keyspace follows what is inserted.
 	Done func(operation int, index uint64, class protocol.Class)
 
-	// Check, if not nil, looks at the answer to a step that captures values, after they have been
-	// moved into st. What it returns fails the operation unless its Class is OK. It is called
-	// concurrently by different sessions.
+	// Check, if not nil, checks the answer to a step that captures values, after they were moved to st. If it returns a
+	// Failure with a Class other than OK, the operation fails. It is called concurrently by all sessions.
 	Check func(operation, step int, st *State) protocol.Failure
 
-	// Timed, if not nil, is told how long every finished operation and each request of it took, by
-	// whichever session ran it, concurrently.
+	// Timed, if not nil, receives the times of every finished operation and of each of its requests. It is called
+	// concurrently by all sessions.
 	Timed func(Timing)
 
-	// Wrote, if not nil, is told what became of every operation with a step that has a Verify, by whichever session ran
-	// it, concurrently.
+	// Wrote, if not nil, receives the result of every operation that has a step with a Verify. It is called
+	// concurrently by all sessions.
 	Wrote func(Written)
 
-	// Begins, if not nil, is told the number of every such operation before anything of it is sent, concurrently.
+	// Begins, if not nil, receives the number of each such operation before anything of it is sent. It is called
+	// concurrently.
 	Begins func(index uint64)
 
-	// Reads are the requests that read writes back; see Step.Verify. Sessions of the load don't know them.
+	// Reads contains the requests that read writes back; see Step.Verify. The sessions of the load don't use them.
 	Reads protocol.Program
 
-	// Registers are the requests of the plan's registers: the one that writes, and the one that reads; none without
-	// them.
+	// Registers contains the requests of the plan's registers: the write and the read. It is empty without registers.
 	Registers protocol.Program
 
-	// Records are those of the plan's Keyspace, for this run; nil without one.
+	// Records are the records of the plan's Keyspace in this run; nil without a Keyspace.
 	Records *keyspace.Space
 
-	// Sequences begin after what their columns hold, once that is known: see Sequence.After.
+	// Sequences must begin after the values in their columns; see Sequence.After.
 	Sequences []*Sequence
 
 	pick   picker
@@ -65,15 +64,15 @@ type Operation struct {
 	Think plan.Think
 	// Rollback is the request that ends a failed transaction, or nil.
 	Rollback *protocol.Request
-	// Role is that of the nodes that may serve it.
+	// Role is the role of the nodes that may serve the operation.
 	Role protocol.Role
 
-	keyStep, keyParam int         // the parameter that nodes are chosen by; −1 if none is
-	bucket            *bucket.Key // by whose bucket nodes are chosen, of the same step; nil if they aren't
-	verified          bool        // a step of it has a Verify
+	keyStep, keyParam int         // position of the parameter that selects the node; keyParam is −1 if there is none
+	bucket            *bucket.Key // computes the bucket that selects the node, from the same step; nil if buckets don't
+	verified          bool        // a step has a Verify
 }
 
-// Step is one request and where its parameters come from.
+// Step is a request and the sources of its parameters.
 type Step struct {
 	Request *protocol.Request
 	Think   plan.Think
@@ -85,11 +84,11 @@ type Step struct {
 	check    keyspace.Check
 	wrong    *wrong // nil for none
 
-	// Verify is how what it wrote is read back; nil if it isn't.
+	// Verify describes how the step's writes are read back; nil if they aren't.
 	Verify *Verify
 }
 
-// wrong is a request that must be refused, which a share of the operations sends instead; see plan.Wrong.
+// wrong is a request that the server must refuse. A share of the operations sends it instead; see plan.Wrong.
 type wrong struct {
 	request *protocol.Request
 	stream  gen.Stream
@@ -97,10 +96,10 @@ type wrong struct {
 	expect  string
 }
 
-// of reports whether operation number i sends it.
+// of reports whether operation number i sends the wrong request.
 func (w *wrong) of(i uint64) bool { return w.stream.Float64(i) < w.share }
 
-// expects reports whether a failure is the one that must come.
+// expects reports whether a failure is the expected one.
 func (w *wrong) expects(f *protocol.Failure) bool {
 	switch {
 	case f.Class == protocol.OK:
@@ -118,14 +117,14 @@ type param struct {
 	argument bool
 }
 
-// State is one session's working memory: the arguments and captures of the operation under way.
+// State is the working memory of one session: arguments and captured values of the current operation.
 type State struct {
-	Args     [][]gen.Value // one slice a step
-	Captured [][]gen.Value // one slice a step; the engine moves Reply.Captured here
-	Index    uint64        // of the operation under way
+	Args     [][]gen.Value // by step
+	Captured [][]gen.Value // by step; swapped with Reply.Captured
+	Index    uint64        // number of the current operation
 }
 
-// picker says which operation number i is.
+// picker returns the index of operation number i.
 type picker interface{ pick(i uint64) int }
 
 // Pick returns the index in Operations of operation number i. With plan.ByCount i must be below
@@ -137,21 +136,20 @@ func (w *Workload) Pick(i uint64) int {
 	return w.pick.pick(i)
 }
 
-// Args fills st.Args[step] with the arguments of a step of operation number i and returns them.
-// It is called once for each step of an operation; attempts after a retryable error reuse
-// st.Args of generated parameters. It allocates nothing once st has been used for the
-// operation before.
+// Args fills st.Args[step] with the arguments of a step of operation number i and returns them. It is called once per
+// step of an operation; attempts after a retryable error reuse the generated values in st.Args. It allocates nothing if
+// st was used for the operation before.
 func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
 	return w.Operations[operation].Steps[step].fill(st, step, i)
 }
 
-// fill is Args of the step.
+// fill is Args for the step.
 func (s *Step) fill(st *State, step int, i uint64) []gen.Value {
 	for len(st.Args) <= step {
 		st.Args = append(st.Args, nil)
 	}
 	a := st.Args[step]
-	if len(a) != len(s.params) { // another operation's
+	if len(a) != len(s.params) { // the slice belongs to another operation
 		if cap(a) < len(s.params) {
 			b := make([]gen.Value, len(s.params))
 			copy(b, a[:cap(a)])
@@ -171,9 +169,8 @@ func (s *Step) fill(st *State, step int, i uint64) []gen.Value {
 	return a
 }
 
-// Again prepares the arguments of a step for a further attempt at the same operation: generated
-// values stay as they are, values from earlier steps are taken again. Args must have filled the
-// step before.
+// Again prepares the arguments of a step for another attempt at the same operation: it keeps generated values, and
+// updates values from earlier steps. Args must have been called for the step before.
 func (w *Workload) Again(st *State, operation, step int) []gen.Value {
 	s := &w.Operations[operation].Steps[step]
 	a := st.Args[step]
@@ -185,7 +182,7 @@ func (w *Workload) Again(st *State, operation, step int) []gen.Value {
 	return a
 }
 
-// earlier sets v to the value that an earlier step of the operation had or returned.
+// earlier sets v to an argument or a captured value of an earlier step; null if there is none.
 func (p *param) earlier(st *State, v *gen.Value) {
 	from := st.Captured
 	if p.argument {
@@ -198,7 +195,7 @@ func (p *param) earlier(st *State, v *gen.Value) {
 	v.SetNull()
 }
 
-// Capture keeps the captured values of a step's reply for later steps, swapping buffers with it.
+// Capture stores the captured values of a step's reply for later steps. It swaps buffers with the reply.
 func (st *State) Capture(step int, reply *protocol.Reply) {
 	for len(st.Captured) <= step {
 		st.Captured = append(st.Captured, nil)
@@ -206,8 +203,8 @@ func (st *State) Capture(step int, reply *protocol.Reply) {
 	st.Captured[step], reply.Captured = reply.Captured, st.Captured[step]
 }
 
-// ThinkTime returns the pause after operation number i (step < 0) or before the step after the
-// given one. It is a pure function of the seed and i.
+// ThinkTime returns the pause after operation number i (step < 0), or between the given step and the next one. It is a
+// pure function of the seed and i.
 func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
 	pauses, k := w.pauses[operation], max(step, -1)+1
 	if k >= len(pauses) {
@@ -216,8 +213,8 @@ func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
 	return pauses[k].duration(i)
 }
 
-// Convert passes every generator of parameters through wrap, for servers that take some kinds of
-// value in another form. It must be called before the workload is used.
+// Convert replaces every generator g of a parameter by wrap(g), for servers that need some kinds of values in another
+// form. It must be called before the workload is used.
 func (w *Workload) Convert(wrap func(gen.Generator) gen.Generator) {
 	for i := range w.Operations {
 		for k := range w.Operations[i].Steps {
@@ -231,22 +228,21 @@ func (w *Workload) Convert(wrap func(gen.Generator) gen.Generator) {
 	}
 }
 
-// WholeOperation is the Step of a Timing that is about an operation and not one of its requests.
+// WholeOperation is the Step of a Timing that describes an operation instead of one of its requests.
 const WholeOperation = -1
 
-// Timing is how long an operation or one of its requests took. Times are nanoseconds on the run's
-// clock.
+// Timing holds the times of an operation or of one of its requests, in nanoseconds on the run's clock.
 type Timing struct {
 	Operation  int
-	Step       int // WholeOperation, or which request
+	Step       int // index of the request, or WholeOperation
 	Index      uint64
-	IntendedNs int64 // of a request: as SentNs
+	IntendedNs int64 // equals SentNs for a request
 	SentNs     int64
 	EndNs      int64
 	Class      protocol.Class
 }
 
-// For returns the step's request within operation number i.
+// For returns the request that the step sends in operation number i.
 func (s *Step) For(i uint64) *protocol.Request {
 	switch {
 	case s.wrong != nil && s.wrong.of(i):
