@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// namedAlphabet returns the characters of an alphabet by its name.
+// namedAlphabet returns the characters of an alphabet, given its name.
 func namedAlphabet(name string) (letters string, ok bool) {
 	switch name {
 	case "en":
@@ -23,15 +23,14 @@ func namedAlphabet(name string) (letters string, ok bool) {
 	return strings.CutPrefix(name, "custom:")
 }
 
-// alphabet is a set of characters to write texts with.
+// alphabet is a set of characters for texts.
 type alphabet struct {
 	runes   []rune
-	ascii   []byte // the same if all are ASCII, otherwise nil
-	perWord uint64 // characters that one random word gives with a bias below 2^-32
+	ascii   []byte // the runes as bytes if all are ASCII, otherwise nil
+	perWord uint64 // characters that are taken from one random word, with a bias below 2^-32
 }
 
-// newAlphabet joins sets of characters by name; none means "en". A character in several sets
-// counts once.
+// newAlphabet returns the union of sets of characters, given their names; without names, the set "en".
 func newAlphabet(names []string) (*alphabet, *FieldError) {
 	if len(names) == 0 {
 		names = []string{"en"}
@@ -64,7 +63,7 @@ func newAlphabet(names []string) (*alphabet, *FieldError) {
 
 func (a *alphabet) size() uint64 { return uint64(len(a.runes)) }
 
-// append adds n random characters to dst.
+// append appends n random characters to dst.
 func (a *alphabet) append(dst []byte, r *Rand, n uint64) []byte {
 	if a.ascii != nil {
 		return a.appendASCII(dst, r, n)
@@ -83,7 +82,7 @@ func (a *alphabet) append(dst []byte, r *Rand, n uint64) []byte {
 	return dst
 }
 
-// appendASCII is append for characters of one byte.
+// appendASCII is append for ASCII characters.
 func (a *alphabet) appendASCII(dst []byte, r *Rand, n uint64) []byte {
 	letters, perWord, start := a.ascii, int(a.perWord), len(dst)
 	m := uint64(len(letters))
@@ -101,7 +100,7 @@ func (a *alphabet) appendASCII(dst []byte, r *Rand, n uint64) []byte {
 	return dst
 }
 
-// appendCode adds a number written with the alphabet's characters as n digits, the last first.
+// appendCode appends a number as n digits with the alphabet's characters, the least significant first.
 func (a *alphabet) appendCode(dst []byte, code, n uint64) []byte {
 	m := a.size()
 	for ; n > 0; n-- {

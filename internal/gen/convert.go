@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Any returns the value as client libraries take it: nil, bool, int64, uint64, float64, string
-// (Decimal in plain digits, String, JSON), []byte (which shares v.B), time.Time in UTC or
-// [16]byte.
+// Any returns the value in the form that client libraries accept: nil, bool, int64, uint64, float64, string (Decimal in
+// plain digits, String, JSON), []byte (which shares v.B), time.Time in UTC, or [16]byte.
 func (v *Value) Any() any {
 	switch v.Kind {
 	case Bool:
@@ -37,9 +36,8 @@ func (v *Value) Any() any {
 	return nil
 }
 
-// SetAny makes v the value of a Go nil, bool, int, int64, uint64, float64, string, []byte,
-// time.Time (cut to µs) or [16]byte (a UUID). It reports whether x is one of these; if not, v is
-// null.
+// SetAny sets v to a Go nil, bool, int, int64, uint64, float64, string, []byte, time.Time (truncated to µs) or [16]byte
+// (a UUID). It reports whether x has one of these types; otherwise v becomes null.
 func (v *Value) SetAny(x any) bool {
 	switch x := x.(type) {
 	case nil:
@@ -69,10 +67,9 @@ func (v *Value) SetAny(x any) bool {
 	return true
 }
 
-// AppendText adds the value's text to dst: NULL, true and false, numbers in decimal (Float as
-// the shortest text that reads back the same; NaN, Infinity and -Infinity as in PostgreSQL),
-// String and JSON as they are, Bytes in lower-case hex, Datetime in RFC 3339 with 6 digits of
-// seconds and Z, UUID in its 36 characters.
+// AppendText appends the value's text to dst: NULL, true and false, numbers in decimal (Float as the shortest text that
+// parses to the same number; NaN, Infinity and -Infinity as in PostgreSQL), String and JSON unchanged, Bytes in
+// lower-case hex, Datetime in RFC 3339 with 6 digits of seconds and Z, UUID in its 36 characters.
 func (v *Value) AppendText(dst []byte) []byte {
 	switch v.Kind {
 	case Bool:
@@ -107,7 +104,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-// AppendDecimal writes i × 10^-scale with all digits of the scale.
+// AppendDecimal appends i × 10^-scale with scale digits after the point.
 func AppendDecimal(dst []byte, i int64, scale uint8) []byte {
 	u := uint64(i)
 	if i < 0 {
@@ -132,7 +129,7 @@ func AppendDecimal(dst []byte, i int64, scale uint8) []byte {
 	return append(dst, d...)
 }
 
-// AppendUUID writes 16 bytes as 8-4-4-4-12 hex digits; other lengths as plain hex.
+// AppendUUID appends 16 bytes as 8-4-4-4-12 hex digits; other lengths as plain hex.
 func AppendUUID(dst, b []byte) []byte {
 	if len(b) != 16 {
 		return hex.AppendEncode(dst, b)
@@ -144,8 +141,8 @@ func AppendUUID(dst, b []byte) []byte {
 	return hex.AppendEncode(dst, b[10:])
 }
 
-// ParseDecimal reads a plain decimal number as unscaled × 10^-scale; ok is false for anything else and
-// where an int64 can't hold it.
+// ParseDecimal parses a plain decimal number as unscaled × 10^-scale; ok is false for other texts and if an int64 can't
+// hold unscaled.
 func ParseDecimal(text []byte) (unscaled int64, scale uint8, ok bool) {
 	negative := false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -180,14 +177,13 @@ func ParseDecimal(text []byte) (unscaled int64, scale uint8, ok bool) {
 	return int64(n), scale, true
 }
 
-// ParseInteger reads a decimal integer; ok is false for anything else and on overflow.
+// ParseInteger parses a decimal integer; ok is false for other texts and on overflow.
 func ParseInteger(text []byte) (i int64, ok bool) {
 	i, scale, ok := ParseDecimal(text)
 	return i, ok && scale == 0
 }
 
-// ParseTime reads a date or time in one of the ways in which servers and people write them; without a
-// zone it is UTC.
+// ParseTime parses a date or time in one of the usual formats of servers and users. Without a zone it is UTC.
 func ParseTime(text string) (t time.Time, ok bool) {
 	for _, layout := range [...]string{
 		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07",
@@ -201,7 +197,8 @@ func ParseTime(text string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// ParseUUID appends the 16 bytes of 32 hexadecimal digits with any hyphens between them to dst.
+// ParseUUID appends the 16 bytes of 32 hexadecimal digits to dst, ignoring hyphens; ok is false if there are other
+// characters or another number of digits.
 func ParseUUID(dst, text []byte) (out []byte, ok bool) {
 	out, err := hex.AppendDecode(dst, bytes.ReplaceAll(text, []byte("-"), nil))
 	return out, err == nil && len(out) == len(dst)+16

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// TextLength is how many bytes AppendText appends for v, if that is known without doing it: of integers, texts and
+// TextLength returns how many bytes AppendText appends for v, if that is known in advance: for integers, texts and
 // JSON.
 func (v *Value) TextLength() (n int, ok bool) {
 	switch v.Kind {
@@ -25,7 +25,8 @@ func (v *Value) TextLength() (n int, ok bool) {
 var powersOf10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19}
 
-// digitsOf is how many decimal digits u has. (Warren: "Hacker's Delight", section 11-4: 1233/4096 is close to log₁₀ 2.)
+// digitsOf returns the number of decimal digits of u. (Warren: "Hacker's Delight", section 11-4: 1233/4096 is close to
+// log₁₀ 2.)
 func digitsOf(u uint64) int {
 	n := bits.Len64(u|1) * 1233 >> 12
 	if u|1 >= powersOf10[n] {
@@ -52,7 +53,7 @@ func appendInt(dst []byte, i int64) []byte {
 	return appendUint(dst, uint64(i))
 }
 
-// appendUint appends u in decimal. It writes the digits where they belong, which takes half as long as
+// appendUint appends u in decimal. It writes the digits directly to their places, which takes half as long as
 // strconv.AppendUint.
 func appendUint(dst []byte, u uint64) []byte {
 	n, from := digitsOf(u), len(dst)

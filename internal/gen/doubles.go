@@ -44,7 +44,7 @@ func newFractions(spec *Spec) (fractions, *FieldError) {
 	return f, nil
 }
 
-// fractionOf returns where x lies between lo and hi, without overflow.
+// fractionOf returns the position of x between lo and hi as a fraction, without overflow.
 func fractionOf(x, lo, hi float64) float64 {
 	if hi == lo {
 		return 0
@@ -72,7 +72,7 @@ func (f *fractions) draw(r *Rand, index uint64) float64 {
 	return r.Float64()
 }
 
-// doubles makes floating-point numbers over a range.
+// doubles generates floating-point numbers in a range.
 type doubles struct {
 	stream    Stream
 	fractions fractions
@@ -88,7 +88,7 @@ func (g *doubles) Value(v *Value, index uint64) {
 	v.Kind, v.F = Float, between(g.lo, g.hi, g.fractions.draw(&r, index))
 }
 
-// between returns the number at a fraction of the way from lo to hi.
+// between returns lo + u·(hi − lo), without overflow.
 func between(lo, hi, u float64) float64 {
 	width := hi - lo
 	if math.IsInf(width, 0) {
@@ -97,7 +97,7 @@ func between(lo, hi, u float64) float64 {
 	return min(lo+float64(u*width), hi)
 }
 
-// uniqueDoubles makes numbers that differ: equal steps over the range in a permuted order.
+// uniqueDoubles generates distinct numbers: equal steps over the range in a permuted order.
 type uniqueDoubles struct {
 	order  Permutation
 	steps  uint64
@@ -125,8 +125,8 @@ func newDoubles(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError)
 	return &doubles{stream, f, lo, hi}, nil
 }
 
-// doubleSpace returns how many steps of a range of doubles surely stay distinct after rounding:
-// steps of at least 16 units in the last place of the range's larger end, at most 2^50.
+// doubleSpace returns how many steps of a range of doubles are certain to stay distinct after rounding: steps of at
+// least 16 units in the last place of the range's larger end, at most 2^50.
 func (s *Spec) doubleSpace() uint64 {
 	lo, hi := s.floatRange(1)
 	largest := max(math.Abs(lo), math.Abs(hi))

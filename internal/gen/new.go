@@ -52,14 +52,14 @@ func newValues(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) 
 	return newIntegers(spec, stream, rows)
 }
 
-// newConstant returns a generator of one value.
+// newConstant returns a generator of a single value.
 func newConstant(x any) Generator {
 	var c Value
 	c.SetAny(x)
 	return Func(func(v *Value, _ uint64) { v.Set(&c) })
 }
 
-// newOneOf returns a generator of the texts of a list.
+// newOneOf returns a generator of texts from a list.
 func newOneOf(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
 	s, _, err := newSource(spec, stream, rows)
 	if err != nil {

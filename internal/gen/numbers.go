@@ -1,6 +1,6 @@
 package gen
 
-// source gives the rank that belongs to an index: drawn, or different for each index.
+// source returns the rank for an index: drawn by a distribution, or different for each index.
 type source struct {
 	stream Stream
 	mode   sourceMode
@@ -17,8 +17,8 @@ const (
 	permuted                   // in a permuted order, spread evenly over the range
 )
 
-// newSource prepares the ranks of a type whose values are counted. Unique integers of a table
-// are in order, as they are in Picostress; other unique values are permuted.
+// newSource returns the source for a type whose values can be numbered. Unique integers of a table are in order, as in
+// Picostress; other unique values are permuted.
 func newSource(spec *Spec, stream Stream, rows uint64) (*source, axis, *FieldError) {
 	a, top, err := spec.ranked()
 	if err != nil {
@@ -49,7 +49,7 @@ func (g *source) rank(index uint64) uint64 {
 	return g.ranks.At(g.stream, index)
 }
 
-// integers makes values that are an integer of one kind: lo + rank.
+// integers generates values that are stored as an integer: lo + rank.
 type integers struct {
 	source
 	lo    uint64
@@ -76,7 +76,7 @@ func newIntegers(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError
 	return &g, nil
 }
 
-// uniformIntegers makes what integers does of ranks that are equally likely.
+// uniformIntegers is integers for ranks that are equally likely.
 type uniformIntegers struct {
 	stream Stream
 	n      uint64 // how many there are; 0 means 2^64
@@ -99,9 +99,8 @@ func (g *coin) Value(v *Value, index uint64) {
 	v.Kind, v.I = Bool, int64(b2u(g.stream.Float64(index) < g.p))
 }
 
-// newBooleans makes booleans. Uniform and normal give a fair coin, or true with probability
-// Param if that lies between 0 and 1, exclusively. The other distributions see false as the
-// range's start and true as its end.
+// newBooleans returns a generator of booleans. Uniform and normal give a fair coin or, if Param is strictly between 0
+// and 1, true with probability Param. For other distributions false is the start of the range and true its end.
 func newBooleans(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
 	shape := shapeOf(spec.Distribution)
 	if spec.Unique || shape != uniformShape && shape != normalShape {

@@ -9,11 +9,10 @@ const (
 	smallPermutation = 4096
 )
 
-// Permutation is a pseudorandom order of the numbers [0, n). Up to n = 4096 it is a shuffled
-// table (Fisher and Yates); beyond, it is computed, not stored: a Feistel network over the
-// smallest power of two that holds n, walked along its cycles until it lands below n (Black and
-// Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002), less than two steps on
-// average. It is immutable.
+// Permutation is a pseudorandom order of the numbers [0, n). Up to n = 4096 it is a shuffled table (Fisher and Yates).
+// Beyond that it is computed instead of stored: a Feistel network over the smallest power of two that holds n, applied
+// repeatedly until the result is below n (Black and Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002),
+// less than two steps on average. It is immutable.
 type Permutation struct {
 	n        uint64   // 0 means 2^64
 	table    []uint16 // if small
@@ -23,7 +22,7 @@ type Permutation struct {
 	highMask uint64
 }
 
-// NewPermutation returns the permutation of [0, n) that belongs to a stream; n = 0 means 2^64.
+// NewPermutation returns the permutation of [0, n) that is determined by a stream; n = 0 means 2^64.
 func NewPermutation(stream Stream, n uint64) Permutation {
 	r := stream.At(0)
 	if n-1 < smallPermutation {
@@ -49,8 +48,8 @@ func shuffled(r *Rand, n uint64) Permutation {
 	return p
 }
 
-// At returns element i of the order: each number of [0, n) for exactly one i in [0, n). i is
-// taken modulo n.
+// At returns element i of the order. i is taken modulo n; each number of [0, n) is returned for exactly one i in [0,
+// n).
 func (p *Permutation) At(i uint64) uint64 {
 	if p.n == 0 {
 		return p.forth(i)

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Rand gives the random numbers that belong to one index of a Stream, in order. It lives on the
-// caller's stack; its numbers depend on nothing but stream and index.
+// Rand generates the random numbers for one index of a Stream, in order. It fits on the caller's stack. Its numbers
+// depend only on the stream and the index.
 type Rand struct {
 	k0, k1 uint64
 	index  uint64
@@ -46,7 +46,7 @@ func (r *Rand) Uint64n(n uint64) uint64 {
 // Float64 returns a number in [0, 1), a multiple of 2^-53.
 func (r *Rand) Float64() float64 { return unit(r.Uint64()) }
 
-// unit takes the upper 53 bits as a fraction in [0, 1).
+// unit converts the upper 53 bits to a fraction in [0, 1).
 func unit(w uint64) float64 { return float64(w>>11) * 0x1p-53 }
 
 // NormFloat64 returns a standard normal number (Marsaglia and Bray's polar method, 1964).
@@ -76,7 +76,7 @@ const (
 // philox is the block function of Philox4x64-10: 256 random bits for a 256-bit counter under a
 // 128-bit key.
 func philox(c0, c1, c2, c3, k0, k1 uint64) (uint64, uint64, uint64, uint64) {
-	for range 5 { // two rounds each: the words change places twice
+	for range 5 { // two rounds each: the words are swapped twice
 		hi0, lo0 := bits.Mul64(philoxM0, c0)
 		hi1, lo1 := bits.Mul64(philoxM1, c2)
 		d0, d2 := hi1^c1^k0, hi0^c3^k1
@@ -89,8 +89,8 @@ func philox(c0, c1, c2, c3, k0, k1 uint64) (uint64, uint64, uint64, uint64) {
 	return c0, c1, c2, c3
 }
 
-// philoxFirst is the first word of philox for the counter (1, c1, 0, 0): nothing of the first round needs a
-// multiplication, and only one of the last round's four words is wanted.
+// philoxFirst returns the first word of philox for the counter (1, c1, 0, 0). The first round needs no multiplication,
+// and the last round computes only one of the four words.
 func philoxFirst(c1, k0, k1 uint64) uint64 {
 	c0, c1, c2, c3 := c1^k0, uint64(0), k1, uint64(philoxM0)
 	for range 4 {
@@ -119,7 +119,7 @@ func normalUnit(r *Rand, sigmas float64) float64 {
 			if !(z >= -sigmas && z < sigmas) {
 				continue
 			}
-		} else { // nearly flat: rejection from the uniform accepts at least 60 %
+		} else { // nearly flat: rejection sampling from the uniform distribution accepts at least 60 %
 			z = float64(2*r.Float64()-1) * sigmas
 			if r.Float64() > math.Exp(-z*z/2) {
 				continue
@@ -144,8 +144,8 @@ func exponentialUnit(r *Rand, rate, mass float64) float64 {
 	return min(x, 1-0x1p-53)
 }
 
-// spreadUnit maps a fraction in [0, 1) to a rank in [0, top]. Ranges wider than 2^32 take the
-// bits that a double lacks from r.
+// spreadUnit maps a fraction in [0, 1) to a rank in [0, top]. For ranges wider than 2^32, the bits that a double lacks
+// are taken from r.
 func spreadUnit(u float64, top uint64, r *Rand) uint64 {
 	if top < 1<<32 {
 		return min(uint64(u*float64(top+1)), top)

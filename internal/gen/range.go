@@ -2,7 +2,7 @@ package gen
 
 import "math"
 
-// The ranges of types when a Spec has none, and the limits of their ranges.
+// The ranges of types for a Spec without one, and the limits of ranges.
 const (
 	DefaultIntegerHi    = math.MaxInt32           // integer and unsigned: 0 to this
 	DefaultDecimalHi    = 10000                   // decimal: 0 to this
@@ -19,8 +19,8 @@ const (
 	maxDatetime         = 253_402_300_799_999_999 // end of year 9999, µs
 )
 
-// Kind returns the kind of the values that a Spec makes, whether or not some are null. It is
-// Null for references, whose kind is that of the column they refer to, and for the constant nil.
+// Kind returns the kind of the values that a Spec generates, apart from nulls. It is Null for references, whose kind is
+// that of the column they refer to, and for the constant nil.
 func (s *Spec) Kind() Kind {
 	if s.Type == TypeConstant {
 		var v Value
@@ -30,14 +30,14 @@ func (s *Spec) Kind() Kind {
 	return kinds[s.Type]
 }
 
-// kinds are the kinds of values by their types.
+// kinds maps types to the kinds of their values.
 var kinds = map[Type]Kind{
 	TypeInteger: Int, TypeUnsigned: Uint, TypeDouble: Float, TypeDecimal: Decimal, TypeString: String, TypeOneOf: String,
 	TypeBoolean: Bool, TypeDatetime: Datetime, TypeUUID: UUID, TypeJSON: JSON,
 }
 
-// Holds returns the type of a Spec's values: its own, that of its constant ("" if no type has such
-// values), or strings if it picks one of some texts.
+// Holds returns the type of a Spec's values: its own type, the type of its constant ("" if there is none), or string
+// for one of several texts.
 func (s *Spec) Holds() Type {
 	switch s.Type {
 	case TypeOneOf:
@@ -48,7 +48,7 @@ func (s *Spec) Holds() Type {
 	return s.Type
 }
 
-// constants are the types of constants by their kinds.
+// constants maps the kinds of constants to their types.
 var constants = map[Kind]Type{
 	Bool: TypeBoolean, Int: TypeInteger, Uint: TypeUnsigned, Float: TypeDouble, String: TypeString, Datetime: TypeDatetime,
 }
@@ -64,8 +64,7 @@ func (s *Spec) scale() int {
 	return s.DecimalScale
 }
 
-// ranked returns what rank 0 stands for and the last rank of types whose values are counted.
-// Others, which have no ranks, get a top of 0.
+// ranked returns the axis and the last rank of types whose values can be numbered. For other types top is 0.
 func (s *Spec) ranked() (a axis, top uint64, err *FieldError) {
 	var lo, hi int64
 	a.signed = true
@@ -153,8 +152,7 @@ func (s *Spec) decimalRange() (axis, uint64, *FieldError) {
 	return a, last - first, nil
 }
 
-// axis says which values the ranks of a range stand for: rank k is the integer lo + k, in units
-// of 1/scale.
+// axis maps the ranks of a range to values: rank k is the integer lo + k, in units of 1/scale.
 type axis struct {
 	lo     uint64 // bits of a signed or unsigned integer
 	signed bool

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Defaults of the distributions' parameters.
+// Defaults of the parameters of distributions.
 const (
 	DefaultSigmas      = 3.0 // normal: standard deviations from the middle to an end
 	DefaultExponent    = 1.1 // zipf
@@ -61,8 +61,8 @@ func shapeOf(d Distribution) shape {
 // span is a part of a range of ranks: first to last.
 type span struct{ first, last uint64 }
 
-// newRanks prepares to draw ranks 0 to top by a Spec's Distribution, Param, HotFraction and Buckets,
-// whose Lo and Hi are values of the axis that the ranks stand for; ranks themselves on its zero value.
+// newRanks returns the Ranks from 0 to top for a Spec's Distribution, Param, HotFraction and Buckets. The buckets' Lo
+// and Hi are values on the axis a; with its zero value, they are ranks.
 func newRanks(spec *Spec, top uint64, a axis) (Ranks, *FieldError) {
 	if err := checkDistribution(spec); err != nil {
 		return Ranks{}, err
@@ -90,7 +90,7 @@ func newRanks(spec *Spec, top uint64, a axis) (Ranks, *FieldError) {
 	return d, nil
 }
 
-// At returns the rank that belongs to an index of a stream.
+// At returns the rank for an index of a stream.
 func (d *Ranks) At(s Stream, index uint64) uint64 {
 	if d.shape == uniformShape {
 		return s.Uint64n(index, d.top+1)
@@ -99,7 +99,7 @@ func (d *Ranks) At(s Stream, index uint64) uint64 {
 	return d.Draw(&r, index)
 }
 
-// Draw returns the rank that belongs to an index, with random numbers from r.
+// Draw returns the rank for an index, with random numbers from r.
 func (d *Ranks) Draw(r *Rand, index uint64) uint64 {
 	switch d.shape {
 	case normalShape:
@@ -157,8 +157,7 @@ type zipf struct {
 	acceptGap float64 // x within this distance below k accepts k at once
 }
 
-// nearHarmonic is how near 1 an exponent must be for the slower functions that keep their
-// precision there.
+// nearHarmonic is the distance of the exponent from 1 within which slower functions are used that remain precise there.
 const nearHarmonic = 1e-3
 
 func newZipf(s float64, top uint64) zipf {
@@ -220,7 +219,7 @@ func bucketWeights(buckets []Bucket) []float64 {
 	return w
 }
 
-// equalParts reports whether no bucket names its part.
+// equalParts reports whether no bucket has a range.
 func equalParts(buckets []Bucket) bool {
 	for _, b := range buckets {
 		if b.Lo != 0 || b.Hi != 0 {
@@ -230,7 +229,7 @@ func equalParts(buckets []Bucket) bool {
 	return true
 }
 
-// checkBuckets checks what doesn't depend on the range.
+// checkBuckets checks the properties of buckets that don't depend on the range.
 func checkBuckets(buckets []Bucket) *FieldError {
 	if len(buckets) == 0 {
 		return fault("histogram", "it has no buckets: list at least one with its weight")
@@ -246,7 +245,7 @@ func checkBuckets(buckets []Bucket) *FieldError {
 	return nil
 }
 
-// rankSpans translates buckets into ranks 0 to top.
+// rankSpans converts buckets to spans of the ranks 0 to top.
 func rankSpans(buckets []Bucket, top uint64, a axis) ([]span, *FieldError) {
 	spans := make([]span, len(buckets))
 	if equalParts(buckets) {

@@ -19,11 +19,10 @@ func (g *references) Value(v *Value, index uint64) {
 	g.values.Value(v, g.rows.At(g.stream, index))
 }
 
-// NewReference returns a generator of the values that rows of spec.Table have in spec.Column.
-// Which row belongs to an index depends only on rowStream, the table's row count and the
-// Spec's distribution and nulls: references that agree in these take their values from one
-// row. rows is as in New; a unique reference takes each row of the table at most once. The
-// error is a *FieldError, or what lookup returned.
+// NewReference returns a generator of the values that rows of spec.Table have in spec.Column. The row for an index
+// depends only on rowStream, the table's row count and the Spec's distribution and nulls: references that agree in
+// these take their values from the same row. rows is as in New; a unique reference takes each row of the table at most
+// once. The error is a *FieldError or the error of lookup.
 func NewReference(spec *Spec, rowStream Stream, rows uint64, lookup Lookup) (Generator, error) {
 	if faults := spec.Validate(rows); len(faults) > 0 {
 		return nil, faults[0]
@@ -54,7 +53,7 @@ func NewReference(spec *Spec, rowStream Stream, rows uint64, lookup Lookup) (Gen
 	return withNulls(spec, rowStream, g), nil
 }
 
-// nulls makes some of a generator's values null.
+// nulls replaces some values of a generator by null.
 type nulls struct {
 	values Generator
 	stream Stream
@@ -69,8 +68,8 @@ func (g *nulls) Value(v *Value, index uint64) {
 	g.values.Value(v, index)
 }
 
-// withNulls wraps a generator if its Spec asks for nulls. They come from a stream of their own,
-// so that the other values don't depend on how many are null.
+// withNulls wraps a generator if its Spec contains nulls. Which values are null is decided by a separate stream, so
+// that the other values don't depend on the share of nulls.
 func withNulls(spec *Spec, stream Stream, values Generator) Generator {
 	switch {
 	case spec.NullPercent <= 0:

@@ -19,7 +19,7 @@ const (
 	TypeOneOf     Type = "oneof"
 )
 
-// Distribution is how values spread over their range.
+// Distribution is how values are distributed over their range.
 type Distribution string
 
 // The distributions.
@@ -33,7 +33,7 @@ const (
 	Histogram   Distribution = "histogram"
 )
 
-// Spec says how the values of a column or parameter are made.
+// Spec describes how the values of a column or parameter are generated.
 type Spec struct {
 	Type         Type
 	Distribution Distribution // "" means uniform
@@ -60,7 +60,7 @@ type Spec struct {
 
 	Constant any // TypeConstant: string, int64, uint64, float64, bool, time.Time or nil
 
-	Values []string // TypeOneOf: what is chosen from, by the distribution over their numbers
+	Values []string // TypeOneOf: the values to choose from, by the distribution over their indices
 
 	// TypeReference: the value that an existing row of Table has in Column; Distribution and its
 	// parameters choose the row.

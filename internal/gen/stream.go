@@ -6,16 +6,15 @@ import (
 	"math/bits"
 )
 
-// Stream is an endless sequence of independent random numbers sources, addressed by index. It
-// is a plain value: copying it is cheap, and two equal streams give the same numbers.
+// Stream is an endless sequence of independent sources of random numbers, addressed by index. It is a plain value: it
+// is cheap to copy, and two equal streams give the same numbers.
 type Stream struct {
 	k0, k1 uint64 // the Philox key
 }
 
-// NewStream returns the stream that belongs to a seed and a path of names, such as a table and
-// a column. Different paths give unrelated streams. The key is the first 16 bytes, little
-// endian, of SHA-256 over the seed's 8 little-endian bytes; each name then replaces the key by
-// the first 16 bytes of SHA-256 over key and name.
+// NewStream returns the stream for a seed and a path of names, such as a table and a column. Different paths give
+// unrelated streams. The key is the first 16 bytes, little endian, of SHA-256 over the seed's 8 little-endian bytes;
+// each name then replaces the key by the first 16 bytes of SHA-256 over key and name.
 func NewStream(seed uint64, names ...string) Stream {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], seed)
@@ -41,8 +40,8 @@ func streamOf(sum [sha256.Size]byte) Stream {
 	}
 }
 
-// At returns the source of random numbers that belongs to an index. Its block number b, from 1,
-// is Philox4x64-10 of the counter (b, index, 0, 0) under the stream's key.
+// At returns the source of random numbers for an index. Its block number b, from 1, is Philox4x64-10 of the counter (b,
+// index, 0, 0) under the stream's key.
 func (s Stream) At(index uint64) Rand {
 	return Rand{k0: s.k0, k1: s.k1, index: index, used: 4}
 }

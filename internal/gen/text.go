@@ -7,11 +7,10 @@ import (
 	"strconv"
 )
 
-// parameterTexts is how many unique texts a parameter gets before they repeat, if there are as
-// many.
+// parameterTexts is the number of unique texts of a parameter before they repeat, if the range has that many.
 const parameterTexts = 1 << 32
 
-// texts makes strings: a length by the distribution, characters uniform.
+// texts generates strings: their lengths follow the distribution, their characters are uniform.
 type texts struct {
 	stream  Stream
 	letters *alphabet
@@ -25,8 +24,8 @@ func (g *texts) Value(v *Value, index uint64) {
 	v.Kind, v.B = String, g.letters.append(v.B[:0], &r, n)
 }
 
-// uniqueTexts makes strings that differ: the first characters encode a permutation of the row
-// numbers, the rest are random up to a length by the distribution.
+// uniqueTexts generates distinct strings: the first characters encode a permutation of the row numbers, the rest are
+// random, up to a length that follows the distribution.
 type uniqueTexts struct {
 	texts
 	order Permutation
@@ -40,8 +39,8 @@ func (g *uniqueTexts) Value(v *Value, index uint64) {
 	v.Kind, v.B = String, g.letters.append(b, &r, n-g.code)
 }
 
-// allTexts makes strings that differ where the rows need texts of several lengths: it counts
-// through all texts of the range, in a permuted order.
+// allTexts generates distinct strings if the rows need texts of several lengths: it enumerates all texts of the range
+// in a permuted order.
 type allTexts struct {
 	letters *alphabet
 	order   Permutation
@@ -61,7 +60,7 @@ func (g *allTexts) Value(v *Value, index uint64) {
 	v.Kind, v.B = String, g.letters.appendCode(v.B[:0], code, n)
 }
 
-// newLengths draws the lengths of texts: ranks from 0 to top on an axis.
+// newLengths returns the distribution of the lengths of texts: ranks from 0 to top on the axis a.
 func newLengths(spec *Spec) (a axis, top uint64, lengths Ranks, err *FieldError) {
 	if a, top, err = spec.ranked(); err == nil {
 		lengths, err = newRanks(spec, top, a)
@@ -95,8 +94,8 @@ func newTexts(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
 	return &allTexts{letters: letters, order: NewPermutation(order, space), lo: a.lo}, nil
 }
 
-// codeFor returns how many characters tell need texts apart, and how many texts they make
-// (need, if that number overflows).
+// codeFor returns how many characters are needed to distinguish need texts, and how many texts they can encode (need,
+// if that number overflows).
 func (a *alphabet) codeFor(need uint64) (n, domain uint64) {
 	if a.size() == 1 && need > 1 {
 		return math.MaxUint64, need
@@ -111,8 +110,8 @@ func (a *alphabet) codeFor(need uint64) (n, domain uint64) {
 	return n, domain
 }
 
-// uuids makes UUIDs of version 4 (RFC 9562), with the random bits from the stream. Unique ones
-// hold a permutation of the row numbers in 64 of their 122 random bits.
+// uuids generates UUIDs of version 4 (RFC 9562) with random bits from the stream. In unique ones, 64 of the 122 random
+// bits hold a permutation of the row numbers.
 type uuids struct {
 	stream Stream
 	unique bool
@@ -147,13 +146,13 @@ const (
 	jsonShort = 11 // the shortest that holds a field
 )
 
-// jsons makes JSON objects whose text has a length by the distribution:
+// jsons generates JSON objects. The length of the text follows the distribution:
 //
 //	{"id":…,"active":true,"score":0.123,"text":"…"}   from 66 bytes on
 //	{"text":"…"}                                      from 11 bytes on
 //	{}                                                below, padded with spaces
 //
-// id is a random number below 2^31, or a number of its own for each row if unique.
+// id is a random number below 2^31 or, if unique, a different number for each row.
 type jsons struct {
 	stream  Stream
 	letters *alphabet

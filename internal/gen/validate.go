@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Validate returns the faults of a Spec, nil if there are none. rows is the row count of the
-// column's table, which unique values must suffice for, or 0 for a parameter. What depends on
-// the table of a reference is checked by New.
+// Validate returns the faults of a Spec; nil if there are none. rows is the row count of the column's table, for which
+// there must be enough unique values, or 0 for a parameter. New checks what depends on the table of a reference.
 func (s *Spec) Validate(rows uint64) []*FieldError {
 	var faults []*FieldError
 	add := func(err *FieldError) bool {
@@ -35,7 +34,7 @@ func (s *Spec) Validate(rows uint64) []*FieldError {
 	return faults
 }
 
-// checkType checks the type and the fields that only it has.
+// checkType checks the type and the fields that are specific to it.
 func (s *Spec) checkType() *FieldError {
 	switch s.Type {
 	case TypeInteger, TypeUnsigned, TypeString, TypeBoolean, TypeDatetime, TypeUUID, TypeJSON:
@@ -122,7 +121,7 @@ func (s *Spec) checkUnique(rows, top uint64) *FieldError {
 	return nil
 }
 
-// sumUpTo adds without passing the largest number.
+// sumUpTo returns a + b, limited to the largest number.
 func sumUpTo(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
@@ -130,8 +129,7 @@ func sumUpTo(a, b uint64) uint64 {
 	return a + b
 }
 
-// checkDistribution checks a Spec's distribution and its parameters, all but what depends on
-// the range.
+// checkDistribution checks a Spec's distribution and its parameters, except for what depends on the range.
 func checkDistribution(spec *Spec) *FieldError {
 	p := spec.Param
 	if !isFinite(p) || p < 0 {

@@ -1,8 +1,7 @@
-// Package gen makes values as pure functions of (seed, stream, index).
+// Package gen generates values as pure functions of (seed, stream, index).
 //
-// Nothing here reads a clock, the environment or shared state: the same seed gives the same
-// bytes whatever the number of sessions, threads or machines, and any index can be asked for
-// at random access in constant time and memory.
+// It reads no clock, no environment and no shared state: the same seed gives the same bytes for any number of sessions,
+// threads or machines, and the value at any index is computed in constant time and memory.
 package gen
 
 import (
@@ -41,9 +40,9 @@ type Value struct {
 	B     []byte  // String, Bytes, UUID, JSON
 }
 
-// Generator gives value number index of its stream. Value overwrites *v, reusing v.B, and
-// must be pure: two calls with one index give the same content. Implementations are safe for
-// concurrent use because they hold no mutable state.
+// Generator generates value number index of its stream. Value overwrites *v, reusing v.B, and must be pure: two calls
+// with the same index give the same content. Implementations are safe for concurrent use because they have no mutable
+// state.
 type Generator interface {
 	Value(v *Value, index uint64)
 }
@@ -56,7 +55,7 @@ func (f Func) Value(v *Value, index uint64) { f(v, index) }
 
 var _ Generator = Func(nil)
 
-// Clone returns a copy of v that shares nothing with it.
+// Clone returns a copy of v that shares no memory with it.
 func (v *Value) Clone() Value {
 	c := *v
 	if v.B != nil {
@@ -65,7 +64,7 @@ func (v *Value) Clone() Value {
 	return c
 }
 
-// Set makes v an equal of from, reusing v's buffer.
+// Set makes v equal to from, reusing v's buffer.
 func (v *Value) Set(from *Value) {
 	b := v.B
 	*v = *from
@@ -81,14 +80,13 @@ func (v *Value) SetInt(i int64) { v.Kind, v.I = Int, i }
 // SetString makes v a text, copying s into v's buffer.
 func (v *Value) SetString(s string) { v.Kind, v.B = String, append(v.B[:0], s...) }
 
-// ChecksumRow returns a checksum of a row's values in order. Equal rows have equal checksums.
-// The checksum of many rows is the sum of theirs modulo 2^64: it doesn't depend on the rows'
-// order, and the sums of chunks add up to that of the whole.
+// ChecksumRow returns a checksum of a row's values in order. Equal rows have equal checksums. The checksum of many rows
+// is the sum of their checksums modulo 2^64: it doesn't depend on the order of the rows, and can be computed in chunks.
 //
-// It is XXH64 with seed 0 over each value's kind (1 byte) and content: numbers 8 bytes, little
-// endian (Decimal without trailing zeros and then its scale, 1 byte; Float by its bits);
-// String, Bytes, UUID and JSON their length (8 bytes) and bytes. XXH64's last step mixes well
-// enough for sums of it not to cancel by accident.
+// It is XXH64 with seed 0 over each value's kind (1 byte) and content: numbers as 8 bytes, little endian (Decimal
+// without trailing zeros and followed by its scale, 1 byte; Float by its bits); String, Bytes, UUID and JSON as their
+// length (8 bytes) and bytes. The final mixing step of XXH64 is good enough that sums of checksums don't cancel out by
+// accident.
 func ChecksumRow(values []Value) uint64 {
 	var d xxhash.Digest
 	d.ResetWithSeed(0)

@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// Weighted picks indexes in proportion to weights, in constant time whatever their number. It
-// is immutable. (Walker's alias method, 1977, with Vose's construction, 1991.)
+// Weighted picks indexes in proportion to weights, in constant time for any number of weights. It is immutable.
+// (Walker's alias method, 1977, with Vose's construction, 1991.)
 type Weighted struct {
 	keep  []uint64 // of column c: the share, in 2^-64, of draws that stay c
-	alias []int    // where the others go
+	alias []int    // index for the other draws of a column
 }
 
-// NewWeighted prepares to pick an index of weights. Weights are finite and ≥ 0, and at least
-// one is above 0. An index with weight 0 is never picked.
+// NewWeighted returns a Weighted for weights, which must be finite and ≥ 0, with at least one above 0. An index with
+// weight 0 is never picked.
 func NewWeighted(weights []float64) (*Weighted, error) {
 	sum, best := 0.0, 0
 	for i, w := range weights {
@@ -59,8 +59,8 @@ func aliasTable(weights []float64, sum float64, best int) *Weighted {
 			small = append(small, l)
 		}
 	}
-	// Rounding may leave columns that should be full: they stay their own alias, unless they
-	// must never be picked.
+	// Because of rounding, columns that should be full may be left over. They become their own alias, unless their
+	// weight is 0.
 	for _, s := range small {
 		if weights[s] == 0 {
 			t.alias[s] = best
