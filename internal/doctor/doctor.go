@@ -1,6 +1,6 @@
-// Package doctor looks before a load whether its plan can be run from here: are the servers there, does the user have
-// the rights, are there enough connections, do the statements work. It changes nothing: what it tries in a database
-// is rolled back.
+// Package doctor checks, before a load, whether its plan can be run from this machine: whether the servers can be
+// reached, the user has the rights, there are enough connections, and the statements work. It changes nothing:
+// everything that it tries in a database is rolled back.
 package doctor
 
 import (
@@ -22,31 +22,31 @@ import (
 	"brunt/internal/workload"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level int
 
 // The levels, from the best to the worst.
 const (
-	Fine        Level = iota // it is as it should be
-	Note                     // it couldn't be looked at, or may matter
-	Problem                  // the load would fail, or say something else than it seems to
+	Fine        Level = iota // nothing is wrong
+	Note                     // it couldn't be checked, or may matter
+	Problem                  // the load would fail, or its result would mislead
 	Unreachable              // a server can't be reached
 )
 
-// String is the level's name in JSON.
+// String returns the level's name in JSON.
 func (l Level) String() string {
 	return [...]string{"fine", "note", "problem", "unreachable"}[l]
 }
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Level   Level
-	Subject string          // what was looked at: an address, a table, an operation, …
-	Text    message.Message // what was found
+	Subject string          // what was checked: an address, a table, an operation, …
+	Text    message.Message // the result
 	Remedy  message.Message // what to do; the zero value if nothing
 }
 
-// Worst is the level of the worst finding.
+// Worst returns the level of the worst finding.
 func Worst(all []Finding) (worst Level) {
 	for _, f := range all {
 		worst = max(worst, f.Level)
@@ -54,21 +54,22 @@ func Worst(all []Finding) (worst Level) {
 	return worst
 }
 
-// examination is one under way.
+// examination holds the state while a plan is checked.
 type examination struct {
 	plan    *plan.Plan
 	driver  protocol.Driver
 	targets []protocol.Target
-	servers []protocol.ServerInfo // one a target; the zero value where none answered
+	servers []protocol.ServerInfo // by target; the zero value if it didn't answer
 	system  *target.System        // nil if no server answers
 	work    *workload.Workload    // nil if there is no system
-	flag    string                // what sets the number of sessions, for advice
+	flag    string                // flag that sets the number of sessions, for advice
 	tell    func(Finding)
 	all     []Finding
 }
 
-// Examine looks at all that a run of the plan needs and tells of each finding as it is made. sessionsFlag is what sets
-// the number of sessions in the command in use. An error is a *target.UsageError about the plan itself.
+// Examine checks everything that a run of the plan needs, and calls tell with each finding. sessionsFlag is the flag
+// that sets the number of sessions in the command in use. An error is a *target.UsageError about the plan itself, or
+// the error of ctx.
 func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string, tell func(Finding)) ([]Finding, error) {
 	e := &examination{plan: p, flag: sessionsFlag, tell: tell}
 	d, name, err := protocols.Find(p.Target.Protocol)
@@ -94,7 +95,7 @@ func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string, tell func(F
 	return e.all, ctx.Err()
 }
 
-// add notes a finding.
+// add adds a finding.
 func (e *examination) add(level Level, subject string, text, remedy message.Message) {
 	f := Finding{level, subject, text, remedy}
 	e.all = append(e.all, f)
@@ -103,7 +104,7 @@ func (e *examination) add(level Level, subject string, text, remedy message.Mess
 	}
 }
 
-// addresses asks each address what it is.
+// addresses queries the product and version of each address.
 func (e *examination) addresses(ctx context.Context) {
 	e.servers = make([]protocol.ServerInfo, len(e.targets))
 	failures := make([]error, len(e.targets))
@@ -137,7 +138,7 @@ func (e *examination) addresses(ctx context.Context) {
 	}
 }
 
-// unreached tells of an address that doesn't answer, or doesn't let the user in.
+// unreached adds the finding that an address doesn't answer or refuses the user.
 func (e *examination) unreached(address string, err error) {
 	remedy := message.New("doctor.unreachable.remedy")
 	var failure *protocol.Error
@@ -167,7 +168,7 @@ func (e *examination) meet(ctx context.Context) error {
 	return nil
 }
 
-// machine looks at this machine: the files that sessions need.
+// machine checks this machine: the number of files that sessions need.
 func (e *examination) machine() {
 	open, most := machine.Files()
 	if most == 0 || e.system == nil {
@@ -185,10 +186,10 @@ func (e *examination) machine() {
 		message.Count("most", most), message.Count("open", open)), message.Message{})
 }
 
-// limits are the settings by which servers bound their connections.
+// limits are the server settings that limit the number of connections.
 var limits = []string{"max_connections", "maxclients"}
 
-// sessions compares the sessions asked for with what each server takes.
+// sessions compares the requested sessions with the connections that each server allows.
 func (e *examination) sessions(ctx context.Context) {
 	addresses := len(e.system.Targets)
 	each := (e.plan.MostSessions() + addresses - 1) / addresses
@@ -212,7 +213,7 @@ func (e *examination) sessions(ctx context.Context) {
 	}
 }
 
-// taken is how many connections a server has, and how many it keeps for others than the user, as far as that is known.
+// taken returns how many connections a server has, and how many it reserves for other users, as far as known.
 func (e *examination) taken(ctx context.Context, t protocol.Target) (taken, reserved int) {
 	if e.driver.Name() != "pg" {
 		return 0, 0
@@ -226,7 +227,7 @@ func (e *examination) taken(ctx context.Context, t protocol.Target) (taken, rese
 	return taken, reserved
 }
 
-// number is a value of a row; 0 if there is none.
+// number returns a value of a row as an integer; 0 if there is none.
 func number(values []*string, i int) int {
 	if i >= len(values) || values[i] == nil {
 		return 0
@@ -238,7 +239,7 @@ func number(values []*string, i int) int {
 	return int(n)
 }
 
-// ask sends a query for set-up to one address.
+// ask sends a query to one address over a set-up connection.
 func (e *examination) ask(ctx context.Context, t protocol.Target, query string, row func(values []*string)) error {
 	d, ok := e.driver.(protocol.AdminDriver)
 	if !ok {
@@ -255,13 +256,13 @@ func (e *examination) ask(ctx context.Context, t protocol.Target, query string, 
 	})
 }
 
-// clockQueries ask servers for their time, seconds since 1970, by protocol.
+// clockQueries are the queries for a server's time, in seconds since 1970, by protocol.
 var clockQueries = map[string]string{
 	"pg":    "select extract(epoch from clock_timestamp())",
 	"mysql": "select unix_timestamp(now(6))",
 }
 
-// leastClockDifference is what two clocks may differ by without a word.
+// leastClockDifference is the largest difference between two clocks that is acceptable.
 const leastClockDifference = time.Second
 
 // clock compares servers' clocks with this machine's.
@@ -286,7 +287,7 @@ func (e *examination) clock(ctx context.Context) {
 		if err != nil || seconds == 0 {
 			continue
 		}
-		// The server read its clock some time between the question and the answer.
+		// The server read its clock some time between the query and the answer.
 		span := ended.Sub(began)
 		server := time.Unix(0, int64(seconds*1e9))
 		difference := server.Sub(began.Add(span / 2)).Abs()

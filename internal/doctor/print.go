@@ -11,7 +11,7 @@ import (
 	"brunt/internal/units"
 )
 
-// texts are what a finding says in a language, without secrets.
+// texts returns the text and the remedy of a finding in a language, without secrets.
 func (f *Finding) texts(l units.Language) (text, remedy string) {
 	if !f.Remedy.IsZero() {
 		remedy = secret.Text(f.Remedy.In(l))
@@ -19,7 +19,7 @@ func (f *Finding) texts(l units.Language) (text, remedy string) {
 	return secret.Text(strings.ReplaceAll(f.Text.In(l), "\n", " ")), remedy
 }
 
-// JSON writes findings for programs, with their texts in a language.
+// JSON writes findings as JSON, with their texts in a language.
 func JSON(w io.Writer, all []Finding, l units.Language) error {
 	type finding struct {
 		Level   string `json:"level"` // fine, note, problem or unreachable
@@ -38,7 +38,7 @@ func JSON(w io.Writer, all []Finding, l units.Language) error {
 	return e.Encode(out)
 }
 
-// Tables are findings in a language.
+// Tables returns the table of the findings in a language.
 func Tables(all []Finding, l units.Language) []cell.Table {
 	t := cell.Table{ID: "doctor", Columns: []cell.Column{
 		{Head: "", Left: true}, {Head: texts.In(l, "subject"), Left: true}, {Head: texts.In(l, "finding"), Left: true},

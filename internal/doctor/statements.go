@@ -15,11 +15,11 @@ import (
 	"brunt/internal/workload"
 )
 
-// mostTried bounds how many numbers of operations are looked at to find one of each.
+// mostTried limits how many numbers of operations are searched for one of each operation.
 const mostTried = 100_000
 
-// statements tries one of each operation where that can be undone: in a transaction that is rolled back, with the
-// plan's tables made in it where they are missing.
+// statements tries each operation once, in a transaction that is rolled back, if the server supports that. Missing
+// tables of the plan are created in the transaction.
 func (e *examination) statements(ctx context.Context) {
 	conn, err := e.transaction(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *examination) statements(ctx context.Context) {
 	}
 }
 
-// operation carries out operation number i in the transaction under way, its own BEGIN and COMMIT left out.
+// operation executes operation number i in the current transaction, without its own BEGIN and COMMIT.
 func (e *examination) operation(ctx context.Context, conn *transaction, i uint64) *protocol.Failure {
 	c := e.work.NewCursor(workload.Rules{})
 	for move := c.Begin(i); move != workload.Over; {
@@ -81,7 +81,7 @@ func (e *examination) operation(ctx context.Context, conn *transaction, i uint64
 		switch {
 		case r.Frames(): // it would end the transaction
 		case changesSchema(r) && !conn.makesTables:
-			return nil // the server would end the transaction before it
+			return nil // the server would commit the transaction before it
 		default:
 			conn.do(ctx, r, c.Args(), &reply)
 		}
@@ -103,7 +103,7 @@ func changesSchema(r *protocol.Request) bool {
 	return r.Verb == protocol.SQL && slices.Contains([]string{"create", "alter", "drop", "truncate"}, word)
 }
 
-// tables makes the plan's tables that are missing, to be rolled back. It reports whether statements can be tried.
+// tables creates the plan's missing tables, which are rolled back later. It reports whether statements can be tried.
 func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	if len(e.plan.Tables) == 0 {
 		return true
@@ -152,7 +152,7 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	return true
 }
 
-// present says which of the plan's tables there are.
+// present returns which of the plan's tables exist.
 func (e *examination) present(ctx context.Context, a protocol.Admin) (map[string]bool, error) {
 	there := map[string]bool{}
 	for i := range e.plan.Tables {
@@ -167,21 +167,21 @@ func (e *examination) present(ctx context.Context, a protocol.Admin) (map[string
 	return there, nil
 }
 
-// transaction is one that will be rolled back.
+// transaction is a transaction that will be rolled back.
 type transaction struct {
 	conn        protocol.AdHoc
-	known       map[*protocol.Request]*protocol.Request // requests, by those of the program
-	n           int                                     // how many the connection has
+	known       map[*protocol.Request]*protocol.Request // the connection's requests, by those of the program
+	n           int                                     // number of the connection's requests
 	timeout     time.Duration
-	makesTables bool // tables that it makes go with it
+	makesTables bool // rolling back also drops the tables that it created
 	broken      bool
 }
 
-// transaction begins one; nil if the server has none that undo everything.
+// transaction begins a transaction. It returns nil if the server's transactions can't undo everything.
 func (e *examination) transaction(ctx context.Context) (*transaction, error) {
 	product := e.system.Flavor.Product()
 	if _, makes := e.driver.(protocol.AdminDriver); !makes || product == sql.Picodata || product == sql.Tarantool {
-		return nil, nil // what speaks SQL and rolls back makes tables, too
+		return nil, nil // drivers for SQL databases that roll back can also create tables
 	}
 	var tx *transaction
 	err := e.system.Anywhere(func(t protocol.Target) error {
@@ -217,7 +217,7 @@ func (t *transaction) exec(ctx context.Context, text string) *protocol.Failure {
 	return &reply.Failure
 }
 
-// within calls f and undoes what it did. A server whose transaction a failure ends goes on after it.
+// within calls f and undoes its effect by a savepoint, so that the transaction remains usable after a failure.
 func (t *transaction) within(ctx context.Context, f func() *protocol.Failure) *protocol.Failure {
 	const savepoint = "savepoint brunt_doctor"
 	if failure := t.exec(ctx, savepoint); failure != nil {
@@ -230,7 +230,7 @@ func (t *transaction) within(ctx context.Context, f func() *protocol.Failure) *p
 	return failure
 }
 
-// do sends a request, which it makes ready the first time.
+// do sends a request. It prepares the request the first time.
 func (t *transaction) do(ctx context.Context, r *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
@@ -255,7 +255,7 @@ func (t *transaction) do(ctx context.Context, r *protocol.Request, args []gen.Va
 	t.broken = t.broken || reply.Fatal
 }
 
-// close rolls back and ends the connection.
+// close rolls back and closes the connection.
 func (t *transaction) close(ctx context.Context) {
 	if !t.broken {
 		t.exec(ctx, "rollback")
