@@ -114,7 +114,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	return f.printProofs(s.out, series.Unproven(proposals))
 }
 
-// inspectionsOf reads what a run's record says of databases.
+// inspectionsOf reads the database inspections of a run's record.
 func inspectionsOf(dir string) ([]record.Inspection, error) {
 	b, err := record.Open(record.OS{}, dir)
 	if err != nil {
@@ -126,7 +126,7 @@ func inspectionsOf(dir string) ([]record.Inspection, error) {
 	return b.Run.Inspections, nil
 }
 
-// measured runs the plan: once to see its statements, or to prove what is proposed.
+// measured runs the plan: once to observe its statements, or repeatedly to test the proposals.
 func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) error {
 	p, err := f.read(s, args, nil)
 	if err != nil {
@@ -144,7 +144,7 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 	})
 }
 
-// printProofs writes what is proposed, and what came of it, in the chosen form.
+// printProofs writes the proposals and the results of their tests in the chosen form.
 func (f *adviseFlags) printProofs(w io.Writer, proofs []record.Proof) error {
 	if f.output == "json" {
 		e := json.NewEncoder(w)

@@ -20,10 +20,10 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// campaignFlags are the flags of the commands of campaigns.
+// campaignFlags are the flags of the campaign commands.
 type campaignFlags struct {
 	workerFlags
-	record recordFlags // of which only the folders are flags
+	record recordFlags // only its folders are flags
 	scale  float64
 	anyway bool
 	quiet  bool
@@ -61,7 +61,7 @@ func (f *campaignFlags) language() (units.Language, error) {
 	return l, nil
 }
 
-// program reads a campaign's file with its plans, and the language of reports.
+// program reads a campaign's file with its plans, and parses the language of reports.
 func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, units.Language, error) {
 	l, err := f.language()
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 	return p, planfile.Secrets(p, os.LookupEnv)
 }
 
-// campaign is what the flags say of a campaign.
+// campaign returns the series.Campaign that the flags describe.
 func (f *campaignFlags) campaign(s *streams, l units.Language) (*series.Campaign, error) {
 	if err := f.checkWorkers(&f.record.record); err != nil {
 		return nil, exitcode.Usage(err)

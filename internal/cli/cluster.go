@@ -12,7 +12,7 @@ import (
 	"brunt/internal/loadtest"
 )
 
-// bindCluster binds the flags of workers that Kubernetes or somebody else starts.
+// bindCluster binds the flags for workers that Kubernetes or the user starts.
 func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
 	w := &f.workers
 	fs.StringVar(&w.Advertise, "advertise", "", "host:port that workers call, if it isn't that of --listen")
@@ -31,13 +31,13 @@ func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
 		"with --on kubernetes: print the objects of a coordinator and its workers for kubectl, and send nothing")
 }
 
-// clusterFlags are the names of flags for --on kubernetes.
+// clusterFlags returns the names of the flags for --on kubernetes.
 func clusterFlags() []string {
 	return []string{"image", "image-pull-secret", "namespace", "kubeconfig", "kube-context", "cpu", "memory", "env-secret",
 		"manifest"}
 }
 
-// checkCluster refuses flags that don't fit together or that the cluster would refuse.
+// checkCluster returns an error for flags that contradict each other or that the cluster would reject.
 func (f *workerFlags) checkCluster() error {
 	w := &f.workers
 	set := f.workersFlags.Changed
@@ -83,7 +83,7 @@ func (f *workerFlags) checkCluster() error {
 	return nil
 }
 
-// checkAddress refuses an address that workers can't call.
+// checkAddress returns an error for an address to which workers can't connect.
 func checkAddress(name, text string) error {
 	host, port, err := net.SplitHostPort(text)
 	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 || host == "" {
@@ -92,13 +92,13 @@ func checkAddress(name, text string) error {
 	return nil
 }
 
-// madeBefore reports whether a file of a ticket is there already: then it says where workers reach the coordinator.
+// madeBefore reports whether a ticket's file exists already. The ticket then contains the coordinator's address.
 func madeBefore(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// refuseForSeries refuses what is for one load only.
+// refuseForSeries returns an error for flags that are for a single load only.
 func (f *workerFlags) refuseForSeries(record *loadtest.Record) error {
 	switch {
 	case f.workers.Cluster.Print:

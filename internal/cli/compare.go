@@ -84,14 +84,14 @@ func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code in
 	return f.tables(s.out, c.Tables)
 }
 
-// warn tells of results on standard error what a form for machines has no room for.
+// warn writes warnings about results to standard error, because machine-readable forms have no place for them.
 func (s *streams) warn(warnings []message.Message) {
 	for _, w := range warnings {
 		fmt.Fprintf(s.err, "brunt: note: %s\n", w)
 	}
 }
 
-// resultFlags say how results are compared and how that is printed.
+// resultFlags are the flags that determine how results are compared and printed.
 type resultFlags struct {
 	formFlags
 	confidence float64
@@ -124,7 +124,7 @@ func (f *resultFlags) options() (compare.Options, error) {
 	return compare.Options{Confidence: f.confidence / 100, Tolerances: tolerances, Anyway: f.anyway}, nil
 }
 
-// readResults reads all results; all faults are told at once.
+// readResults reads all results. Its error contains the errors of all of them.
 func readResults(paths []string) (all []*result.Result, err error) {
 	for _, p := range paths {
 		r, readErr := reader.Read(record.OS{}, p, len(paths) == 1, resultFormats())

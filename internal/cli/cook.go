@@ -13,7 +13,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// exitCookUsage is what slow_cooker returns for a bad command line.
+// exitCookUsage is slow_cooker's exit code for a bad command line.
 const exitCookUsage = 64
 
 func newCook(s *streams) *cobra.Command {
@@ -31,7 +31,7 @@ the moment at which a request was meant to start.`,
 	return cmd
 }
 
-// slowCooker runs a command line of slow_cooker.
+// slowCooker executes a command line of slow_cooker.
 func slowCooker(s *streams, args []string) error {
 	name, summary := "brunt cook", "report"
 	replacing := s.dialect.tool != ""
@@ -61,7 +61,7 @@ func slowCooker(s *streams, args []string) error {
 	return err
 }
 
-// cookUsage marks an error as the user's, with the exit code of the name that was called.
+// cookUsage marks an error as the user's, with the exit code of the program that brunt was called as.
 func cookUsage(err error, replacing bool) error {
 	if replacing {
 		return exitcode.With(exitCookUsage, err)
@@ -69,7 +69,7 @@ func cookUsage(err error, replacing bool) error {
 	return exitcode.Usage(err)
 }
 
-// runCook sends the load of a command line of slow_cooker.
+// runCook sends the load that a command line of slow_cooker describes.
 func runCook(s *streams, o *slowcooker.Options, workers *workerFlags, replacing bool) error {
 	p, err := o.Plan(endpoints.Proxied(o.URLs))
 	if err != nil {

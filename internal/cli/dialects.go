@@ -14,20 +14,20 @@ import (
 	"brunt/internal/result"
 )
 
-// dialect is another tool as the command line knows it. All fields but names may be missing.
+// dialect is another tool whose command line, files or results brunt supports. All fields but names are optional.
 type dialect struct {
-	names []string // what brunt version calls it; none if brunt reads its results only
-	// tool is the name of the program that brunt stands in for, and arguments turns its arguments into brunt's.
+	names []string // names in the output of brunt version; empty if brunt only reads the tool's results
+	// tool is the name of the program that brunt replaces; arguments converts its arguments to brunt's.
 	tool      string
 	arguments func(s *streams, args []string) []string
-	// command makes the command that takes its flags; without one, brunt's own commands do.
+	// command creates the command with the tool's flags; if nil, brunt's own commands have them.
 	command    func(*streams) *cobra.Command
-	properties bool   // -p is a property, and no password
-	report     string // the form of a run's report if called as tool; "text" if empty
+	properties bool   // -p sets a property, not a password
+	report     string // form of a run's report if brunt is called as tool; "" means "text"
 	results    func() result.Format
 }
 
-// dialects are all tools whose flags, files or results brunt takes.
+// dialects returns all tools whose flags, files or results brunt accepts.
 func dialects() []dialect {
 	return []dialect{
 		{names: []string{"picostress"}, tool: "picostress", arguments: picostressArguments, report: "picostress",
@@ -41,13 +41,13 @@ func dialects() []dialect {
 	}
 }
 
-// below puts a tool's arguments behind the command that takes them.
+// below returns a function that puts a command before a tool's arguments.
 func below(command string) func(*streams, []string) []string {
 	return func(_ *streams, args []string) []string { return append([]string{command}, args...) }
 }
 
-// dialectOf is the dialect of the tool that a path of the program names; one without a tool if brunt stands in for
-// none of that name. What follows the name is a version or a system: slow_cooker_linux_amd64, k6-v2.2.0.
+// dialectOf returns the dialect of the tool whose name is the base name of path; one without a tool if brunt replaces
+// no such tool. A version or system may follow the name: slow_cooker_linux_amd64, k6-v2.2.0.
 func dialectOf(path string) dialect {
 	name := strings.TrimSuffix(filepath.Base(path), ".exe")
 	for _, d := range dialects() {
@@ -59,7 +59,7 @@ func dialectOf(path string) dialect {
 	return dialect{}
 }
 
-// dialectNames are what brunt version lists.
+// dialectNames returns the names that brunt version lists.
 func dialectNames() []string {
 	names := []string{"plan"}
 	for _, d := range dialects() {
@@ -68,7 +68,7 @@ func dialectNames() []string {
 	return names
 }
 
-// resultFormats are the formats of results that commands read besides brunt's own.
+// resultFormats returns the formats of results that commands read in addition to brunt's own.
 func resultFormats() []result.Format {
 	var all []result.Format
 	for _, d := range dialects() {
@@ -88,7 +88,7 @@ func addDialects(root *cobra.Command, s *streams) {
 	}
 }
 
-// properties reports whether -p takes properties in the command line.
+// properties reports whether -p sets properties in this command line.
 func (s *streams) properties() bool {
 	if s.dialect.tool != "" || len(s.args) < 2 {
 		return s.dialect.properties

@@ -12,10 +12,10 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// healFaults is the command that the watchdog is.
+// healFaults is the name of the watchdog's command.
 const healFaults = "heal-faults"
 
-// newHealFaults is the watchdog that undoes faults when brunt is killed; see package fault.
+// newHealFaults returns the command of the watchdog, which undoes faults when brunt is killed; see package fault.
 func newHealFaults(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: healFaults, Short: "Undo faults when standard input ends; for brunt itself", Hidden: true, Args: cobra.NoArgs,
@@ -23,7 +23,7 @@ func newHealFaults(s *streams) *cobra.Command {
 	}
 }
 
-// faults are what the runner needs of faults.
+// faults returns the runner's options for faults.
 func (f *runFlags) faults() runner.Faults {
 	self, err := os.Executable()
 	if err != nil {
@@ -32,7 +32,7 @@ func (f *runFlags) faults() runner.Faults {
 	return runner.Faults{Allowed: f.allowFaults, Watchdog: []string{self, healFaults}}
 }
 
-// timetable prints when a plan's faults come.
+// timetable prints the times of a plan's faults.
 func timetable(s *streams, p *plan.Plan) error {
 	entries, err := fault.Timetable(p)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// defaultHistory is the store unless the user names another.
+// defaultHistory is the folder of the history unless the user gives another.
 const defaultHistory = "history"
 
 func newHistory(s *streams) *cobra.Command {
@@ -73,7 +73,7 @@ version is --version, or the commit that the current folder is at.`,
 	return cmd
 }
 
-// historyView is how a history is shown.
+// historyView holds the flags that determine how a history is shown.
 type historyView struct {
 	formFlags
 	options history.Options
@@ -108,7 +108,8 @@ func (v *historyView) check() error {
 	return nil
 }
 
-// newHistoryShow is history show, or history check, which ends with 97 where there is a fresh regression.
+// newHistoryShow returns the command history show or history check. The latter exits with 97 if there is a new
+// regression.
 func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
 	v, last := &historyView{}, "html"
 	cmd := &cobra.Command{
@@ -144,7 +145,7 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 	return cmd
 }
 
-// print prints series; of a check only what changed.
+// print prints series. For a check, it prints only what changed.
 func (v *historyView) print(w io.Writer, all []*history.Series, check bool) error {
 	switch v.output {
 	case "json":

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// httpFlags are the flags of http.
+// httpFlags are the flags of the http command.
 type httpFlags struct {
 	loadFlags
 	service.Options
@@ -70,7 +70,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	f.loadFlags.bind(cmd, "brief")
 }
 
-// run loads the service and prints the result.
+// run sends the load and prints the result.
 func (f *httpFlags) run(s *streams, targets []string) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 	return l.Perform(s.out, s.err)
 }
 
-// plan turns the arguments and the flags into a plan.
+// plan builds a plan from the arguments and the flags.
 func (f *httpFlags) plan(s *streams, targets []string) (*plan.Plan, error) {
 	f.Given = f.cmd.Flags().Changed
 	p, err := f.Options.Plan(targets, s.in)

@@ -41,23 +41,23 @@ which k6's own help describes (brunt k6 help). Every run leaves a bundle as brun
 	}
 }
 
-// k6 runs k6 by a name, and ends the process.
+// k6 runs the k6 that is compiled into brunt, under a name, and ends the process.
 func (s *streams) k6(name string, args []string) {
 	k6x.Main(k6x.Options{Name: name, Version: s.version, Command: secret.Args(s.args, false), Err: s.err}, args)
 }
 
-// picostressCommands are those of Picostress and what people expect of any command.
+// picostressCommands are the commands of Picostress, and the usual ones of every cobra program.
 var picostressCommands = []string{
 	"schema", "queue", "rate", "const_rps", "spike", "intervals", "compare", "report", "help", "completion", "__complete",
 	"__completeNoDesc",
 }
 
-// picostressFlags are those of Picostress that k6 doesn't know: scripts get them as variables.
+// picostressFlags are the flags of Picostress that k6 doesn't have: scripts get them as variables.
 var picostressFlags = []string{"proto", "addr", "user", "password", "vu", "seed", "no-setup", "no-teardown",
 	"error-threshold", "summary-dir"}
 
-// picostressArguments are what brunt gets of the arguments of Picostress. Those of k6, which Picostress is a part of,
-// are run by it, and the process ends.
+// picostressArguments returns the arguments of Picostress for brunt. If they are for k6, on which Picostress is built,
+// it runs k6 and ends the process.
 func picostressArguments(s *streams, args []string) []string {
 	if forK6, ok := picostressToK6(args); ok {
 		s.k6("picostress", forK6)
@@ -65,8 +65,8 @@ func picostressArguments(s *streams, args []string) []string {
 	return args
 }
 
-// picostressToK6 reports whether a command line of Picostress is k6's, because it isn't a command of
-// Picostress, and returns what k6 gets: each --name value of Picostress becomes -e name=value.
+// picostressToK6 reports whether a command line of Picostress is for k6, because its first word is no command of
+// Picostress. It returns k6's arguments: each flag --name value of Picostress becomes -e name=value.
 func picostressToK6(args []string) (forK6 []string, ok bool) {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(picostressCommands, args[0]) {
 		return nil, false

@@ -20,7 +20,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// k6Refused are flags of k6 run that a load of workers can't have, and why.
+// k6Refused maps the flags of k6 run that can't be used with workers to the reasons.
 var k6Refused = map[string]string{
 	"out":    "each worker would have its own outputs; use BRUNT_EXPORT, and BRUNT_BUNDLE or BRUNT_RESULTS for the record",
 	"linger": "workers end with their load", "paused": "the coordinator starts all workers",
@@ -29,7 +29,7 @@ var k6Refused = map[string]string{
 	"summary-export":             "the report is made of the records of all workers; use brunt report",
 }
 
-// k6OverWorkers spreads a script over workers: brunt k6 run --workers N.
+// k6OverWorkers distributes a script over workers: brunt k6 run --workers N.
 func (s *streams) k6OverWorkers(f *workerFlags, args []string) error {
 	if len(args) == 0 || args[0] != "run" {
 		return exitcode.Usage(errors.New("--workers is for k6 run: brunt k6 run --workers N SCRIPT"))
@@ -73,7 +73,7 @@ func (s *streams) k6OverWorkers(f *workerFlags, args []string) error {
 	return test.Perform(s.out, s.err)
 }
 
-// k6Exit is the exit code of k6 for a result.
+// k6Exit returns the exit code of k6 for a result, as an error.
 func k6Exit(run *record.Run) error {
 	broken := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })
 	switch {
@@ -85,7 +85,7 @@ func k6Exit(run *record.Run) error {
 	return nil
 }
 
-// k6ArchiveFlags are the flags of k6 archive for a command line of k6 run, and the script's name.
+// k6ArchiveFlags returns the flags of k6 archive for a command line of k6 run, and the script's name.
 func k6ArchiveFlags(args []string) (flags []string, script string, err error) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -113,10 +113,10 @@ func k6ArchiveFlags(args []string) (flags []string, script string, err error) {
 	return flags, script, nil
 }
 
-// mostArchive bounds the archive of a script, which each worker gets.
+// mostArchive is the maximum size of a script's archive, in bytes. Each worker receives a copy.
 const mostArchive = 32 << 20
 
-// k6Archive packs a script with all that it needs, and the environment.
+// k6Archive packs a script with its files and the environment.
 func (s *streams) k6Archive(flags []string) (archive []byte, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *streams) k6Archive(flags []string) (archive []byte, err error) {
 	if err := cmd.Run(); err != nil {
 		var ended *exec.ExitError
 		if errors.As(err, &ended) {
-			return nil, exitcode.With(ended.ExitCode(), nil) // it has said why
+			return nil, exitcode.With(ended.ExitCode(), nil) // k6 has printed the reason
 		}
 		return nil, fmt.Errorf("pack the script: %w", err)
 	}
@@ -145,7 +145,7 @@ func (s *streams) k6Archive(flags []string) (archive []byte, err error) {
 	return archive, err
 }
 
-// segments are the flags of worker k, from 0, of n.
+// segments returns the execution segment flags of worker k, from 0, of n.
 func segments(k, n int) []string {
 	at := func(i int) string {
 		switch i {
@@ -179,7 +179,7 @@ func (s *streams) scriptShare(w *scale.Worker, stop, hard <-chan struct{}) error
 	led := &k6x.Led{
 		Script: job.Name, Epoch: w.At(w.Job.EpochNs), Dir: w.Dir, Worker: of, Sink: w, Stop: stop, Hard: hard,
 		Begin: func() (start time.Time, err error) {
-			_ = os.RemoveAll(dir) // k6 has read it
+			_ = os.RemoveAll(dir) // k6 has read it already
 			of.StartLateNs, err = w.Begin(context.Background(), w.Dir)
 			return time.Now().Add(-time.Duration(of.StartLateNs)), err
 		},

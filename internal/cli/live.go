@@ -10,7 +10,7 @@ import (
 	pages "brunt/internal/report/live"
 )
 
-// liveFlags say where intervals go while they happen, and what is watched during the load.
+// liveFlags are the flags for the live output of intervals, and for what is watched during the load.
 type liveFlags struct{ live loadtest.Live }
 
 func (f *liveFlags) bind(fs *pflag.FlagSet) {
@@ -28,11 +28,11 @@ func (f *liveFlags) bind(fs *pflag.FlagSet) {
 		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
 
-// hostPort is an address that a page can be served at, and neither a file nor a URL.
+// hostPort matches an address on which a page can be served, but no file and no URL.
 var hostPort = regexp.MustCompile(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
 
-// pageAddress joins --ui with an address that follows it: the flag stands alone as well, so that its
-// parser would take the address for the plan.
+// pageAddress joins --ui and a following address to --ui=ADDRESS. The flag may also stand alone, so the flag parser
+// would take the address for the plan.
 func pageAddress(args []string) []string {
 	at := slices.Index(args, "--ui")
 	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) ||

@@ -17,9 +17,8 @@ import (
 	"brunt/internal/secret"
 )
 
-// loadFlags are the flags of every command that sends a load, but for those with a command line of
-// another tool. A flag that any load may take belongs here: in bind, and in settings if it is one of
-// the plan's settings.
+// loadFlags are the flags of every command that sends a load, except for commands with another tool's command line. A
+// flag for all loads belongs here: in bind and, if it is one of the plan's settings, in settings.
 type loadFlags struct {
 	outputFlags
 	liveFlags
@@ -77,7 +76,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	}
 }
 
-// settings puts the flags that were given over the plan's settings.
+// settings applies the given flags to the plan's settings.
 func (f *loadFlags) settings(s *plan.Settings) error {
 	set := f.cmd.Flags().Changed
 	for _, given := range []struct {
@@ -120,20 +119,20 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 	return nil
 }
 
-// override puts the value of a flag that was given over a setting.
+// override sets a setting to the value of a flag, if the flag was given.
 func override[T any](cmd *cobra.Command, flag string, setting *T, value T) {
 	if cmd.Flags().Changed(flag) {
 		*setting = value
 	}
 }
 
-// proposeValues has shells complete the values of a flag.
+// proposeValues registers the values of a flag for shell completion.
 func proposeValues(cmd *cobra.Command, flag string, words []string) {
-	// It fails only for flags that aren't there.
+	// It fails only for flags that don't exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// oneOf checks the value of a flag that takes one of a few words.
+// oneOf returns an error unless the value of a flag is one of the given words.
 func oneOf(flag, value string, words []string) error {
 	if slices.Contains(words, value) {
 		return nil
@@ -142,10 +141,10 @@ func oneOf(flag, value string, words []string) error {
 	return fmt.Errorf("--%s %s: use %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
 }
 
-// awakeModes are the values of --awake.
+// awakeModes returns the values of --awake.
 func awakeModes() []string { return []string{machine.Auto, machine.On, machine.Off} }
 
-// shape puts the flags over the plan's load and thresholds, and checks the plan as it then is.
+// shape applies the flags to the plan's load and thresholds, and checks the resulting plan.
 func (f *loadFlags) shape(p *plan.Plan) error {
 	for i := range p.Load {
 		if f.poisson && p.Load[i].Kind == plan.Open {
@@ -173,7 +172,7 @@ func (f *loadFlags) shape(p *plan.Plan) error {
 	return nil
 }
 
-// recordFlags say what is kept of a run.
+// recordFlags are the flags that determine what is stored of a run.
 type recordFlags struct{ record loadtest.Record }
 
 func (f *recordFlags) bind(fs *pflag.FlagSet) {
@@ -184,12 +183,13 @@ func (f *recordFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.record.HDRLog, "hlog", "", "write a HdrHistogram log to a file")
 }
 
-// process is what records say of this process.
+// process returns the description of this process for records.
 func (s *streams) process() loadtest.Process {
 	return loadtest.Process{Command: secret.Args(s.args, s.properties()), Version: s.version, Flags: s.flags}
 }
 
-// adjusting names the flags of the command in use that advice may be about, those that has reports.
+// adjusting returns the flags of the current command that advice can mention, by what they set. has reports whether the
+// command has a flag.
 func adjusting(dashes string, has func(name string) bool) map[string]string {
 	out := map[string]string{}
 	for thing, names := range map[string][]string{

@@ -35,7 +35,7 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 		Example: "  brunt merge results/part-1 results/part-2 --bundle results/whole\n" +
 			"  brunt merge 's3://bench/monday/*' --bundle results/whole",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && strings.HasPrefix(args[0], s3.Scheme) { // there may be several below it
+			if len(args) == 1 && strings.HasPrefix(args[0], s3.Scheme) { // the prefix may contain several bundles
 				return nil
 			}
 			return cobra.MinimumNArgs(2)(cmd, args)
@@ -81,7 +81,8 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 	return cmd
 }
 
-// fetched copies those of some bundles that are in an object store to a temporary folder, which remove removes.
+// fetched copies the bundles that are in an object store to a temporary folder, and returns the folders of all bundles.
+// remove deletes the temporary folder.
 func fetched(bundles []string) (folders []string, remove func(), err error) {
 	remove = func() {}
 	if !slices.ContainsFunc(bundles, func(b string) bool { return strings.HasPrefix(b, s3.Scheme) }) {

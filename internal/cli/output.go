@@ -16,7 +16,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// formFlags say in which form and language a result is printed.
+// formFlags are the flags for the form and the language of the output.
 type formFlags struct {
 	output, lang string
 	forms        []string
@@ -38,7 +38,7 @@ func (f *formFlags) check() error {
 	return nil
 }
 
-// language is that of reports, which check has checked.
+// language returns the language of reports. check must have been called.
 func (f *formFlags) language() units.Language {
 	l, _ := units.ParseLanguage(f.lang)
 	return l
@@ -57,7 +57,7 @@ func (f *formFlags) tables(w io.Writer, tables func(units.Language) []cell.Table
 	return cell.WriteText(w, o.Look(), tables(o.Language)...)
 }
 
-// outputFlags say how the report of a run is printed.
+// outputFlags are the flags for the report of a run.
 type outputFlags struct {
 	formFlags
 	quiet bool
@@ -70,7 +70,7 @@ func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 
-// report is brunt's own report of a load.
+// report returns the options of brunt's own report of a load.
 func (f *outputFlags) report() *loadtest.Report {
 	return &loadtest.Report{Form: f.output, Language: f.language(), Quiet: f.quiet}
 }

@@ -22,7 +22,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// planFlags are the flags that every command with a plan takes.
+// planFlags are the flags of every command with a plan.
 type planFlags struct {
 	cmd          *cobra.Command
 	config       string
@@ -65,7 +65,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Data)
 }
 
-// file is the plan's path: the flag or the only argument.
+// file returns the path of the plan: the flag's value or the only argument.
 func (f *planFlags) file(args []string) (string, error) {
 	switch {
 	case f.config != "" && len(args) > 0:
@@ -78,7 +78,7 @@ func (f *planFlags) file(args []string) (string, error) {
 	return "", exitcode.Usage(errors.New("no plan given; name its file, as the argument or with -c"))
 }
 
-// read reads the plan and puts the flags over it.
+// read reads the plan and applies the flags to it.
 func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
 	path, err := f.file(args)
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// readFile reads a plan, bounded so that a wrong path can't fill the memory.
+// readFile reads a plan. The size is limited, so that a wrong path can't fill the memory.
 func readFile(path string, stdin io.Reader) ([]byte, error) {
 	in := stdin
 	if path != "-" {
@@ -119,8 +119,9 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// A plan of many thousand statements takes a hundred times the bytes of its text while it runs. The
-// program's start, which lets its own few megabytes grow fivefold without a collection, is over then.
+// Plans larger than largePlan lower the garbage collector's target, since a plan of many thousand statements needs a
+// hundred times the size of its text while it runs. Until then, the target of the program's start lets its few
+// megabytes grow fivefold without a collection.
 const (
 	largePlan          = 256 << 10
 	largePlanGCPercent = 50
@@ -132,7 +133,7 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	override(f.cmd, "addr", &t.Addresses, f.addresses)
 	known, protocol := t.Password, t.Protocol
 	if f.cmd.Flags().Changed("addr") && !f.cmd.Flags().Changed("proto") {
-		t.Protocol = "" // a connection string says its own
+		t.Protocol = "" // a connection string contains the protocol
 	}
 	if err := target.Unfold(p); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	// A password in an address goes before the environment's, but not before a flag's.
+	// A password in an address takes precedence over the environment's, but not over a flag's.
 	if given != "" && (t.Password == known || f.password != "" || f.passwordFile != "" || f.askPassword) {
 		t.Password = given
 	}

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// reportFlags say what is reported of recorded runs.
+// reportFlags are the flags of the report command.
 type reportFlags struct {
 	outputFlags
 	html    string
@@ -82,7 +82,7 @@ func (f *reportFlags) one(s *streams, path string) error {
 	return exitcode.With(verdict.ExitCode(r.Run), nil)
 }
 
-// page writes the page of some runs. Of one run the exit code is its own.
+// page writes the page about one or several runs. For one run, the exit code is that of the run.
 func (f *reportFlags) page(s *streams, paths []string) error {
 	sheet, err := f.sheet(paths)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 	return exitcode.With(verdict.ExitCode(sheet.Results[0].Run), nil)
 }
 
-// sheet reads what a page shows.
+// sheet reads the runs that a page shows.
 func (f *reportFlags) sheet(paths []string) (*report.Sheet, error) {
 	sheet := &report.Sheet{}
 	for i, path := range slices.Concat(paths, f.against) {

@@ -1,4 +1,4 @@
-// Package cli is the command line: it binds flags, calls one function, and prints.
+// Package cli is the command line. Its commands bind flags, call one function, and print the result.
 package cli
 
 import (
@@ -15,18 +15,18 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// streams are the process's standard streams, its command line and its version.
+// streams holds the process's standard streams, its command line and its version.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	args     []string
 	version  string
-	dialect  dialect           // of the tool that the program was called as
+	dialect  dialect           // dialect of the tool whose name the program was called by
 	flags    map[string]string // see record.Run.Flags
 }
 
-// Main runs the command line and returns the process's exit code. Called by the name of a tool
-// that brunt stands in for, it takes that tool's flags.
+// Main runs the command line and returns the process's exit code. If it is called by the name of a tool that brunt
+// replaces, it accepts that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
 	root := newRoot(s)
@@ -51,7 +51,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	return exitcode.Of(err)
 }
 
-// errorLines is what to print of an error: its lines, each with the program's name in front.
+// errorLines returns the printed form of an error: its lines, each prefixed with the program's name.
 func errorLines(err error) string {
 	if err == nil || err.Error() == "" {
 		return ""
@@ -82,7 +82,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if word := s.wordAfter(cmd); word != "" { // its flags are those of a command that isn't there
+		if word := s.wordAfter(cmd); word != "" { // its flags belong to a command that doesn't exist
 			return usage.UnknownCommand(cmd, word, protocolHint)
 		}
 		return usage.FlagError(cmd, err)
@@ -101,7 +101,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	return root
 }
 
-// group is a command that only has others below it.
+// group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -109,7 +109,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// wordAfter is the argument after the name of a command that only has others below it, unless it is a flag.
+// wordAfter returns the argument that follows the name of a command with subcommands only; "" if it is a flag.
 func (s *streams) wordAfter(cmd *cobra.Command) string {
 	if cmd.HasParent() && !cmd.HasSubCommands() || cmd.HasParent() && cmd.Parent().HasParent() {
 		return ""
@@ -124,7 +124,7 @@ func (s *streams) wordAfter(cmd *cobra.Command) string {
 	return rest[0]
 }
 
-// protocolHint says what drives a protocol whose name was taken for a command; "" if the word names none.
+// protocolHint returns how to select a protocol whose name was given as a command; "" if the word names no protocol.
 func protocolHint(word string) string {
 	if _, name, err := protocols.Find(word); err == nil {
 		return "for the protocol, write brunt run PLAN --proto " + name
@@ -132,8 +132,8 @@ func protocolHint(word string) string {
 	return ""
 }
 
-// newManual writes what packages contain besides the binary: a manual page for every command,
-// completions for the shells, and what editors want to know of plans and campaigns.
+// newManual returns the command that writes the files that packages contain besides the binary: a manual page for every
+// command, shell completions, and the schemas of plans and campaigns for editors.
 func newManual() *cobra.Command {
 	return &cobra.Command{
 		Use:    "manual FOLDER",

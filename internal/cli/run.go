@@ -196,7 +196,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	return l.Perform(s.out, s.err)
 }
 
-// summaries writes Picostress' summary next to the record and where else it is wanted.
+// summaries writes Picostress' summary next to the record and to the requested folder.
 func (f *runFlags) summaries(run *record.Run, dir string) error {
 	var errs []error
 	for _, d := range []string{dir, f.summaryDir} {
@@ -208,7 +208,7 @@ func (f *runFlags) summaries(run *record.Run, dir string) error {
 	return errors.Join(errs...)
 }
 
-// read reads the plan, puts the flags over it, and replaces its load if given.
+// read reads the plan, applies the flags to it, and replaces its load if load isn't nil.
 func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan, error) {
 	p, err := f.planFlags.read(s, args)
 	if err != nil {
@@ -242,7 +242,7 @@ func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan,
 	return p, f.shape(p)
 }
 
-// settings puts the flags that were given over the plan's settings.
+// settings applies the given flags to the plan's settings.
 func (f *runFlags) settings(s *plan.Settings) error {
 	set := f.planFlags.cmd.Flags().Changed
 	if set("vu") {
@@ -268,10 +268,10 @@ func (f *runFlags) settings(s *plan.Settings) error {
 	return f.loadFlags.settings(s)
 }
 
-// mostParts bounds the machines that one load may be spread over.
+// mostParts is the maximum number of machines for one load.
 const mostParts = 10000
 
-// parsePart reads K/N; "" means all.
+// parsePart parses K/N; "" means the whole load.
 func parsePart(text string) (schedule.Part, error) {
 	if text == "" {
 		return schedule.Part{}, nil

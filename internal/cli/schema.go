@@ -66,7 +66,8 @@ func bindCheckpoint(cmd *cobra.Command, file *string) {
 		`file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
 }
 
-// checkpointOf is the file that remembers what of a plan has been loaded; given is the user's, or "".
+// checkpointOf returns the path of the file that records how much of a plan's data has been loaded. given is the user's
+// path, or "".
 func checkpointOf(p *plan.Plan, given string) string {
 	if given != "" {
 		return given
@@ -144,7 +145,7 @@ remembers of an unfinished load.`,
 	return cmd
 }
 
-// asker asks people whether a table that brunt didn't create may be dropped.
+// asker returns a function that asks the user whether a table that brunt didn't create may be dropped.
 func asker(in *bufio.Reader, out io.Writer) func(table, why string) bool {
 	return func(table, why string) bool {
 		fmt.Fprintf(out, "table %s: %s; drop it, with all its rows? [y/N] ", table, why)

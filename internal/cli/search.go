@@ -13,7 +13,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// searchFlags are the flags of a search besides those of every load.
+// searchFlags are the flags of a search, in addition to those of every load.
 type searchFlags struct {
 	program.SearchOptions
 	trial, pause time.Duration

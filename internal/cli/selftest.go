@@ -46,7 +46,7 @@ to its ceiling the generator came, and warn above 80 %.`,
 	return cmd
 }
 
-// serveSelftest runs the built-in servers and prints where they are.
+// serveSelftest runs the built-in servers and prints their addresses.
 func serveSelftest(s *streams) error {
 	servers, err := selftest.Listen()
 	if err != nil {

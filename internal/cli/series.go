@@ -16,10 +16,10 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// seriesFlags are the flags of the commands that run loads one after another.
+// seriesFlags are the flags of the commands that run several loads in sequence.
 type seriesFlags struct {
 	runFlags
-	resume string // folder of a series that was killed
+	resume string // folder of an interrupted series
 }
 
 func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
@@ -28,7 +28,7 @@ func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
 	f.runFlags.bind(s, cmd)
 }
 
-// checkSeries refuses flags that are of one run.
+// checkSeries returns an error for flags that are for a single run only.
 func (f *seriesFlags) checkSeries() error {
 	switch {
 	case f.record.None:
@@ -43,7 +43,7 @@ func (f *seriesFlags) checkSeries() error {
 
 func seriesFormats() []string { return []string{"text", "json", "md", "csv"} }
 
-// runs makes a series of the given kind. order is what decides it besides its plans.
+// runs executes a series of the given kind. order identifies the series, together with its plans.
 func (f *seriesFlags) runs(s *streams, kind, order string, plans []*plan.Plan,
 	do func(context.Context, *series.Series) error) error {
 	if err := f.checkSeries(); err != nil {

@@ -72,7 +72,7 @@ The exit code is 99 if an acknowledged write isn't there as it was written, and 
 	return cmd
 }
 
-// printWrites writes what reading back found in the chosen form.
+// printWrites writes the results of reading back in the chosen form.
 func printWrites(s *streams, run *record.Run, form *formFlags) error {
 	if form.output == "json" {
 		e := json.NewEncoder(s.out)

@@ -18,18 +18,18 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// contents is what a binary contains.
+// contents describes what a binary contains.
 type contents struct {
 	Version  string            `json:"version"`
 	Commit   string            `json:"commit,omitempty"`
 	Time     string            `json:"commit_time,omitempty"`
-	Modified bool              `json:"modified,omitempty"` // built from a tree with changes that the commit lacks
+	Modified bool              `json:"modified,omitempty"` // built from a tree with uncommitted changes
 	Go       string            `json:"go"`
 	System   string            `json:"system"`
 	Tiers    []string          `json:"tiers"`
 	Drivers  []containedDriver `json:"drivers"`
 	Dialects []string          `json:"dialects"`
-	K6       string            `json:"k6,omitempty"` // version of the k6 inside
+	K6       string            `json:"k6,omitempty"` // version of the k6 that is compiled in
 	Licence  string            `json:"licence"`      // of the whole
 }
 
@@ -88,7 +88,7 @@ func contained(version string) *contents {
 	return c
 }
 
-// tiers are the ways of driving sessions that there are on this system.
+// tiers returns the tiers that are available on this system.
 func tiers(codec bool) []string {
 	if codec && loop.Supported {
 		return []string{"codec", "library"}

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// newWorker sends a worker's share of a load; see package scale.
+// newWorker returns the command that sends a worker's part of a load; see package scale.
 func newWorker(s *streams) *cobra.Command {
 	w := &loadtest.Worker{}
 	cmd := &cobra.Command{
@@ -37,7 +37,8 @@ worker is --index, or what Kubernetes (JOB_COMPLETION_INDEX) or Slurm (SLURM_PRO
 	return cmd
 }
 
-// newTicket makes the certificates of a run whose coordinator and workers are started apart.
+// newTicket returns the command that creates the certificates of a run whose coordinator and workers are started
+// separately.
 func newTicket(*streams) *cobra.Command {
 	var addresses []string
 	var dir string

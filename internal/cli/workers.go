@@ -15,7 +15,7 @@ import (
 	"brunt/internal/scale"
 )
 
-// workerFlags say over which workers a load is spread.
+// workerFlags are the flags that distribute a load over workers.
 type workerFlags struct {
 	workersFlags *pflag.FlagSet
 	workers      loadtest.Workers
@@ -47,10 +47,10 @@ func engines() []string {
 	return []string{loadtest.Local, loadtest.SSH, loadtest.Slurm, loadtest.Kubernetes, loadtest.External}
 }
 
-// mostWorkers bounds the workers of one load.
+// mostWorkers is the maximum number of workers of one load.
 const mostWorkers = mostParts
 
-// checkWorkers refuses what --workers can't do for a plan's load. plans are those that are known.
+// checkWorkers returns an error if --workers can't be used for a load. plans are the load's plans, as far as known.
 func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan) error {
 	if f.workersFlags == nil {
 		return nil
@@ -104,7 +104,8 @@ func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan)
 	return nil
 }
 
-// redistributes refuses --on-lost redistribute for a load whose operations can't move to other workers.
+// redistributes returns an error if --on-lost redistribute is given for a load whose operations can't move to other
+// workers.
 func (f *workerFlags) redistributes(p *plan.Plan) error {
 	for i := range p.Load {
 		if ph := &p.Load[i]; f.workers.OnLost == scale.Redistribute && ph.Kind == plan.Closed {
@@ -116,8 +117,8 @@ func (f *workerFlags) redistributes(p *plan.Plan) error {
 	return nil
 }
 
-// takeWorkers takes the flags of workers out of a command line of another tool, whose flags has doesn't know them.
-// Flags may have one dash or two; what follows -- is left alone.
+// takeWorkers removes the worker flags from a command line of another tool, whose flag parser doesn't know them. Flags
+// may have one dash or two. Arguments after -- are left unchanged.
 func takeWorkers(args []string) (f *workerFlags, rest []string, err error) {
 	f = &workerFlags{}
 	cmd := &cobra.Command{}

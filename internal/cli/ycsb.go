@@ -20,7 +20,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.
+// ycsbFlags are the flags of brunt ycsb load, run and shell. The first ones are those of go-ycsb.
 type ycsbFlags struct {
 	liveFlags
 	recordFlags
@@ -48,7 +48,7 @@ result. Called as go-ycsb, brunt takes these commands without the word ycsb.`
 	return cmd
 }
 
-// javaYCSB turns a command line of YCSB's own into that of brunt ycsb.
+// javaYCSB converts a command line of the original YCSB into one of brunt ycsb.
 func javaYCSB(args []string) ([]string, error) {
 	if len(args) < 2 || args[0] != "ycsb" {
 		return args, nil
@@ -83,7 +83,7 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
 }
 
-// gather reads all properties and makes settings of them.
+// gather reads all properties and converts them to settings.
 func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb.Settings, error) {
 	d, err := ycsb.FindDatabase(name)
 	if err != nil {

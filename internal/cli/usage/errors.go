@@ -12,13 +12,13 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// FlagError says what is wrong with a flag, err, and what to give instead.
+// FlagError returns the error for a wrong flag: err, what to give instead, and where to find help.
 func FlagError(cmd *cobra.Command, err error) error {
 	return exitcode.Usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err),
 		cmd.CommandPath()))
 }
 
-// StrictHelp makes help about an unknown command the user's error.
+// StrictHelp makes help about an unknown command an error of the user.
 func StrictHelp(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
@@ -35,8 +35,7 @@ func StrictHelp(root *cobra.Command) {
 	}
 }
 
-// CheckArgs makes wrong positional arguments and unknown commands the user's error, with the exit
-// code that says so.
+// CheckArgs makes wrong positional arguments and unknown commands errors of the user, with the exit code for that.
 func CheckArgs(c *cobra.Command, hint Hint) {
 	check := c.Args
 	if check != nil {
@@ -58,10 +57,10 @@ func CheckArgs(c *cobra.Command, hint Hint) {
 	}
 }
 
-// Hint says what a word that is no command may be instead; "" if nothing is known of it.
+// Hint returns what the user may have meant by a word that is no command; "" if unknown.
 type Hint func(word string) string
 
-// UnknownCommand says that a command has none of a name, and what may have been meant.
+// UnknownCommand returns the error that a command has no such subcommand, with suggestions.
 func UnknownCommand(cmd *cobra.Command, word string, hint Hint) error {
 	cmd.SuggestionsMinimumDistance = similarWithin
 	near := meant("", cmd.SuggestionsFor(word))
@@ -72,7 +71,8 @@ func UnknownCommand(cmd *cobra.Command, word string, hint Hint) error {
 		cmd.CommandPath()))
 }
 
-// miscounted says what is wrong with the number of arguments of a command, if that is what err, cobra's, is about.
+// miscounted describes a wrong number of arguments, if that is what cobra's error err is about; otherwise it returns
+// "".
 func miscounted(err error, cmd *cobra.Command, args []string) string {
 	switch {
 	case !strings.Contains(err.Error(), "arg(s)"):
@@ -85,13 +85,13 @@ func miscounted(err error, cmd *cobra.Command, args []string) string {
 	return fmt.Sprintf("%s takes fewer arguments than %q", cmd.CommandPath(), args)
 }
 
-// similarFlags names the flags of cmd that one it doesn't have may stand for.
+// similarFlags returns a suggestion of the flags of cmd that resemble an unknown flag.
 func similarFlags(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
 	}
-	// What is similar is cobra's to say, of commands.
+	// cobra only searches for similar commands, so the flags' names are turned into commands.
 	names := &cobra.Command{SuggestionsMinimumDistance: similarWithin}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -101,16 +101,17 @@ func similarFlags(cmd *cobra.Command, err error) string {
 	word := unknown.GetSpecifiedName()
 	near := names.SuggestionsFor(word)
 	longer := slices.DeleteFunc(slices.Clone(near), func(n string) bool { return !strings.HasPrefix(n, word) })
-	if len(longer) > 0 { // the rest of a name was forgotten
+	if len(longer) > 0 { // only the beginning of a name was given
 		near = longer
 	}
 	return meant("--", near)
 }
 
-// similarWithin is how many letters may be wrong in a name that another is proposed for.
+// similarWithin is the largest edit distance of a suggested name.
 const similarWithin = 2
 
-// meant asks whether one of some names was meant; "" if there are none, or so many that none is likely.
+// meant returns the question whether one of some names was meant; "" if there are none, or too many for a useful
+// suggestion.
 func meant(prefix string, names []string) string {
 	const most = 3
 	if len(names) == 0 || len(names) > most {
@@ -119,8 +120,7 @@ func meant(prefix string, names []string) string {
 	return "; did you mean " + prefix + strings.Join(names, " or "+prefix) + "?"
 }
 
-// plainFlagError says of a flag's value that can't be read what to give instead, in place of what
-// the parser of its type said.
+// plainFlagError replaces the parser's text about an invalid flag value by what to give instead.
 func plainFlagError(err error) error {
 	var v *pflag.InvalidValueError
 	if !errors.As(err, &v) {

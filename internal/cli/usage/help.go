@@ -1,5 +1,5 @@
-// Package usage is what the help and the errors of a command line with cobra lack: flags in groups, errors that say
-// what to do, and manual pages.
+// Package usage extends the help and the errors of a cobra command line: flags in groups, errors that say what to do,
+// and manual pages.
 package usage
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Groups are the groups of flags in the order of help.
+// Groups are the groups of flags, in the order in which help shows them.
 var Groups = []string{Load, Target, Data, Judging, Output, Machine, Workers}
 
-// The groups of flags. A flag without one is its command's own.
+// The groups of flags. A flag without a group belongs to its command only.
 const (
 	Load    = "Load"
 	Target  = "Target"
@@ -25,7 +25,7 @@ const (
 	Workers = "Workers"
 )
 
-// HelpAll is the flag that shows all flags, in their groups.
+// HelpAll is the name of the flag that shows all flags, in groups.
 const HelpAll = "help-all"
 
 const (
@@ -33,8 +33,8 @@ const (
 	annotatedFirst = "brunt_first"
 )
 
-// InGroup puts the flags that were bound since the last call into a group; help shows those named first
-// without --help-all.
+// InGroup puts the flags that were bound since the last call into a group. Without --help-all, help shows only those
+// named in first.
 func InGroup(fs *pflag.FlagSet, group string, first ...string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[annotatedGroup] != nil || f.Name == HelpAll {
@@ -53,7 +53,7 @@ func InGroup(fs *pflag.FlagSet, group string, first ...string) {
 	}
 }
 
-// WantsAllHelp turns --help-all into --help, and reports whether it stood there.
+// WantsAllHelp replaces --help-all by --help, and reports whether it was present.
 func WantsAllHelp(args []string) ([]string, bool) {
 	end := slices.Index(args, "--")
 	at := slices.Index(args, "--"+HelpAll)
@@ -65,14 +65,14 @@ func WantsAllHelp(args []string) ([]string, bool) {
 	return args, true
 }
 
-// helpTemplates gives templates of help what they need; all commands share them.
+// helpTemplates registers the functions of the help templates, which all commands share.
 var helpTemplates = sync.OnceFunc(func() {
 	cobra.AddTemplateFunc("flagsOf", func(cmd *cobra.Command) string {
 		return flagsHelp(cmd.LocalFlags(), cmd.Root().Annotations[HelpAll] != "")
 	})
 })
 
-// GroupHelp makes the help of commands whose flags are in groups show those that people need first, or all.
+// GroupHelp makes the help of commands with grouped flags show the most important flags, or all flags if all is true.
 func GroupHelp(root *cobra.Command, all bool) {
 	helpTemplates()
 	if all {
@@ -82,7 +82,7 @@ func GroupHelp(root *cobra.Command, all bool) {
 		"{{flagsOf . |", 1))
 }
 
-// flagsHelp is what help says of flags.
+// flagsHelp returns the help text about flags.
 func flagsHelp(fs *pflag.FlagSet, all bool) string {
 	if fs.Lookup(HelpAll) == nil {
 		return "Flags:\n" + fs.FlagUsages()
@@ -93,7 +93,7 @@ func flagsHelp(fs *pflag.FlagSet, all bool) string {
 	}
 	fs.VisitAll(func(f *pflag.Flag) {
 		group := ""
-		if f.Name == HelpAll { // it comes last
+		if f.Name == HelpAll { // it is printed last
 			return
 		}
 		if g := f.Annotations[annotatedGroup]; g != nil && all {

@@ -16,8 +16,8 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// WriteManual writes into a folder what packages contain besides the binary: a manual page for every command,
-// completions for the shells, and what editors want to know of plans and campaigns.
+// WriteManual writes the files that packages contain besides the binary into a folder: a manual page for every command,
+// shell completions, and the schemas of plans and campaigns for editors.
 func WriteManual(root *cobra.Command, dir string) error {
 	pages, shells, schemas := filepath.Join(dir, "man1"), filepath.Join(dir, "completions"), filepath.Join(dir, "schemas")
 	for _, d := range []string{pages, shells, schemas} {
@@ -38,10 +38,10 @@ func WriteManual(root *cobra.Command, dir string) error {
 	)
 }
 
-// meaning is a word of the command line's surroundings and what it means.
+// meaning is an exit code or a variable, and its meaning.
 type meaning struct{ word, means string }
 
-// exitMeanings are the exit codes in a few words, docs/exit-codes.md has more.
+// exitMeanings returns short descriptions of the exit codes; docs/exit-codes.md has more.
 func exitMeanings() []meaning {
 	return []meaning{
 		{fmt.Sprint(exitcode.Pass), "Every threshold held and the result can be trusted."},
@@ -55,7 +55,7 @@ func exitMeanings() []meaning {
 	}
 }
 
-// variables are what brunt's own commands read from the environment; docs/environment.md has more.
+// variables returns the environment variables that brunt's own commands read; docs/environment.md has more.
 func variables() []meaning {
 	return []meaning{
 		{password.Variable, "Password of the target, if no flag gives one."},
@@ -72,8 +72,7 @@ func variables() []meaning {
 	}
 }
 
-// completePages adds to every manual page what holds for all commands, in the place where pages of
-// manuals have it.
+// completePages adds the sections that hold for all commands to every manual page, in their usual place.
 func completePages(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	if err != nil {
@@ -98,7 +97,7 @@ func completePages(dir string) error {
 	return nil
 }
 
-// manualSection is a section of a manual page in man(7)'s form.
+// manualSection returns a section of a manual page in the format of man(7).
 func manualSection(title string, list []meaning) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".SH %s\n", title)

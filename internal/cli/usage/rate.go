@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Rate is a flag's rate, operations a second: a number, or one for a unit of time as other tools
-// have it (600/m, 50/1s, 1/100ms).
+// Rate is the value of a rate flag, operations per second. It accepts a number, or a number per unit of time as other
+// tools do (600/m, 50/1s, 1/100ms).
 type Rate float64
 
 // String implements pflag.Value.
