@@ -185,8 +185,8 @@ func assessReadings(v *record.Verified) (out []record.Warning) {
 	return out
 }
 
-// ExitCodeOfWrites returns the exit code of the program after reading writes back: 99 if a write is lost or wrong, 98 if
-// none could be read, and 0 otherwise.
+// ExitCodeOfWrites returns the exit code of the program after reading writes back: 99 if a write is lost or wrong,
+// 98 if none could be read, and 0 otherwise.
 func ExitCodeOfWrites(v *record.Verified) int {
 	sum := v.Sum()
 	switch {
