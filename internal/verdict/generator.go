@@ -71,7 +71,7 @@ const (
 	gcPauseLimit = 10 * time.Millisecond
 )
 
-// lagLimits returns the limits of the median and of the tail for a tier. On an idle machine event loops keep within
+// lagLimits returns the limits of the median and of the tail for a tier. On a dedicated machine event loops keep within
 // tens of microseconds, client libraries within about a millisecond. The tail's floor of event loops is one scheduler
 // tick of most kernels (250 a second): another process can hold a core for that long, even on an idle machine.
 func lagLimits(tier string) (median, tail limits) {

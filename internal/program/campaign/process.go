@@ -13,7 +13,7 @@ import (
 	"brunt/internal/program"
 )
 
-// The time between asking a process to end and killing it.
+// stopPatience is the time between asking a process to end and killing it.
 const stopPatience = 10 * time.Second
 
 // lastWords is how long to wait for the last output of a service that has ended.
