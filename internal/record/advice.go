@@ -6,23 +6,23 @@ import (
 	"brunt/internal/message"
 )
 
-// Proposal is an index that pays by the planner's costs, next to those proposed before it.
+// Proposal is an index that lowers the planner's total cost, given that the indexes proposed before it exist.
 type Proposal struct {
-	DDL     string   `json:"ddl"` // builds it without locking out writers
+	DDL     string   `json:"ddl"` // statement that builds the index without blocking writers
 	Drop    string   `json:"drop"`
 	Name    string   `json:"name"`
 	Table   string   `json:"table"`
 	Columns []string `json:"columns"`
-	Where   string   `json:"where,omitempty"` // of a partial index
+	Where   string   `json:"where,omitempty"` // predicate of a partial index
 	SizeB   float64  `json:"size_bytes"`
-	Proof   string   `json:"proof"`          // how it was costed: ProofHypothetical or ProofBuilt
+	Proof   string   `json:"proof"`          // how the index was costed: ProofHypothetical or ProofBuilt
 	Gains   []Effect `json:"gains"`          // statements that get cheaper, the greatest gain first
-	Pays    []Effect `json:"pays,omitempty"` // statements that have to write to it
-	Saves   float64  `json:"saves"`          // of the planner's costs of all statements, a share
-	// Names are those by which statements may touch the table: its own first, then those of views, functions and
-	// other tables that lead to it.
+	Pays    []Effect `json:"pays,omitempty"` // statements that have to maintain the index
+	Saves   float64  `json:"saves"`          // share of the planner's costs of all statements that the index saves
+	// Names are the names by which statements may refer to the table: its own name first, then the names of views,
+	// functions and other tables that lead to it.
 	Names    []string `json:"names,omitempty"`
-	Touching []string `json:"touching,omitempty"` // Statement.ID of those whose plans touch the table
+	Touching []string `json:"touching,omitempty"` // Statement.ID of the statements whose plans touch the table
 }
 
 // How an index was costed.
@@ -31,30 +31,31 @@ const (
 	ProofBuilt        = "built"        // by building it in a transaction that was rolled back
 )
 
-// Effect is what an index changes for a statement.
+// Effect is how an index changes the cost of one statement.
 type Effect struct {
 	Statement string  `json:"statement"` // Statement.ID
 	Text      string  `json:"text"`
 	Calls     float64 `json:"calls"`
-	Before    float64 `json:"cost_before"` // of one call, in the planner's units
+	Before    float64 `json:"cost_before"` // cost of one call, in the planner's units
 	After     float64 `json:"cost_after"`
 }
 
-// Proof is a proposal and what came of it.
+// Proof is a proposal and the result of testing it.
 type Proof struct {
 	Proposal
 	Built  bool            `json:"built"`
 	Kept   bool            `json:"kept"`
 	Why    message.Message `json:"why"`
-	Order  string          `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
-	Change *ProofChange    `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
-	// Response is the change of the mean response time of all operations, in which each counts as often as it is
-	// done. It decides, and is the same as Change, where there is no ServerTime.
+	Order  string          `json:"order,omitempty"`  // order of runs without (A) and with the index (B), such as "ABBA"
+	Change *ProofChange    `json:"change,omitempty"` // of the deciding metric; nil if the runs couldn't be compared
+	// Response is the change of the mean response time of all operations, weighted by how often each was done. Without
+	// ServerTime it is the deciding metric and equals Change.
 	Response *ProofChange `json:"response,omitempty"`
-	Worse    []string     `json:"worse,omitempty"` // operations that are slower for sure
+	Worse    []string     `json:"worse,omitempty"` // operations that are significantly slower
 }
 
-// ProofChange is what an index changes, as a share, with its 95 % interval over the runs.
+// ProofChange is the relative change that an index causes, with its 95 % confidence interval over the runs. Value, Low
+// and High are fractions.
 type ProofChange struct {
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
@@ -62,16 +63,16 @@ type ProofChange struct {
 	High   float64 `json:"high"`
 }
 
-// What decides whether an index stays.
+// The metrics that decide whether an index is kept.
 const (
-	// ServerTime is the server's execution time of one call of the statements that the index concerns, each
-	// counted as often as it was called in all the runs together.
+	// ServerTime is the server's execution time of one call of the statements that the index concerns, weighted by how
+	// often each was called in all runs together.
 	ServerTime = "server.time"
-	// ResponseTime is the mean response time, for servers that count no statements.
+	// ResponseTime is the mean response time. It is used for servers that keep no statement statistics.
 	ResponseTime = "response.avg"
 )
 
-// String is the change with its interval, in percent.
+// String returns the change and its interval in percent.
 func (c *ProofChange) String() string {
 	return fmt.Sprintf("%.1f %%, between %.1f and %.1f %%", 100*c.Value, 100*c.Low, 100*c.High)
 }

@@ -23,23 +23,23 @@ const (
 	ErrorsFile    = "errors.ndjson"
 	FaultsFile    = "faults.ndjson" // only of runs with faults
 	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
-	// VerifiedFile has what reading back after each fault found. Only runs that do so have it.
+	// VerifiedFile holds the results of reading writes back after each fault. Only runs that do so have it.
 	VerifiedFile  = "verified.ndjson"
-	WatchedFolder = "observe" // what was watched: a file for each source
-	WorkersFolder = "workers" // of runs with workers: their bundles, and how they were led
+	WatchedFolder = "observe" // what was observed: a file for each source
+	WorkersFolder = "workers" // of runs with workers: the workers' bundles, and how they were coordinated
 )
 
-// DefaultRoot is the folder that holds bundles unless the user names another.
+// DefaultRoot is the folder that holds bundles unless the user names another one.
 const DefaultRoot = "results"
 
-// FolderName is the name of the bundle of a run: its name made safe for every file system, and
-// its start in UTC to the second.
+// FolderName returns the name of a run's bundle: the run's name made safe for every file system, and its start in UTC
+// to the second.
 func FolderName(name string, started time.Time) string {
 	return SafeName(name) + "-" + started.UTC().Format("20060102T150405Z")
 }
 
-// SafeName makes a file name of a run's name: letters and digits of any script and ".", "_", "-"
-// stay, all else becomes "-"; at most 60 characters; "run" if nothing is left.
+// SafeName turns a run's name into a file name. Letters and digits of any script and ".", "_" and "-" are kept; every
+// other character becomes "-". The result has at most 60 characters; it is "run" if nothing is left.
 func SafeName(name string) string {
 	var b strings.Builder
 	n := 0
@@ -59,7 +59,7 @@ func SafeName(name string) string {
 	return "run"
 }
 
-// NewID is a random name for a run: 16 hexadecimal digits.
+// NewID returns a random identifier for a run: 16 hexadecimal digits.
 func NewID() string {
 	var b [8]byte
 	// crypto/rand.Read never fails: it ends the program instead.
@@ -67,15 +67,15 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Place is where the bundle of a run goes: nowhere, into a folder of its own (Dir), or into one named after it
-// under Root, which is DefaultRoot if "".
+// Place says where the bundle of a run is stored: nowhere (None), in the folder Dir, or in a folder named after the run
+// under Root, which defaults to DefaultRoot.
 type Place struct {
 	None bool
 	Root string
 	Dir  string
 }
 
-// Create makes the bundle of a run called name there; see Create and CreateIn.
+// Create makes the bundle of the run called name at this place; see the functions Create and CreateIn.
 func (p Place) Create(name string, started time.Time, o Options) (*Bundle, error) {
 	switch {
 	case p.None:
@@ -86,9 +86,8 @@ func (p Place) Create(name string, started time.Time, o Options) (*Bundle, error
 	return Create(OS{}, cmp.Or(p.Root, DefaultRoot), name, started, o)
 }
 
-// Create makes the bundle's folder root/<name>-<UTC time>, with -2, -3 … appended if a run of
-// that name began in the same second, and opens its files. It fails before anything is sent if
-// the folder can't be written to.
+// Create makes the bundle's folder root/<name>-<UTC time> and opens its files. If a run of that name began in the same
+// second, it appends -2, -3 and so on. It fails before any request is sent if the folder can't be written to.
 func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, error) {
 	dir, err := newFolder(fsys, root, name, started)
 	if err != nil {
@@ -101,7 +100,7 @@ func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, 
 	return b, err
 }
 
-// newFolder makes a folder root/<name>-<UTC time>.
+// newFolder makes a folder root/<name>-<UTC time> and returns its path.
 func newFolder(fsys FS, root, name string, started time.Time) (string, error) {
 	if err := fsys.MkdirAll(root); err != nil {
 		return "", folderError(root, err)
@@ -123,7 +122,7 @@ func newFolder(fsys FS, root, name string, started time.Time) (string, error) {
 	return "", fmt.Errorf("%s and 998 more exist; choose another name or folder", base)
 }
 
-// Folder makes the folder of a bundle that is to be written later, by Join. p must not be None.
+// Folder makes the folder of a bundle that Join will write later, and returns its path. p must not be None.
 func (p Place) Folder(name string, started time.Time) (string, error) {
 	if p.Dir == "" {
 		return newFolder(OS{}, cmp.Or(p.Root, DefaultRoot), name, started)
@@ -131,8 +130,8 @@ func (p Place) Folder(name string, started time.Time) (string, error) {
 	return p.Dir, emptyFolder(OS{}, p.Dir)
 }
 
-// CreateIn makes the bundle in a folder that the user named: it must be empty or not exist yet,
-// and of two runs that begin in it at once only one succeeds.
+// CreateIn makes the bundle in a folder that the user named. The folder must be empty or not exist yet. If two runs
+// begin in the same folder at once, only one succeeds.
 func CreateIn(fsys FS, dir string, o Options) (*Bundle, error) {
 	if err := emptyFolder(fsys, dir); err != nil {
 		return nil, err
@@ -140,8 +139,8 @@ func CreateIn(fsys FS, dir string, o Options) (*Bundle, error) {
 	return open(fsys, dir, o)
 }
 
-// emptyFolder makes a folder, or sees that it holds nothing. The folder of a run that workers send may hold their
-// bundles and what was watched next to them.
+// emptyFolder makes a folder, or checks that an existing one is empty. A folder that holds workers' bundles may also
+// hold what was observed.
 func emptyFolder(fsys FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
 		return folderError(dir, err)

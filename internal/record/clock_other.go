@@ -2,5 +2,5 @@
 
 package record
 
-// clockResolutionNs is 0 where the system isn't asked.
+// clockResolutionNs returns 0: the resolution is read only on Linux.
 func clockResolutionNs() int64 { return 0 }

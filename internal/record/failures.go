@@ -18,44 +18,43 @@ type ErrorSample struct {
 	Class     string    `json:"class"`
 	Code      string    `json:"code,omitempty"`
 	Text      string    `json:"text"`
-	Operation string    `json:"operation,omitempty"` // "" for a failed connection
-	Index     uint64    `json:"index"`               // number of the operation
+	Operation string    `json:"operation,omitempty"` // "" for a failed connection attempt
+	Index     uint64    `json:"index"`               // the operation's number
 	Address   string    `json:"address,omitempty"`
 	Attempt   int       `json:"attempt,omitempty"` // from 1
 }
 
-// FailureCount is how many attempts failed in one way.
+// FailureCount is the number of attempts that failed with the same class and code.
 type FailureCount struct {
 	Class string `json:"class" merge:"same"`
 	Code  string `json:"code,omitempty" merge:"same"`
-	Text  string `json:"text" merge:"first"` // of the first one
+	Text  string `json:"text" merge:"first"` // text of the first failure
 	Count uint64 `json:"count" merge:"sum"`
 }
 
-// OfConnecting reports whether it was for want of a connection.
+// OfConnecting reports whether the failure is that of a connection attempt.
 func (f FailureCount) OfConnecting() bool { return f.Class == protocol.Connect.String() }
 
-// RefusedConnection reports whether the server itself refused a connection, with a code of its own, or nobody
-// was there to take it (driver.RefusedCode).
+// RefusedConnection reports whether the server refused the connection with a code of its own, or nothing listened at
+// the address (protocol.RefusedCode).
 func (f FailureCount) RefusedConnection() bool {
 	return f.OfConnecting() && f.Code != ""
 }
 
-// TurnedAway reports whether a server that is there refused a connection.
+// TurnedAway reports whether a server that is running refused the connection.
 func (f FailureCount) TurnedAway() bool {
 	return f.RefusedConnection() && f.Code != protocol.RefusedCode
 }
 
-// The bounds of a failureLog: different (class, code) pairs counted apart, samples kept of each
-// beyond its class's share, and the length of a text.
+// The limits of a failureLog: how many different (class, code) pairs are counted separately, how many samples of each
+// are kept beyond its class's share, and the length of a text in bytes.
 const (
 	maxCodes       = 256
 	samplesPerCode = 3
 	maxTextBytes   = 500
 )
 
-// failureLog counts failed attempts by class and code, and keeps the first samples of each until
-// they are taken.
+// failureLog counts failed attempts by class and code, and keeps the first samples of each until they are taken.
 type failureLog struct {
 	perClass uint64
 	classes  [protocol.NumClasses + 1]atomic.Uint64
@@ -95,7 +94,7 @@ func (l *failureLog) add(e *ErrorSample) {
 	}
 }
 
-// count returns how many failures of e's class and code there were with it.
+// count counts e and returns the number of failures of its class and code so far.
 func (l *failureLog) count(e *ErrorSample) uint64 {
 	key := codeKey{e.Class, e.Code}
 	l.mu.RLock()
@@ -121,7 +120,7 @@ func (l *failureLog) newCode(key codeKey, text string) *codeCount {
 	return c
 }
 
-// take returns the samples since the last call, a line each.
+// take returns the samples added since the last call, one line each.
 func (l *failureLog) take() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +146,7 @@ func sortFailures(f []FailureCount) {
 	})
 }
 
-// oneLine makes any text a line of bounded length.
+// oneLine returns s as a single line of at most maxTextBytes and an ellipsis.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxTextBytes {

@@ -12,36 +12,36 @@ import (
 	"brunt/internal/linefile"
 )
 
-// Fault is something that was done to servers during the load, once, and undone. Times are nanoseconds on the run's
-// monotonic clock, as those of intervals are; 0 says that it hasn't happened.
+// Fault is one disturbance of servers during the load, which may be undone ("healed") later. Times are nanoseconds on
+// the run's monotonic clock, like those of intervals; 0 means that it hasn't happened yet.
 type Fault struct {
 	Name      string   `json:"name"`
-	Number    int      `json:"number"`              // of those of its name, from 1
+	Number    int      `json:"number"`              // number among the faults of the same name, from 1
 	Kind      string   `json:"kind"`                // "process", "command", "http", "request", "network" or "flood"
-	Do        string   `json:"do,omitempty"`        // what exactly: "stop", "kill", "blackhole", …
-	Target    string   `json:"target,omitempty"`    // what it was done to, for people
-	Addresses []string `json:"addresses,omitempty"` // of Run.Targets, those concerned; absent if nothing says which
-	PlannedNs int64    `json:"planned_ns"`          // when it was to begin
-	// before and after the system call, command or request that did it
+	Do        string   `json:"do,omitempty"`        // the action: "stop", "kill", "blackhole", …
+	Target    string   `json:"target,omitempty"`    // what it was done to, for humans
+	Addresses []string `json:"addresses,omitempty"` // affected addresses of Run.Targets; absent if unknown
+	PlannedNs int64    `json:"planned_ns"`          // when it was scheduled to begin
+	// before and after the system call, command or request that injected it
 	BeginNs int64 `json:"begin_ns"`
 	DoneNs  int64 `json:"done_ns"`
-	// before and after what undid it; 0 where there is nothing to undo
+	// before and after the action that undid it; 0 if there is nothing to undo
 	HealBeginNs int64  `json:"heal_begin_ns,omitempty"`
 	HealedNs    int64  `json:"healed_ns,omitempty"`
-	Error       string `json:"error,omitempty"`      // why it couldn't be done
+	Error       string `json:"error,omitempty"`      // why it couldn't be injected
 	HealError   string `json:"heal_error,omitempty"` // why it couldn't be undone
 }
 
-// same reports whether two are states of one fault.
+// same reports whether f and o are states of the same fault.
 func (f *Fault) same(o *Fault) bool {
 	return f.Name == o.Name && f.Number == o.Number && f.Target == o.Target
 }
 
-// Fault appends the state of a fault to FaultsFile and makes it durable. It is to be called whenever the state changes;
-// the last line of a fault is how it ended. It is safe for concurrent use, and warns once if it fails.
+// Fault appends the state of a fault to FaultsFile and syncs the file. Call it whenever the state changes; the last
+// line of a fault is its final state. It is safe for concurrent use, and warns once if it fails.
 func (b *Bundle) Fault(f *Fault) { b.event(&b.faults, f) }
 
-// event appends a line to a log and makes it durable.
+// event appends a line to a log and syncs it.
 func (b *Bundle) event(l *eventLog, v any) {
 	line, err := json.Marshal(v)
 	if err == nil {
@@ -52,14 +52,14 @@ func (b *Bundle) event(l *eventLog, v any) {
 	}
 }
 
-// eventLog is a file of few lines, each of which is made durable at once. Its methods are safe for concurrent use.
+// eventLog is a file with few lines, each of which is synced at once. Its methods are safe for concurrent use.
 type eventLog struct {
 	name string
 	mu   sync.Mutex
 	log  *linefile.Log // nil before the first line
 }
 
-// maxEventBytes is how much of an eventLog may wait in memory while the disk is full.
+// maxEventBytes is how many bytes of an eventLog may wait in memory while the disk is full.
 const maxEventBytes = 1 << 20
 
 func (l *eventLog) append(b *Bundle, line []byte) error {
@@ -80,7 +80,7 @@ func (l *eventLog) append(b *Bundle, line []byte) error {
 	return err
 }
 
-// close closes the file if there is one.
+// close closes the file if it is open.
 func (l *eventLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,8 +90,8 @@ func (l *eventLog) close() error {
 	return l.log.Close()
 }
 
-// Faults returns the faults of a run in the order in which they began, from FaultsFile: what they were like when the
-// run ended or was killed.
+// Faults returns the faults of a run from FaultsFile, in the order in which they began, each in its last state before
+// the run ended or was killed.
 func (r *Recorded) Faults() (all []Fault, err error) {
 	err = r.lines(FaultsFile, func(line []byte) (func() error, error) {
 		f := Fault{}
@@ -108,8 +108,8 @@ func (r *Recorded) Faults() (all []Fault, err error) {
 	return all, err
 }
 
-// mergeFaults lists the faults of all parts in the order in which they began. Those that each part does to its own
-// connections become one.
+// mergeFaults lists the faults of all parts in the order in which they began. A fault that several parts applied, each
+// to its own connections, becomes one.
 func mergeFaults(run *Run, parts []*Recorded) {
 	run.Faults = nil
 	for _, p := range parts {
@@ -117,8 +117,8 @@ func mergeFaults(run *Run, parts []*Recorded) {
 	}
 }
 
-// AddFaults adds faults that another process did during the run. Those that run has already, by name and number, become
-// one: from the first beginning to the last end.
+// AddFaults adds faults that another process injected during the run. A fault that the run already has, by name and
+// number, is combined with it: it lasts from the first start to the last end.
 func (run *Run) AddFaults(more []Fault) {
 	for _, f := range more {
 		at := slices.IndexFunc(run.Faults, func(have Fault) bool { return have.Name == f.Name && have.Number == f.Number })
@@ -131,7 +131,7 @@ func (run *Run) AddFaults(more []Fault) {
 	slices.SortStableFunc(run.Faults, func(a, b Fault) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
 }
 
-// join makes f of the same fault of two processes.
+// join combines f with o, the same fault as seen by another process.
 func (f *Fault) join(o *Fault) {
 	if o.Target != "" && !slices.Contains(strings.Split(f.Target, ", "), o.Target) && f.Target != o.Target {
 		f.Target += ", " + o.Target

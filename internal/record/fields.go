@@ -11,21 +11,21 @@ import (
 	"brunt/internal/message"
 )
 
-// mergeRule makes a field of a merged run of what it holds already and of a part's. first says that the part is the
-// first, and that the field holds nothing yet.
+// mergeRule combines the field of a merged run, whole, with the field of a part. first says that this is the first
+// part, so whole holds no value yet.
 type mergeRule func(whole, part reflect.Value, first bool)
 
-// mergeRules are the rules that a field's tag merge may name. "by A B" is one more: elements of a list whose fields A
-// and B are the same become one, by their own fields' tags.
+// mergeRules are the rules that a field's merge tag may name. There is one more rule, "by A B": list elements whose
+// fields A and B are equal are merged into one by the tags of their own fields.
 var mergeRules map[string]mergeRule
 
 func init() {
 	mergeRules = map[string]mergeRule{
 		"same": func(whole, part reflect.Value, _ bool) { whole.Set(part) }, // Merge refuses parts that differ
-		"part": leave,                                                       // of one part only; Part has what matters
-		// follows from the sums: see Fill, and packages verdict and confidence
+		"part": leave,                                                       // describes one part only; see Part
+		// derived from the sums: see Fill, and packages verdict and confidence
 		"sums":     leave,
-		"whole":    leave, // has a function of its own in Merge
+		"whole":    leave, // Merge has a function for it
 		"first":    firstSet,
 		"each":     mergeEach,
 		"all":      func(whole, part reflect.Value, first bool) { whole.SetBool((first || whole.Bool()) && part.Bool()) },
@@ -54,7 +54,7 @@ func mergeFields(whole, part reflect.Value, first bool) {
 
 func leave(reflect.Value, reflect.Value, bool) {}
 
-// firstSet keeps the first part's value that isn't zero; of maps, of each key.
+// firstSet keeps the first non-zero value of the parts. For maps it does so for each key.
 func firstSet(whole, part reflect.Value, _ bool) {
 	if part.Kind() != reflect.Map || whole.IsNil() {
 		if whole.IsZero() && !part.IsZero() {
@@ -69,7 +69,7 @@ func firstSet(whole, part reflect.Value, _ bool) {
 	}
 }
 
-// cloned is v, or a copy of it if it is a map.
+// cloned returns v, or a copy of v if it is a map.
 func cloned(v reflect.Value) reflect.Value {
 	if v.Kind() != reflect.Map {
 		return v
@@ -81,7 +81,7 @@ func cloned(v reflect.Value) reflect.Value {
 	return out
 }
 
-// mergeEach lists the different texts.
+// mergeEach lists the distinct texts of the parts.
 func mergeEach(whole, part reflect.Value, _ bool) {
 	if have, ok := whole.Addr().Interface().(*message.Message); ok {
 		more := part.Interface().(message.Message)
@@ -109,7 +109,7 @@ func mergeSum(whole, part reflect.Value, _ bool) {
 	whole.SetInt(whole.Int() + part.Int())
 }
 
-// extreme keeps the greatest value, or with the sign -1 the least.
+// extreme returns a rule that keeps the greatest value, or the least if sign is -1.
 func extreme(sign int) mergeRule {
 	return func(whole, part reflect.Value, first bool) {
 		if first || sign*compareValues(part, whole) > 0 {
@@ -130,7 +130,7 @@ func compareValues(a, b reflect.Value) int {
 	return a.Interface().(time.Time).Compare(b.Interface().(time.Time))
 }
 
-// mergePointed merges the fields of what the fields point to, if anything.
+// mergePointed merges the fields of the structs that the fields point to. A nil pointer of a part changes nothing.
 func mergePointed(whole, part reflect.Value, _ bool) {
 	if part.IsNil() {
 		return
@@ -142,7 +142,7 @@ func mergePointed(whole, part reflect.Value, _ bool) {
 	mergeFields(whole.Elem(), part.Elem(), first)
 }
 
-// mergeDistinct adds the elements that aren't there yet.
+// mergeDistinct adds the elements that whole doesn't have yet.
 func mergeDistinct(whole, part reflect.Value, _ bool) {
 	for i := range part.Len() {
 		element, there := part.Index(i), false
@@ -155,7 +155,7 @@ func mergeDistinct(whole, part reflect.Value, _ bool) {
 	}
 }
 
-// mergeBy merges the elements whose keys are the same, and adds the others.
+// mergeBy merges elements whose keys are equal, and adds the others.
 func mergeBy(whole, part reflect.Value, keys []string) {
 	places := map[string]int{}
 	for i := range whole.Len() {

@@ -7,12 +7,12 @@ import (
 	"brunt/internal/measure"
 )
 
-// Fill puts the figures of t into run: DurationNs, those of Operations and Targets, Total, Phases,
-// Health, Standstill and Events. What run already says of names, versions and limits stays.
+// Fill copies the figures of t into run: DurationNs, those of Operations and Targets, Total, Phases, Health, Standstill
+// and Events. Names, versions and limits in run are kept.
 func Fill(run *Run, t *measure.Tally) {
 	hdr := &measure.HDREncoder{}
 	fillWindow(run, t.Total(), hdr)
-	if run.Sessions == 0 { // a script of k6 doesn't say how many it needs
+	if run.Sessions == 0 { // a k6 script doesn't declare how many it needs
 		run.Sessions, run.SessionsAsNeeded = int(math.Ceil(run.Health.SessionsMean)), true
 	}
 	run.Events = nil
@@ -33,7 +33,7 @@ func Fill(run *Run, t *measure.Tally) {
 	run.Total.OfferedPerS = perSecond(run.Total.Offered, openNs)
 }
 
-// offeredNs is how long arrivals fell due: an interval that was cut late goes on after their schedule.
+// offeredNs returns for how long arrivals were scheduled. An interval that was cut late extends beyond the schedule.
 func (p *Phase) offeredNs(openNs int64) int64 {
 	if p.ScheduleNs > 0 {
 		return min(openNs, p.ScheduleNs)
@@ -41,7 +41,7 @@ func (p *Phase) offeredNs(openNs int64) int64 {
 	return openNs
 }
 
-// fillWindow puts what an account says of the whole load into run.
+// fillWindow copies the figures of the whole load into run.
 func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 	run.DurationNs = a.LoadNs
 	run.Operations = slices.Clone(run.Operations)
@@ -96,8 +96,8 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 	o.Lag, o.FailedResponse = LatencyOf(p.Lag, hdr), LatencyOf(p.FailedResponse, hdr)
 }
 
-// FillSoFar puts what p says of an operation so far into o: as Fill does, but without whole distributions,
-// which cost more.
+// FillSoFar copies the figures of an operation so far into o. Unlike Fill it leaves out whole distributions, which cost
+// more.
 func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.Counts = CountsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
@@ -105,7 +105,7 @@ func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.Service = LatencyOf(p.Service, nil)
 }
 
-// healthOf sums up the generator's state.
+// healthOf summarises the generator's state.
 func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 	h, p := &a.Health, &a.Pace
 	s := Health{
@@ -137,8 +137,8 @@ func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 	return s
 }
 
-// tailOf is the 99th percentile, or the third largest value where there are fewer than 300, so
-// that one hiccup of a short run doesn't speak for all of it.
+// tailOf returns the 99th percentile, or the third largest value if there are fewer than 300, so that a single outlier
+// doesn't dominate a short run. It returns 0 for fewer than three values.
 func tailOf(h *measure.Histogram) int64 {
 	n := h.Count()
 	if n < 3 {
@@ -156,17 +156,17 @@ func share(part, whole float64) float64 {
 	return part / whole
 }
 
-// Standstill sums up the times in which nothing succeeded although something should have; see
-// measure.Standstill. Warm-up is excluded.
+// Standstill sums up the times in which no operation succeeded although some should have; see measure.Standstill.
+// Warm-up is excluded.
 type Standstill struct {
 	TotalNs   int64  `json:"total_ns"`
 	Count     uint64 `json:"count"`
 	LongestNs int64  `json:"longest_ns"`
-	LeastNs   int64  `json:"least_ns"` // shorter ones are not counted
+	LeastNs   int64  `json:"least_ns"` // the shortest that is counted
 }
 
-// standstillOf counts the standstills of a load, or of one operation of it, by their lengths. They must be long next to
-// the time between its ok successes, those times in which nothing stood still taken.
+// standstillOf counts the standstills of a load, or of one of its operations, by their lengths. Only those are counted
+// that are long compared with the mean time between successes (ok of them) outside standstills.
 func standstillOf(lengths *measure.Histogram, loadNs int64, ok uint64) Standstill {
 	var s Standstill
 	for {

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/machine/cgroup"
 )
 
-// Fingerprint says what machine this is. What the system doesn't tell is left empty.
+// Fingerprint describes this machine. Fields that the system doesn't report are left empty.
 func Fingerprint() Environment {
 	e := Environment{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
@@ -22,7 +22,7 @@ func Fingerprint() Environment {
 	return e
 }
 
-// fingerprintFiles adds what Linux tells in files under root.
+// fingerprintFiles adds what Linux reports in files under root.
 func fingerprintFiles(e *Environment, root fs.FS) {
 	e.Kernel = firstLine(root, "proc/sys/kernel/osrelease")
 	e.CPU = field(root, "proc/cpuinfo", "model name", "Model", "Hardware", "cpu")
@@ -44,7 +44,7 @@ func firstLine(root fs.FS, name string) string {
 	return strings.TrimSpace(line)
 }
 
-// field returns the value of the first of keys that a file of "key: value" lines has.
+// field returns the value of the first of keys that occurs in a file of "key: value" lines; "" if none does.
 func field(root fs.FS, name string, keys ...string) string {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -60,8 +60,8 @@ func field(root fs.FS, name string, keys ...string) string {
 	return ""
 }
 
-// cpuQuota is the tightest limit, in cores, of the control groups that the process is in, as
-// cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us) have it; "" without one.
+// cpuQuota returns the tightest CPU limit, in cores, of the control groups that the process is in, from cgroup v2
+// (cpu.max) and v1 (cpu.cfs_quota_us); "" if there is none.
 func cpuQuota(root fs.FS) string {
 	least := 0.0
 	consider := func(quota, period string) {

@@ -11,29 +11,29 @@ import (
 	"brunt/internal/linefile"
 )
 
-// FS is the part of a file system that bundles need. OS is the real one; tests pass others.
+// FS is the part of a file system that bundles need. OS is the real one; tests use others.
 type FS interface {
-	// Mkdir makes one folder; it fails with fs.ErrExist if there is one.
+	// Mkdir makes one folder; it fails with fs.ErrExist if the path exists.
 	Mkdir(path string) error
-	// MkdirAll makes a folder and its parents; one that exists is fine.
+	// MkdirAll makes a folder and its parents; an existing folder is no error.
 	MkdirAll(path string) error
-	// Create makes a file that must not exist (fs.ErrExist otherwise) for appending.
-	// Others can see of IntervalsFile whether it is still open.
+	// Create makes a file for appending; it fails with fs.ErrExist if the file exists. Other processes can tell whether
+	// IntervalsFile is still open.
 	Create(path string) (File, error)
 	// Open opens a file for reading.
 	Open(path string) (io.ReadCloser, error)
-	// Rename moves a file, replacing what is there, and makes that durable.
+	// Rename moves a file, replacing an existing one, and syncs the folder.
 	Rename(from, to string) error
 	// Remove removes a file.
 	Remove(path string) error
-	// List names what a folder holds.
+	// List returns the names of a folder's entries.
 	List(path string) ([]string, error)
 }
 
 // File is a file that is appended to.
 type File = linefile.Disk
 
-// OS is the machine's file system.
+// OS is the operating system's file system.
 type OS struct{}
 
 var _ FS = OS{}
@@ -85,8 +85,8 @@ func (OS) List(path string) ([]string, error) {
 	return names, err
 }
 
-// ReplaceFile writes data next to path and moves it there, so that a reader or a crash sees the
-// old content or the new, never a part.
+// ReplaceFile writes data to a temporary file in the same folder and renames it to path. A reader, or the file system
+// after a crash, has either the old content or the new, never a mixture.
 func ReplaceFile(fsys FS, path string, data []byte) error {
 	temp := path + ".tmp"
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func ReplaceFile(fsys FS, path string, data []byte) error {
 	return err
 }
 
-// Nowhere is a file system that keeps nothing, for runs without a record.
+// Nowhere is a file system that stores nothing, for runs without a record.
 type Nowhere struct{}
 
 var _ FS = Nowhere{}
@@ -122,7 +122,7 @@ func (Nowhere) MkdirAll(string) error { return nil }
 // Create implements FS.
 func (Nowhere) Create(string) (File, error) { return nothing{io.Discard}, nil }
 
-// Open implements FS: there is nothing to read.
+// Open implements FS: every file is missing.
 func (Nowhere) Open(string) (io.ReadCloser, error) { return nil, fs.ErrNotExist }
 
 // Rename implements FS.

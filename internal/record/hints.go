@@ -8,17 +8,16 @@ import (
 	"brunt/internal/measure"
 )
 
-// MaxHints is how many hints a record keeps: a load that stalls every few seconds for days has
-// more than anybody reads.
+// MaxHints is how many hints a record keeps. A load that stalls every few seconds for days has more than anyone reads.
 const MaxHints = 1000
 
-// Hint is a change that was seen while the load ran; see hints.Hint. It may be worth a look and
-// is no proof.
+// Hint is a change that was detected while the load ran; see hints.Hint. It may be worth investigating but proves
+// nothing.
 type Hint struct {
-	Interval  int       `json:"interval"`        // index of the interval that brought it to light
+	Interval  int       `json:"interval"`        // index of the interval in which it was detected
 	Time      time.Time `json:"time"`            // where that interval ended
-	AtNs      int64     `json:"at_ns"`           // the same on the run's clock
-	BeganNs   int64     `json:"began_ns"`        // where the interval began in which the change did, as far as can be told
+	AtNs      int64     `json:"at_ns"`           // the same time on the run's clock
+	BeganNs   int64     `json:"began_ns"`        // estimated start of the interval in which the change began
 	LengthNs  int64     `json:"length_ns"`       // of that interval
 	Metric    string    `json:"metric"`          // "p99" (ns), "throughput" (/s), "errors" (share), "generator" (ns)
 	Operation string    `json:"operation"`       // "all", or one operation's name
@@ -28,11 +27,11 @@ type Hint struct {
 	Ratio     float64   `json:"ratio,omitempty"` // to ÷ from; absent if from is 0
 }
 
-// allOperations is the name of a hint about all operations together, as of Run.Total.
+// allOperations is the name that hints and Run.Total use for all operations together.
 const allOperations = "all"
 
-// HintTaker looks for changes in the intervals of a run and keeps them in its record. It is used
-// by one goroutine.
+// HintTaker detects changes in the intervals of a run and adds them to the run's record. It must be used by one
+// goroutine only.
 type HintTaker struct {
 	run      *Run
 	detector *hints.Detector
@@ -41,8 +40,8 @@ type HintTaker struct {
 
 var _ measure.Sink = (*HintTaker)(nil)
 
-// NewHintTaker returns the taker for run, which must name its operations. told, if not nil, is
-// called with every hint as it arises.
+// NewHintTaker returns the taker for run, which must already list its operations. told, if not nil, is called with
+// every hint as it is detected.
 func NewHintTaker(run *Run, told func(Hint)) *HintTaker {
 	return &HintTaker{run: run, detector: hints.New(len(run.Operations)), told: told}
 }
@@ -79,7 +78,7 @@ func (t *HintTaker) hint(h *hints.Hint, iv *measure.Interval) Hint {
 	return out
 }
 
-// Filled gives an interval as read back the empty histograms that are left out of the record.
+// Filled adds to an interval read from a record the empty histograms that the record leaves out, and returns it.
 func Filled(iv *measure.Interval) *measure.Interval {
 	for i := range iv.Operations {
 		if o := &iv.Operations[i]; o.Response == nil {

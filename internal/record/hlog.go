@@ -9,10 +9,9 @@ import (
 	"brunt/internal/measure"
 )
 
-// HDRLog writes a HdrHistogram log, format version 1.3 (github.com/HdrHistogram/HdrHistogram,
-// HistogramLogWriter): a line for every interval and operation with the distribution of its response
-// times in ns, for HdrHistogram's own tools. The columns of time are seconds, those of the maximum
-// milliseconds.
+// HDRLog writes a HdrHistogram log, format version 1.3 (github.com/HdrHistogram/HdrHistogram, HistogramLogWriter), for
+// HdrHistogram's own tools. It has a line for every interval and operation, with the distribution of its response times
+// in nanoseconds. The time columns are in seconds, the maximum is in milliseconds.
 type HDRLog struct {
 	out   io.Writer
 	names []string
@@ -23,8 +22,8 @@ type HDRLog struct {
 
 var _ measure.Sink = (*HDRLog)(nil)
 
-// NewHDRLog returns a log that begins with the first interval. names are the operations' tags; of a
-// single operation there is none.
+// NewHDRLog returns a log that begins with the first interval. names are the operations' tags; a single operation has
+// no tag.
 func NewHDRLog(out io.Writer, names []string) *HDRLog {
 	l := &HDRLog{out: out}
 	if len(names) > 1 {
@@ -75,7 +74,7 @@ func (l *HDRLog) operation(iv *measure.Interval, i int) error {
 	return err
 }
 
-// tag is a name without what the format forbids in tags: commas and white space.
+// tag returns name with the characters that the format forbids in tags, commas and white space, replaced by "_".
 func tag(name string) string {
 	b := []byte(name)
 	for i, c := range b {

@@ -2,26 +2,24 @@ package record
 
 import "brunt/internal/message"
 
-// Inspection is what one server said of itself over a run: what its own statistics counted between the
-// beginning and the end of the load, what its sessions waited for, how it executes the statements that
-// took most of its time, and what follows from that.
+// Inspection is what the statistics of one server show about a run: counters between the beginning and the end of the
+// load, what sessions waited for, the plans of the statements that took most time, and findings drawn from them.
 type Inspection struct {
-	Source   string         `json:"source"` // as asked for, without secrets: "pg 127.0.0.1:5432/shop"
+	Source   string         `json:"source"` // as given by the user, without secrets: "pg 127.0.0.1:5432/shop"
 	Product  string         `json:"product"`
 	Version  string         `json:"version"`
-	File     string         `json:"file,omitempty"` // in the bundle: everything, nothing left out
+	File     string         `json:"file,omitempty"` // in the bundle: all data, nothing left out
 	Windows  []ServerWindow `json:"windows,omitempty"`
 	Activity ServerActivity `json:"activity"`
-	Settings []Setting      `json:"settings,omitempty"` // those that differ from the server's defaults
-	Plans    []QueryPlan    `json:"plans,omitempty"`    // of the statements that took most time
-	Findings []Finding      `json:"findings,omitempty"` // the gravest first
-	Missing  []Warning      `json:"missing,omitempty"`  // what couldn't be had, and what to enable
+	Settings []Setting      `json:"settings,omitempty"` // settings that differ from the server's defaults
+	Plans    []QueryPlan    `json:"plans,omitempty"`    // plans of the statements that took most time
+	Findings []Finding      `json:"findings,omitempty"` // most severe first
+	Missing  []Warning      `json:"missing,omitempty"`  // what couldn't be read, and what to enable
 	Cost     InspectionCost `json:"cost"`
 }
 
-// ServerWindow is what a server's statistics counted over a part of the run. The first window of an
-// Inspection, without a phase, is the load without its warm-up; one for each phase follows if there are
-// several.
+// ServerWindow is what a server's statistics counted during a part of the run. The first window of an Inspection has no
+// phase and covers the load without its warm-up. If there are several phases, a window for each of them follows.
 type ServerWindow struct {
 	Phase      string      `json:"phase,omitempty"`
 	WarmUp     bool        `json:"warm_up,omitempty"`
@@ -31,92 +29,92 @@ type ServerWindow struct {
 	Counters   []Counters  `json:"counters,omitempty"`
 }
 
-// Statement is one normalised statement and what its executions came to in a window.
+// Statement is a normalised statement and the statistics of its executions in a window.
 type Statement struct {
-	ID         string   `json:"id"` // the server's own
+	ID         string   `json:"id"` // the server's own identifier
 	Text       string   `json:"text"`
-	Operations []string `json:"operations,omitempty"` // of the plan, that caused it
-	Match      string   `json:"match,omitempty"`      // how that is known: MatchText or MatchCount
+	Operations []string `json:"operations,omitempty"` // operations of the plan that caused it
+	Match      string   `json:"match,omitempty"`      // how the operations were determined: MatchText or MatchCount
 	Calls      float64  `json:"calls"`
 	Rows       float64  `json:"rows"`
 	TotalNs    float64  `json:"total_ns"`
 	MeanNs     float64  `json:"mean_ns"`
 	StddevNs   float64  `json:"stddev_ns"`
-	Share      float64  `json:"share"` // of the time of all statements in the window
+	Share      float64  `json:"share"` // fraction of the time of all statements in the window
 	// further counters by the server's names: blocks, temporary files, WAL, planning
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// How it is known which operations caused a statement.
+// How the operations that caused a statement were determined.
 const (
 	MatchText  = "text"  // the operation's statement reads the same
-	MatchCount = "count" // it was executed just as often as the operation was done
+	MatchCount = "count" // it was executed as often as the operation was done
 )
 
-// Counters are the figures of one object of the server. Counters are what they grew by in the window,
-// gauges what they were at its end.
+// Counters are the statistics of one object of the server. Cumulative counters are given as their increase during the
+// window, gauges as their value at its end.
 type Counters struct {
 	Kind   string             `json:"kind"` // "database", "table", "index", "wal", "bgwriter", "checkpointer", "io"
 	Name   string             `json:"name"`
 	Values map[string]float64 `json:"values"` // by the server's names
 }
 
-// ServerActivity is what sessions of clients were seen doing, by samples.
+// ServerActivity summarises samples of what client sessions were doing.
 type ServerActivity struct {
 	Samples     int             `json:"samples"`
 	PeriodNs    int64           `json:"period_ns"`         // mean time between samples
-	Waits       []Wait          `json:"waits,omitempty"`   // of active sessions, most first
+	Waits       []Wait          `json:"waits,omitempty"`   // of active sessions, most frequent first
 	Clients     []ClientPool    `json:"clients,omitempty"` // most connections first
 	Blocked     []Blocking      `json:"blocked,omitempty"` // most samples first
 	Points      []ActivityPoint `json:"points,omitempty"`  // over time, at most 600
 	Replicas    []ReplicaLag    `json:"replicas,omitempty"`
-	LongestXact int64           `json:"longest_transaction_ns,omitempty"` // oldest open transaction seen
+	LongestXact int64           `json:"longest_transaction_ns,omitempty"` // age of the oldest open transaction seen
 }
 
-// Wait is what active sessions waited for: Class "CPU" means that they waited for nothing.
+// Wait is a wait event of active sessions. Class "CPU" means that they didn't wait.
 type Wait struct {
 	Class string  `json:"class"`
 	Event string  `json:"event,omitempty"`
-	Mean  float64 `json:"mean"`  // sessions at a time
-	Share float64 `json:"share"` // of the active ones
+	Mean  float64 `json:"mean"`  // mean number of sessions
+	Share float64 `json:"share"` // fraction of the active sessions
 }
 
-// ClientPool is the connections of one application from one address.
+// ClientPool is the set of connections of one application from one address.
 type ClientPool struct {
 	Application string  `json:"application"`
 	Address     string  `json:"address,omitempty"` // "" for local sockets
 	Mean        float64 `json:"mean"`
 	Max         int     `json:"max"`
 	ActiveMean  float64 `json:"active_mean"`
-	AllActive   float64 `json:"all_active_share"`                  // of the samples in which every one of them was active
-	InXact      float64 `json:"idle_in_transaction_mean"`          // connections idle within a transaction
+	AllActive   float64 `json:"all_active_share"`                  // fraction of samples in which all of them were active
+	InXact      float64 `json:"idle_in_transaction_mean"`          // mean number of connections idle in a transaction
 	Generator   bool    `json:"generator,omitempty"`               // brunt's own sessions
-	LongestIdle int64   `json:"longest_idle_in_xact_ns,omitempty"` // idle within a transaction
+	LongestIdle int64   `json:"longest_idle_in_xact_ns,omitempty"` // longest time idle in a transaction
 }
 
-// Blocking is a pair of statements of which one waited for locks that the other held.
+// Blocking is a pair of statements of which one waited for a lock that the other held.
 type Blocking struct {
 	Waiting     string  `json:"waiting"`
 	Holder      string  `json:"holder"`
 	HolderState string  `json:"holder_state"` // "active", "idle in transaction" …
 	Relation    string  `json:"relation,omitempty"`
 	Lock        string  `json:"lock"` // kind of lock and mode
-	Mean        float64 `json:"mean"` // sessions that waited so, at a time
+	Mean        float64 `json:"mean"` // mean number of sessions that waited for it
 	LongestNs   int64   `json:"longest_ns"`
 }
 
-// ActivityPoint is the mean number of active sessions by class of wait over a stretch of the run.
+// ActivityPoint is the mean number of active sessions by wait class over a part of the run.
 type ActivityPoint struct {
 	AtNs    int64              `json:"at_ns"` // since the run's start
 	Samples int                `json:"samples"`
 	Classes map[string]float64 `json:"classes"`
 }
 
-// ReplicaLag is the worst that was seen of one replica, as its primary knows it.
+// ReplicaLag is the worst lag seen of one replica, as reported by its primary.
 type ReplicaLag struct {
 	Name     string  `json:"name"`
 	State    string  `json:"state"`
-	BytesMax float64 `json:"bytes_max"` // of WAL not applied there yet
+	BytesMax float64 `json:"bytes_max"` // bytes of WAL that the replica hasn't applied yet
 	LagNsMax int64   `json:"lag_ns_max"`
 }
 
@@ -127,49 +125,49 @@ type Setting struct {
 	Default string `json:"default"`
 }
 
-// QueryPlan is how the server executes a statement.
+// QueryPlan is the server's execution plan of a statement.
 type QueryPlan struct {
 	Statement  string          `json:"statement"` // Statement.ID; "" if the server keeps no statistics
 	Operations []string        `json:"operations,omitempty"`
 	Text       string          `json:"text"`
 	Arguments  []string        `json:"arguments,omitempty"`
-	Source     string          `json:"source"`   // of the arguments: see the Arguments… constants
-	Analyzed   bool            `json:"analyzed"` // executed; otherwise the figures are the planner's
+	Source     string          `json:"source"`   // where the arguments come from: see the Arguments… constants
+	Analyzed   bool            `json:"analyzed"` // it was executed; otherwise the figures are the planner's estimates
 	RolledBack bool            `json:"rolled_back,omitempty"`
 	TotalNs    float64         `json:"total_ns,omitempty"`
 	Nodes      []PlanNode      `json:"nodes"`            // parents before children
-	Note       message.Message `json:"note,omitzero"`    // why it wasn't executed, though it reads
+	Note       message.Message `json:"note,omitzero"`    // why it wasn't executed although it only reads
 	Failed     string          `json:"failed,omitempty"` // why there is no plan
 }
 
 // Where the arguments of an explained statement come from.
 const (
 	ArgumentsWorkload = "workload" // what the load itself sends
-	ArgumentsTable    = "table"    // a row that is there
-	ArgumentsNone     = "none"     // it has none, or the plan is for any
+	ArgumentsTable    = "table"    // values of an existing row
+	ArgumentsNone     = "none"     // no arguments, or the plan is generic
 )
 
-// PlanNode is a step of a plan. Rows and times are of all its loops together.
+// PlanNode is a step of a plan. Rows and times are totals over all its loops.
 type PlanNode struct {
 	Depth    int             `json:"depth"`
 	Text     string          `json:"text"` // "Seq Scan on book"
 	Detail   string          `json:"detail,omitempty"`
 	Estimate float64         `json:"estimate_rows"`
-	Rows     float64         `json:"rows"`    // of an executed plan
-	Removed  float64         `json:"removed"` // read and discarded by the filter
+	Rows     float64         `json:"rows"`    // only of executed plans
+	Removed  float64         `json:"removed"` // rows read and discarded by the filter
 	TotalNs  float64         `json:"total_ns"`
 	Cost     float64         `json:"cost"`
-	Note     message.Message `json:"note,omitzero"` // what is wrong with it
+	Note     message.Message `json:"note,omitzero"` // the problem of this step, if any
 }
 
 // The severities of findings.
 const (
-	Critical = "critical" // it bounds what the server can take
-	Serious  = "warning"  // it costs time or will
+	Critical = "critical" // limits the server's capacity
+	Serious  = "warning"  // costs time or will do so
 	Minor    = "hint"     // worth knowing
 )
 
-// Finding is something about a server that can be improved. ID is stable.
+// Finding is something about a server that can be improved. ID is stable across versions.
 type Finding struct {
 	ID        string          `json:"id"`
 	Severity  string          `json:"severity"`
@@ -177,15 +175,15 @@ type Finding struct {
 	Evidence  message.Message `json:"evidence"`
 	Advice    message.Message `json:"advice"`
 	Statement string          `json:"statement,omitempty"` // Statement.ID
-	Share     float64         `json:"share,omitempty"`     // of the server's time that it concerns
+	Share     float64         `json:"share,omitempty"`     // fraction of the server's time that it concerns
 }
 
-// InspectionCost is what asking the server cost.
+// InspectionCost is what querying the server cost.
 type InspectionCost struct {
 	Queries  int     `json:"queries"`
-	TimeNs   int64   `json:"time_ns"` // spent in them while the load went on, as the asker saw it
-	Share    float64 `json:"share"`   // of the load's duration: at most so much of one of the server's cores
+	TimeNs   int64   `json:"time_ns"` // time spent in queries during the load, seen by the client
+	Share    float64 `json:"share"`   // TimeNs ÷ duration of the load: an upper bound of the share of one core
 	AfterNs  int64   `json:"after_ns"`
-	Skipped  int     `json:"skipped,omitempty"` // samples left out to keep it so
+	Skipped  int     `json:"skipped,omitempty"` // samples left out to limit the cost
 	PeriodNs int64   `json:"period_ns"`
 }

@@ -13,16 +13,15 @@ import (
 	"brunt/internal/measure"
 )
 
-// Join writes the bundle of the run that parts make together, as Merge returned it and package verdict
-// judged it, into a new or empty folder. Intervals that ran at the same time become one, whose counts
-// and distributions are the sums; samples of errors and what was observed are kept of every part, all of them. run gets
-// the hints that follow from the joined intervals.
+// Join writes the bundle of a merged run into a new or empty folder. run is the result of Merge, judged by package
+// verdict. Intervals that ran at the same time become one, whose counts and distributions are the sums. All error
+// samples and observations of every part are kept. run gets the hints that follow from the joined intervals.
 func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 	return JoinAnd(fsys, dir, run, nil, func() error { return nil }, parts...)
 }
 
-// JoinAnd is Join for a run that isn't judged yet: takers get the joined intervals, which are made once, and then
-// complete completes run with what they have found.
+// JoinAnd is Join for a run that isn't judged yet. The intervals are joined once and passed to takers; then complete is
+// called to complete run with the results of the takers.
 func JoinAnd(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {
@@ -32,7 +31,7 @@ func JoinAnd(fsys FS, dir string, run *Run, takers []measure.Sink, complete func
 	if err != nil {
 		return err
 	}
-	hash := run.PlanHash // plan.yml holds remarks, which don't count
+	hash := run.PlanHash // plan.yml also holds comments, which PlanHash excludes
 	if err = b.Start(plan, run); err == nil {
 		run.PlanHash = hash
 		err = b.join(run, takers, complete, parts)
@@ -50,7 +49,7 @@ func JoinAnd(fsys FS, dir string, run *Run, takers []measure.Sink, complete func
 }
 
 func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, parts []*Recorded) error {
-	hinted := *run // judging comes later, and doesn't look at them
+	hinted := *run // a copy: complete judges run later, and doesn't use hints
 	hints := NewHintTaker(&hinted, nil)
 	err := Together(run, parts, func(iv *measure.Interval) error {
 		for _, t := range takers {
@@ -84,9 +83,9 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 	return nil
 }
 
-// Together calls f with the intervals of all parts of run together, in order, as Merge returned it. Parts
-// whose clocks began apart are joined by the time since their own beginning. It holds a line of each part and one open
-// file, however many parts there are.
+// Together calls f with the joined intervals of all parts of run in order. run is the result of Merge. If the clocks of
+// parts started at different times, intervals are joined by the time since the beginning of each part's load. It keeps
+// one line of each part in memory and one file open, regardless of the number of parts.
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	sources := make([]Source, len(parts))
 	for i, p := range parts {
@@ -95,17 +94,17 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 	return Align(run, sources, f)
 }
 
-// Source is where the intervals of a part come from, in order: a bundle, or a run under way.
+// Source provides the intervals of a part in order: from a bundle, or from a run that is still in progress.
 type Source struct {
 	Run *Run
-	// Lines calls f with the lines of intervals.ndjson, which f doesn't keep. A nil line, never the first, says that the
-	// next one comes after the lines that the other sources have.
+	// Lines calls f with the lines of intervals.ndjson. f must not keep them. A nil line, which is never the first,
+	// means that the next line comes after the lines that the other sources already have.
 	Lines func(f func(line []byte) error) error
 }
 
-// Align is Together for parts that may be under way: it calls f as soon as each source has passed on what belongs to an
-// interval, or ended. The histograms of one line at a time are decoded: those of all sources would need a
-// megabyte each.
+// Align is Together for parts that may still be running: it calls f as soon as each source has passed on its share of
+// an interval, or ended. It decodes the histograms of one line at a time, because those of all sources would need about
+// a megabyte each.
 func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 	a := &aligner{run: run, decoder: lineDecoder{reuse: true}}
 	for _, s := range sources {
@@ -119,7 +118,7 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 		r.laterNs = r.beganNs() - a.readers[0].beganNs()
 	}
 	for index := 0; ; {
-		for _, r := range a.readers { // not sooner: the next line of a run under way comes an interval later
+		for _, r := range a.readers { // not earlier: the next line of a running part comes an interval later
 			if r.joined || r.later {
 				r.advance()
 			}
@@ -151,28 +150,28 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 	return nil
 }
 
-// aligner joins the intervals of parts.
+// aligner joins the intervals of several parts.
 type aligner struct {
 	run     *Run
 	readers []*partReader
 	decoder lineDecoder
 }
 
-// span is what intervals have in common that ran at the same time.
+// span is what intervals that ran at the same time have in common.
 type span struct {
 	phase         string
 	warmUp, drain bool
 	startNs       int64
-	withinNs      int64 // in which they begin
+	withinNs      int64 // the range from startNs in which they begin
 }
 
-// has reports whether the interval of a line ran at that time.
+// has reports whether the interval of a line belongs to the span.
 func (s *span) has(l *intervalLine) bool {
 	return l.Phase == s.phase && l.WarmUp == s.warmUp && l.Drain == s.drain && l.StartNs-s.startNs < s.withinNs
 }
 
-// decode returns the reader's interval, valid until the next call; nil if it can't be decoded. Recorded.Intervals also
-// passes over such lines.
+// decode returns the reader's interval, which is valid until the next call, or nil if it can't be decoded.
+// Recorded.Intervals skips such lines, too.
 func (a *aligner) decode(r *partReader) *measure.Interval {
 	iv, err := a.decoder.interval(r.now, r.run)
 	if err != nil {
@@ -181,7 +180,7 @@ func (a *aligner) decode(r *partReader) *measure.Interval {
 	return iv
 }
 
-// earliest is the interval that began first, valid until the next call of decode.
+// earliest returns the interval that began first, which is valid until the next call of decode; nil if none is left.
 func (a *aligner) earliest() *measure.Interval {
 	for {
 		var first *partReader
@@ -200,7 +199,7 @@ func (a *aligner) earliest() *measure.Interval {
 	}
 }
 
-// add adds the reader's interval to sum if it ran at the same time.
+// add adds the reader's interval to sum if it belongs to the span head.
 func (a *aligner) add(r *partReader, sum *measure.Interval, head *span) {
 	for r.now != nil && head.has(&r.now.line) {
 		iv := a.decode(r)
@@ -216,17 +215,17 @@ func (a *aligner) add(r *partReader, sum *measure.Interval, head *span) {
 	}
 }
 
-// partReader reads one part's lines one by one.
+// partReader reads the lines of one part.
 type partReader struct {
 	run                 *Run
 	next                func() ([]byte, bool)
 	stop                func()
 	text                lineText
 	now                 *lineText // nil at the end
-	joined              bool      // now is a part of the last sum
-	later               bool      // the next line comes after some of others
+	joined              bool      // now has been added to the last sum
+	later               bool      // the next line comes after lines of other sources
 	operations, targets []int
-	laterNs             int64 // how much later its load began than the first part's, each by its own clock
+	laterNs             int64 // start of its load minus that of the first part, each by its own clock
 	err                 error
 }
 
@@ -246,7 +245,7 @@ func newPartReader(s Source, run *Run) *partReader {
 	return r
 }
 
-// advance reads the next line that can be decoded.
+// advance reads the next line that can be decoded. It sets now to nil at the end, and also before later lines.
 func (r *partReader) advance() {
 	r.joined = false
 	for {
@@ -262,7 +261,7 @@ func (r *partReader) advance() {
 	}
 }
 
-// beganNs is when its load began, by its own clock.
+// beganNs returns when the part's load began by its own clock; 0 if it has no line.
 func (r *partReader) beganNs() int64 {
 	if r.now == nil {
 		return 0
@@ -270,7 +269,7 @@ func (r *partReader) beganNs() int64 {
 	return r.now.line.StartNs
 }
 
-// copyObserved copies the files of a part's observe folder, if it has one.
+// copyObserved copies the files of a part's observe folder, if there is one.
 func copyObserved(fsys FS, p *Recorded, to string) error {
 	from := filepath.Join(p.Dir, WatchedFolder)
 	names, err := p.fsys.List(from)

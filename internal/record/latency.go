@@ -11,7 +11,7 @@ import (
 	"brunt/internal/message"
 )
 
-// Ns is a time in nanoseconds. The time of what was never answered is infinite; in JSON it is null.
+// Ns is a time in nanoseconds. Arrivals that were never answered have the time Infinite, which is null in JSON.
 type Ns int64
 
 // Infinite is the time of an arrival without a good answer.
@@ -36,13 +36,13 @@ func (n *Ns) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Figure is a number that may be infinite, or, as NaN, none.
+// Figure is a number that may be infinite. NaN means that there is no number.
 type Figure float64
 
-// noFigure is what stands in JSON for no figure, which NaN is.
+// noFigure represents NaN in JSON.
 const noFigure = `"none"`
 
-// MarshalJSON writes a number, null for an infinite one, and "none" for none.
+// MarshalJSON writes a number, null for an infinite one, or "none" for NaN.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	switch x := float64(f); {
 	case math.IsNaN(x):
@@ -66,14 +66,14 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(f))
 }
 
-// LatencyOf returns h, which may be nil, as it stands in run.json. Unless hdr is nil, it encodes the whole
-// distribution, which goes with it.
+// LatencyOf returns h, which may be nil, in the form of run.json. If hdr is not nil, the result includes the whole
+// distribution, encoded by hdr.
 func LatencyOf(h *measure.Histogram, hdr *measure.HDREncoder) Latency {
 	return AnswersOf(measure.Answers{Times: h}, hdr)
 }
 
-// AnswersOf returns a as it stands in run.json: quantiles are over all arrivals, Count, MinNs, MeanNs
-// and the distribution over those with a good answer.
+// AnswersOf returns a in the form of run.json. Quantiles cover all arrivals; Count, MinNs, MeanNs and the distribution
+// cover only those with a good answer. hdr is as in LatencyOf.
 func AnswersOf(a measure.Answers, hdr *measure.HDREncoder) Latency {
 	h := a.Times
 	if h.Count()+a.NoAnswer == 0 {
@@ -97,8 +97,8 @@ func AnswersOf(a measure.Answers, hdr *measure.HDREncoder) Latency {
 	return l
 }
 
-// Histogram returns the whole distribution that l carries, exact extremes and mean included, or
-// an error if it carries none that can be read. An empty Latency gives an empty histogram.
+// Histogram decodes the whole distribution of l, with the exact minimum, maximum and mean. It returns an error if l has
+// no valid distribution. An empty Latency gives an empty histogram.
 func (l *Latency) Histogram() (*measure.Histogram, error) {
 	most := l.MaxNs
 	if l.NoAnswer > 0 {
@@ -115,7 +115,7 @@ func (l *Latency) Histogram() (*measure.Histogram, error) {
 	return h, nil
 }
 
-// Answers are the times that l was made of.
+// Answers is the inverse of AnswersOf; it fails as Histogram does.
 func (l *Latency) Answers() (measure.Answers, error) {
 	h, err := l.Histogram()
 	return measure.Answers{Times: h, NoAnswer: l.NoAnswer}, err
@@ -124,7 +124,7 @@ func (l *Latency) Answers() (measure.Answers, error) {
 // maxNs is the longest time that a record may hold: ten years.
 const maxNs = int64(10 * 365 * 24 * 3600 * 1e9)
 
-// decodeHistogram decodes into h, which is of no use after an error.
+// decodeHistogram decodes hdr into h. After an error the content of h is undefined.
 func decodeHistogram(decoder *measure.HDRDecoder, h *measure.Histogram, hdr []byte, count uint64, minNs,
 	maxValueNs int64, meanNs float64) error {
 	if len(hdr) == 0 {
@@ -148,19 +148,19 @@ func decodeHistogram(decoder *measure.HDRDecoder, h *measure.Histogram, hdr []by
 	return nil
 }
 
-// Confidence is that of all Bounds.
+// Confidence is the confidence level of all Bounds.
 const Confidence = 0.95
 
-// Bounds is the confidence interval of a figure within its run, or why there is none. It says nothing
-// of how far another run would differ.
+// Bounds is the confidence interval of a figure within its run, or the reason why there is none. It doesn't predict how
+// much another run would differ.
 type Bounds struct {
 	Low        float64         `json:"low"` // in the figure's unit
 	High       float64         `json:"high"`
-	Correlated bool            `json:"correlated,omitempty"` // widened for autocorrelation; it may still be too narrow
-	Why        message.Message `json:"why,omitzero"`         // there is none, for this reason
+	Correlated bool            `json:"correlated,omitempty"` // widened for autocorrelation; may still be too narrow
+	Why        message.Message `json:"why,omitzero"`         // why there is no interval; zero if there is one
 }
 
-// Within are the bounds of a distribution's figures. With Why there are none.
+// Within holds the confidence intervals of a distribution's figures. If Why is set, there are none.
 type Within struct {
 	Why   message.Message `json:"why,omitzero"`
 	Mean  *Bounds         `json:"mean,omitempty"`
@@ -173,10 +173,10 @@ type Within struct {
 	P9999 *Bounds         `json:"p9999,omitempty"`
 }
 
-// Quantiles are those of Within after the mean, in its order.
+// Quantiles are the quantiles of Within that follow the mean, in its order.
 var Quantiles = [...]float64{0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999}
 
-// All are the bounds in w's order; nil if w is.
+// All returns the bounds in the order of w's fields; nil if w is nil.
 func (w *Within) All() []*Bounds {
 	if w == nil {
 		return nil
@@ -190,7 +190,7 @@ func (w *Within) All() []*Bounds {
 	return all
 }
 
-// WithinOf is the inverse of All.
+// WithinOf is the inverse of Within.All.
 func WithinOf(all []*Bounds) *Within {
 	w := &Within{Mean: all[0], P50: all[1], P75: all[2], P90: all[3], P95: all[4], P99: all[5], P999: all[6],
 		P9999: all[7]}

@@ -13,11 +13,11 @@ import (
 	"brunt/internal/measure"
 )
 
-// A line of intervals.ndjson. Operations and addresses in which nothing happened are left out,
-// and so are empty histograms; "op" and "address" are indexes into run.json's lists.
+// intervalLine is a line of intervals.ndjson. Operations and addresses without any activity are left out, and so are
+// empty histograms. "op" and "address" are indexes into the lists of run.json.
 type intervalLine struct {
 	Index      int                  `json:"index"`
-	Slices     int                  `json:"slices,omitempty"` // how many were merged; 1 if absent
+	Slices     int                  `json:"slices,omitempty"` // number of merged intervals; 1 if absent
 	StartNs    int64                `json:"start_ns"`
 	EndNs      int64                `json:"end_ns"`
 	UnixNs     int64                `json:"unix_ns"`
@@ -30,7 +30,7 @@ type intervalLine struct {
 	Backlog    uint64               `json:"backlog"`
 	Offered    uint64               `json:"offered"`
 	Overdue    uint64               `json:"overdue,omitempty"`
-	Control    *measure.Control     `json:"control,omitempty"` // the decision that the load followed
+	Control    *measure.Control     `json:"control,omitempty"` // the controller's decision about the rate
 	OwnLag     *histogramLine       `json:"own_lag,omitempty"`
 	Turnaround *histogramLine       `json:"turnaround,omitempty"`
 	Events     []Event              `json:"events,omitempty"`
@@ -38,20 +38,20 @@ type intervalLine struct {
 	Operations []operationLine      `json:"operations"`
 	Addresses  []addressLine        `json:"addresses"`
 	Health     measure.Health       `json:"health"`
-	Arrivals   []arrivalLine        `json:"arrivals,omitempty"`      // by intended start, for the account of outages
-	Lost       uint64               `json:"arrivals_lost,omitempty"` // that Arrivals had no room for
+	Arrivals   []arrivalLine        `json:"arrivals,omitempty"`      // by intended start, for the analysis of outages
+	Lost       uint64               `json:"arrivals_lost,omitempty"` // arrivals for which Arrivals had no room
 }
 
 type operationLine struct {
 	Operation int `json:"op"`
 	Counts
 	Response         *histogramLine `json:"response,omitempty"`
-	WithoutGenerator *histogramLine `json:"unhindered,omitempty"` // as service if absent
+	WithoutGenerator *histogramLine `json:"unhindered,omitempty"` // equals service if absent
 	Service          *histogramLine `json:"service,omitempty"`
 	Lag              *histogramLine `json:"lag,omitempty"`
 	FailedResponse   *histogramLine `json:"failed_response,omitempty"`
 
-	Still []measure.Standstill `json:"standstills,omitempty"` // of the operation alone
+	Still []measure.Standstill `json:"standstills,omitempty"` // of this operation alone
 }
 
 type addressLine struct {
@@ -68,20 +68,20 @@ type histogramLine struct {
 	MeanNs float64 `json:"mean_ns"`
 	MaxNs  int64   `json:"max_ns"`
 	HDR    []byte  `json:"hdr"`          // HdrHistogram V2, compressed; base64 in JSON
-	At     int     `json:"at,omitempty"` // its place in a lineText, from 1, instead of HDR; never in files
+	At     int     `json:"at,omitempty"` // in a lineText instead of HDR: index of the histogram, from 1; never in files
 }
 
-// lineEncoder writes intervals as lines. It keeps its buffers between them, which are large enough
-// that making them again each time would keep the garbage collector busy.
+// lineEncoder encodes intervals as lines. It reuses its buffers: they are so large that allocating them for each line
+// would keep the garbage collector busy.
 type lineEncoder struct {
 	hdr        measure.HDREncoder
-	text       []byte // of the line's histograms
+	text       []byte // compressed histograms of the line
 	line       bytes.Buffer
 	operations []operationLine
 	addresses  []addressLine
 }
 
-// encode returns iv as one line with its newline, which is valid until the next call.
+// encode returns iv as one line including its newline. The line is valid until the next call.
 func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 	e.text = e.text[:0]
 	line := intervalLine{
@@ -126,8 +126,8 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 	if len(o.Standstills) > 0 {
 		l.Still = o.Standstills
 	}
-	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
-	// same they are.
+	// Both cover the same operations, and an operation's time without the generator is never less than its service
+	// time. So if their counts and sums are equal, the histograms are equal.
 	if u, s := o.WithoutGenerator, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
 		l.WithoutGenerator = e.histogram(o.WithoutGenerator)
 	}
@@ -143,19 +143,19 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
-// lineText is a line that is decoded but for its histograms, which are most of it and cost most. It keeps its memory
-// from line to line.
+// lineText is a decoded line whose histograms are still compressed: they are most of the line and the most expensive
+// part to decode. It reuses its memory from line to line.
 type lineText struct {
 	line  intervalLine
-	hdr   []byte // histograms of the line, compressed, one behind the other
-	ends  []int  // where each of them ends
-	small []byte // the line without them
+	hdr   []byte // compressed histograms of the line, concatenated
+	ends  []int  // where each of them ends in hdr
+	small []byte // JSON of the line without them
 }
 
-// hdrKey begins a histogram. Within a JSON string its quotes would have backslashes.
+// hdrKey is the text before a histogram's data. It can't occur within a JSON string, where quotes are escaped.
 var hdrKey = []byte(`"hdr":"`)
 
-// read decodes a line of run.
+// read decodes b, a line of intervals.ndjson, without its histograms.
 func (t *lineText) read(b []byte) error {
 	if !t.strip(b) {
 		t.small, t.hdr, t.ends = append(t.small[:0], b...), t.hdr[:0], t.ends[:0]
@@ -170,8 +170,8 @@ func (t *lineText) read(b []byte) error {
 	return nil
 }
 
-// strip takes the histograms out of a line: the JSON decoder would read their text three times. It reports whether it
-// could.
+// strip decodes the histograms of a line into hdr and puts the rest of the line into small, because the JSON decoder
+// would read the long base64 text three times. It reports whether it succeeded.
 func (t *lineText) strip(b []byte) bool {
 	t.small, t.hdr, t.ends = t.small[:0], t.hdr[:0], t.ends[:0]
 	for {
@@ -196,7 +196,7 @@ func (t *lineText) strip(b []byte) bool {
 	}
 }
 
-// packed is the compressed histogram of l.
+// packed returns the compressed histogram of l.
 func (t *lineText) packed(l *histogramLine) ([]byte, error) {
 	switch {
 	case l.At == 0:
@@ -209,17 +209,17 @@ func (t *lineText) packed(l *histogramLine) ([]byte, error) {
 	return t.hdr[t.ends[l.At-2]:t.ends[l.At-1]], nil
 }
 
-// lineDecoder makes intervals of lines. It is for one goroutine.
+// lineDecoder makes intervals from lines. It must be used by one goroutine only.
 type lineDecoder struct {
 	hdr measure.HDRDecoder
-	// reuse says that an interval is valid until the next one is decoded, in whose memory that is.
+	// reuse says that all intervals share memory, so each is valid only until the next one is decoded.
 	reuse bool
-	used  []*measure.Histogram // by the last interval
+	used  []*measure.Histogram // histograms of the last interval
 	free  []*measure.Histogram
 	last  measure.Interval
 }
 
-// begin returns an empty interval of run.
+// begin returns an empty interval with the operations and targets of run.
 func (d *lineDecoder) begin(run *Run) *measure.Interval {
 	if !d.reuse {
 		return &measure.Interval{Account: measure.Account{
@@ -237,7 +237,7 @@ func (d *lineDecoder) begin(run *Run) *measure.Interval {
 	return &d.last
 }
 
-// histogram returns one to decode into.
+// histogram returns a histogram to decode into.
 func (d *lineDecoder) histogram() *measure.Histogram {
 	if !d.reuse {
 		return measure.NewHistogram()
@@ -250,7 +250,8 @@ func (d *lineDecoder) histogram() *measure.Histogram {
 	return d.used[len(d.used)-1]
 }
 
-// interval decodes the rest of a line of run: with read it is the inverse of lineEncoder.encode.
+// interval decodes the histograms of t and returns the interval. Together with lineText.read it is the inverse of
+// lineEncoder.encode.
 func (d *lineDecoder) interval(t *lineText, run *Run) (*measure.Interval, error) {
 	line := &t.line
 	iv := d.begin(run)
@@ -310,7 +311,7 @@ func sensible(standstills []measure.Standstill) error {
 	return nil
 }
 
-// kind is that of the line's phase, which version 1 didn't write.
+// kind returns the kind of the line's phase. Version 1 didn't write it, so it may have to be taken from run.
 func (l *intervalLine) kind(run *Run) string {
 	if l.Kind != "" {
 		return l.Kind
@@ -364,7 +365,7 @@ func (l *addressLine) decode(into []measure.AddressAccount, d *lineDecoder, t *l
 	return err
 }
 
-// decode makes a histogram of a line's, which may be nil.
+// decode decodes the histogram l, which may be nil; the result is then nil.
 func (d *lineDecoder) decode(t *lineText, l *histogramLine) (*measure.Histogram, error) {
 	if l == nil {
 		return nil, nil
@@ -377,9 +378,9 @@ func (d *lineDecoder) decode(t *lineText, l *histogramLine) (*measure.Histogram,
 	return h, decodeHistogram(&d.hdr, h, hdr, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
-// measured is the inverse of CountsOf.
+// measured is the inverse of CountsOf. It fails if more operations failed than were done.
 func (c *Counts) measured() (measure.Counts, error) {
-	// Version 1 didn't say why arrivals were given up.
+	// Version 1 didn't record why arrivals were dropped.
 	if known := c.Counts.Dropped(); c.Dropped > known {
 		c.Unsent[measure.UnsentNoSession] += c.Dropped - known
 	}

@@ -11,11 +11,11 @@ import (
 	"brunt/internal/measure"
 )
 
-// Merge returns the run that the parts make together, and its sums: segments of one plan and seed that
-// ran at the same time, on one machine or several. Counts and distributions are as if one machine had
-// done it all; rates are over the longest part. Every part's intervals are read, and what is missing from them is
-// warned of. Thresholds are not judged: see package verdict. Hints are Join's.
-// Parts that overlap, repeat each other or leave a gap are refused.
+// Merge combines parts of a load into one run, and returns it with its sums. The parts must be the segments of one plan
+// and seed that ran at the same time, on one machine or several. Counts and distributions are as if one machine had
+// generated the whole load; rates refer to the duration of the longest part. Merge reads all intervals and adds a
+// warning if any are missing. It doesn't judge thresholds (package verdict does) and doesn't add hints (Join does). It
+// fails if parts overlap, are repeated or leave a gap.
 func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	if len(parts) == 0 {
 		return nil, nil, fmt.Errorf("nothing to merge; name at least one run's folder")
@@ -65,14 +65,14 @@ func mergeable(a, b *Run) error {
 	if a.LoadModel != b.LoadModel {
 		return fmt.Errorf("one load was %s, the other %s", a.LoadModel, b.LoadModel)
 	}
-	// scripts name operations as they come
+	// scripts add operations as they are first used, so the lists may differ
 	if x, y := a.OperationNames(), b.OperationNames(); a.Cut == "" && !slices.Equal(x, y) {
 		return fmt.Errorf("their operations are %q and %q", x, y)
 	}
 	return nil
 }
 
-// OperationNames are the names of the run's operations, in their order.
+// OperationNames returns the names of the run's operations in their order.
 func (r *Run) OperationNames() (out []string) {
 	for i := range r.Operations {
 		out = append(out, r.Operations[i].Name)
@@ -80,8 +80,8 @@ func (r *Run) OperationNames() (out []string) {
 	return out
 }
 
-// wholeOf refuses parts that aren't each of the segments of one load, once. What version 1 wrote
-// doesn't say which segment it is; of that only the same run twice is refused.
+// wholeOf fails unless each segment of one load occurs exactly once in parts. Records of version 1 don't name their
+// segment; for these it fails only if the same run occurs twice.
 func wholeOf(parts []*Recorded) error {
 	first := parts[0]
 	segments, dirs := max(first.Run.Stride, 1), map[uint64]string{}
@@ -118,7 +118,7 @@ func wholeOf(parts []*Recorded) error {
 	return nil
 }
 
-// mergeCeiling makes the most that the machines can do of what each can, if that is known of all.
+// mergeCeiling sums up the maximum rates of the machines; 0, unknown, if that of any part is unknown.
 func mergeCeiling(run *Run, parts []*Recorded) {
 	run.Health.CeilingPerS = 0
 	for _, p := range parts {
@@ -130,7 +130,7 @@ func mergeCeiling(run *Run, parts []*Recorded) {
 	}
 }
 
-// mergeWatched keeps what each part watched, and joins the figures of scripts of k6.
+// mergeWatched keeps what each part observed, and combines the metrics of k6 scripts.
 func mergeWatched(run *Run, parts []*Recorded) {
 	script := Watched{Source: WatchedScript}
 	for i, p := range parts {
@@ -148,7 +148,7 @@ func mergeWatched(run *Run, parts []*Recorded) {
 	}
 }
 
-// mergeParts keeps what each part said of itself alone.
+// mergeParts adds a Part for each part.
 func mergeParts(run *Run, parts []*Recorded) {
 	for _, p := range parts {
 		r := p.Run
@@ -165,7 +165,7 @@ func mergeParts(run *Run, parts []*Recorded) {
 	}
 }
 
-// asWorker adds what the record of a worker says of its part.
+// asWorker adds figures of the worker's record r to its part.
 func (p *Part) asWorker(r *Run) {
 	times := &r.Total.Response
 	if times.Count+times.NoAnswer == 0 {
@@ -177,13 +177,13 @@ func (p *Part) asWorker(r *Run) {
 	}
 }
 
-// invalidResult is the result of verdicts on figures that the generator made; see package verdict.
+// invalidResult is the verdict on figures that the generator itself distorted; see package verdict.
 const invalidResult = "invalid"
 
-// partFolder is where in the observe folder of a merged bundle the files of the part with that index are.
+// partFolder names the subfolder of a merged bundle's observe folder that holds the files of part i.
 func partFolder(i int) string { return "part-" + strconv.Itoa(i+1) }
 
-// relocated returns run with the files that it names in their places in a merged bundle.
+// relocated returns a copy of run whose file names are those in a merged bundle.
 func relocated(run *Run, folder string) *Run {
 	moved := *run
 	move := func(file *string) {
@@ -201,7 +201,7 @@ func relocated(run *Run, folder string) *Run {
 	return &moved
 }
 
-// targetMap says where in run's targets each of part's is.
+// targetMap returns for each of part's targets its index in run's targets.
 func targetMap(run, part *Run) []int {
 	m := make([]int, len(part.Targets))
 	for i, t := range part.Targets {
@@ -217,7 +217,7 @@ func (r *Run) target(t *Target) int {
 	})
 }
 
-// operationMap says where in run's operations each of part's is; nil if they are the same.
+// operationMap returns for each of part's operations its index in run's operations; nil if the lists are equal.
 func operationMap(run, part *Run) []int {
 	if slices.Equal(run.OperationNames(), part.OperationNames()) {
 		return nil

@@ -18,25 +18,24 @@ import (
 	"brunt/internal/message"
 )
 
-// Recorded is a bundle opened for reading. It may be of a run that was killed, or that is still
-// under way.
+// Recorded is a bundle opened for reading. Its run may be complete, killed or still in progress.
 type Recorded struct {
 	Dir string
-	Run *Run // as run.json has it; see Result
+	Run *Run // content of run.json; see Result
 
 	fsys     FS
-	damaged  []int // lines of intervals.ndjson that couldn't be read
-	arrivals int64 // that run.json counts and the last reading of all intervals didn't find; below 0 if it found more
+	damaged  []int // numbers of the lines of intervals.ndjson that couldn't be read
+	arrivals int64 // those in run.json minus those in the intervals when all were last read
 }
 
-// The most that is read of one file or line, so that a damaged bundle can't exhaust memory.
+// Limits of what is read of one file or line, so that a damaged bundle can't exhaust memory.
 const (
 	maxRunBytes  = 256 << 20
 	maxLineBytes = 64 << 20
 )
 
-// Open reads a bundle's run.json. path is the bundle's folder or a file in it. It fails for what
-// isn't a bundle and for one of a newer program.
+// Open reads a bundle's run.json. path is the bundle's folder or a file in it. It fails if path is not a bundle, or if
+// a newer version of brunt wrote it.
 func Open(fsys FS, path string) (*Recorded, error) {
 	if name := filepath.Base(path); name == RunFile || name == IntervalsFile || name == PlanFile {
 		path = filepath.Dir(path)
@@ -69,7 +68,7 @@ func readAll(fsys FS, path string) ([]byte, error) {
 	return data, err
 }
 
-// DecodeRun reads a run.json, or what --output json prints. It fails for what a newer program wrote.
+// DecodeRun decodes a run.json or the output of --output json. It fails if a newer version of brunt wrote it.
 func DecodeRun(data []byte) (*Run, error) {
 	var version struct {
 		Schema *int `json:"schema"`
@@ -96,11 +95,11 @@ func DecodeRun(data []byte) (*Run, error) {
 	return run, nil
 }
 
-// Plan returns plan.yml.
+// Plan returns the content of plan.yml.
 func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join(r.Dir, PlanFile)) }
 
-// Intervals calls f with every interval in order until f fails. A torn last line, as a killed
-// run leaves it, is passed over; so is a damaged line before it. Damage reports what a complete run's intervals lack.
+// Intervals calls f with every interval in order until f fails. It skips damaged lines, and an incomplete last line,
+// which a killed run may leave. Damage then reports what is missing from a complete run.
 func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
 	return r.intervals(&lineDecoder{}, f)
 }
@@ -136,7 +135,7 @@ func (r *Recorded) Errors(f func(e *ErrorSample) error) error {
 	})
 }
 
-// intervalLines calls f with the lines of intervals.ndjson, whole or damaged. The file isn't kept open.
+// intervalLines calls f with the lines of intervals.ndjson, including damaged ones. It doesn't keep the file open.
 func (r *Recorded) intervalLines(f func(line []byte) error) error {
 	path := filepath.Join(r.Dir, IntervalsFile)
 	in := &reopened{fsys: r.fsys, path: path}
@@ -155,12 +154,12 @@ func (r *Recorded) intervalLines(f func(line []byte) error) error {
 	}
 }
 
-// reopened reads a file that is open only while it does.
+// reopened reads a file that it opens for each call of Read only.
 type reopened struct {
 	fsys FS
 	path string
 	at   int64
-	kept io.ReadCloser // a file that can't be read from a place stays open
+	kept io.ReadCloser // set if the file is no io.ReaderAt: it then stays open
 }
 
 // Read implements io.Reader.
@@ -182,7 +181,7 @@ func (r *reopened) Read(b []byte) (int, error) {
 	if n > 0 && err == io.EOF {
 		err = nil
 	}
-	if failed := file.Close(); err == nil { // io.EOF must stay what it is
+	if failed := file.Close(); err == nil { // io.EOF must be returned unwrapped
 		err = failed
 	}
 	return n, err
@@ -194,7 +193,7 @@ func (r *reopened) close() {
 	}
 }
 
-// lines decodes a file line by line. use is called only for lines that decode.
+// lines decodes a file line by line and calls use for each line that decodes. A missing file has no lines.
 func (r *Recorded) lines(name string, decode func(line []byte) (use func() error, err error)) error {
 	path := filepath.Join(r.Dir, name)
 	f, err := r.fsys.Open(path)
@@ -230,13 +229,13 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 	}
 }
 
-// Live reports whether the run is still under way, as far as this machine can tell.
+// Live reports whether the run is still in progress, as far as can be seen on this machine.
 func (r *Recorded) Live() bool {
 	return !r.Run.Complete && filelock.Claimed(filepath.Join(r.Dir, IntervalsFile))
 }
 
-// Result returns the run: run.json's if it is complete, otherwise rebuilt, with its sums, to be judged
-// by package verdict.
+// Result returns the run. If it is complete, this is the content of run.json and the tally is nil. Otherwise it is
+// rebuilt from the intervals and returned with its sums, to be judged by package verdict.
 func (r *Recorded) Result() (*Run, *measure.Tally, error) {
 	if r.Run.Complete {
 		return r.Run, nil, nil
@@ -244,8 +243,8 @@ func (r *Recorded) Result() (*Run, *measure.Tally, error) {
 	return r.Rebuild()
 }
 
-// Rebuild computes the run's figures from its intervals. The result is not marked complete; it
-// ends where the last interval does. Its sums are there to be judged by package verdict.
+// Rebuild computes the run's figures from its intervals. An incomplete run stays incomplete and ends with its last
+// interval. The sums are returned to be judged by package verdict.
 func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 	run := *r.Run
 	run.Hints, run.HintsMore = nil, 0
@@ -280,8 +279,8 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 	return &run, t, nil
 }
 
-// Damage warns of what the last reading of the intervals didn't find: lines that it passed over, whose operations are
-// missing from every figure made of them, and operations that run.json counts.
+// Damage returns warnings about what was missing when the intervals were last read: lines that were skipped, whose
+// operations are missing from every figure, or operations that only run.json counts.
 func (r *Recorded) Damage() (out []Warning) {
 	path := message.Text("file", filepath.Join(r.Dir, IntervalsFile))
 	if n := len(r.damaged); n > 0 {
@@ -298,13 +297,13 @@ func (r *Recorded) Damage() (out []Warning) {
 	return out
 }
 
-// Tally sums up the intervals.
+// Tally returns the sums of all intervals.
 func (r *Recorded) Tally() (*measure.Tally, error) {
 	t := &measure.Tally{}
 	return t, r.intervals(&lineDecoder{reuse: true}, t.Interval)
 }
 
-// countErrors counts the samples, which are the least that happened.
+// countErrors counts the recorded samples. There may have been more failures.
 func (r *Recorded) countErrors() ([]FailureCount, error) {
 	log := newFailureLog(0)
 	err := r.Errors(func(e *ErrorSample) error {

@@ -1,10 +1,9 @@
-// Package record is the run bundle on disk: crash-safe append while running, reading back, and
-// lossless merging.
+// Package record reads, writes and losslessly merges run bundles. A bundle that is being written survives a crash.
 //
-// A bundle is a folder: plan.yml (the resolved plan, secrets replaced), run.json (this file's
-// Run), intervals.ndjson (one Interval a line, flushed as it ends), errors.ndjson (the first
-// samples of each class), faults.ndjson (what was done to servers, as it happened), writes.ndjson (what became
-// of writes that are to be read back) and observe/ (what else was watched).
+// A bundle is a folder with these files: plan.yml (the resolved plan, secrets replaced), run.json (a Run),
+// intervals.ndjson (an interval a line, flushed when the interval ends), errors.ndjson (the first samples of each
+// class), faults.ndjson (the faults injected, as they happened), writes.ndjson (the outcome of writes that are to be
+// read back), verified.ndjson (what reading back after faults found) and observe/ (what else was observed).
 package record
 
 import (
@@ -17,8 +16,8 @@ import (
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
 const SchemaVersion = 2
 
-// Run is run.json. The tag merge of a field, and of those of what its lists hold, says what becomes of it where the
-// parts of a load are merged: see mergeRules.
+// Run is the content of run.json. The merge tag of a field, and of the fields of its elements, says how the parts of a
+// load are merged: see mergeRules.
 type Run struct {
 	Schema      int             `json:"schema" merge:"same"`
 	ID          string          `json:"id" merge:"first"`
@@ -36,22 +35,22 @@ type Run struct {
 	TierReason  message.Message `json:"tier_reason,omitzero" merge:"each"` //
 	Timing      message.Message `json:"timing,omitzero" merge:"each"`      // how sends and receipts were timed
 	Sessions    int             `json:"sessions" merge:"sum"`
-	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then how many were in use at
-	// most, and of a run that isn't complete, how many there may be; of a script of k6, how many virtual users were at
-	// work on average.
+	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then the greatest number in
+	// use; for an incomplete run it is the limit, and for a k6 script the mean number of active virtual users.
 	SessionsAsNeeded bool `json:"sessions_as_needed,omitempty" merge:"any"`
-	Pipeline         int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight of a session; 1 if absent
-	// ToleranceNs is how late a send may be, to be sent with others.
+	Pipeline         int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
+	// ToleranceNs is how late a request may be sent in order to be sent together with others.
 	ToleranceNs int64 `json:"timing_tolerance_ns" merge:"most"`
 	Spin        bool  `json:"spin,omitempty" merge:"any"` // loops spin before an intended start instead of sleeping
 	IntervalNs  int64 `json:"interval_ns" merge:"most"`
 	DurationNs  int64 `json:"duration_ns" merge:"sums"` // of load, warm-up excluded
-	// Stride and Offset are this machine's part of the operations: those number Offset, Offset + Stride, …
+	// Stride and Offset define this machine's part of the operations: numbers Offset, Offset + Stride, …
 	Stride uint64 `json:"stride,omitempty" merge:"part"`
 	Offset uint64 `json:"offset,omitempty" merge:"part"`
-	// Cut is the load's unequal parts, as k6 writes a sequence of segments; this is part Offset of Stride.
+	// Cut is the list of the load's unequal parts in k6's notation of a sequence of segments. This is part Offset of
+	// Stride.
 	Cut string `json:"cut,omitempty" merge:"part"`
-	// PlanHash is of plan.yml without its remarks: SHA-256, hexadecimal.
+	// PlanHash is the SHA-256 of plan.yml without comments appended later, in hexadecimal.
 	PlanHash    string         `json:"plan_hash,omitempty" merge:"same"`
 	Environment Environment    `json:"environment" merge:"first"`
 	Targets     []Target       `json:"targets" merge:"by Address Protocol"`
@@ -60,39 +59,40 @@ type Run struct {
 	Total       Operation      `json:"total" merge:"sums"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty" merge:"whole"`
 	Health      Health         `json:"health" merge:"whole"`
-	Standstill  Standstill     `json:"standstill" merge:"sums"`                  // of the server, as far as it can be seen
+	Standstill  Standstill     `json:"standstill" merge:"sums"`                  // of the server, as seen by clients
 	Failures    []FailureCount `json:"failures,omitempty" merge:"by Class Code"` // failed attempts by class and code
 	Verdict     Verdict        `json:"verdict" merge:"sums"`
 	Warnings    []Warning      `json:"warnings,omitempty" merge:"distinct"`
-	Events      []Event        `json:"events,omitempty" merge:"sums"`        // what was done or decided during the load
-	Faults      []Fault        `json:"faults,omitempty" merge:"whole"`       // done to servers during the load
-	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
-	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
-	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // the account of outages; see package failover
-	Verified    *Verified      `json:"verified,omitempty" merge:"fields"`    // what reading writes back found
-	Registers   *Registers     `json:"registers,omitempty" merge:"fields"`   // keys that were contested
+	Events      []Event        `json:"events,omitempty" merge:"sums"`        // actions and decisions during the load
+	Faults      []Fault        `json:"faults,omitempty" merge:"whole"`       // faults injected during the load
+	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes detected, the first MaxHints
+	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // number of further hints
+	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // analysis of outages; see package failover
+	Verified    *Verified      `json:"verified,omitempty" merge:"fields"`    // result of reading writes back
+	Registers   *Registers     `json:"registers,omitempty" merge:"fields"`   // check of contended keys
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
-	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // of the plan, as found or made
-	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // that began after what their columns held
+	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // the plan's tables as found or made
+	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // keys that begin after existing ones
 	Awake       *Awake         `json:"awake,omitempty" merge:"first"`        //
-	// a target is on the machine that generates the load
+	// a target runs on the machine that generates the load
 	ServerHere  bool         `json:"server_here,omitempty" merge:"any"`
-	Watched     []Watched    `json:"watched,omitempty" merge:"whole"`        // what else happened
+	Watched     []Watched    `json:"watched,omitempty" merge:"whole"`        // what else was observed
 	Iterations  *Iterations  `json:"iterations,omitempty" merge:"fields"`    //
 	Inspections []Inspection `json:"inspections,omitempty" merge:"distinct"` //
-	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops", "threshold", "awake",
-	// and "engine", what drives a load with less of this machine. What it has nothing for is left out.
+	// Flags maps what advice may suggest to change to the flag or option that sets it in the command in use:
+	// "sessions", "rate", "loops", "threshold", "awake", and "engine", what drives the load with less of this machine.
+	// Entries for which the command has no option are absent.
 	Flags map[string]string `json:"flags,omitempty" merge:"first"`
-	Extra map[string]string `json:"extra,omitempty" merge:"first"` // what a dialect wants kept
-	// Worker is how this part of a run was led, if it was one of several workers'.
+	Extra map[string]string `json:"extra,omitempty" merge:"first"` // further values that a dialect keeps
+	// Worker describes the worker that ran this part; nil if the load had no workers.
 	Worker *Worker `json:"worker,omitempty" merge:"part"`
-	// Parts are what a merged run was made of; see Part.
+	// Parts are the parts that the run was merged from; see Part.
 	Parts []Part `json:"parts,omitempty" merge:"whole"`
-	// Messages are what the texts above are made of, by their text in English. Described fills it for what is written.
+	// Messages are the templates of the texts above, keyed by their English text. Described fills it for writing.
 	Messages message.Table `json:"messages,omitempty" merge:"part"`
 }
 
-// Part is what one part of a merged run said that holds for itself and not for the whole.
+// Part holds the facts about one part of a merged run that don't apply to the whole.
 type Part struct {
 	ID          string      `json:"id"`
 	Offset      uint64      `json:"offset"` // see Run.Stride
@@ -105,33 +105,34 @@ type Part struct {
 	Environment Environment `json:"environment"`
 	Awake       *Awake      `json:"awake,omitempty"`
 	Worker      *Worker     `json:"worker,omitempty"`
-	// Of parts that workers ran: operations done a second, the 99th percentile of their response times (of service
-	// times in closed loads), and what their own figures are worth.
+	// The following are set for workers' parts: operations done a second, the 99th percentile of their response times
+	// (of service times in closed loads), and the verdict on the part's own figures.
 	DonePerS      float64 `json:"done_per_s,omitempty"`
 	ResponseP99Ns Ns      `json:"response_p99_ns,omitempty"`
 	Verdict       string  `json:"verdict,omitempty"`
-	// Invalid is why the part's own figures don't stand, if they don't: of parts that workers ran.
+	// Invalid is why the figures of a worker's part are invalid; empty if they are valid.
 	Invalid []message.Message `json:"invalid,omitempty"`
 }
 
 // Worker is a process that ran a part of a load under a coordinator.
 type Worker struct {
 	Name string `json:"name"` // its number and its host
-	// ClockOffsetNs is how far the coordinator's clock was ahead of the worker's, as measured before the load;
-	// ClockUncertaintyNs how far from that it may have been.
+	// ClockOffsetNs is how far the coordinator's clock was ahead of the worker's, measured before the load.
+	// ClockUncertaintyNs is the possible error of ClockOffsetNs in either direction.
 	ClockOffsetNs      int64 `json:"clock_offset_ns"`
 	ClockUncertaintyNs int64 `json:"clock_uncertainty_ns"`
-	StartLateNs        int64 `json:"start_late_ns"` // how much later than agreed it began, by its own clock
-	// Passed is how many operations the whole load had, those of all workers, up to the end of this one's.
+	StartLateNs        int64 `json:"start_late_ns"` // start of its load minus the agreed time, by its own clock
+	// Passed is the number of operations of the whole load, of all workers, up to the end of this worker's load.
 	Passed uint64 `json:"passed,omitempty"`
-	// LostNs is when it was lost, since the start of the load; 0 if it wasn't. GivenNs is from when on others had its
-	// share; 0 if nobody had. Missing is how many operations of its share nobody has sent: about, if the load ended early.
+	// LostNs is when the worker was lost, since the start of the load; 0 if it wasn't. GivenNs is when other workers
+	// took over its share; 0 if none did. Missing is the number of operations of its share that no worker sent; it is
+	// approximate if the load ended early.
 	LostNs  int64  `json:"lost_ns,omitempty"`
 	GivenNs int64  `json:"given_ns,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
 }
 
-// Environment is the fingerprint of the machine that generated the load.
+// Environment describes the machine that generated the load.
 type Environment struct {
 	OS        string `json:"os"`
 	Kernel    string `json:"kernel"`
@@ -148,7 +149,7 @@ type Environment struct {
 	Container bool   `json:"container"`
 }
 
-// Target is an address and its figures.
+// Target is a server address and its figures.
 type Target struct {
 	Address    string            `json:"address" merge:"same"`
 	Protocol   string            `json:"protocol" merge:"same"`
@@ -161,14 +162,14 @@ type Target struct {
 	RateWithin *Bounds           `json:"rate_within,omitempty" merge:"sums"` // of successes a second
 }
 
-// Phase is a part of the load as it went.
+// Phase is a part of the load and its figures.
 type Phase struct {
 	Name       string  `json:"name" merge:"same"`
 	Kind       string  `json:"kind" merge:"same"`
 	StartNs    int64   `json:"start_ns" merge:"sums"`
 	DurationNs int64   `json:"duration_ns" merge:"sums"`
-	OwnNs      int64   `json:"own_ns,omitempty" merge:"sums"`      // of DurationNs, if others were within it; 0: all of it
-	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // how long it was to send; 0: not known
+	OwnNs      int64   `json:"own_ns,omitempty" merge:"sums"`      // without nested phases; 0: there were none
+	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // planned duration of sending; 0: unknown
 	RateFrom   float64 `json:"rate_from_per_s,omitempty" merge:"first"`
 	RateTo     float64 `json:"rate_to_per_s,omitempty" merge:"first"`
 	Arrivals   string  `json:"arrivals,omitempty" merge:"first"`
@@ -176,37 +177,38 @@ type Phase struct {
 	WarmUp     bool    `json:"warm_up,omitempty" merge:"same"`
 	Limit      uint64  `json:"limit,omitempty" merge:"first"` // most operations; 0 means no limit
 	Offered    uint64  `json:"offered,omitempty" merge:"sums"`
-	Overdue    uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when the schedule ended
+	Overdue    uint64  `json:"overdue,omitempty" merge:"sums"` // arrivals not sent yet when the schedule ended
 	Done       uint64  `json:"done" merge:"sums"`
 	Errors     uint64  `json:"errors" merge:"sums"`
 	Unsent     uint64  `json:"unsent,omitempty" merge:"sums"`
 	Unfinished uint64  `json:"unfinished,omitempty" merge:"sums"`
 	Response   Latency `json:"response" merge:"sums"`
 	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
-	// Adaptive is how the rate was decided, and what came of it; nil if it followed the clock.
+	// Adaptive describes how the rate was controlled and the result; nil if the rate followed a schedule.
 	Adaptive *Adaptive `json:"adaptive,omitempty" merge:"first"`
 }
 
-// Adaptive is a load whose rate was decided while it ran. The decisions are in intervals.ndjson, as "control".
+// Adaptive describes a load whose rate was controlled while it ran. The decisions are in intervals.ndjson, as
+// "control".
 type Adaptive struct {
 	Method    string  `json:"method"`         // see control.Methods
-	Goal      string  `json:"goal,omitempty"` // the rule, or the metric watched and its level
+	Goal      string  `json:"goal,omitempty"` // the rule, or the controlled metric and its set point
 	MinPerS   float64 `json:"min_rate_per_s"`
 	MaxPerS   float64 `json:"max_rate_per_s"`
 	Decisions int     `json:"decisions"`
-	// SettledAfter is how many of them came before the load settled; RatePerS is the mean of the rates after that, Rate
-	// its confidence interval, and Spread their standard deviation as a share of it.
+	// SettledAfter is the number of decisions before the load settled. RatePerS is the mean of the rates after that,
+	// Rate its confidence interval, and Spread their standard deviation divided by RatePerS.
 	SettledAfter int     `json:"settled_after"`
 	RatePerS     float64 `json:"rate_per_s"`
 	Rate         *Bounds `json:"rate,omitempty"`
 	Spread       float64 `json:"spread"`
-	Settled      bool    `json:"settled"` // it settled before the middle of the phase, and did not swing after
-	// AtMost and AtLeast are the shares of the rates after it settled that were at a limit which was in the way.
+	Settled      bool    `json:"settled"` // it settled in the first half of the phase and didn't oscillate afterwards
+	// AtMost and AtLeast are the fractions of the rates after settling at which the upper or lower limit was binding.
 	AtMost  float64 `json:"at_most,omitempty"`
 	AtLeast float64 `json:"at_least,omitempty"`
 }
 
-// LengthNs is how long the phase lasted, without the phases that were within it.
+// LengthNs returns how long the phase lasted, without the phases nested within it.
 func (p *Phase) LengthNs() int64 {
 	if p.OwnNs > 0 {
 		return p.OwnNs
@@ -214,7 +216,7 @@ func (p *Phase) LengthNs() int64 {
 	return p.DurationNs
 }
 
-// Counts are plain numbers, and the sums that readers would make of them.
+// Counts are counts and their sums, so that readers needn't add them up.
 type Counts struct {
 	measure.Counts
 	OK      uint64 `json:"ok"`
@@ -227,9 +229,9 @@ func CountsOf(c *measure.Counts) Counts {
 	return Counts{Counts: *c, OK: c.OK(), Failed: c.Failed(), Dropped: c.Dropped()}
 }
 
-// Latency is a distribution: its usual quantiles for people and machines, and all of it. Arrivals
-// without a good answer lie beyond every finite value: a quantile among them is null, and so is MaxNs
-// if there are any. Count, MinNs, MeanNs and HDR are of those that have one.
+// Latency is a distribution: its usual quantiles, and the whole histogram (HDR). Arrivals without a good answer count
+// as infinite: quantiles that fall among them are null, and so is MaxNs if there are any. Count, MinNs, MeanNs and HDR
+// cover only arrivals with a good answer.
 type Latency struct {
 	Count     uint64  `json:"count"`
 	NoAnswer  uint64  `json:"no_answer,omitempty"` // arrivals that failed, were never sent, or were in flight at the end
@@ -243,7 +245,7 @@ type Latency struct {
 	P999Ns    Ns      `json:"p999_ns"`
 	P9999Ns   Ns      `json:"p9999_ns"`
 	MaxNs     Ns      `json:"max_ns"`
-	LongestNs Ns      `json:"longest_ns,omitempty"` // the greatest finite value where MaxNs is null
+	LongestNs Ns      `json:"longest_ns,omitempty"` // the greatest finite value if MaxNs is null
 	HDR       string  `json:"hdr,omitempty"`        // HdrHistogram V2, compressed, base64
 	Within    *Within `json:"within,omitempty"`     // confidence intervals within the run
 }
@@ -254,20 +256,20 @@ type Operation struct {
 	RatePerS         float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
 	RateWithin       *Bounds `json:"rate_within,omitempty" merge:"sums"`
 	OfferedPerS      float64 `json:"offered_per_s,omitempty" merge:"sums"`
-	Offered          uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; of Run.Total only
-	Overdue          uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when their schedule ended
+	Offered          uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; only of Run.Total
+	Overdue          uint64  `json:"overdue,omitempty" merge:"sums"` // those not sent yet when the schedule ended
 	Counts           `merge:"sums"`
 	Response         Latency `json:"response,omitzero" merge:"sums"`    // of all arrivals
-	ResponseOK       Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its hdr is Response's
+	ResponseOK       Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its HDR is Response's
 	WithoutGenerator Latency `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
 	Service          Latency `json:"service,omitzero" merge:"sums"`
 	Lag              Latency `json:"lag,omitzero" merge:"sums"`
 	FailedResponse   Latency `json:"failed_response,omitzero" merge:"sums"`
-	// Standstill is that of the operation alone, while others may have succeeded; absent where there was none.
+	// Standstill is that of this operation alone, while others may have succeeded; absent if there was none.
 	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }
 
-// Threshold is a rule and what came of it.
+// Threshold is a rule and its result.
 type Threshold struct {
 	Text    string  `json:"text"`
 	Pass    bool    `json:"pass"`
@@ -275,10 +277,11 @@ type Threshold struct {
 	Unit    string  `json:"unit"` // "ns", "fraction", "per_s", "count"
 	Limit   float64 `json:"limit"`
 	Aborted bool    `json:"aborted,omitempty"`
-	// Windowed says that the rule is over windows: Value is that of the worst, BrokenNs for how long windows broke it.
+	// Windowed says that the rule applies to windows: Value is that of the worst one, BrokenNs the time of all that
+	// broke it.
 	Windowed bool  `json:"windowed,omitempty"`
 	BrokenNs int64 `json:"broken_ns,omitempty"`
-	// Aggregate is how a rule of k6 comes to its value; nil for rules of plans.
+	// Aggregate describes how the value of a k6 threshold was computed; nil for rules of plans.
 	Aggregate *Aggregate `json:"aggregate,omitempty"`
 }
 
@@ -292,16 +295,16 @@ type Health struct {
 	CPUNsPerOperation float64 `json:"cpu_ns_per_operation"`
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns"`
 	RunQueueShare     float64 `json:"run_queue_share"`
-	RunQueueNs        int64   `json:"run_queue_ns"` // what all threads waited for a core
-	// what a thread that wakes 100 times a second waited for a core
+	RunQueueNs        int64   `json:"run_queue_ns"` // time that all threads waited for a core
+	// time that a thread that wakes up 100 times a second waited for a core
 	WakeWaitNs int64 `json:"wake_wait_ns,omitempty"`
 	GCCPUNs    int64 `json:"gc_cpu_ns,omitempty"` // processor time of the garbage collector
-	// it was stopped for so long in all, in stretches too short for PausedNs
+	// total time that the process was stopped, in periods too short for PausedNs
 	HeldNs         int64   `json:"held_ns,omitempty"`
-	LoopRunQueueNs int64   `json:"loop_run_queue_ns"` // of that, the event loops' threads
-	StealNs        int64   `json:"steal_ns"`          // taken by the hypervisor, summed over the cores allowed
-	OthersCPUMean  float64 `json:"others_cpu_mean"`   // cores, of those allowed, that other processes had
-	// VoluntarySwitches and InvoluntarySwitches are of the process's threads; see measure.Health.
+	LoopRunQueueNs int64   `json:"loop_run_queue_ns"` // part of RunQueueNs that event loops' threads waited
+	StealNs        int64   `json:"steal_ns"`          // time taken by the hypervisor, summed over allowed cores
+	OthersCPUMean  float64 `json:"others_cpu_mean"`   // cores, of those allowed, used by other processes
+	// VoluntarySwitches and InvoluntarySwitches are context switches of the process's threads; see measure.Health.
 	VoluntarySwitches   uint64 `json:"voluntary_switches"`
 	InvoluntarySwitches uint64 `json:"involuntary_switches"`
 	GCPauseNsMax        int64  `json:"gc_pause_ns_max"`
@@ -309,8 +312,8 @@ type Health struct {
 	SendStalls          uint64 `json:"send_stalls"`
 	RSSBytesMax         uint64 `json:"rss_bytes_max"`
 	PausedNs            int64  `json:"paused_ns"`
-	// OwnLagP99Ns is the generator's own part of the lag in open loads (see measure.Interval): the
-	// 99th percentile, or the third largest of fewer than 300. OwnLagCount is how many there were.
+	// OwnLagP99Ns is the generator's own part of the lag in open loads (see measure.Interval): the 99th percentile, or
+	// the third largest value of fewer than 300. OwnLagCount is the number of values.
 	OwnLagP99Ns   int64   `json:"own_lag_p99_ns"`
 	OwnLagMeanNs  float64 `json:"own_lag_mean_ns"`
 	OwnLagCount   uint64  `json:"own_lag_count"`
@@ -320,73 +323,73 @@ type Health struct {
 	BacklogMax    uint64  `json:"backlog_max"`
 	InFlightMean  float64 `json:"in_flight_mean"` // requests in flight, by Little's law
 	SessionsMean  float64 `json:"sessions_mean"`  // connected, over the time of the load
-	// WaitingOwnShare is, while arrivals waited, the generator's own lag as a share of the time that it
-	// and the requests took: how far the generator kept sessions from working.
+	// WaitingOwnShare applies to the time in which arrivals waited. It is the generator's own lag divided by the sum of
+	// that lag and the time of the requests: the degree to which the generator kept sessions from working.
 	WaitingOwnShare float64 `json:"waiting_own_share"`
-	// Turnaround is the time from an answer to its session's next send in closed loads, think time left
-	// out; TurnaroundShare the share that it has of the sessions' time.
+	// The turnaround is the time from a response to the session's next send in closed loads, without think time.
+	// TurnaroundShare is its fraction of the sessions' time.
 	TurnaroundMeanNs float64 `json:"turnaround_mean_ns,omitempty"`
 	TurnaroundShare  float64 `json:"turnaround_share,omitempty"`
 	CeilingPerS      float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
 }
 
-// Awake is what was done so that the generator's machine could hold the schedule; see package awake.
+// Awake describes what was done to help the generator's machine keep the schedule; see package awake.
 type Awake struct {
 	Mode          string `json:"mode"`                     // "auto", "on" or "off"
-	Threads       int    `json:"threads"`                  // of idle priority, each of which kept a core from sleeping
+	Threads       int    `json:"threads"`                  // idle-priority threads that kept a core from sleeping
 	ThreadsReason string `json:"threads_reason,omitempty"` // why there were none
-	CPUNs         int64  `json:"cpu_ns,omitempty"`         // processor time that these had, which is in no other figure
+	CPUNs         int64  `json:"cpu_ns,omitempty"`         // CPU time of these threads, which no other figure includes
 	DMALatency    bool   `json:"cpu_dma_latency"`          // /dev/cpu_dma_latency was held at 0
 	Nice          int    `json:"nice"`                     // of the generator's threads
 	NiceReason    string `json:"nice_reason,omitempty"`    // why it was left at 0
 }
 
-// Verdict says whether the result stands.
+// Verdict says whether the result is valid, and whether it passed.
 type Verdict struct {
 	Result  string            `json:"result"` // "pass", "fail" or "invalid"
 	Reasons []message.Message `json:"reasons,omitempty"`
-	// AddedP50Ns and AddedP99Ns are what the generator's own lag added to the median and the 99th
-	// percentile (the third longest of fewer than 300) of response times in open loads.
+	// AddedP50Ns and AddedP99Ns are what the generator's own lag added to the median and the 99th percentile (the third
+	// longest of fewer than 300) of response times in open loads.
 	AddedP50Ns Ns `json:"added_p50_ns,omitempty"`
 	AddedP99Ns Ns `json:"added_p99_ns,omitempty"`
-	// LateAlone says of an invalid result that the generator sent late, which makes response times longer, and
-	// that nothing else speaks against it.
+	// LateAlone says that the only reason for an invalid result is that the generator sent late, which makes response
+	// times longer.
 	LateAlone bool `json:"late_alone,omitempty"`
 }
 
-// Texts are the reasons in English.
+// Texts returns the reasons in English.
 func (v *Verdict) Texts() []string { return message.Strings("", v.Reasons) }
 
-// Warning is something that the reader must know. ID is stable.
+// Warning is something that the reader must know. ID is stable across versions.
 type Warning struct {
 	ID     string          `json:"id"`
 	Text   message.Message `json:"text"`
 	Remedy message.Message `json:"remedy,omitzero"`
 }
 
-// NewWarning returns the warning of an id: its text is the message of that id, its remedy that of id.remedy, both
-// with the same arguments.
+// NewWarning returns the warning with an id. Its text is the message id and its remedy is the message id.remedy, both
+// with the arguments args.
 func NewWarning(id string, args ...message.Arg) Warning {
 	return Warning{ID: id, Text: message.New(id, args...), Remedy: message.New(id+".remedy", args...)}
 }
 
-// Notice returns a warning for which there is nothing to do.
+// Notice returns a warning that needs no action.
 func Notice(id string, args ...message.Arg) Warning {
 	return Warning{ID: id, Text: message.New(id, args...)}
 }
 
-// Equal reports whether two warnings say the same.
+// Equal reports whether two warnings are equal.
 func (w Warning) Equal(o Warning) bool {
 	return w.ID == o.ID && w.Text.Equal(o.Text) && w.Remedy.Equal(o.Remedy)
 }
 
-// Setup is what was done before the load.
+// Setup is what was prepared before the load.
 type Setup struct {
 	DurationNs int64   `json:"duration_ns" merge:"most"`
 	Tables     []Table `json:"tables" merge:"distinct"`
 }
 
-// Table is a table that was filled, with its proof.
+// Table is a table that was filled, with a checksum of its content.
 type Table struct {
 	Name      string  `json:"name"`
 	Rows      uint64  `json:"rows"`
@@ -398,31 +401,30 @@ type Table struct {
 // Event is something that was done or decided while the load ran.
 type Event = measure.Event
 
-// TableUse is one of the plan's tables as the run found or made it.
+// TableUse describes one of the plan's tables at the start of the run.
 type TableUse struct {
 	Name string `json:"name" merge:"same"`
-	// Origin is "run" if this run filled it, "brunt" if an earlier command did, "" if nobody
-	// knows.
+	// Origin is "run" if this run filled the table, "brunt" if an earlier command did, "" if unknown.
 	Origin string  `json:"origin,omitempty" merge:"most"`
-	Rows   uint64  `json:"rows" merge:"least"`           // that it held before the load
-	Seed   *uint64 `json:"seed,omitempty" merge:"first"` // of its rows; absent if nobody knows
-	// Differs says why the rows aren't those that the plan's references are made for; "" if they
-	// are, or nobody knows.
+	Rows   uint64  `json:"rows" merge:"least"`           // number before the load
+	Seed   *uint64 `json:"seed,omitempty" merge:"first"` // seed of its rows; absent if unknown
+	// Differs says why the rows differ from those that the plan's references expect; "" if they don't, or if that is
+	// unknown.
 	Differs message.Message `json:"differs,omitzero" merge:"first"`
 }
 
-// Sequence is where the keys that a run inserted began.
+// Sequence says where the keys that a run inserted begin.
 type Sequence struct {
 	Table    string `json:"table"`
 	Column   string `json:"column"`
-	Greatest *int64 `json:"greatest,omitempty"` // that the column held before the load; absent if nothing
-	First    int64  `json:"first"`              // of the run's values
-	// Rows is what a table held beyond the plan's rows; absent for numbers. UUIDs differ from those of runs
-	// that found another number.
+	Greatest *int64 `json:"greatest,omitempty"` // greatest value of the column before the load; absent if none
+	First    int64  `json:"first"`              // the run's first value
+	// Rows is the number of rows that the table held beyond the plan's; absent for numeric keys. UUIDs differ between
+	// runs that found different numbers.
 	Rows *uint64 `json:"rows,omitempty"`
 }
 
-// Described is the run as it is written: with what its texts are made of.
+// Described returns a copy of the run for writing: with the templates of its texts in Messages.
 func (r *Run) Described() *Run {
 	out := *r
 	out.Messages = nil

@@ -8,15 +8,16 @@ import (
 	"brunt/internal/measure"
 )
 
-// arrivalLine is the arrivals of an operation at an address, by intended start.
+// arrivalLine holds the arrivals of an operation at an address, by intended start.
 type arrivalLine struct {
 	Operation int `json:"op"`
-	Address   int `json:"address"` // -1: given up before they had one
-	// Slots are those in which something was meant to start, in order, as variable-length integers of encoding/binary:
-	// how far the slot's index is from the one before (the first: the index), then twice the good arrivals, and one
-	// more if there are others. If so, their number follows, how many of them failed, may have been applied and came
-	// too late, how many arrivals were tried again, the time that the bad ones took, ns, and how long after the slot's
-	// start the first of those was seen, ns.
+	Address   int `json:"address"` // -1: given up before an address was chosen
+	// Slots encodes the slots that have intended starts, in order, as variable-length integers of encoding/binary. Each
+	// slot has its index minus the previous slot's index (for the first, the index itself), then twice the number of
+	// good arrivals, plus one if the slot has bad or retried arrivals. In that case these follow: the numbers of bad
+	// arrivals, of those that failed, that may have been applied, and that succeeded too late; the number of retried
+	// arrivals; the total time of the bad ones in ns; and the time from the slot's start until the first of them was
+	// noticed, in ns.
 	Slots []byte `json:"slots"`
 }
 
@@ -88,7 +89,7 @@ func (l *arrivalLine) decode(operations, addresses int) (measure.ArrivalSlots, e
 	return out, nil
 }
 
-// slotReader reads variable-length integers.
+// slotReader reads variable-length integers. After an error it returns 0 and sets broken.
 type slotReader struct {
 	rest   []byte
 	broken bool

@@ -15,28 +15,29 @@ import (
 	"brunt/internal/message"
 )
 
-// Watched is something next to the load that was watched, such as a process, and what became of
-// it. All its samples are in File.
+// Watched is something that was observed during the load, such as a process, and a summary of its metrics. All its
+// samples are in File.
 type Watched struct {
-	Source  string          `json:"source"`         // as asked for, without secrets: "pid:4711"; "load" is the load itself
+	Source  string          `json:"source"`         // as given by the user, without secrets: "pid:4711"; "load": the load
 	File    string          `json:"file,omitempty"` // in the bundle
 	Samples uint64          `json:"samples"`
 	Missed  uint64          `json:"missed,omitempty"` // samples that failed
 	Trouble string          `json:"trouble,omitempty"`
-	GoneNs  int64           `json:"gone_ns,omitempty"` // since the run's start, when it vanished; 0 if it didn't
+	GoneNs  int64           `json:"gone_ns,omitempty"` // when it vanished, since the run's start; 0 if it didn't
 	Metrics []WatchedMetric `json:"metrics"`
 }
 
-// WatchedHost is the source that is the generator's own machine; WatchedNode begins the names of others.
+// WatchedHost is the source for the generator's own machine. WatchedNode is the prefix of sources for other machines.
 const (
 	WatchedHost = "host"
 	WatchedNode = "node:"
 )
 
-// partSource names what a part of a merged run watched: "part-2/host".
+// partSource returns the name of a source of one part of a merged run: "part-2/host".
 func partSource(folder, source string) string { return folder + "/" + source }
 
-// OwnSource is a source's name in its own part of a merged run: "host" for "part-2/host". Others stay as they are.
+// OwnSource returns a source's name within its own part of a merged run: "host" for "part-2/host". Other names are
+// returned unchanged.
 func OwnSource(source string) string {
 	folder, own, ok := strings.Cut(source, "/")
 	if n, is := strings.CutPrefix(folder, "part-"); ok && is && leadingNumber(n) > 0 {
@@ -45,19 +46,19 @@ func OwnSource(source string) string {
 	return source
 }
 
-// IsMachine tells machines from processes and services among sources.
+// IsMachine reports whether a source is a machine, as opposed to a process or a service.
 func IsMachine(source string) bool {
 	own := OwnSource(source)
 	return own == WatchedHost || strings.HasPrefix(own, WatchedNode)
 }
 
-// WatchedScript is the source that is a script of k6, and WatchedCheck begins the names of its checks' figures.
+// WatchedScript is the source for a k6 script. WatchedCheck is the prefix of the metrics of its checks.
 const (
 	WatchedScript = "k6"
 	WatchedCheck  = "check "
 )
 
-// Metric returns the figure with a name; its Name is "" if there is none.
+// Metric returns the metric called name; its Name is "" if there is none.
 func (w *Watched) Metric(name string) WatchedMetric {
 	if i := slices.IndexFunc(w.Metrics, func(m WatchedMetric) bool { return m.Name == name }); i >= 0 {
 		return w.Metrics[i]
@@ -65,7 +66,7 @@ func (w *Watched) Metric(name string) WatchedMetric {
 	return WatchedMetric{}
 }
 
-// WatchedMetric is one figure of something watched, warm-up excluded.
+// WatchedMetric is one metric of an observed source, without warm-up.
 type WatchedMetric struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"` // "bytes", "count", "seconds", "per_s", "cores" or "share"
@@ -74,9 +75,9 @@ type WatchedMetric struct {
 	Min   float64 `json:"min"`
 	Mean  float64 `json:"mean"`
 	Max   float64 `json:"max"`
-	Trend *Trend  `json:"trend,omitempty"` // of figures that are judged
-	// Kind is what a figure of a script of k6 is: "counter", "gauge", "rate" or "trend"; Values is how many values its
-	// mean is of.
+	Trend *Trend  `json:"trend,omitempty"` // only of metrics that are judged
+	// Kind is the type of a k6 metric: "counter", "gauge", "rate" or "trend". Values is the number of values in its
+	// mean.
 	Kind   string `json:"kind,omitempty"`
 	Values uint64 `json:"values,omitempty"`
 }
@@ -85,21 +86,21 @@ type WatchedMetric struct {
 const (
 	TrendSteady    = "steady"
 	TrendLeak      = "leak"
-	TrendLevelling = "levelling" // it grew, but not in the later half
+	TrendLevelling = "levelling" // it grew, but not in the second half
 	TrendDrift     = "drift"     // of throughput
 	TrendUnjudged  = "unjudged"  // see Why
 )
 
-// Trend is the judgement of a figure's change over the run: Mann–Kendall's test on 12 batches and
-// Theil–Sen's slope.
+// Trend is the assessment of a metric's change over the run, by the Mann–Kendall test on 12 batches and the Theil–Sen
+// slope.
 type Trend struct {
 	Verdict      string          `json:"verdict"`
 	Why          message.Message `json:"why,omitzero"`
 	P            float64         `json:"p,omitempty"`
 	Share        float64         `json:"share,omitempty"`      // change over the run ÷ median
 	PerHour      float64         `json:"per_hour,omitempty"`   // in the metric's unit
-	Limit        float64         `json:"limit,omitempty"`      // that the figure can't exceed; 0 if unknown
-	LimitName    string          `json:"limit_name,omitempty"` // what sets it
+	Limit        float64         `json:"limit,omitempty"`      // upper limit of the metric; 0 if unknown
+	LimitName    string          `json:"limit_name,omitempty"` // what imposes the limit
 	HoursToLimit float64         `json:"hours_to_limit,omitempty"`
 }
 
@@ -109,21 +110,20 @@ type WatchedHeader struct {
 	Source string `json:"source"` // see Watched
 }
 
-// WatchedSample is a further line of it: the figures at the end of an interval. Counters are as they were
-// read, so that their rates are differences of samples.
+// WatchedSample is a further line of the file: the values at the end of an interval. Counters are stored as read; their
+// rates are differences of samples.
 type WatchedSample struct {
 	TNs    int64              `json:"t_ns"` // since the run's start
 	UnixNs int64              `json:"unix_ns"`
 	Phase  string             `json:"phase,omitempty"`
 	WarmUp bool               `json:"warm_up,omitempty"`
-	Values map[string]float64 `json:"values,omitempty"` // by WatchedMetric's names
-	Error  string             `json:"error,omitempty"`  // why there are none
+	Values map[string]float64 `json:"values,omitempty"` // by WatchedMetric.Name
+	Error  string             `json:"error,omitempty"`  // why there are no values
 }
 
-// WatchedSamples calls each with every sample of the sources that are wanted, source by source in the
-// order in which they were named, until each fails; those of the parts of a merged run by names such as "part-2/host".
-// It reads those of runs under way and of killed runs
-// too; damaged lines are passed over.
+// WatchedSamples calls each with every sample of the sources for which wanted returns true, until each fails. It goes
+// source by source, in the order in which the user named them. Sources of the parts of a merged run have names such as
+// "part-2/host". It also reads the samples of running and of killed runs. It skips damaged lines.
 func (r *Recorded) WatchedSamples(wanted func(source string) bool,
 	each func(source string, s *WatchedSample) error) error {
 	if err := r.samplesIn(WatchedFolder, wanted, each); err != nil {
@@ -143,7 +143,7 @@ func (r *Recorded) WatchedSamples(wanted func(source string) bool,
 	}
 }
 
-// samplesIn is WatchedSamples of the files of one folder.
+// samplesIn does the work of WatchedSamples for one folder.
 func (r *Recorded) samplesIn(folder string, wanted func(string) bool, each func(string, *WatchedSample) error) error {
 	names, err := r.fsys.List(filepath.Join(r.Dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,14 +181,15 @@ func (r *Recorded) samplesIn(folder string, wanted func(string) bool, each func(
 
 var errUnwanted = errors.New("unwanted")
 
-// leadingNumber is the number of a source's file: "12-pid-4711.ndjson".
+// leadingNumber returns the number that a source's file name begins with, such as 12 for "12-pid-4711.ndjson"; 0 if
+// none.
 func leadingNumber(name string) int {
 	n, _, _ := strings.Cut(name, "-")
 	number, _ := strconv.Atoi(n)
 	return number
 }
 
-// merge adds the figures of another part: counters add up, means are weighted.
+// merge adds the metrics of another part. Counters are added up, means are weighted by the number of values.
 func (w *Watched) merge(part *Watched) {
 	w.Samples, w.Missed = w.Samples+part.Samples, w.Missed+part.Missed
 	for _, m := range part.Metrics {

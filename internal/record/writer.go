@@ -19,17 +19,17 @@ import (
 	"brunt/internal/message"
 )
 
-// Options are how a bundle is written. The zero value means the defaults named next to each.
+// Options configure how a bundle is written. A zero field means the default given next to it.
 type Options struct {
-	SyncEvery       time.Duration // how often what was appended is made durable; 5 s. Negative means only at the end
+	SyncEvery       time.Duration // time between syncs to disk; 5 s. Negative: only at the end
 	SamplesPerClass int           // errors kept in errors.ndjson for each class; 100
-	// how much may wait in memory while the disk is full, before intervals are merged; 16 MiB
+	// most bytes that wait in memory while the disk is full, before intervals are merged; 16 MiB
 	WaitingBytes int
 	Warn         func(Warning) // called once for each failure while running; may be nil
 }
 
-// Bundle writes a run's record as the run goes. Interval is for one goroutine; Failed is safe
-// for concurrent use.
+// Bundle writes a run's record while it runs. Interval must be called by one goroutine only; Failed is safe for
+// concurrent use.
 type Bundle struct {
 	Dir string
 
@@ -39,7 +39,7 @@ type Bundle struct {
 	failures  *failureLog
 	intervals *linefile.Log
 	errors    *linefile.Log
-	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
+	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of unwritten intervals, by phase
 	lines     lineEncoder
 	syncedNs  int64
 	began     bool // an interval has been reported
@@ -73,8 +73,8 @@ func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle
 	}
 }
 
-// Start writes plan.yml and a run.json that says that the run is not complete. run must already
-// name its Operations, Targets and Phases: a killed run is read back by them.
+// Start writes plan.yml and a run.json that marks the run as incomplete. run must already list its Operations, Targets
+// and Phases, which are needed to read a killed run.
 func (b *Bundle) Start(plan []byte, run *Run) error {
 	hash := sha256.Sum256(plan)
 	run.PlanHash = hex.EncodeToString(hash[:])
@@ -88,8 +88,8 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 	return nil
 }
 
-// Remark adds comments to plan.yml, whose text is given again: what the run found that a repetition
-// asks for again. PlanHash stays that of the plan alone.
+// Remark rewrites plan.yml with comments appended: values that the run found and that a repetition needs. plan must be
+// the text passed to Start. PlanHash remains the hash of the plan alone.
 func (b *Bundle) Remark(plan []byte, lines ...string) error {
 	text := bytes.TrimRight(plan, "\n")
 	for _, line := range lines {
@@ -101,16 +101,16 @@ func (b *Bundle) Remark(plan []byte, lines ...string) error {
 	return nil
 }
 
-// Update replaces the run.json of a run under way, for what became known since Start (the tier,
-// how times are taken, what was set up). The run stays marked as not complete.
+// Update replaces run.json during the run with what became known since Start, such as the tier, the timing method and
+// the setup. The run remains marked as incomplete.
 func (b *Bundle) Update(run *Run) error {
 	now := *run
 	now.Complete, now.Ended = false, time.Time{}
 	return b.writeRun(&now)
 }
 
-// Interval implements measure.Sink. It fails only for what can't be encoded: a full disk doesn't
-// end the load, it makes the record wait (see Options.WaitingBytes) and warn once.
+// Interval implements measure.Sink. It fails only if the interval can't be encoded. A full disk doesn't end the load:
+// lines then wait in memory (see Options.WaitingBytes), and Options.Warn is called once.
 func (b *Bundle) Interval(iv *measure.Interval) error {
 	b.began = true
 	if err := b.appendInterval(iv); err != nil {
@@ -139,7 +139,7 @@ func (b *Bundle) appendInterval(v *measure.Interval) error {
 	return nil
 }
 
-// merge adds v to what waits in merged form. Intervals of different phases stay apart.
+// merge adds v to the merged intervals that wait. Intervals of different phases are kept apart.
 func (b *Bundle) merge(v *measure.Interval) {
 	if n := len(b.merged); n > 0 && b.merged[n-1].Extend(v) {
 		return
@@ -187,22 +187,22 @@ func (b *Bundle) flushMerged() error {
 	return b.intervals.Flush()
 }
 
-// Failed keeps a failed attempt: the first few of each class and code are written to
-// errors.ndjson with the next interval, the others are counted. It is quick and does no I/O.
+// Failed records a failed attempt. The first few of each class and code are written to errors.ndjson with the next
+// interval; all are counted. It is quick and does no I/O.
 func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
 
-// Failures are the failed attempts so far by class and code, the most frequent first.
+// Failures returns the numbers of failed attempts so far by class and code, the most frequent first.
 func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
 
-// Warnings are the failures met while writing.
+// Warnings returns the problems met while writing.
 func (b *Bundle) Warnings() []Warning {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.warnings)
 }
 
-// Finish writes what waits and the final run.json, and closes the bundle. run gets the failures
-// and warnings that only the bundle knows. An error says what of the record is missing.
+// Finish writes what still waits and the final run.json, and closes the bundle. It adds to run the failures and
+// warnings that the bundle has collected. The error says what is missing from the record.
 func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
@@ -223,7 +223,7 @@ func (b *Bundle) Finish(run *Run) error {
 	return fmt.Errorf("the record in %s could not be written completely: %w; %s", b.Dir, err, what)
 }
 
-// joined joins errors into one whose text is one line and names each text once; nil if all are.
+// joined combines errors into one whose text is a single line without repetitions; nil if all are nil.
 func joined(all ...error) (out error) {
 	for _, err := range all {
 		switch {
@@ -247,8 +247,8 @@ func (b *Bundle) Abandon() {
 	_ = b.closeWrites()
 }
 
-// Discard is Abandon, and removes the bundle if nothing happened in the run: its folder is then
-// free for the next try. A folder that the user named stays, empty.
+// Discard closes the bundle like Abandon, and removes its files if no interval was recorded. A folder made for this
+// bundle is removed, too; one that the user named remains, empty.
 func (b *Bundle) Discard() {
 	b.Abandon()
 	if b.began {
@@ -262,7 +262,7 @@ func (b *Bundle) Discard() {
 	}
 }
 
-// mostIndented is how many operations a run.json may have that is written for people's eyes.
+// mostIndented is the greatest number of operations with which run.json is indented for human readers.
 const mostIndented = 1000
 
 func (b *Bundle) writeRun(run *Run) error {

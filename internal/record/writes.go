@@ -16,46 +16,45 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Write is what became of an operation that writes and is to be read back. Times are on the run's clock.
+// Write is the outcome of a write that is to be read back. Times are on the run's clock.
 type Write struct {
 	Index     uint64
-	Operation int // of Run.Operations
-	Address   int // of Run.Targets
+	Operation int // index into Run.Operations
+	Address   int // index into Run.Targets
 	SentNs    int64
 	EndNs     int64
 	Effect    protocol.Effect
 }
 
-// writesLine is a line of WritesFile: the writes that ended in an interval, or some of them.
+// writesLine is a line of WritesFile: all or some of the writes that ended in an interval.
 type writesLine struct {
 	N    int    `json:"n"`
-	Lost uint64 `json:"lost,omitempty"` // writes before these that the disk had no room for
+	Lost uint64 `json:"lost,omitempty"` // writes before these that were dropped because the disk was full
 	CRC  uint32 `json:"crc"`            // CRC-32 (IEEE) of Data
-	// Data has five varints a write (encoding/binary, signed but for the last): its index and the time at which it was
-	// sent, both less those of the write before; how long it took; its operation; and four times the address plus the
-	// effect.
+	// Data has five varints for each write (of encoding/binary; only the last is unsigned): the index and the time of
+	// sending, both as differences from the previous write; the duration; the operation; and 4 × address + effect.
 	Data []byte `json:"data"`
 }
 
 const (
 	maxWritesData   = 1 << 20  // bytes of one line's data
-	maxWritesBytes  = 16 << 20 // that may wait in memory while the disk is full
-	leastWriteBytes = 5        // of one write
+	maxWritesBytes  = 16 << 20 // bytes that may wait in memory while the disk is full
+	leastWriteBytes = 5        // least bytes of one write
 )
 
-// writesLog gathers writes between two intervals.
+// writesLog collects the writes between two intervals.
 type writesLog struct {
 	mu   sync.Mutex
 	data []byte
 	n    int
 	last Write
-	full []sealedLine // of this interval
-	lost uint64       // writes that are in no line, since the last line
+	full []sealedLine // lines of this interval
+	lost uint64       // writes dropped since the last line
 
 	fileMu  sync.Mutex
-	log     *linefile.Log // nil before the first
-	waiting []sealedLine  // without their text: those that log has not written yet
-	unkept  uint64        // writes that are in no line
+	log     *linefile.Log // nil before the first line
+	waiting []sealedLine  // lines that log has not written yet, without their text
+	unkept  uint64        // number of dropped writes
 }
 
 // sealedLine is an encoded line.
@@ -66,7 +65,7 @@ type sealedLine struct {
 	lost   uint64
 }
 
-// add keeps a write. It allocates nothing but to grow its buffer.
+// add adds a write. It allocates memory only to grow its buffer.
 func (l *writesLog) add(w Write) {
 	l.mu.Lock()
 	l.data = appendWrite(l.data, &l.last, &w)
@@ -85,7 +84,7 @@ func appendWrite(dst []byte, last, w *Write) []byte {
 	return binary.AppendUvarint(dst, uint64(w.Address)<<2|uint64(w.Effect))
 }
 
-// seal makes a line of what was added.
+// seal turns the collected writes into a line.
 func (l *writesLog) seal() {
 	if l.n == 0 {
 		return
@@ -98,7 +97,7 @@ func (l *writesLog) seal() {
 	l.data, l.n, l.last = l.data[:0], 0, Write{}
 }
 
-// take returns the lines of what was added since the last call.
+// take returns the lines since the last call.
 func (l *writesLog) take() []sealedLine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,12 +107,12 @@ func (l *writesLog) take() []sealedLine {
 	return out
 }
 
-// Wrote keeps a write for WritesFile, to which it is added with the next interval. It is safe for concurrent use, and
-// does no I/O.
+// Wrote records a write. FlushWrites appends it to WritesFile after the next interval. It is safe for concurrent use
+// and does no I/O.
 func (b *Bundle) Wrote(w Write) { b.writes.add(w) }
 
-// FlushWrites writes what Wrote was told of. It returns the writes that are not on disk: lines wait in memory while the
-// disk is full, and writes for which there is no room are given up. It is safe for concurrent use.
+// FlushWrites writes the writes recorded by Wrote. It returns the number of writes that are not on disk: lines wait in
+// memory while the disk is full, and writes for which there is no room are dropped. It is safe for concurrent use.
 func (b *Bundle) FlushWrites() (missing uint64) {
 	b.writes.fileMu.Lock()
 	defer b.writes.fileMu.Unlock()
@@ -164,7 +163,7 @@ func (b *Bundle) flushWrites() error {
 	return err
 }
 
-// giveUp counts the writes of a line that is not written.
+// giveUp counts the writes of a line that is dropped.
 func (l *writesLog) giveUp(line *sealedLine) {
 	l.unkept += line.writes
 	l.mu.Lock()
@@ -172,7 +171,7 @@ func (l *writesLog) giveUp(line *sealedLine) {
 	l.mu.Unlock()
 }
 
-// closeWrites closes WritesFile if there is one.
+// closeWrites closes WritesFile if it is open.
 func (b *Bundle) closeWrites() error {
 	b.writes.fileMu.Lock()
 	defer b.writes.fileMu.Unlock()
@@ -182,14 +181,14 @@ func (b *Bundle) closeWrites() error {
 	return b.writes.log.Close()
 }
 
-// WritesDamage is what of WritesFile can't be read.
+// WritesDamage is the part of WritesFile that can't be read.
 type WritesDamage struct {
-	Lines int    // that are damaged
-	Lost  uint64 // writes that the disk had no room for
+	Lines int    // number of damaged lines
+	Lost  uint64 // writes dropped because the disk was full
 }
 
-// Writes calls f with every write of WritesFile until f fails. What a killed run left of its last line is passed over,
-// and so are damaged lines.
+// Writes calls f with every write of WritesFile until f fails. It skips damaged lines, and an incomplete last line,
+// which a killed run may leave.
 func (r *Recorded) Writes(f func(w *Write) error) (d WritesDamage, err error) {
 	err = r.lines(WritesFile, func(line []byte) (func() error, error) {
 		var l writesLine
@@ -219,7 +218,7 @@ func (r *Recorded) Writes(f func(w *Write) error) (d WritesDamage, err error) {
 	return d, err
 }
 
-// decodeWrites reads the data of a line of n writes.
+// decodeWrites decodes the data of a line with n writes.
 func decodeWrites(data []byte, n int) ([]Write, error) {
 	if n < 0 || n > len(data)/leastWriteBytes {
 		return nil, fmt.Errorf("%d writes in %d bytes", n, len(data))
@@ -253,11 +252,11 @@ func decodeWrites(data []byte, n int) ([]Write, error) {
 	return out, nil
 }
 
-// VerifiedAfter appends what reading back after a fault found to VerifiedFile and makes it durable. It is safe for
+// VerifiedAfter appends the result of reading back after a fault to VerifiedFile and syncs the file. It is safe for
 // concurrent use, and warns once if it fails.
 func (b *Bundle) VerifiedAfter(v *VerifiedFault) { b.event(&b.verified, v) }
 
-// VerifiedAfter returns what reading back after each fault found, from VerifiedFile.
+// VerifiedAfter returns the results of reading back after each fault from VerifiedFile.
 func (r *Recorded) VerifiedAfter() (all []VerifiedFault, err error) {
 	err = r.lines(VerifiedFile, func(line []byte) (func() error, error) {
 		v := VerifiedFault{}
@@ -270,7 +269,7 @@ func (r *Recorded) VerifiedAfter() (all []VerifiedFault, err error) {
 	return all, err
 }
 
-// unverified counts the writes of a run that ended before they were read back; nil if it has none.
+// unverified counts the writes of a run that ended before they were read back; it returns nil if there are none.
 func (r *Recorded) unverified() (*Verified, error) {
 	v := &Verified{Reason: message.New("verify.killed")}
 	for i := range r.Run.Operations {

@@ -1,4 +1,4 @@
-// Package recordtest makes up runs for tests of what is done with records.
+// Package recordtest makes up runs for tests of packages that use records.
 package recordtest
 
 import (
@@ -11,10 +11,10 @@ import (
 	"brunt/internal/record"
 )
 
-// Began is when the made-up runs did.
+// Began is the start of the made-up runs.
 var Began = time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC)
 
-// Base is a run before its load.
+// Base returns a run before its load.
 func Base() *record.Run {
 	return &record.Run{
 		Schema: record.SchemaVersion, ID: "r1", Name: "cars", Brunt: "0.1.0", Started: Began,
@@ -39,13 +39,13 @@ func Base() *record.Run {
 	}
 }
 
-// Shape says how the made-up load goes.
+// Shape describes the made-up load.
 type Shape struct {
 	Seconds   int
 	PerS      int
 	ServiceNs float64 // median
 	LagNs     float64 // median
-	OwnNs     float64 // median of the generator's own part; 0 means all of the lag
+	OwnNs     float64 // median of the generator's own part of the lag; 0 means all of it
 	FailEvery int     // 0 means never
 	Busy      int
 	Backlog   uint64
@@ -54,7 +54,7 @@ type Shape struct {
 	Failed    protocol.Class
 }
 
-// Load adds intervals of a made-up load: log-normal service times on a fixed grid of quantiles.
+// Load passes intervals of a made-up load to t. Service times are log-normal, at evenly spaced quantiles.
 func Load(t measure.Sink, run *record.Run, phase string, fromS int, s Shape) {
 	for k := range s.Seconds {
 		iv := &measure.Interval{Kind: kindOf(run, phase), Index: fromS + k, Phase: phase, WarmUp: s.WarmUp,
@@ -129,5 +129,5 @@ func one(iv *measure.Interval, s Shape, i, n int) {
 	a.Service.Record(service)
 }
 
-// Healthy is a generator with nothing to complain of.
+// Healthy is the state of a generator without problems.
 var Healthy = measure.Health{LoopBusy: 0.12, ProcessCPU: 0.11, GCPauseNsMax: 80_000, GCCycles: 1, RSSBytes: 48 << 20}
