@@ -7,38 +7,38 @@ import (
 	"brunt/internal/protocol"
 )
 
-// FaultKind is a kind of fault, as its key in the plan.
+// FaultKind is a kind of fault. Its value is the key in the plan file.
 type FaultKind string
 
-// The kinds.
+// The kinds of faults.
 const (
 	FaultProcess FaultKind = "process" // signals to a process
 	FaultCommand FaultKind = "command" // commands for the shell
 	FaultHTTP    FaultKind = "http"    // HTTP requests
-	FaultRequest FaultKind = "request" // requests over the plan's protocol, an administrator's SQL for example
+	FaultRequest FaultKind = "request" // requests over the plan's protocol, for example an administrator's SQL
 	FaultNetwork FaultKind = "network" // in brunt's proxies in front of servers
 	FaultFlood   FaultKind = "flood"   // connections that are opened and held
 )
 
-// FaultKinds are all kinds.
+// FaultKinds returns all kinds.
 func FaultKinds() []FaultKind {
 	return []FaultKind{FaultProcess, FaultCommand, FaultHTTP, FaultRequest, FaultNetwork, FaultFlood}
 }
 
-// Fault is something that is done to servers while the load goes on, once or several times, and undone.
-// What its Kind doesn't have is zero.
+// Fault is a disturbance of servers during the load, done once or several times and then undone ("healed"). Fields that
+// don't apply to its Kind are zero.
 type Fault struct {
 	Name    string
 	Kind    FaultKind
-	Start   time.Duration // from the beginning of the load, or of Phase
-	For     time.Duration // until it is healed; 0 means until the load ends, or that there is nothing to heal
-	Every   time.Duration // from one to the next; 0 means once
-	Times   int           // with Every: how many; 0 means until the load ends
-	Jitter  time.Duration // each comes later by a time drawn uniformly from 0 to it
-	Spacing string        // with Every: "even" or "poisson", gaps drawn exponentially; "" means even
-	Phase   string        // of the load, that Start counts from; "" means the load itself
-	Pick    string        // of several nodes: "all", "turn" or "random"; "" means all
-	Affects []string      // addresses of the target that it concerns, for the record; nil means those of its kind
+	Start   time.Duration // since the beginning of the load, or of Phase
+	For     time.Duration // time until it is healed; 0: until the load ends, or nothing to heal
+	Every   time.Duration // time from one occurrence to the next; 0: once
+	Times   int           // with Every: number of occurrences; 0: until the load ends
+	Jitter  time.Duration // each occurrence is delayed by a time drawn uniformly from 0 to Jitter
+	Spacing string        // with Every: "even", or "poisson" for exponentially distributed gaps; "" means even
+	Phase   string        // phase of the load that Start counts from; "" means the load itself
+	Pick    string        // which of several nodes: "all", "turn" or "random"; "" means all
+	Affects []string      // affected addresses of the target, for the record; nil: those that its kind implies
 	Process ProcessFault
 	Command CommandFault
 	HTTP    HTTPFault
@@ -46,81 +46,81 @@ type Fault struct {
 	Network NetworkFault
 	Flood   FloodFault
 	At      Position
-	Where   Places // of its keys
+	Where   Places // positions of its keys
 }
 
-// ProcessFault says which processes get a signal: those of exactly one of PID, PIDFile, Match and CGroup.
+// ProcessFault says which processes get a signal. Exactly one of PID, PIDFile, Match and CGroup must be set.
 type ProcessFault struct {
 	Do      string // "stop", "kill" or "signal"
-	Signal  string // "signal", "kill": its name, such as SIGHUP; "" means SIGKILL
+	Signal  string // for "signal" and "kill": the signal's name, such as SIGHUP; "" means SIGKILL
 	PID     int
-	PIDFile string // whose first line is the process
-	Match   string // a regular expression on command lines, whose words are joined by spaces
-	CGroup  string // a folder below /sys/fs/cgroup, or a path that starts there
-	// Children says that the processes that these have started are meant too, and those of those.
+	PIDFile string // file whose first line is the process ID
+	Match   string // regular expression for command lines, with arguments joined by spaces
+	CGroup  string // folder below /sys/fs/cgroup, relative or absolute
+	// Children says that all descendants of these processes get the signal, too.
 	Children bool
-	Restart  string // "kill": a command for the shell that starts it again
+	Restart  string // for "kill": a shell command that starts the process again
 	Where    Places
 }
 
-// CommandFault is commands for the shell.
+// CommandFault consists of shell commands.
 type CommandFault struct {
 	Inject, Heal string
 	Timeout      time.Duration // of each; 0 means 30 s
 }
 
-// HTTPFault is HTTP requests, each of which must be answered by a status from 200 to 299.
+// HTTPFault consists of HTTP requests. Each must be answered with a status from 200 to 299.
 type HTTPFault struct {
 	Inject, Heal protocol.Web  // with an Origin
 	Timeout      time.Duration // of each; 0 means 30 s
 }
 
-// RequestFault is requests over the plan's protocol, each address by a connection of its own.
+// RequestFault consists of requests over the plan's protocol, with a separate connection to each address.
 type RequestFault struct {
 	Inject, Heal     []protocol.Request
 	Addresses        []string // of the target; nil means all
 	User, Database   string   // "" means the target's
-	PasswordVariable string   // environment variable of User's password; "" means the target's password
+	PasswordVariable string   // environment variable with User's password; "" means the target's password
 	Timeout          time.Duration
 }
 
-// What a NetworkFault does.
+// The values of NetworkFault.Do.
 const (
-	NetLatency   = "latency"   // what is sent arrives later by Delay, and a draw from 0 to Jitter
-	NetBandwidth = "bandwidth" // at most BytesPerS a connection and direction
-	NetReset     = "reset"     // connections end by RST at once, and new ones while it lasts
-	NetBlackhole = "blackhole" // nothing arrives, and all of it when it is healed
-	NetHandshake = "handshake" // a new connection waits for Delay before anything is sent through it
-	NetHalfOpen  = "half-open" // connections to servers end, and clients don't hear of it
+	NetLatency   = "latency"   // data arrives later by Delay and a random time from 0 to Jitter
+	NetBandwidth = "bandwidth" // at most BytesPerS for each connection and direction
+	NetReset     = "reset"     // connections are reset at once, and new ones while the fault lasts
+	NetBlackhole = "blackhole" // no data arrives until the fault is healed; then all of it does
+	NetHandshake = "handshake" // a new connection waits for Delay before it carries data
+	NetHalfOpen  = "half-open" // connections to servers are closed without notice to clients
 	NetPartition = "partition" // a black hole between groups of nodes
-	NetRefuse    = "refuse"    // new connections end by RST; those that are there stay
+	NetRefuse    = "refuse"    // new connections are reset; existing ones stay open
 )
 
-// NetworkFault is done in the proxies in front of Addresses.
+// NetworkFault is carried out by the proxies in front of Addresses.
 type NetworkFault struct {
 	Do            string
 	Addresses     []string // of the target, or names of Proxies; nil means all of the target
-	Clients       []string // IP addresses or prefixes of clients that it is for; nil means all
+	Clients       []string // IP addresses or prefixes of the clients that it affects; nil means all
 	Direction     string   // "both", "to-server" or "to-client"; "" means both
 	Delay, Jitter time.Duration
 	BytesPerS     float64
-	Between       [][]string // partition: groups of nodes; see Proxy
+	Between       [][]string // for partition: groups of nodes; see Proxy
 	Where         Places
 }
 
-// FloodFault opens connections to each of Addresses and holds them.
+// FloodFault opens connections to each of Addresses and keeps them open.
 type FloodFault struct {
 	Addresses   []string // of the target, or others; nil means all of the target
 	Connections int      // to each
-	PerS        float64  // how many a second; 0 means as fast as they are taken
+	PerS        float64  // connections opened a second; 0 means as fast as they are accepted
 }
 
-// Proxy is a proxy with an address of its own, for traffic that isn't the load's: between servers.
+// Proxy is a proxy with its own address, for traffic other than the load's: between servers.
 type Proxy struct {
 	Name   string
 	Listen string // host:port
 	To     string // host:port
-	From   string // name of the node whose connections come here; "" means that they are anyone's
+	From   string // name of the node whose connections it accepts; "" means any
 	Node   string // name of the node behind it; "" means Name
 	At     Position
 	Where  Places
@@ -133,10 +133,10 @@ const (
 	MaxProxies          = 1000
 )
 
-// LoadNode is the name of the load in the groups of a partition.
+// LoadNode is the name of the load generator in the groups of a partition.
 const LoadNode = "brunt"
 
-// named are the addresses and proxies that a network fault names; nil means all of the target.
+// named returns the addresses and proxies that a network fault applies to; nil means all of the target.
 func (f *NetworkFault) named() []string {
 	if f.Do != NetPartition {
 		return f.Addresses
@@ -148,8 +148,8 @@ func (f *NetworkFault) named() []string {
 	return nodes
 }
 
-// ProxiedAddresses are the addresses of the target that network faults are done to, each once, in the target's
-// order. The load goes through proxies to them.
+// ProxiedAddresses returns the addresses of the target that network faults apply to, each once, in the target's order.
+// The load reaches these addresses through proxies.
 func (p *Plan) ProxiedAddresses() (out []string) {
 	addresses, _ := p.Target.Weighted()
 	wanted := map[string]bool{}

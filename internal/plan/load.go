@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Load is a load that can take the place of a plan's own.
+// Load is a load that can replace that of a plan.
 type Load struct {
 	Mix    Mix
 	Phases []Phase
 }
 
-// QueueLoad works off the queue of all operations × Count once, closed, on all sessions.
+// QueueLoad returns a closed load on all sessions that does each operation exactly Count times.
 func QueueLoad() Load {
 	return Load{ByCount, []Phase{{Name: "queue", Kind: Closed}}}
 }
 
-// RateLoad is an open load of so many operations a second.
+// RateLoad returns an open load at a constant rate.
 func RateLoad(ratePerS float64, duration time.Duration) Load {
 	return Load{ByWeight, []Phase{constant("constant", ratePerS, duration)}}
 }
 
-// SpikeLoad is an open load that rises from base to peak operations a second, holds, and falls
-// back to base. Parts without a duration are left out.
+// SpikeLoad returns an open load that rises from basePerS to peakPerS operations a second, holds, and falls back to
+// basePerS. Parts without a duration are left out.
 func SpikeLoad(basePerS, peakPerS float64, rise, hold, fall time.Duration) Load {
 	return Load{ByWeight, Spike("spike", basePerS, peakPerS, rise, hold, fall)}
 }
 
-// ClosedLoad lets so many sessions (0: all) work for a time.
+// ClosedLoad returns a closed load with the given number of sessions (0: all) and duration.
 func ClosedLoad(sessions int, duration time.Duration) Load {
 	return Load{ByWeight, []Phase{{Name: "closed", Kind: Closed, Sessions: sessions, Duration: duration}}}
 }
@@ -39,7 +39,7 @@ func constant(name string, ratePerS float64, duration time.Duration) Phase {
 	return Phase{Name: name, Kind: Open, Duration: duration, RateFrom: ratePerS, RateTo: ratePerS}
 }
 
-// Spike returns the phases of a spike, named after it. Parts without a duration are left out.
+// Spike returns the phases of a spike, whose names begin with name. Parts without a duration are left out.
 func Spike(name string, basePerS, peakPerS float64, rise, hold, fall time.Duration) []Phase {
 	all := []Phase{
 		{Name: name + " rise", Kind: Open, Duration: rise, RateFrom: basePerS, RateTo: peakPerS},
@@ -55,11 +55,11 @@ func Spike(name string, basePerS, peakPerS float64, rise, hold, fall time.Durati
 	return phases
 }
 
-// MaxSteps bounds how many phases one step load may become.
+// MaxSteps limits the number of phases that a step load may have.
 const MaxSteps = 10_000
 
-// Steps returns n phases of equal length whose rates go from one to the other in equal steps,
-// both included. n must be within 1 and MaxSteps.
+// Steps returns n phases of equal length whose rates go from fromPerS to toPerS, inclusive, in equal steps. n must be
+// from 1 to MaxSteps.
 func Steps(name string, fromPerS, toPerS float64, n int, every time.Duration) []Phase {
 	phases := make([]Phase, n)
 	for i := range phases {
@@ -72,7 +72,8 @@ func Steps(name string, fromPerS, toPerS float64, n int, every time.Duration) []
 	return phases
 }
 
-// WarmUp puts a phase of length d before p's load: as the load begins, but kept out of the result.
+// WarmUp inserts a phase of length d before p's load. It has the initial rate of the load and is excluded from the
+// result.
 func WarmUp(p *Plan, d time.Duration) error {
 	switch {
 	case d <= 0:
@@ -97,8 +98,8 @@ func WarmUp(p *Plan, d time.Duration) error {
 	return nil
 }
 
-// SetLoad replaces the load of p. Operations that only have counts get them as weights; a queue
-// needs operations with counts. A scale that the old load included is forgotten.
+// SetLoad replaces the load of p. If l chooses operations by weight and none has a weight, counts become weights. A
+// queue needs operations with counts. A scale that the old load included no longer applies.
 func (p *Plan) SetLoad(l Load) error {
 	var counts, weights bool
 	for i := range p.Operations {
@@ -117,8 +118,8 @@ func (p *Plan) SetLoad(l Load) error {
 	return nil
 }
 
-// Scale makes all rates of p's load n times what the plan says. A scale already applied (from
-// the file, or by an earlier call) is replaced, not multiplied. n must be above 0.
+// Scale multiplies all rates of the plan's load by n. A scale that was applied before, by the file or an earlier call,
+// is replaced, not multiplied. n must be above 0.
 func Scale(p *Plan, n float64) error {
 	if !(n > 0) || math.IsInf(n, 0) {
 		return fmt.Errorf("scale %v is not above 0; give a number such as 2", n)
@@ -140,8 +141,9 @@ func Scale(p *Plan, n float64) error {
 	return nil
 }
 
-// Share makes p the plan of worker k, from 0, of n that carry out one load together: its share of the sessions, and no
-// rule that ends the load, which is decided over all workers. Which operations it sends is the engine's to know.
+// Share turns p into the plan of worker k, from 0, of n that generate one load together. The worker gets its share of
+// the sessions. Its thresholds and errors no longer end the load, because that is decided over all workers. Which
+// operations the worker sends is decided by the engine.
 func Share(p *Plan, k, n int) error {
 	if err := p.shareable(n); err != nil {
 		return err
@@ -156,7 +158,7 @@ func Share(p *Plan, k, n int) error {
 	return nil
 }
 
-// SharePhases returns the phases of worker k, from 0, of n: its share of the sessions.
+// SharePhases returns the phases of worker k, from 0, of n, with the worker's share of the sessions.
 func SharePhases(load []Phase, k, n int) []Phase {
 	load = slices.Clone(load)
 	for i := range load {
@@ -167,7 +169,7 @@ func SharePhases(load []Phase, k, n int) []Phase {
 
 func share(sessions, k, n int) int { return sessions/n + min(max(sessions%n-k, 0), 1) }
 
-// shareable says why n workers can't carry out p together, if they can't.
+// shareable returns an error if n workers can't generate the load of p together.
 func (p *Plan) shareable(n int) error {
 	if all := max(p.Settings.Sessions, 1); all < n {
 		return fmt.Errorf("%d sessions can't be shared by %d workers; give at least as many sessions as workers", all, n)
@@ -188,7 +190,7 @@ func (p *Plan) shareable(n int) error {
 	return nil
 }
 
-// OneSession returns a copy of p with one session in every phase, to set up what p needs.
+// OneSession returns a copy of p with one session in every phase, for the setup of what p needs.
 func (p *Plan) OneSession() *Plan {
 	one := *p
 	one.Settings.Sessions = 1

@@ -1,5 +1,5 @@
-// Package plan is what a run does: what to send, when, where, and by which rules. It is pure
-// data and its validation; every dialect compiles into it.
+// Package plan describes a run: what to send, when, where and by which rules. It consists of plain data and its
+// validation. Every dialect is compiled to a Plan.
 package plan
 
 import (
@@ -20,56 +20,56 @@ import (
 type Plan struct {
 	Name string
 	Seed uint64
-	// number of the load's first operation: its random choices go on where those of so many operations ended
+	// number of the load's first operation; with it the random choices of an earlier load can be continued
 	First      uint64
 	Target     Target
 	Tables     []Table
 	Indexes    []Index
 	Operations []Operation
-	Keyspace   *keyspace.Spec     // the records that operations with parts of records are on; nil: none
+	Keyspace   *keyspace.Spec     // records that operations with parts of records use; nil: none
 	Prepare    []protocol.Request // sent once before the load, in order
 	Mix        Mix
-	Turns      []int // ByTurn: indices of Operations, one after the other and then from the start again
+	Turns      []int // with ByTurn: indexes into Operations, used in order and repeated
 	Load       []Phase
 	Thresholds []Threshold
-	Faults     []Fault // done to servers during the load
-	Proxies    []Proxy // between servers, for Faults
+	Faults     []Fault // faults injected during the load
+	Proxies    []Proxy // proxies between servers, for Faults
 	Account    Account
 	Verify     Verification
-	Registers  *Registers // contested during the load; nil: none
+	Registers  *Registers // check of contended keys during the load; nil: none
 	Settings   Settings
 	Scaled     float64 // factor that the rates of Load already include; 0 means 1
-	Where      Places  // of the file's outermost keys and of "target.<key>"
+	Where      Places  // positions of the file's outermost keys and of "target.<key>"
 }
 
-// Target is where the load goes.
+// Target is the server or cluster that receives the load.
 type Target struct {
 	Protocol  string            // "pg", "iproto", "sqlite", "redis", "http", …
-	Addresses []string          // host:port or host:port*weight each, or one file
+	Addresses []string          // each host:port or host:port*weight; or one file
 	User      string            //
 	Password  string            // never printed or stored
 	Database  string            //
-	Balance   Balance           // how load spreads over the addresses
-	Topology  Topology          // how addresses are found again while the load runs
+	Balance   Balance           // how the load is spread over the addresses
+	Topology  Topology          // how nodes are discovered while the load runs
 	TLS       TLS               //
-	Options   map[string]string // the protocol's own settings
+	Options   map[string]string // protocol-specific settings
 }
 
-// Balance says how load spreads over the addresses of a target.
+// Balance says how the load is spread over the addresses of a target.
 type Balance struct {
 	Mode string // one of BalanceModes; "" means round-robin
-	// Per is "session" or "request": whether a session has one address or a connection to each, of which every
-	// operation takes one; "" means session, or request if an operation has a Route.
+	// Per is "session" or "request". With "session" each session uses one address; with "request" it has a connection
+	// to each address and every operation chooses one. "" means session, or request if an operation has a Route.
 	Per       string
-	Hash      string            // with hash: the parameter of operations that is hashed
-	Bound     float64           // with hash: how much more than its share of what is under way a node may have; 0: 1.25
-	Window    time.Duration     // with nearest: how much longer than the fastest node may take to connect; 0: 1 ms
-	Zone      string            // with nearest: the zone of the generator; "": nodes are compared by connect time
+	Hash      string            // with hash: name of the operations' parameter that is hashed
+	Bound     float64           // with hash: a node's allowed load relative to its share of requests in flight; 0: 1.25
+	Window    time.Duration     // with nearest: allowed extra connect time over the fastest node; 0: 1 ms
+	Zone      string            // with nearest: the generator's zone; "": nodes are compared by connect time
 	Zones     map[string]string // with nearest: the zone of each address
-	SlowStart time.Duration     // with weighted, per request: how long the share of a node that returned grows; 0: not
+	SlowStart time.Duration     // with weighted, per request: how long a returned node's share ramps up; 0: not at all
 
-	// With bucket: the parameters of operations that make the key, how many buckets the cluster has, the function that
-	// gives the key's bucket, one of BucketHashes, and which node has which bucket.
+	// With bucket: By names the operations' parameters that make the key, Buckets is the cluster's number of buckets,
+	// HashFunction (one of BucketHashes) maps a key to its bucket, and Map says which node has which bucket.
 	By           []string
 	Buckets      int
 	HashFunction string
@@ -79,51 +79,51 @@ type Balance struct {
 	Where Places
 }
 
-// BucketMap says how it is known which node has which bucket: by a Source, or by one of SQL, Eval and Ranges.
+// BucketMap says how to find out which node has which bucket: by a Source, or by one of SQL, Eval and Ranges.
 type BucketMap struct {
 	Source string // "vshard" or "picodata"
-	Tier   string // picodata: the tier whose buckets are meant; "" means default
-	SQL    string // a statement that returns rows of the first bucket, the last one and the address of their node
-	// Eval is a program for Tarantool that returns such rows; without an address the node that ran it has the buckets.
+	Tier   string // picodata: the tier whose buckets are used; "" means default
+	SQL    string // a statement that returns rows of first bucket, last bucket and address of their node
+	// Eval is a Lua program for Tarantool that returns such rows. In a row without an address, the address is the node
+	// that ran the program.
 	Eval   string
 	Ranges []BucketRange
 	At     Position
 	Where  Places
 }
 
-// BucketRange is buckets that a node has, both ends among them. Buckets are numbered from 1.
+// BucketRange is a range of buckets of one node, including both ends. Buckets are numbered from 1.
 type BucketRange struct {
 	From, To int
 	Address  string
 	At       Position
 }
 
-// MaxBuckets is the most buckets that a cluster may have: a map of them takes four bytes each.
+// MaxBuckets is the greatest number of buckets of a cluster. A map of them takes four bytes per bucket.
 const MaxBuckets = 10_000_000
 
-// BucketHashes are the functions that give the bucket of a key; see package bucket.
+// BucketHashes returns the names of the functions that map a key to its bucket; see package bucket.
 func BucketHashes() []string { return []string{"murmur3", "crc32-mp", "crc32-text"} }
 
-// BalanceModes are the ways to spread load.
+// BalanceModes returns the ways to spread load over addresses.
 func BalanceModes() []string {
 	return []string{"round-robin", "random", "weighted", "bucket", "least-outstanding", "two-choices", "hash", "nearest"}
 }
 
-// Topology says how the nodes of a target are found again while the load runs. The zero value means that they
-// aren't.
+// Topology says how the nodes of a target are discovered while the load runs. The zero value means that they are not.
 type Topology struct {
-	Source   string        // one of TopologySources; "" means that addresses stay as they are
-	From     []string      // who is asked, see each source; none: the target's addresses
+	Source   string        // one of TopologySources; "" means that the addresses don't change
+	From     []string      // addresses to query, see each source; none: the target's addresses
 	Name     string        // srv: the record's name; sentinel: the name of the primary
 	Resolver string        // dns, srv: host:port of the DNS server; "" means the system's
-	Every    time.Duration // how often is asked; 0 means 5 s
-	Leaving  string        // "drain" or "drop": what becomes of sessions at nodes that leave; "" means drain
+	Every    time.Duration // time between queries; 0 means 5 s
+	Leaving  string        // "drain" or "drop": how sessions at leaving nodes end; "" means drain
 	Room     int           // how many nodes may join; 0 means 16
 	At       Position
 	Where    Places
 }
 
-// TopologySources are those who know the nodes of a target.
+// TopologySources returns the sources from which the nodes of a target can be discovered.
 func TopologySources() []string {
 	return []string{"roles", "dns", "srv", "patroni", "sentinel", "members"}
 }
@@ -137,98 +137,99 @@ type TLS struct {
 	ServerName         string
 }
 
-// Settings are the rules of execution. The zero value means the defaults named next to each.
+// Settings configure the execution. A zero field means the default given next to it.
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
 	SessionsAsNeeded bool          // open loads: connections are opened when arrivals wait for one, up to Sessions
 	OperationTimeout time.Duration // 30 s
 	ConnectTimeout   time.Duration // 5 s
 	Retries          int           // further attempts after a retryable error; 3. Negative means none
-	LatePolicy       string        // "queue" or "drop" for open loads; "queue"
-	Outage           string        // open loads while no address can be reached: "fail" or "wait"; "fail"
-	// open loads: what is unsent when the schedule ends is given up; else it is sent late, for OperationTimeout
+	LatePolicy       string        // "queue" or "drop", in open loads; "queue"
+	Outage           string        // what open loads do while no address is reachable: "fail" or "wait"; "fail"
+	// open loads: operations unsent at the end of the schedule are dropped; otherwise they are sent late, for up to
+	// OperationTimeout
 	EndOnTime       bool
-	DropAfter       time.Duration // with "drop": how late an arrival may be; 0 means not at all once no session is free
+	DropAfter       time.Duration // with "drop": how late an arrival may be; 0: dropped as soon as no session is free
 	Interval        time.Duration // slice of the record; 1 s
-	TimingTolerance time.Duration // how late a send may be to be coalesced with others; 0
-	ErrorThreshold  float64       // percentage of failed operations that aborts the run; 0 means none
+	TimingTolerance time.Duration // how late a request may be sent in order to be coalesced with others; 0
+	ErrorThreshold  float64       // percentage of failed operations at which the run is aborted; 0 means none
 	Tier            string        // "auto", "codec" or "library"; "auto"
-	Pipeline        int           // requests in flight a session (codec tier, single-request operations); 1
-	Loops           int           // event loops; 0 means as few as carry the load
+	Pipeline        int           // requests in flight per session (codec tier, single-request operations); 1
+	Loops           int           // event loops; 0 means as few as the load needs
 	Spin            time.Duration // busy-wait before an intended start instead of sleeping; 0
-	// whether the machine's cores are kept awake during the load: "auto", "on" or "off"; "auto". See package awake
+	// whether the machine's cores are kept from sleeping during the load: "auto", "on" or "off"; "auto". See package
+	// awake
 	Awake       string
-	RetryErrors bool          // Retries is for every failure, not only retryable ones (library tier)
-	RetryPause  time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms
+	RetryErrors bool          // retry after every failure, not only retryable ones (library tier)
+	RetryPause  time.Duration // pause before a retry, ±20 %; 0 means 1 ms doubling to 128 ms
 }
 
-// Account says how the account of outages is made; see package failover.
+// Account configures the analysis of outages; see package failover.
 type Account struct {
 	Enabled   bool
 	Deadline  time.Duration // from intended start; later successes are bad. 1 s, or the operations' timeout if less
 	Tolerance time.Duration // the shortest outage that is reported; 100 ms
-	Hold      time.Duration // how long all must be well again; 5 s, or three intervals if those are more
+	Hold      time.Duration // how long the service must be healthy; 5 s, or three intervals if longer
 	At        Position
-	Where     Places // of its keys
+	Where     Places // positions of its keys
 }
 
-// LeastTolerance is the finest that outages can be told.
+// LeastTolerance is the shortest outage that can be distinguished.
 const LeastTolerance = 10 * time.Millisecond
 
-// Mix says how operation number i is chosen.
+// Mix says how each operation of the load is chosen.
 type Mix uint8
 
 const (
-	// ByWeight draws each operation independently in proportion to Operation.Weight.
+	// ByWeight chooses each operation independently with a probability proportional to Operation.Weight.
 	ByWeight Mix = iota
-	// ByCount makes a finite queue that holds each operation exactly Operation.Count times, in
-	// an order shuffled by the seed.
+	// ByCount makes a finite queue that contains each operation exactly Operation.Count times, shuffled by the seed.
 	ByCount
-	// ByTurn takes operations in a given order, again and again: see Plan.Turns.
+	// ByTurn repeats a given order of operations: see Plan.Turns.
 	ByTurn
 )
 
-// Operation is what a user names and times: one request, or a transaction of several.
+// Operation is the unit that a user names and that is timed: one request, or a transaction of several.
 type Operation struct {
 	Name        string
 	Weight      float64 // ByWeight; ≥ 0
 	Count       uint64  // ByCount
 	Transaction bool    // wrapped in BEGIN and COMMIT where the protocol has them
 	Isolation   string  // of the transaction; "" for the server's default
-	Route       string  // "primary", "replica" or "any": the role of the nodes that may serve it; "" means any
+	Route       string  // role of the nodes that may serve it: "primary", "replica" or "any"; "" means any
 	Steps       []Step  // in order; at least one
-	Inserts     bool    // parts of records are of new ones of the Keyspace, not of chosen ones
+	Inserts     bool    // parts of records are those of new records of the Keyspace, not of chosen ones
 	Think       Think   // closed loads: the session's pause after the operation
 	At          Position
-	Where       Places // of its keys
+	Where       Places // positions of its keys
 }
 
 // Step is one request of an operation.
 type Step struct {
 	Request protocol.Request // ID is set when the plan is compiled
 	Params  []Param          // one for each parameter of the request
-	Name    string           // for references of later steps; may be ""
+	Name    string           // used by references of later steps; may be ""
 	Think   Think            // pause of the session before the next step
-	// Variants may stand in for Request, which is the first of them: Pick says which of them operation
-	// number i takes. They have the parameters and as many captures as Request.
+	// Variants are alternatives to Request, which is the first of them. Pick says which variant each operation uses.
+	// All have the parameters, and the same number of captures, of Request.
 	Variants []protocol.Request
 	Pick     Pick
-	Check    keyspace.Check // of what is captured; "" for none
-	Wrong    Wrong          // a share of the operations sends it instead; zero for none
-	Verify   *Verify        // how what it wrote is read back after the load; nil: it isn't
+	Check    keyspace.Check // check of the captured values; "" for none
+	Wrong    Wrong          // request that a share of the operations sends instead; zero for none
+	Verify   *Verify        // how its write is read back; nil: it isn't
 	At       Position
-	Where    Places // of its keys; "params" and "capture" hold lists
+	Where    Places // positions of its keys; "params" and "capture" hold lists
 }
 
-// Wrong is a request that a server must refuse, sent instead of a step's own for a share of the operations: the
-// expected error is then the success, and ends the operation; its absence is a failure.
+// Wrong is a request that the server must refuse. A share of the operations sends it instead of the step's own request.
+// The expected error then counts as success and ends the operation; its absence is a failure.
 type Wrong struct {
-	Share   float64          // of the operations, from 0 to 1
-	Expect  string           // the error's code, such as 42P01, WRONGTYPE or 404; a class of failures; or "any"
-	Request protocol.Request // with the step's parameters if it has placeholders, else without any
+	Share   float64          // fraction of the operations, from 0 to 1
+	Expect  string           // the error's code, such as 42P01, WRONGTYPE or 404; a failure class; or "any"
+	Request protocol.Request // with the step's parameters if it has placeholders, otherwise without
 }
 
-// UsesParams reports whether a request takes its step's parameters.
+// UsesParams reports whether a request has placeholders for its step's parameters.
 func UsesParams(r *protocol.Request) bool {
 	texts := r.Words
 	switch r.Verb {
@@ -246,8 +247,8 @@ func UsesParams(r *protocol.Request) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "$1") })
 }
 
-// RequestName is the name of a step's request: what it says itself, the operation's, or the
-// operation's and the step's number.
+// RequestName returns the name of a step's request: its own name if it has one, otherwise the operation's name, with
+// the step's number if there are several steps.
 func (op *Operation) RequestName(step int) string {
 	switch {
 	case op.Steps[step].Request.Name != "":
@@ -258,7 +259,7 @@ func (op *Operation) RequestName(step int) string {
 	return op.Name + "/" + strconv.Itoa(step+1)
 }
 
-// PlaceOf is where the request of a name stands; the zero value if nobody knows.
+// PlaceOf returns the position of the request with a name; the zero value if it is unknown.
 func (p *Plan) PlaceOf(request string) Position {
 	for i := range p.Operations {
 		op := &p.Operations[i]
@@ -271,39 +272,38 @@ func (p *Plan) PlaceOf(request string) Position {
 	return Position{}
 }
 
-// Pick is how one of a step's variants is picked.
+// Pick says how one of a step's variants is chosen.
 type Pick struct {
 	By      string // "turn", "walk", "field" or "other field"
-	Walkers int    // walk: how many go through the variants, each from its own place with a stride of their number
+	Walkers int    // walk: number of walkers, each with its own start and a stride of Walkers
 }
 
-// The ways to pick.
+// The values of Pick.By.
 const (
-	PickTurn       = "turn"        // each in turn
-	PickWalk       = "walk"        // as slow_cooker's sessions go through a list
-	PickField      = "field"       // the variant of the field of the Keyspace that the operation draws
-	PickOtherField = "other field" // of a further draw
+	PickTurn       = "turn"        // one after the other
+	PickWalk       = "walk"        // like slow_cooker's sessions, which each go through a list
+	PickField      = "field"       // by the Keyspace field that the operation draws
+	PickOtherField = "other field" // by a second draw of a field
 )
 
-// Param is one parameter: a value to generate, a part of a record, or a value that an earlier step
-// captured.
+// Param is one parameter: a generated value, a part of a record, or a value that an earlier step captured.
 type Param struct {
 	Name  string
 	Value *ValueSpec    // nil: another kind of parameter
 	Part  keyspace.Part // "": another kind of parameter
-	Field string        // with keyspace.Field: the field's name; "" for the one that the step's Pick draws
-	Step  int           // captured: the step that it comes from, an index into Operation.Steps
-	Index int           // captured: which of that step's Request.Capture
+	Field string        // with keyspace.Field: the field's name; "" for the field drawn by the step's Pick
+	Step  int           // captured: the step that captured it, an index into Operation.Steps
+	Index int           // captured: index into that step's Request.Capture
 	// Argument: Step and Index name a parameter of that step instead of a capture.
 	Argument bool
 	At       Position
 }
 
-// earlier reports whether the parameter takes a value of an earlier step.
+// earlier reports whether the parameter takes its value from an earlier step.
 func (p *Param) earlier() bool { return p.Value == nil && p.Part == "" }
 
-// Think is a pause. Distribution is "constant" (Min), "uniform" (Min–Max) or "exponential"
-// (mean Min, cut at Max if Max > 0). The zero value is no pause.
+// Think is a pause. Distribution is "constant" (Min), "uniform" (from Min to Max) or "exponential" (with mean Min,
+// truncated at Max if Max > 0). The zero value is no pause.
 type Think struct {
 	Distribution string
 	Min, Max     time.Duration
@@ -312,10 +312,10 @@ type Think struct {
 // PhaseKind is the kind of a load phase.
 type PhaseKind string
 
-// The kinds after a dialect has resolved its shorthands (steps and spikes are open phases).
+// The kinds that remain after a dialect has expanded its shorthands. Steps and spikes become open phases.
 const (
-	Open   PhaseKind = "open"   // arrivals follow the rate whatever the server does
-	Closed PhaseKind = "closed" // each session sends when it is free
+	Open   PhaseKind = "open"   // arrivals follow the rate regardless of the server
+	Closed PhaseKind = "closed" // each session sends as soon as it is free
 	Pause  PhaseKind = "pause"  // nothing is sent
 )
 
@@ -327,43 +327,43 @@ type Phase struct {
 	RateFrom   float64       // open: operations per second at the start
 	RateTo     float64       // open: at the end; the rate changes linearly
 	Arrivals   string        // open: "uniform" (default) or "poisson"
-	Sessions   int           // closed: how many sessions work; 0 means all
-	Operations uint64        // stop after so many operations; 0 means no limit
-	WarmUp     bool          // recorded, but kept out of totals and thresholds
-	Adaptive   *Adaptive     // open: what decides the rate, which begins at RateFrom; nil: nothing, it follows the clock
+	Sessions   int           // closed: number of active sessions; 0 means all
+	Operations uint64        // stop after this number of operations; 0 means no limit
+	WarmUp     bool          // recorded, but excluded from totals and thresholds
+	Adaptive   *Adaptive     // open: controls the rate, which begins at RateFrom; nil: the rate follows the schedule
 	At         Position
 }
 
-// Adaptive says how the rate of an open phase is decided while it runs: so that a figure stays at a goal, or so that as
-// much is sent as a server takes. See package control for the methods.
+// Adaptive says how the rate of an open phase is controlled while it runs: to keep a metric at a goal, or to send as
+// much as the server can handle. See package control for the methods.
 type Adaptive struct {
 	Method    string      // one of control.Methods
-	Goal      metric.Rule // of Text "" if there is none: an upper limit
-	Watch     string      // instead of Goal: what is watched, as --watch names it
-	Metric    string      // of what is watched
-	Level     float64     // of that metric, above 0; of a counter, a second
+	Goal      metric.Rule // an upper limit; its Text is "" if there is none
+	Watch     string      // instead of Goal: the observed source, as given to --watch
+	Metric    string      // metric of that source
+	Level     float64     // set point of that metric, above 0; of a counter, its rate a second
 	MinPerS   float64     // least rate, above 0
 	MaxPerS   float64     // greatest rate
-	Tolerance float64     // gradient: how many times the response time without load is taken, above 1
-	MaxErrors float64     // share of failed operations from which the load backs off, 0–1
+	Tolerance float64     // gradient: allowed response time relative to that without load, above 1
+	MaxErrors float64     // fraction of failed operations at which the load backs off, 0–1
 }
 
 // Threshold is a rule over a metric of the run.
 type Threshold struct {
 	metric.Rule
 	AbortOnFail bool
-	AbortDelay  time.Duration // grace from the start of the load before it may abort
+	AbortDelay  time.Duration // the run can't be aborted before this time since the start of the load
 	At          Position
 }
 
-// ParseThreshold is metric.ParseRule.
+// ParseThreshold parses a rule; see metric.ParseRule.
 func ParseThreshold(text string) (Threshold, error) {
 	r, err := metric.ParseRule(text)
 	return Threshold{Rule: r}, err
 }
 
-// Weighted returns the target's addresses without their weights, as in host:port*3, and the weights,
-// 1 where none is given; nil if no address has one.
+// Weighted returns the target's addresses without weights (as in host:port*3) and the weights, 1 where none is given.
+// The weights are nil if no address has one.
 func (t *Target) Weighted() (addresses []string, weights []int) {
 	weighted := false
 	for _, a := range t.Addresses {
@@ -381,7 +381,7 @@ func (t *Target) Weighted() (addresses []string, weights []int) {
 	return addresses, weights
 }
 
-// Secrets are the values of p that nothing printed or stored may hold.
+// Secrets returns the values of p that must never be printed or stored.
 func (p *Plan) Secrets() (all []string) {
 	add := func(name, value string) {
 		if secret.Name(name) && value != "" {
@@ -434,8 +434,8 @@ func (p *Plan) Secrets() (all []string) {
 	return all
 }
 
-// WithDefaults returns s with every field that is zero at the default that Settings documents. Fields
-// that say something keep it, so that a second call changes nothing.
+// WithDefaults returns s with the documented default in every field that is zero. Other fields are kept, so a second
+// call changes nothing.
 func (s Settings) WithDefaults() Settings {
 	if s.Sessions <= 0 {
 		s.Sessions = 1
@@ -470,8 +470,8 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// MostSessions is how many sessions the load needs at once: those of the settings, or of the
-// closed phase that names the most.
+// MostSessions returns how many sessions the load needs at once: the greatest of the number in the settings and those
+// of the closed phases.
 func (p *Plan) MostSessions() int {
 	n := max(p.Settings.Sessions, 1)
 	for i := range p.Load {
@@ -480,7 +480,7 @@ func (p *Plan) MostSessions() int {
 	return n
 }
 
-// PeakPerS is the highest rate that an open phase has, operations a second; 0 if none is open.
+// PeakPerS returns the highest rate of the open phases in operations a second; 0 if there are none.
 func (p *Plan) PeakPerS() float64 {
 	rate := 0.0
 	for i := range p.Load {
@@ -494,7 +494,7 @@ func (p *Plan) PeakPerS() float64 {
 	return rate
 }
 
-// LoadModel is "open", "closed" or "mixed", by the phases that send anything.
+// LoadModel returns "open", "closed" or "mixed", depending on the kinds of phases that send requests.
 func (p *Plan) LoadModel() string {
 	var open, closed bool
 	for i := range p.Load {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Position is where in its file something was said. The zero value means nowhere.
+// Position is a position in a plan file. The zero value means that it is unknown.
 type Position struct {
 	File   string
 	Line   int // from 1
 	Column int // from 1
 }
 
-// String returns file:line:column, as far as known.
+// String returns file:line:column, or the parts that are known.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -25,7 +25,7 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// firstAt says where something stood before, if that is known.
+// firstAt returns a text that says where something was first defined; "" if that is unknown.
 func firstAt(p Position) string {
 	if p == (Position{}) {
 		return ""
@@ -33,16 +33,16 @@ func firstAt(p Position) string {
 	return ", first at " + p.String()
 }
 
-// Place says where a key stands.
+// Place is the position of a key.
 type Place struct {
 	Key string
 	At  Position
 }
 
-// Places says where the keys of a part of the plan stand in its file.
+// Places are the positions of the keys of one part of a plan file.
 type Places []Place
 
-// At returns the place of a key, or otherwise if the file doesn't have the key.
+// At returns the position of key, or otherwise if the file doesn't have the key.
 func (p Places) At(key string, otherwise Position) Position {
 	for i := range p {
 		if p[i].Key == key {
@@ -52,13 +52,13 @@ func (p Places) At(key string, otherwise Position) Position {
 	return otherwise
 }
 
-// Problem is one thing that is wrong with a plan.
+// Problem is an error in a plan.
 type Problem struct {
 	At   Position
 	Text string // what is wrong
 	Fix  string // what to do
-	// Cross is set if the problem lies between two parts of the plan, so that it may only be the
-	// consequence of a problem in the other one.
+	// Cross is set if the problem is an inconsistency between two parts of the plan. It may then be a mere consequence
+	// of a problem in the other part.
 	Cross bool
 }
 
@@ -76,13 +76,13 @@ func (f Problem) String() string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Problems is everything that is wrong with a plan. An empty list is no error: use Err.
+// Problems are all errors in a plan. An empty list is not an error: use Err.
 type Problems []Problem
 
-// MaxProblemLines is how many problems Error writes out.
+// MaxProblemLines is how many problems Error lists.
 const MaxProblemLines = 1000
 
-// Error returns one line a problem; after MaxProblemLines it only says how many more there are.
+// Error returns one line for each problem. After MaxProblemLines it adds only the number of the remaining ones.
 func (f Problems) Error() string {
 	lines := make([]string, 0, min(len(f), MaxProblemLines+1))
 	for i := range f[:min(len(f), MaxProblemLines)] {
@@ -102,7 +102,7 @@ func (f Problems) Err() error {
 	return f
 }
 
-// Sort orders problems as they stand in the file and removes repetitions.
+// Sort sorts problems by their position in the file and removes duplicates.
 func (f Problems) Sort() Problems {
 	sort.SliceStable(f, func(i, k int) bool {
 		a, b := f[i].At, f[k].At
@@ -123,7 +123,7 @@ func (f Problems) Sort() Problems {
 	return out
 }
 
-// Unused returns base, or base with the first number from 2 that makes it new, and takes it.
+// Unused returns a name that is not taken yet, and takes it: base, or base followed by the first free number from 2.
 // taken holds the last number tried for each name.
 func Unused(base string, taken map[string]int) string {
 	name := base

@@ -7,26 +7,26 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Registers are keys that a few sessions of their own write and read during the load, all at the same time, so that
-// their history can be checked for linearizability. Zero values mean the defaults named next to each.
+// Registers configures a linearizability check: a few dedicated sessions concurrently write and read keys during the
+// load, and the history of each key is checked. A zero field means the default given next to it.
 type Registers struct {
-	Write    protocol.Request // with two parameters: the register's number, and a value that no other write has
-	Read     protocol.Request // with one: the register's number; it captures the value
-	Keys     int              // registers at a time; 2
-	Sessions int              // over all addresses, and so the most that contest a register; 8
-	RatePerS float64          // operations a second of all sessions; 100
+	Write    protocol.Request // two parameters: the register's number, and a value unique to this write
+	Read     protocol.Request // one parameter: the register's number; it captures the value
+	Keys     int              // number of registers in use at once; 2
+	Sessions int              // over all addresses, which limits how many contend for a register; 8
+	RatePerS float64          // operations a second of all sessions together; 100
 	At       Position
-	Where    Places // of its keys
+	Where    Places // positions of its keys
 }
 
-// Limits of registers. Histories of more sessions can't be checked: the time that it takes grows with their number.
+// Limits of registers. More sessions aren't allowed because the time of the check grows with their number.
 const (
 	MaxRegisters        = 64
 	MaxRegisterSessions = 8
 	MaxRegisterRate     = 10_000
 )
 
-// WithDefaults returns r with every field that is zero at its default.
+// WithDefaults returns r with the default in every field that is zero.
 func (r Registers) WithDefaults() Registers {
 	if r.Keys == 0 {
 		r.Keys = 2

@@ -23,10 +23,10 @@ type Table struct {
 	Unlogged         bool
 	Timeout          time.Duration // DDL; 0 means 86400 s
 	At               Position
-	Where            Places // of its keys; items of lists as "primary_keys[0]"
+	Where            Places // positions of its keys; items of lists as "primary_keys[0]"
 }
 
-// Column is a column of a table and how its values are made.
+// Column is a column of a table with the specification of its values.
 type Column struct {
 	Name string
 	ValueSpec
@@ -42,30 +42,29 @@ type Index struct {
 	Options []IndexOption
 	Timeout time.Duration
 	At      Position
-	Where   Places // of its keys; items of lists as "columns_names[0]"
+	Where   Places // positions of its keys; items of lists as "columns_names[0]"
 }
 
-// IndexOption is one option of an index in the order written, value as in the file.
+// IndexOption is one option of an index. Options keep their order, and their values are as in the file.
 type IndexOption struct {
 	Name  string
 	Value string
 }
 
-// ValueSpec says how the values of a column or parameter are made, and where that was said.
+// ValueSpec says how the values of a column or parameter are generated, with positions in the file.
 type ValueSpec struct {
 	gen.Spec
 	Nullable bool
-	// SameRow: references with one non-empty SameRow within one operation take their values from
-	// one row.
+	// SameRow: within one operation, references with the same non-empty SameRow take their values from the same row.
 	SameRow string
-	// Start is where a parameter that is a sequence begins; with StartAfter, Table and Column may name
-	// the column whose greatest value is meant.
+	// Start is where a parameter that is a sequence begins. With StartAfter, Table and Column may name the column whose
+	// greatest value it begins after.
 	Start Start
 	At    Position
-	Where Places // of its keys
+	Where Places // positions of its keys
 }
 
-// FindColumn returns the table and the column of these names; each is nil if it isn't there.
+// FindColumn returns the table and the column with these names. A result is nil if it doesn't exist.
 func FindColumn(tables []Table, table, column string) (*Table, *Column) {
 	for i := range tables {
 		t := &tables[i]
@@ -82,10 +81,10 @@ func FindColumn(tables []Table, table, column string) (*Table, *Column) {
 	return nil, nil
 }
 
-// Resolve follows references to the spec that the values really have. What it returns is a reference
-// only if the column it refers to isn't there, or refers to itself in a circle.
+// Resolve follows references to the specification that generates the values. The result is a reference only if the
+// column it refers to doesn't exist, or if the references form a cycle.
 func Resolve(s *gen.Spec, tables []Table) *gen.Spec {
-	left := 1 // steps: a chain is no longer than there are columns
+	left := 1 // remaining steps: a chain is no longer than the number of columns
 	for i := range tables {
 		left += len(tables[i].Columns)
 	}
@@ -99,11 +98,11 @@ func Resolve(s *gen.Spec, tables []Table) *gen.Spec {
 	return s
 }
 
-// Placeholders is which parameters a statement or template uses.
+// Placeholders are the parameters that a statement or template uses.
 type Placeholders struct {
 	Used      map[int]bool // $n, n from 1
 	Max       int          // the greatest n
-	Questions int          // question marks outside of texts and comments (SQL only)
+	Questions int          // question marks outside of literals and comments (SQL only)
 }
 
 func (p *Placeholders) use(n int) {
@@ -114,7 +113,7 @@ func (p *Placeholders) use(n int) {
 	p.Max = max(p.Max, n)
 }
 
-// SQLPlaceholders finds the parameters of a statement outside of texts, names and comments.
+// SQLPlaceholders finds the parameters of a statement outside of literals, names and comments.
 func SQLPlaceholders(sql string) Placeholders {
 	var p Placeholders
 	for _, t := range sqltext.Split(sql) {
@@ -128,8 +127,8 @@ func SQLPlaceholders(sql string) Placeholders {
 	return p
 }
 
-// TemplatePlaceholders finds $n in a template where $$ stands for a dollar sign, and counts in
-// other the dollar signs that are neither.
+// TemplatePlaceholders finds $n in a template, in which $$ means a dollar sign. other is the number of dollar signs
+// that are neither.
 func TemplatePlaceholders(text string) (p Placeholders, other int) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '$' {

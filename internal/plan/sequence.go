@@ -9,28 +9,27 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// Start is where a sequence of keys begins.
+// Start says where a sequence of keys begins.
 type Start string
 
-// The starts. Unsaid, a sequence or UUIDs that an INSERT writes into a key of the plan's own tables begin
-// after what is there, and every other at the start of its range.
+// The values of Start. By default, a sequence or UUIDs that an INSERT writes to a key of the plan's own tables begin
+// after the existing values, and all others begin at the start of their range.
 const (
 	StartUnsaid Start = ""
 	StartRange  Start = "range" // at the start of its range, whatever the table holds
-	StartAfter  Start = "after" // after the greatest value that the column holds, if that isn't below the range
+	StartAfter  Start = "after" // after the column's greatest value, unless that is below the range
 )
 
-// IsSequence reports whether the values are numbers of which none comes twice before the range has
-// been gone through.
+// IsSequence reports whether the values are numbers that don't repeat until the whole range has been used.
 func (v *ValueSpec) IsSequence() bool {
 	return (v.Type == gen.TypeInteger || v.Type == gen.TypeUnsigned) && (v.Unique || v.Distribution == gen.Sequential)
 }
 
-// renewable reports whether further runs can have values that the runs before didn't have.
+// renewable reports whether later runs can use values that earlier runs didn't use.
 func (v *ValueSpec) renewable() bool { return v.IsSequence() || v.Type == gen.TypeUUID }
 
-// Follows returns the column after whose greatest value parameter k of a step begins, or from whose
-// rows its UUIDs keep apart; ok is false if it begins at the start of its range.
+// Follows returns the column after whose greatest value parameter k of a step begins, or, for UUIDs, from whose rows
+// they must differ. ok is false if the parameter begins at the start of its range.
 func (p *Plan) Follows(s *Step, k int) (table, column string, ok bool) {
 	v := s.Params[k].Value
 	if v == nil || v.Start == StartRange || !v.renewable() {
@@ -46,7 +45,7 @@ func (p *Plan) Follows(s *Step, k int) (table, column string, ok bool) {
 	return t.Name, col.Name, true
 }
 
-// identifies reports whether no two rows can have the same number or UUID in a column.
+// identifies reports whether the numbers or UUIDs in a column are unique.
 func (t *Table) identifies(col *Column) bool {
 	if col.Type != gen.TypeInteger && col.Type != gen.TypeUnsigned && col.Type != gen.TypeUUID {
 		return false
@@ -54,8 +53,8 @@ func (t *Table) identifies(col *Column) bool {
 	return col.Unique || len(t.PrimaryKeys) == 1 && t.PrimaryKeys[0] == col.Name
 }
 
-// inserted returns the column of the plan's tables that parameter k of a step is written to as it is,
-// nil if there is none or that can't be told. plain means that the insert fails if the key is there.
+// inserted returns the table and column of the plan that parameter k of a step is written to unchanged; nil if there is
+// none or it can't be determined. plain means that the insert fails if the key exists.
 func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 	table, columns, n := s.Request.Text, []string(nil), k
 	switch {
@@ -90,10 +89,9 @@ func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 	return t, &t.Columns[c], plain
 }
 
-// readInsert takes INSERT INTO table [(columns)] VALUES (…) apart. values has, for each value of the
-// first row, the number of the parameter that it is, 0 if it is something else; columns is nil if
-// they aren't named, table "" if the statement is another. plain means that nothing is said of keys
-// that are there already.
+// readInsert parses INSERT INTO table [(columns)] VALUES (…). values has for each value of the first row the number of
+// its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is "" if it is another
+// statement. plain means that the statement doesn't handle existing keys.
 func readInsert(statement string) (table string, columns []string, values []int, plain bool) {
 	list := slices.DeleteFunc(sqltext.Split(statement), func(t sqltext.Token) bool { return t.Kind == sqltext.Space })
 	if len(list) < 4 || !list[0].Is("insert") {
@@ -124,7 +122,7 @@ func readInsert(statement string) (table string, columns []string, values []int,
 	return name, columns, values, plain && !said
 }
 
-// readRow reads values up to the closing parenthesis and returns what comes after it.
+// readRow reads values up to the closing parenthesis and returns them and the tokens after it.
 func readRow(list []sqltext.Token) (values []int, rest []sqltext.Token) {
 	depth, marks, first := 0, 0, 0
 	for i, t := range list {
@@ -147,8 +145,8 @@ func readRow(list []sqltext.Token) (values []int, rest []sqltext.Token) {
 	return nil, nil
 }
 
-// parameterOf returns the number of the parameter that a value is, with or without a cast; 0 if it is
-// something else. marks counts the question marks up to its end.
+// parameterOf returns the number of the parameter that a value consists of, with or without a cast; 0 if it is anything
+// else. marks is the number of question marks up to the value's end.
 func parameterOf(value []sqltext.Token, marks int) int {
 	if len(value) >= 4 && value[0].Is("cast") && value[1].IsSign("(") && value[3].Is("as") {
 		value = value[2:3]
@@ -171,7 +169,7 @@ func nameOf(t sqltext.Token) string {
 	return strings.ReplaceAll(strings.Trim(t.Text, mark), mark+mark, mark)
 }
 
-// start checks that a sequence that begins after what is there says or shows where.
+// start checks that the column that a sequence begins after is given or can be determined.
 func (c *checker) start(s *Step, k int) {
 	v := s.Params[k].Value
 	if v.Start == StartUnsaid {

@@ -12,10 +12,10 @@ import (
 	"brunt/internal/suggest"
 )
 
-// checker gathers problems.
+// checker collects problems.
 type checker struct {
 	plan     *Plan
-	byName   map[string]*Table // the first of each name
+	byName   map[string]*Table // the first table of each name
 	byColumn map[*Table]map[string]*Column
 	problems Problems
 }
@@ -41,13 +41,13 @@ func (c *checker) add(at Position, fix, format string, args ...any) {
 	c.problems = append(c.problems, Problem{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-// cross adds a problem that lies between two parts of the plan.
+// cross adds a problem that is an inconsistency between two parts of the plan.
 func (c *checker) cross(at Position, fix, format string, args ...any) {
 	c.add(at, fix, format, args...)
 	c.problems[len(c.problems)-1].Cross = true
 }
 
-// oneOf reports a word that isn't among the known ones; "" stands for the default.
+// oneOf reports a word that is not one of the known ones. "" stands for the default.
 func (c *checker) oneOf(at Position, key, word string, known ...string) {
 	if word == "" {
 		return
@@ -60,8 +60,8 @@ func (c *checker) oneOf(at Position, key, word string, known ...string) {
 	c.add(at, suggest.DidYouMean(word, known), "unknown %s %q", key, word)
 }
 
-// Validate checks the rules that bind the parts of a plan together and returns every problem, in
-// the order of the file. A plan without problems can be compiled.
+// Validate checks the plan for consistency and returns every problem in the order of the file. A plan without problems
+// can be compiled.
 func (p *Plan) Validate() Problems {
 	c := newChecker(p)
 	c.target()
@@ -117,7 +117,7 @@ func (c *checker) target() {
 	}
 }
 
-// Limits of settings: enough for any machine, and small enough to catch a slip of the finger.
+// Limits of settings: enough for any machine, and small enough to catch typing errors.
 const (
 	MaxSessions = 1_000_000
 	MaxRetries  = 1000
@@ -163,7 +163,7 @@ func (c *checker) settings() {
 	}
 }
 
-// account checks how the account of outages is made.
+// account checks the settings of the analysis of outages.
 func (c *checker) account() {
 	a := &c.plan.Account
 	for _, d := range []struct {
@@ -179,7 +179,7 @@ func (c *checker) account() {
 	}
 }
 
-// values reports what gen finds wrong with a spec that must last for so many rows.
+// values reports the problems that package gen finds in a specification for the given number of rows.
 func (c *checker) values(v *ValueSpec, rows uint64) {
 	for _, f := range v.Spec.Validate(rows) {
 		text, fix, _ := cutLast(f.Text, ": ")
@@ -198,7 +198,7 @@ func (c *checker) values(v *ValueSpec, rows uint64) {
 	}
 }
 
-// reference reports a reference to what isn't there.
+// reference reports a reference to a table or column that doesn't exist.
 func (c *checker) reference(v *ValueSpec) {
 	if v.Type != gen.TypeReference {
 		return
@@ -227,7 +227,7 @@ func didYouMeanTable(p *Plan, name string) string {
 	return suggest.DidYouMean(name, names)
 }
 
-// sameRows checks that references of one group agree on table and distribution.
+// sameRows checks that references with the same SameRow agree on table and distribution.
 func (c *checker) sameRows(list []*ValueSpec) {
 	first := map[string]*ValueSpec{}
 	for _, v := range list {
@@ -255,7 +255,7 @@ func (c *checker) sameRows(list []*ValueSpec) {
 
 func moment(us int64) string { return time.UnixMicro(us).UTC().Format(time.RFC3339) }
 
-// cutLast splits s at the last sep.
+// cutLast splits s at the last occurrence of sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

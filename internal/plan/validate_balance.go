@@ -9,7 +9,7 @@ import (
 	"brunt/internal/suggest"
 )
 
-// balance checks how load spreads over the target's addresses.
+// balance checks how the load is spread over the target's addresses.
 func (c *checker) balance(addresses []string) {
 	b := &c.plan.Target.Balance
 	at := func(key string) Position { return b.Where.At(key, b.At) }
@@ -45,7 +45,7 @@ func (c *checker) balance(addresses []string) {
 	c.zones(addresses, at)
 }
 
-// word is the mode as people read it.
+// word returns the mode, with the default's name for "".
 func (b *Balance) word() string {
 	if b.Mode == "" {
 		return "round-robin"
@@ -75,7 +75,7 @@ func (c *checker) zones(addresses []string, at func(string) Position) {
 	}
 }
 
-// hashed checks that every operation has the parameter that is hashed.
+// hashed checks that every operation has the hashed parameter.
 func (c *checker) hashed(at Position) {
 	b := &c.plan.Target.Balance
 	if b.Hash == "" {
@@ -92,8 +92,8 @@ func (c *checker) hashed(at Position) {
 	}
 }
 
-// HashParam is which parameter of the operation's first statement has a name and a value of its own, or is a part of a
-// record; −1 if none is.
+// HashParam returns the index of the parameter of the operation's first statement that has the given name and is either
+// generated or a part of a record; −1 if there is none.
 func (op *Operation) HashParam(name string) int {
 	if len(op.Steps) == 0 {
 		return -1
@@ -101,7 +101,7 @@ func (op *Operation) HashParam(name string) int {
 	return slices.IndexFunc(op.Steps[0].Params, func(p Param) bool { return p.Name == name && !p.earlier() })
 }
 
-// topology checks how nodes are found again.
+// topology checks how nodes are discovered.
 func (c *checker) topology() {
 	t := &c.plan.Target.Topology
 	at := func(key string) Position { return t.Where.At(key, t.At) }
@@ -134,7 +134,7 @@ func (c *checker) topology() {
 // Routed reports whether only nodes of one role may serve the operation.
 func (op *Operation) Routed() bool { return op.Route == "primary" || op.Route == "replica" }
 
-// ByRequest reports whether every operation takes an address of its own: as the target's balance says, or because an
+// ByRequest reports whether every operation chooses its own address: because of the target's balance, or because an
 // operation is for nodes of one role.
 func (p *Plan) ByRequest() bool {
 	return p.Target.Balance.Per == "request" || p.Target.Balance.Mode == "bucket" || p.Routed()

@@ -7,7 +7,7 @@ import (
 	"brunt/internal/suggest"
 )
 
-// given is how many ways to know who has which bucket the map says.
+// given returns how many of the ways to map buckets to nodes are set.
 func (m *BucketMap) given() (n int) {
 	for _, way := range []bool{m.Source != "", m.SQL != "", m.Eval != "", len(m.Ranges) > 0} {
 		if way {
@@ -17,7 +17,7 @@ func (m *BucketMap) given() (n int) {
 	return n
 }
 
-// buckets checks how requests find the node that has the bucket of their key.
+// buckets checks how requests find the node with the bucket of their key.
 func (c *checker) buckets(addresses []string, at func(string) Position) {
 	b := &c.plan.Target.Balance
 	if b.Per == "session" {
@@ -50,7 +50,7 @@ func (c *checker) buckets(addresses []string, at func(string) Position) {
 	c.bucketMap(addresses, at("mode"))
 }
 
-// bucketMap checks how it is known which address has which bucket.
+// bucketMap checks how buckets are mapped to addresses.
 func (c *checker) bucketMap(addresses []string, mode Position) {
 	m := &c.plan.Target.Balance.Map
 	at := func(key string) Position { return m.Where.At(key, cmp.Or(m.At, mode)) }
@@ -71,7 +71,7 @@ func (c *checker) bucketMap(addresses []string, mode Position) {
 	}
 }
 
-// bucketRanges checks that ranges have every bucket once, at addresses that there are.
+// bucketRanges checks that the ranges contain every bucket exactly once, and that their addresses exist.
 func (c *checker) bucketRanges(addresses []string) {
 	b := &c.plan.Target.Balance
 	ranges := slices.Clone(b.Map.Ranges)

@@ -36,7 +36,7 @@ func (c *checker) proxies() {
 	}
 }
 
-// faults checks each fault, and that no two of a name are there.
+// faults checks each fault, and that their names are unique.
 func (c *checker) faults() {
 	p := c.plan
 	seen := map[string]bool{}
@@ -83,7 +83,7 @@ func (c *checker) faultPhase(f *Fault) {
 	}
 }
 
-// Heals reports whether there is something to undo.
+// Heals reports whether the fault has to be undone.
 func (f *Fault) Heals() bool {
 	switch f.Kind {
 	case FaultProcess:
@@ -207,13 +207,13 @@ func (c *checker) networkFault(f *Fault) {
 	}
 }
 
-// NetworkFaults are the words of NetworkFault.Do.
+// NetworkFaults returns the values of NetworkFault.Do.
 func NetworkFaults() []string {
 	return []string{NetLatency, NetBandwidth, NetReset, NetBlackhole, NetHandshake, NetHalfOpen, NetPartition, NetRefuse}
 }
 
-// partition checks the groups of a partition: their nodes are names of proxies' nodes, addresses of the target, or the
-// load.
+// partition checks the groups of a partition: each node must be the name of a proxy's node, an address of the target,
+// or the load.
 func (c *checker) partition(f *Fault) {
 	x := &f.Network
 	at := x.Where.At("between", f.At)
@@ -245,7 +245,7 @@ func (c *checker) partition(f *Fault) {
 	}
 }
 
-// BehindIt is the name of the node behind the proxy.
+// BehindIt returns the name of the node behind the proxy.
 func (x *Proxy) BehindIt() string {
 	if x.Node != "" {
 		return x.Node
@@ -253,8 +253,8 @@ func (x *Proxy) BehindIt() string {
 	return x.Name
 }
 
-// targetsOf checks that a fault's addresses are the target's, or names of proxies. Addresses that are given on the
-// command line aren't known yet in a plan without any.
+// targetsOf checks that a fault's addresses are addresses of the target or names of proxies. A plan without addresses
+// isn't checked, because the command line may still provide them.
 func (c *checker) targetsOf(f *Fault, named []string, proxies []Proxy) {
 	known, _ := c.plan.Target.Weighted()
 	if len(known) == 0 {
@@ -270,7 +270,7 @@ func (c *checker) targetsOf(f *Fault, named []string, proxies []Proxy) {
 	}
 }
 
-// hostPort reports whether an address is host:port, with a host of IPv6 in brackets.
+// hostPort reports whether an address has the form host:port. An IPv6 host must be in brackets.
 func hostPort(address string) bool {
 	at := strings.LastIndexByte(address, ':')
 	if at < 0 || at == len(address)-1 {

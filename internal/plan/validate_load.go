@@ -68,7 +68,7 @@ func (c *checker) openPhase(ph *Phase) {
 	}
 }
 
-// adaptivePhase checks how a rate is decided.
+// adaptivePhase checks how a phase's rate is controlled.
 func (c *checker) adaptivePhase(ph *Phase, a *Adaptive) {
 	if ph.Operations > 0 {
 		c.add(ph.At, "remove operations", "adaptive phase %q can't stop after so many operations", ph.Name)
@@ -99,10 +99,10 @@ func (c *checker) adaptivePhase(ph *Phase, a *Adaptive) {
 	}
 }
 
-// maxTolerance is far beyond any use.
+// maxTolerance is far above any useful value.
 const maxTolerance = 1000
 
-// adaptiveGoal checks the rule that an adaptive phase keeps.
+// adaptiveGoal checks the rule that an adaptive phase maintains.
 func (c *checker) adaptiveGoal(ph *Phase, g *metric.Rule) {
 	m := metric.Find(g.Metric)
 	times := m != nil && m.Times && (g.Aggregate == "p" || g.Aggregate == "avg")
@@ -168,7 +168,7 @@ func (c *checker) thresholds() {
 	}
 }
 
-// keyspace checks what operations say of records.
+// keyspace checks how operations use parts of records.
 func (c *checker) keyspace() {
 	p := c.plan
 	at := p.Where.At("keyspace", Position{})
@@ -197,7 +197,7 @@ func (c *checker) keyspace() {
 	}
 }
 
-// variants checks the requests that may stand in for a step's own, and how they are picked.
+// variants checks the alternatives to a step's request and how one is chosen.
 func (c *checker) variants(s *Step) {
 	at := s.Where.At("variants", s.At)
 	if len(s.Variants) == 0 {
@@ -226,7 +226,7 @@ func (c *checker) variants(s *Step) {
 	c.parts(s)
 }
 
-// wrong checks the request that a step sends wrongly on purpose.
+// wrong checks the deliberately wrong request of a step.
 func (c *checker) wrong(s *Step) {
 	w := &s.Wrong
 	if w.Share == 0 && w.Expect == "" {
@@ -245,7 +245,7 @@ func (c *checker) wrong(s *Step) {
 	one := *s
 	one.Request, one.Variants = w.Request, nil
 	if w.Request.Web == nil && w.Request.Verb == protocol.HTTP {
-		return // said already
+		return // already reported
 	}
 	if !UsesParams(&w.Request) {
 		one.Params = nil
@@ -253,7 +253,7 @@ func (c *checker) wrong(s *Step) {
 	c.request(&one)
 }
 
-// parts checks what only a step with a keyspace can have.
+// parts checks settings that only a step with a keyspace can have.
 func (c *checker) parts(s *Step) {
 	byField := s.Pick.By == PickField || s.Pick.By == PickOtherField
 	for i := range s.Params {

@@ -131,7 +131,7 @@ func (c *checker) steps(op *Operation) {
 	c.sameRows(specs)
 }
 
-// uniqueReference reports a queue that needs more different rows than there are.
+// uniqueReference reports a queue that needs more distinct rows than exist.
 func (c *checker) uniqueReference(op *Operation, v *ValueSpec) {
 	t := c.byName[v.Table]
 	if v.Type == gen.TypeReference && v.Unique && t != nil && t.Rows < c.uniqueRows(op) {
@@ -140,7 +140,7 @@ func (c *checker) uniqueReference(op *Operation, v *ValueSpec) {
 	}
 }
 
-// uniqueRows is how many values a unique parameter must last for; without a queue there is no end.
+// uniqueRows returns how many distinct values a unique parameter needs; 0 if the load isn't a queue, which has no end.
 func (c *checker) uniqueRows(op *Operation) uint64 {
 	if c.plan.Mix == ByCount {
 		return op.Count
@@ -148,7 +148,7 @@ func (c *checker) uniqueRows(op *Operation) uint64 {
 	return 0
 }
 
-// earlier checks a parameter that takes the value of a step before it.
+// earlier checks a parameter that takes its value from an earlier step.
 func (c *checker) earlier(op *Operation, step, k int) {
 	p := &op.Steps[step].Params[k]
 	switch {
@@ -227,7 +227,7 @@ func (c *checker) web(s *Step, at Position) {
 	c.template(s, at, texts...)
 }
 
-// sqlParams checks that a statement uses each of its parameters and no other.
+// sqlParams checks that a statement uses each of its parameters and no others.
 func (c *checker) sqlParams(s *Step, at Position) {
 	if strings.TrimSpace(s.Request.Text) == "" {
 		c.add(at, "write a statement", "an empty statement")
@@ -266,7 +266,7 @@ func (c *checker) paramCount(s *Step, at Position, p *Placeholders) {
 	if p.Max > have {
 		c.add(at, fmt.Sprintf("add %d to params", p.Max-have), "$%d has no parameter: params has %d", p.Max, have)
 	}
-	told := 0 // once for each parameter, however many rows repeat it
+	told := 0 // each parameter is reported once, not once per row
 	for n := 1; n <= have && told < len(s.Params); n++ {
 		if !p.Used[n] {
 			told++

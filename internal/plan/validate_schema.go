@@ -146,7 +146,7 @@ func (c *checker) indexes() {
 	}
 }
 
-// uniqueIndex reports an index that the rows would break.
+// uniqueIndex reports a unique index that generated rows would violate.
 func (c *checker) uniqueIndex(t *Table, x *Index) {
 	if !x.Unique || t.Rows < 2 || len(x.Columns) == 0 {
 		return
@@ -169,9 +169,9 @@ func (c *checker) uniqueIndex(t *Table, x *Index) {
 	}
 }
 
-// cycles reports columns that refer to themselves through others.
+// cycles reports columns whose references form a cycle.
 func (c *checker) cycles() {
-	state := map[*Column]int{} // 1: under way, 2: done
+	state := map[*Column]int{} // 1: in progress, 2: done
 	var visit func(col *Column) bool
 	visit = func(col *Column) bool {
 		if col.Type != gen.TypeReference || state[col] == 2 {

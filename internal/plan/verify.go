@@ -7,15 +7,15 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Verification says when and how acknowledged writes are read back; see Step.Verify. Zero values mean the defaults
-// named next to each.
+// Verification says when and how acknowledged writes are read back; see Step.Verify. A zero field means the default
+// given next to it.
 type Verification struct {
-	After       string        // AfterRun, or AfterEachFault: also while the load goes on; AfterRun
-	Patience    time.Duration // for addresses to answer, and for readings to agree with what was written; 10 s
-	Limit       time.Duration // for all of it; what hasn't been read by then counts as not checked. 10 min
+	After       string        // AfterRun; or AfterEachFault: also during the load, after each fault. AfterRun
+	Patience    time.Duration // how long to wait for addresses to answer and for readings to match the writes; 10 s
+	Limit       time.Duration // total time; writes not read by then count as not checked. 10 min
 	Connections int           // to each address; 8
 	At          Position
-	Where       Places // of its keys
+	Where       Places // positions of its keys
 }
 
 // The values of Verification.After.
@@ -24,10 +24,10 @@ const (
 	AfterEachFault = "each-fault"
 )
 
-// VerifyAfter are the values of Verification.After.
+// VerifyAfter returns the values of Verification.After.
 func VerifyAfter() []string { return []string{AfterRun, AfterEachFault} }
 
-// WithDefaults returns v with every field that is zero at its default.
+// WithDefaults returns v with the default in every field that is zero.
 func (v Verification) WithDefaults() Verification {
 	if v.After == "" {
 		v.After = AfterRun
@@ -47,18 +47,18 @@ func (v Verification) WithDefaults() Verification {
 // MaxVerifyConnections is the most of Verification.Connections.
 const MaxVerifyConnections = 1000
 
-// Verify says how a write of a step is read back: the read request gets the parameters of the step that make the key,
-// and what it captures must be equal to those that make the value. A step that deletes must leave nothing to be read.
+// Verify says how a write of a step is read back. The read request gets the step's parameters that make the key, and
+// its captures must equal the parameters that make the value. After a delete, the read must find nothing.
 type Verify struct {
 	Read   protocol.Request
 	Key    []int  // parameters of the step, from 0; none means the first
 	Expect []int  // parameters of the step, from 0, one for each capture of Read
 	From   string // "every" address, or any "one"; "" means every
 	At     Position
-	Where  Places // of its keys
+	Where  Places // positions of its keys
 }
 
-// Keys are the parameters that make the key.
+// Keys returns the indexes of the parameters that make the key.
 func (v *Verify) Keys() []int {
 	if len(v.Key) == 0 {
 		return []int{0}
@@ -144,7 +144,7 @@ func (c *checker) verify(op *Operation, s *Step) {
 	}
 }
 
-// verifyParams checks that a write can be computed again from the seed and the operation's number.
+// verifyParams checks that parameters can be recomputed from the seed and the operation's number.
 func (c *checker) verifyParams(s *Step, params []int, at Position, key string) {
 	for _, k := range params {
 		if k < 0 || k >= len(s.Params) {
