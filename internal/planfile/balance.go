@@ -8,7 +8,7 @@ import (
 	"brunt/internal/plan"
 )
 
-// balanceForm is the form of how load spreads over addresses: a mode, or a mapping.
+// balanceForm returns the form of Target.Balance: a mode, or a mapping.
 func balanceForm() form {
 	mode := words{lower: true}
 	m := newMapping("balance", "balance",
@@ -52,7 +52,7 @@ func balanceForm() form {
 	}
 }
 
-// bucketMapForm is the form of how it is known which address has which bucket: a source, or a mapping.
+// bucketMapForm returns the form of Balance.Map, the assignment of buckets to addresses: a source, or a mapping.
 func bucketMapForm() form {
 	source := choice{"vshard", "picodata"}
 	ranges := newMapping("buckets", "a range of buckets",
@@ -91,7 +91,7 @@ func bucketMapForm() form {
 	}
 }
 
-// topologyForm is the form of how nodes are found again: a source, or a mapping.
+// topologyForm returns the form of Target.Topology: a source, or a mapping.
 func topologyForm() form {
 	source := choice(plan.TopologySources())
 	m := newMapping("topology", "topology",

@@ -9,49 +9,49 @@ import (
 	"brunt/internal/plan"
 )
 
-// Campaign is what a campaign's file says: steps that name plans, and the service that they are about.
-// Names in ${…} stand in its texts as written.
+// Campaign is the content of a campaign file: steps that refer to plans, and the service under test. Names in ${…} are
+// kept as written.
 type Campaign struct {
 	Name      string
-	Plan      string   // of steps that name none; a path from the file's folder
-	Addresses []string // instead of the plans' own; nil: those
-	Inspect   string   // the database that is looked at, and that SQL goes to: "pg=DSN"; "" for none
+	Plan      string   // plan of steps that name none; path relative to the file's folder
+	Addresses []string // replace the plans' addresses; nil: they don't
+	Inspect   string   // database to inspect and to send SQL to: "pg=DSN"; "" for none
 	Goals     []string
 	Settings  []Setting
 	Service   Service
-	Watch     []string // what is sampled during every load, as --watch has it
+	Watch     []string // sources sampled during every load, as for --watch
 	Steps     []Step
 }
 
-// Setting is a setting of a service: an environment variable of commands.
+// Setting is a setting of a service: an environment variable for commands.
 type Setting struct{ Name, Value string }
 
-// Axis is a setting and the values that a grid gives it.
+// Axis is a setting with its values in a grid.
 type Axis struct {
 	Name   string
 	Values []string
 }
 
-// Service is how what is tested is started and reconfigured.
+// Service describes how the service under test is started and reconfigured.
 type Service struct {
-	Run         Command // kept running, and started again to reconfigure it
+	Run         Command // kept running, and restarted to reconfigure it
 	Reconfigure Command // applies the settings and returns
 	Stop        Command
 	Ready       []Probe
-	Within      time.Duration // it must be ready; 1 min
+	Within      time.Duration // time limit for being ready; 1 min
 }
 
-// Command is a line for the shell, or a program with its arguments.
+// Command is a command line for the shell, or a program with its arguments.
 type Command struct {
 	Shell string
 	Args  []string
 	At    plan.Position
 }
 
-// Given reports whether there is a command.
+// Given reports whether the command is set.
 func (c *Command) Given() bool { return c.Shell != "" || len(c.Args) > 0 }
 
-// String is the command as a line.
+// String returns the command as a single line.
 func (c *Command) String() string {
 	if c.Shell != "" {
 		return c.Shell
@@ -59,7 +59,7 @@ func (c *Command) String() string {
 	return strings.Join(c.Args, " ")
 }
 
-// Probe is a sign that something is ready: one of its fields.
+// Probe is a check of readiness. Exactly one of its fields URL, SQL and Exec is set.
 type Probe struct {
 	URL  string
 	SQL  string
@@ -81,19 +81,19 @@ const (
 	StepDocument    = "document"
 )
 
-// Maximum is the N of a step that says at: maximum, the load that the steps before it found.
+// Maximum is the value of Step.N for "at: maximum", the load found by an earlier search step.
 const Maximum = -1
 
-// StepKinds are the kinds of steps.
+// StepKinds returns the kinds of steps.
 func StepKinds() []string {
 	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat,
 		StepConnections, StepMatrix, StepDocument}
 }
 
-// Step is one step. What its kind doesn't have is zero.
+// Step is one step of a campaign. Fields that don't apply to its Kind are zero.
 type Step struct {
 	Kind          string
-	Name          string // "" for one made from the kind
+	Name          string // "": derived from the kind
 	Plan          string
 	Before, After []Command
 	At            plan.Position
@@ -107,12 +107,12 @@ type Step struct {
 	Trials, MaxSessions    int
 	Trial                  time.Duration
 
-	N        float64       // times the profile, or Maximum; 0: the kind's usual one
-	WarmUp   time.Duration // None if there is to be none
-	Ramp     time.Duration // likewise
-	Duration time.Duration // of the load, or of holding it
+	N        float64       // multiple of the profile, or Maximum; 0: the kind's default
+	WarmUp   time.Duration // None for no warm-up
+	Ramp     time.Duration // None for no ramp
+	Duration time.Duration // of the load, or of its hold at full rate
 
-	Repeat []string // kinds of steps before it
+	Repeat []string // kinds of earlier steps
 
 	Grid        []Axis
 	Cells       [][]Setting
@@ -123,8 +123,8 @@ type Step struct {
 	Languages []string
 }
 
-// ReadCampaign parses and checks a campaign's file. name is the file's name as problems show it. The
-// error is a plan.Problems with everything that is wrong.
+// ReadCampaign parses and checks a campaign file. name is the file's name as shown in problems. The error is a
+// plan.Problems with all problems.
 func ReadCampaign(name string, data []byte) (*Campaign, error) {
 	r := &reader{file: name, campaign: true}
 	root := r.document(data)
@@ -143,12 +143,12 @@ func ReadCampaign(name string, data []byte) (*Campaign, error) {
 	return c, nil
 }
 
-// checkCampaign is what can't be said of a key alone.
+// checkCampaign checks rules that involve several keys.
 func (r *reader) checkCampaign(c *Campaign) {
 	searched, analysed := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if s.Kind == "" { // a typing error, so what it does for others can't be judged
+		if s.Kind == "" { // a typing error: assume that it could be any kind of step
 			searched, analysed = true, true
 			continue
 		}

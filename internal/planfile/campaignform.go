@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// campaignForm is the table of all that a campaign's file may say.
+// campaignForm returns the form of a campaign file with all its keys.
 func campaignForm() *mapping {
 	steps := newStepForm()
 	service := newMapping("service", "service",
@@ -40,7 +40,7 @@ func campaignForm() *mapping {
 	return m
 }
 
-// commandForm is the form of commands: a text for the shell, or a list of a program and its arguments.
+// commandForm returns the form of commands: a text for the shell, or a list of a program and its arguments.
 func commandForm() form {
 	line, args := words{name: true}, list{of: words{}, full: true}
 	return custom[Command]{
@@ -71,7 +71,7 @@ func probeForm() form {
 	return m
 }
 
-// settingsForm is the form of settings, kept in their order.
+// settingsForm returns the form of settings, whose order is kept.
 func settingsForm() form {
 	return custom[[]Setting]{
 		in: func(r *reader, key string, n *yaml.Node, to *[]Setting) {
@@ -107,7 +107,7 @@ func gridForm() form {
 	}
 }
 
-// pairsOf calls f with the keys and values of a mapping in their order.
+// pairsOf calls f for each key and value of a mapping, in order.
 func pairsOf(r *reader, key string, n *yaml.Node, f func(name string, value *yaml.Node)) {
 	if r.object(n, key, []string{"*"}) == nil {
 		return
@@ -123,7 +123,7 @@ func pairsOf(r *reader, key string, n *yaml.Node, f func(name string, value *yam
 	}
 }
 
-// plainOf is a value as it is written.
+// plainOf returns a scalar value as written.
 func plainOf(r *reader, name string, n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || tagIs(n, "!!null") {
 		r.wrong(n, name, "a text, number, true or false", "write one value")
@@ -132,7 +132,7 @@ func plainOf(r *reader, name string, n *yaml.Node) string {
 	return n.Value
 }
 
-// stepForm is the form of a step: one key that says its kind, and what all kinds have.
+// stepForm is the form of a step: exactly one key that is the step's kind, and keys common to all kinds.
 type stepForm struct {
 	custom[Step]
 	all   *mapping
@@ -206,7 +206,7 @@ func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
 	}
 	known := len(r.problems)
 	if to.Kind, _ = f.kinds.of(r, o); to.Kind == "" && known > before {
-		r.problems = r.problems[:known] // its kind is what isn't known
+		r.problems = r.problems[:known] // an unknown key was reported already, which may be the kind
 	}
 	for i := range f.all.fields {
 		one := &f.all.fields[i]
@@ -226,7 +226,7 @@ func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
 	}
 }
 
-// loadForm is the form of N: a number, or the word maximum.
+// loadForm returns the form of N: a number, or the word maximum.
 func loadForm() form {
 	return custom[float64]{
 		in: func(r *reader, key string, n *yaml.Node, to *float64) {
@@ -255,7 +255,7 @@ func languagesForm() form {
 	}
 }
 
-// CampaignSchema is the JSON Schema of campaigns, for editors: docs/campaign.schema.json.
+// CampaignSchema returns the JSON Schema of campaign files for editors: docs/campaign.schema.json.
 func CampaignSchema() []byte {
 	d := &definitions{made: map[string]schema{}}
 	top := campaignForm().body(d)

@@ -9,10 +9,10 @@ import (
 	"brunt/internal/protocol"
 )
 
-// groupsForm is the form of groups of nodes.
+// groupsForm returns the form of groups of nodes.
 func groupsForm() form { return list{of: list{of: words{}, flow: true, full: true}, flow: true} }
 
-// hookForm is the form of an HTTP request that names its host.
+// hookForm returns the form of an HTTP request with its own origin.
 func hookForm() form {
 	web := webMapping()
 	return custom[protocol.Web]{
@@ -29,7 +29,7 @@ func hookForm() form {
 	}
 }
 
-// faultRequests is the form of requests over the plan's protocol.
+// faultRequests returns the form of requests over the plan's protocol.
 func faultRequests() form {
 	one := newMapping("prepare", "a request", requestFields()...)
 	one.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a request") }
@@ -37,7 +37,7 @@ func faultRequests() form {
 	return list{of: one, full: true}
 }
 
-// faultBodies are what each kind of fault says.
+// faultBodies returns the mapping of each kind of fault.
 func faultBodies() map[string]*mapping {
 	timeout := field{"timeout", "Timeout", span{above: true}, "time limit of each; 30s", false}
 	addresses := func(doc string) field { return field{"addresses", "Addresses", names(), doc, false} }
@@ -91,7 +91,7 @@ func faultBodies() map[string]*mapping {
 	}
 }
 
-// faultsForm is the form of faults.
+// faultsForm returns the form of the list of faults.
 func faultsForm() form {
 	bodies := faultBodies()
 	var names []string
@@ -136,7 +136,7 @@ func faultsForm() form {
 	}
 }
 
-// nameFaults gives faults without a name one of what they do.
+// nameFaults names faults without a name after their action.
 func nameFaults(faults []plan.Fault) {
 	taken := map[string]int{}
 	for i := range faults {
@@ -160,7 +160,7 @@ func nameFaults(faults []plan.Fault) {
 	}
 }
 
-// proxiesForm is the form of proxies between servers.
+// proxiesForm returns the form of proxies between servers.
 func proxiesForm() form {
 	return list{of: newMapping("proxy", "a proxy",
 		field{"name", "Name", words{name: true}, "name in faults", true},

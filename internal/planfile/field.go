@@ -12,27 +12,26 @@ import (
 	"brunt/internal/plan"
 )
 
-// form is how one kind of value stands in the text: how it is read and written, and what editors are
-// told of it.
+// form describes one kind of value in the file: how it is read and written, and its JSON Schema for editors.
 type form interface {
-	// read sets to from n, which stands at a key, or adds problems.
+	// read sets to from n, the value of key, or adds problems.
 	read(r *reader, key string, n *yaml.Node, to reflect.Value)
-	// write returns the text of a value, nil if there is nothing to say.
+	// write returns the YAML of a value, or nil if the key is to be left out.
 	write(from reflect.Value) *yaml.Node
-	// schema is the JSON Schema of the text.
+	// schema returns the JSON Schema of the value.
 	schema(d *definitions) schema
 }
 
 // field is a key of a mapping.
 type field struct {
 	key  string
-	at   string // where the value is kept: names of Go fields and numbers of items, by dots; "" for the whole
+	at   string // where the value is stored: Go field names and item indexes joined by dots; "" for the whole struct
 	form form
 	doc  string // one line
-	must bool   // the key can't be left out
+	must bool   // the key is required
 }
 
-// in is the place of f's value in what holds it. Items and pointers on the way are made if grow.
+// in returns the place of f's value within v. If grow is set, it appends missing list items on the way.
 func (f *field) in(v reflect.Value, grow bool) reflect.Value {
 	if f.at == "" {
 		return v
@@ -51,7 +50,7 @@ func (f *field) in(v reflect.Value, grow bool) reflect.Value {
 	return v
 }
 
-// under puts fields below a place.
+// under returns fields with their places prefixed by place.
 func under(place string, fields ...field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {
@@ -61,12 +60,12 @@ func under(place string, fields ...field) []field {
 	return out
 }
 
-// mapping is the form of a Go struct: keys and values.
+// mapping is the form of a Go struct: a YAML mapping.
 type mapping struct {
-	name   string // of its definition in the JSON Schema; "" to write it in place
-	what   string // as problems call it
+	name   string // of its definition in the JSON Schema; "" to write it inline
+	what   string // name of the mapping in problems
 	fields []field
-	after  func(r *reader, o *object, to any) // called with the struct's pointer when all keys are read; o may be nil
+	after  func(r *reader, o *object, to any) // called with the struct's pointer after all keys are read; o may be nil
 	rules  []any                              // further parts of the JSON Schema
 	keys   []string
 }
@@ -91,7 +90,7 @@ func (m *mapping) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
 	}
 }
 
-// fill sets a struct from an object's values.
+// fill sets a struct from the values of an object.
 func (m *mapping) fill(r *reader, o *object, to reflect.Value) {
 	if where := to.FieldByName("Where"); where.IsValid() {
 		where.Set(reflect.ValueOf(o.where()))
@@ -128,7 +127,7 @@ func (m *mapping) schema(d *definitions) schema {
 		return m.body(d)
 	}
 	if d.made[m.name] == nil {
-		d.made[m.name] = schema{} // it may refer to itself
+		d.made[m.name] = schema{} // the body may refer to this definition
 		d.made[m.name] = m.body(d)
 	}
 	return schema{"$ref": "#/$defs/" + m.name}
@@ -161,14 +160,15 @@ func (m *mapping) body(d *definitions) schema {
 	return out
 }
 
-// kinds are the keys of an item of which one says what the item is, each with a body of its own.
+// kinds are keys of a mapping of which exactly one must be present. It says what the item is, and its value has a form
+// of its own.
 type kinds struct {
 	what, nothing string // "a phase", "no load"
 	names         []string
 	bodies        map[string]*mapping
 }
 
-// fields are the keys' fields; bare is the one without a body.
+// fields returns the fields of the keys. bare is the one without a mapping of its own.
 func (k *kinds) fields(bare field) (all []field) {
 	for _, name := range k.names {
 		if name == bare.key {
@@ -180,7 +180,7 @@ func (k *kinds) fields(bare field) (all []field) {
 	return all
 }
 
-// of is the kind that an item says, "" if none. sound says that it says one, once.
+// of returns the kind of an item; "" if it has none. sound reports whether the item has exactly one kind.
 func (k *kinds) of(r *reader, o *object) (kind string, sound bool) {
 	for _, name := range k.names {
 		switch {
@@ -201,10 +201,10 @@ func (k *kinds) of(r *reader, o *object) (kind string, sound bool) {
 // list is the form of a slice.
 type list struct {
 	of    form
-	sound bool // items with problems are remembered, since what they say together can't be judged
-	cross bool // nor what others say of them
+	sound bool // remember items with problems, because their meaning can't be checked
+	cross bool // nor can references to them
 	flow  bool // written on one line
-	full  bool // an empty one means nothing
+	full  bool // an empty list is an error
 }
 
 func (l list) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -255,7 +255,7 @@ func (l list) schema(d *definitions) schema {
 	return s
 }
 
-// custom is the form of a value of type T that needs functions of its own.
+// custom is the form of a value of type T, given by functions.
 type custom[T any] struct {
 	in  func(r *reader, key string, n *yaml.Node, to *T)
 	out func(from *T) *yaml.Node
@@ -277,10 +277,10 @@ func (c custom[T]) write(from reflect.Value) *yaml.Node {
 
 func (c custom[T]) schema(d *definitions) schema { return c.as(d) }
 
-// valueOf is what a pointer points to, for forms.
+// valueOf returns the value that a pointer points to, for use with forms.
 func valueOf[T any](p *T) reflect.Value { return reflect.ValueOf(p).Elem() }
 
-// where returns the places of the values, with those of items of lists of plain values.
+// where returns the positions of the values, including those of items of scalar lists.
 func (o *object) where() plan.Places {
 	w := make(plan.Places, 0, len(o.values))
 	for _, k := range slices.Sorted(maps.Keys(o.values)) {

@@ -14,10 +14,10 @@ import (
 	"brunt/internal/suggest"
 )
 
-// words is the form of texts.
+// words is the form of strings.
 type words struct {
-	name  bool // a name: not empty, and without control characters
-	lower bool // in any case, kept in lower case
+	name  bool // a name: not empty and without control characters
+	lower bool // converted to lower case
 }
 
 func (w words) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -51,11 +51,11 @@ func (w words) schema(*definitions) schema {
 	return s
 }
 
-// names is a list of texts on one line.
+// names returns the form of a list of strings on one line.
 func names() form { return list{of: words{}, flow: true} }
 
-// choice is the form of a word that must be one of those known, whatever its case; it is kept in
-// lower case.
+// choice is the form of a string that must be one of the given ones. Case is ignored, and the value is stored in lower
+// case.
 type choice []string
 
 func (c choice) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -107,7 +107,7 @@ func (c choice) schema(*definitions) schema {
 	}}
 }
 
-// flag is the form of a bool. always: false is written too.
+// flag is the form of a bool. With always, false is written, too.
 type flag struct{ always bool }
 
 func (flag) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -127,7 +127,7 @@ func (f flag) write(from reflect.Value) *yaml.Node {
 
 func (flag) schema(*definitions) schema { return schema{"type": "boolean"} }
 
-// whole is the form of whole numbers from lo to hi.
+// whole is the form of integers from lo to hi.
 type whole struct{ lo, hi int64 }
 
 func (w whole) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -145,8 +145,7 @@ func (w whole) schema(*definitions) schema {
 	return schema{"type": "integer", "minimum": w.lo, "maximum": w.hi}
 }
 
-// unsigned is the form of whole numbers ≥ 0 of up to 64 bits. above: 0 isn't one. always: 0 is
-// written too.
+// unsigned is the form of integers ≥ 0 of up to 64 bits. With above, 0 is not allowed. With always, 0 is written, too.
 type unsigned struct{ above, always bool }
 
 func (u unsigned) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -176,12 +175,12 @@ func (u unsigned) schema(*definitions) schema {
 	return s
 }
 
-// decimal is the form of finite numbers, from lo on (above: beyond it). Without bounds any number
-// passes, for those that the plan judges. always: 0 is written too.
+// decimal is the form of finite numbers. If bounded, they must be at least lo, or above lo with above. Otherwise any
+// number is accepted, and validated by the plan. With always, 0 is written, too.
 type decimal struct {
 	bounded, above, always bool
 	lo                     float64
-	hi                     float64 // the greatest allowed; 0 means that there is none
+	hi                     float64 // upper limit; 0 means none
 }
 
 func (d decimal) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -221,20 +220,20 @@ func (d decimal) schema(*definitions) schema {
 	return s
 }
 
-// fraction is a number from 0 to 1.
+// fraction returns the form of a number from 0 to 1.
 func fraction() form { return decimal{bounded: true, hi: 1} }
 
-// positive is a number above 0.
+// positive returns the form of a number above 0.
 func positive() form { return decimal{bounded: true, above: true} }
 
-// span is the form of times: "1m30s", or a number of seconds. above: 0 isn't one. always: 0 is
-// written too.
+// span is the form of durations: "1m30s", or a number of seconds. With above, 0 is not allowed. With always, 0 is
+// written, too.
 type span struct {
 	above, always bool
-	none          bool // 0 is None, for what is something else where it isn't given
+	none          bool // 0 is stored as None, for keys whose default is not 0
 }
 
-// None is a duration that was given as 0, where one that isn't given is something else.
+// None is a duration that was explicitly given as 0, for keys that have another default.
 const None = time.Duration(-1)
 
 func (s span) read(r *reader, key string, n *yaml.Node, to reflect.Value) {

@@ -13,9 +13,9 @@ import (
 	"brunt/internal/plan"
 )
 
-// shape is what a phase of the load says of itself, of whichever kind.
+// shape holds the values of a phase's keys, for all kinds of phases.
 type shape struct {
-	From, To   float64 // operations a second; a constant's rate and a spike's peak are To
+	From, To   float64 // operations a second; To is also a constant rate and a spike's peak
 	Duration   time.Duration
 	Rise, Fall time.Duration
 	Steps      int
@@ -23,11 +23,11 @@ type shape struct {
 	Operations uint64
 	Sessions   int
 
-	Goal     string // of an adaptive phase; its start is From
+	Goal     string // of an adaptive phase, whose start rate is From
 	Adaptive plan.Adaptive
 }
 
-// phaseForm is the form of a phase, of which shorthands may be several.
+// phaseForm is the form of an item of load, which may be a shorthand for several phases.
 type phaseForm struct {
 	all   *mapping
 	kinds kinds
@@ -62,7 +62,7 @@ func newPhaseForm() *phaseForm {
 	return f
 }
 
-// adaptiveFields are the keys of an adaptive phase, of which some are made by the functions given.
+// adaptiveFields returns the keys of an adaptive phase. rate and long make fields for rates and durations.
 func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals field) []field {
 	return []field{
 		{"goal", "Goal", words{}, "what to keep, as in thresholds: response.p(99) < 20ms", false},
@@ -77,7 +77,7 @@ func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals f
 	}
 }
 
-// adaptive makes the phase of its keys.
+// adaptive sets ph from the keys of an adaptive phase.
 func (r *reader) adaptive(n *yaml.Node, k *object, s *shape, ph *plan.Phase) {
 	a := s.Adaptive
 	if a.Method == "" {
@@ -106,8 +106,7 @@ func (r *reader) adaptive(n *yaml.Node, k *object, s *shape, ph *plan.Phase) {
 	ph.RateFrom, ph.RateTo, ph.Adaptive = s.From, s.From, &a
 }
 
-// load reads the phases and scales them. Without any, counts make a queue and rates a constant
-// load.
+// load reads the phases of the load. Without a load, counts make a queue and rates make a constant load.
 func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 	if n := o.get("load"); n != nil {
 		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
@@ -137,10 +136,10 @@ func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 	}
 }
 
-// impliedDuration is how long a load lasts that follows from the operations' rates alone.
+// impliedDuration is the duration of a load that is implied by the operations' rates.
 const impliedDuration = time.Minute
 
-// scale multiplies the load.
+// scale applies the key scale to the load.
 func (r *reader) scale(o *object, p *plan.Plan) {
 	n := o.get("scale")
 	if n == nil {
@@ -152,12 +151,12 @@ func (r *reader) scale(o *object, p *plan.Plan) {
 	}
 	factor := 0.0
 	if positive().read(r, "scale", n, valueOf(&factor)); factor > 0 {
-		// A factor above 0 is what Scale asks for.
+		// Scale fails only for factors that are not above 0.
 		_ = plan.Scale(p, factor)
 	}
 }
 
-// totalRate is the sum of the operations' rates, if they have rates.
+// totalRate returns the sum of the operations' rates, if they have rates.
 func totalRate(p *plan.Plan) float64 {
 	var sum float64
 	for i := range p.Operations {
@@ -166,7 +165,7 @@ func totalRate(p *plan.Plan) float64 {
 	return math.Min(sum, math.MaxFloat64)
 }
 
-// namePhases gives phases without a name one after their kind.
+// namePhases names phases without a name after their kind.
 func namePhases(phases []plan.Phase) {
 	taken := map[string]int{}
 	for i := range phases {
@@ -191,7 +190,7 @@ func namePhases(phases []plan.Phase) {
 	}
 }
 
-// phases reads one item of the load. rate is the sum of the operations' rates.
+// phases reads one item of load. rate is the sum of the operations' rates.
 func (f *phaseForm) phases(r *reader, n *yaml.Node, rate float64) []plan.Phase {
 	o := r.object(n, "a phase", f.all.keys)
 	if o == nil {
@@ -261,7 +260,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	return phases
 }
 
-// node writes a phase, shorthands resolved.
+// node writes a phase; shorthands have been expanded.
 func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	n := pairs()
 	add := func(key string, value *yaml.Node) { n.Content = append(n.Content, text(key), value) }
@@ -292,7 +291,7 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	return n
 }
 
-// thinkForm is the form of a pause: a time, or a distribution of times.
+// thinkForm returns the form of a think time: a duration, or a distribution of durations.
 func thinkForm() form {
 	type shape struct {
 		Distribution   string

@@ -7,7 +7,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// nameOperations gives operations without a name one that can be read and is unique.
+// nameOperations gives operations without a name a readable and unique one.
 func nameOperations(ops []plan.Operation) {
 	taken := map[string]int{}
 	for i := range ops {
@@ -62,7 +62,7 @@ func requestName(q *protocol.Request) string {
 	return name
 }
 
-// statementName is the statement's first word and the table that it is about.
+// statementName returns the statement's first word and the name of its table.
 func statementName(sql string) string {
 	words := strings.FieldsFunc(withoutComments(sql[:min(len(sql), 4096)]), func(c rune) bool {
 		return strings.ContainsRune(" \t\r\n\f\v(),;", c)

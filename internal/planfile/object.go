@@ -25,8 +25,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// object reads a mapping that may have the known keys and reports others. It returns nil if n is
-// no mapping.
+// object reads a mapping and reports unknown keys. It returns nil if n is not a mapping.
 func (r *reader) object(n *yaml.Node, what string, known []string) *object {
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
@@ -74,7 +73,7 @@ func (o *object) set(key, value *yaml.Node, what string, known []string) {
 	o.r.problemAt(key, fix, "unknown key %q in %s", key.Value, what)
 }
 
-// merge adds the keys of << mappings that the object doesn't have itself.
+// merge adds the keys of << mappings that the object itself doesn't have.
 func (o *object) merge(merged []*yaml.Node, what string, known []string) {
 	for _, m := range merged {
 		switch m.Kind {
@@ -125,7 +124,7 @@ func (o *object) get(key string) *yaml.Node {
 
 func (o *object) has(key string) bool { return o.get(key) != nil }
 
-// require reports keys that are missing.
+// require reports missing keys.
 func (o *object) require(what string, keys ...string) {
 	if o == nil {
 		return
@@ -137,7 +136,7 @@ func (o *object) require(what string, keys ...string) {
 	}
 }
 
-// refuse reports keys that have no meaning, and why.
+// refuse reports keys that are present but have no meaning, and says why.
 func (o *object) refuse(fix, why string, keys ...string) {
 	for _, k := range keys {
 		if n := o.get(k); n != nil {

@@ -11,13 +11,13 @@ import (
 	"brunt/internal/protocol"
 )
 
-// share is how often an operation is meant to happen, as the file has it.
+// share records which keys set how often an operation happens.
 type share struct {
-	at                  plan.Position // of the key that says so, or the operation
+	at                  plan.Position // position of that key, or of the operation
 	count, weight, rate bool
 }
 
-// shareFields say how often an operation happens.
+// shareFields returns the keys that set how often an operation happens.
 func shareFields() []field {
 	return []field{
 		{"count", "Count", unsigned{}, "how many in the queue", false},
@@ -43,8 +43,8 @@ func (r *reader) share(o *object, op *plan.Operation) {
 	r.shares = append(r.shares, s)
 }
 
-// operationForm is the form of queries or transactions, both of which are a plan's operations: it
-// writes those of its own kind.
+// operationForm is the form of the list of queries or of transactions. Both become operations of the plan; each form
+// writes only those of its own kind.
 type operationForm struct {
 	of     *mapping
 	params *paramForm
@@ -70,7 +70,7 @@ func (f operationItem) read(r *reader, key string, n *yaml.Node, to reflect.Valu
 	r.resolve(to.Addr().Interface().(*plan.Operation))
 }
 
-// isQuery reports whether an operation needs no more than a query has.
+// isQuery reports whether an operation can be written as a query.
 func isQuery(op *plan.Operation) bool {
 	if len(op.Steps) != 1 || op.Transaction {
 		return false
@@ -79,7 +79,7 @@ func isQuery(op *plan.Operation) bool {
 	return s.Name == "" && s.Think == (plan.Think{}) && (len(s.Request.Capture) == 0 || s.Check != "")
 }
 
-// write returns the plan's leading queries, or what comes after them.
+// write returns the queries that the plan begins with, or the operations after them.
 func (f operationForm) write(from reflect.Value) *yaml.Node {
 	all := from.Interface().([]plan.Operation)
 	queries := 0
@@ -104,7 +104,7 @@ func (f operationForm) write(from reflect.Value) *yaml.Node {
 		op.Steps = slices.Clone(op.Steps)
 		for k := range op.Steps {
 			if s := &op.Steps[k]; len(s.Variants) > 0 {
-				s.Request = protocol.Request{Verb: math.MaxUint8} // the first variant
+				s.Request = protocol.Request{Verb: math.MaxUint8} // no key: it is written as the first variant
 			}
 		}
 		n := f.of.write(valueOf(&op))
@@ -122,7 +122,7 @@ func (f operationForm) write(from reflect.Value) *yaml.Node {
 	return out
 }
 
-// addParams adds the parameters, of which some name others, to the statements.
+// addParams adds the parameters to the statements. They may refer to parameters of other statements.
 func (f operationForm) addParams(n *yaml.Node, op *plan.Operation) {
 	add := func(to *yaml.Node, step int) {
 		if params := f.params.paramNodes(op, step); params != nil {
@@ -144,12 +144,12 @@ func (f operationForm) addParams(n *yaml.Node, op *plan.Operation) {
 
 func (f operationForm) schema(d *definitions) schema { return list{of: f.of}.schema(d) }
 
-// paramList is the form of a statement's parameters, which operationForm writes.
+// paramList is the form of a statement's parameters. They are written by operationForm.
 type paramList struct{ list }
 
 func (paramList) write(reflect.Value) *yaml.Node { return nil }
 
-// stepFields say what a statement sends, below a place.
+// stepFields returns the keys that say what a statement sends.
 func stepFields(params *paramForm) []field {
 	variant := newMapping("variant", "a variant", requestFields()...)
 	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a variant") }
@@ -168,7 +168,7 @@ func stepFields(params *paramForm) []field {
 	)
 }
 
-// wrongForm is the form of a request that must be refused.
+// wrongForm returns the form of a request that must be refused.
 func wrongForm() form {
 	m := newMapping("wrong", "wrong", append([]field{
 		{"share", "Share", decimal{bounded: true, above: true, hi: 1}, "of the operations, up to 1", true},
@@ -204,8 +204,7 @@ func pickNode(p *plan.Pick) *yaml.Node {
 	return pickWords().write(reflect.ValueOf(p.By))
 }
 
-// checkStep reports a statement that doesn't say what to send, and takes the first variant for its
-// request.
+// checkStep reports a statement without a request. With variants, it sets the step's request to the first one.
 func checkStep(r *reader, o *object, s *plan.Step, what string) {
 	if !o.has("variants") {
 		checkRequest(r, o, &s.Request, what)
@@ -275,7 +274,7 @@ func operationForms() (queries, transactions operationForm) {
 	return operationForm{query, params, true}, operationForm{transaction, params, false}
 }
 
-// statementForm begins a statement's references before it is read.
+// statementForm starts a statement's references before it reads the statement.
 type statementForm struct{ *mapping }
 
 func (f statementForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
@@ -283,7 +282,7 @@ func (f statementForm) read(r *reader, key string, n *yaml.Node, to reflect.Valu
 	f.mapping.read(r, key, n, to)
 }
 
-// mix decides between a queue and weights. All operations must use one of count, weight and rate.
+// mix sets the plan's Mix. All operations must use the same one of count, weight and rate.
 func (r *reader) mix(o *object, p *plan.Plan) {
 	var counts, rates int
 	for _, s := range r.shares {

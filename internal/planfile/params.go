@@ -14,22 +14,22 @@ import (
 	"brunt/internal/suggest"
 )
 
-// references are what the parameters of an operation may refer to, and what they do refer to.
+// references are the names that parameters of an operation may refer to, and the references to resolve.
 type references struct {
-	step, param int               // being read
+	step, param int               // indexes of what is being read
 	steps       map[string]int    // by name
-	params      map[string][2]int // step and position, by name
+	params      map[string][2]int // step and index, by name
 	pending     []pending
 }
 
-// pending is a parameter whose source is looked up once all statements are known.
+// pending is a parameter whose source is resolved once all statements are known.
 type pending struct {
 	step, param int
 	node        *yaml.Node
-	from        bool // captured; otherwise the same as another parameter
+	from        bool // it refers to a capture; otherwise to another parameter
 }
 
-// begin makes ready for the next statement.
+// begin prepares for the next statement.
 func (f *references) begin() { f.step, f.param = f.step+1, -1 }
 
 func (f *references) nameStep(r *reader, o *object, name string) {
@@ -47,14 +47,13 @@ func (f *references) nameStep(r *reader, o *object, name string) {
 	}
 }
 
-// paramForm is the form of a parameter, which is a value, a part of a record, or what an earlier
-// statement had.
+// paramForm is the form of a parameter: a generated value, a part of a record, or a value of an earlier statement.
 type paramForm struct {
-	all   *mapping // every key, for the JSON Schema and to tell unknown ones
+	all   *mapping // all keys, for the JSON Schema and to detect unknown ones
 	value *mapping
 }
 
-// partNames are the types of parameters that are parts of records.
+// partNames returns the types of parameters that are parts of records.
 func partNames() choice { return choice{"Key", "Field", "Document", "TextDocument", "ScanLength"} }
 
 func newParamForm() *paramForm {
@@ -125,7 +124,7 @@ func (r *reader) nameParam(o *object, name string) {
 	r.refs.params[name] = [2]int{r.refs.step, r.refs.param}
 }
 
-// earlier remembers a parameter with from or same_as.
+// earlier records a parameter with from or same_as, to be resolved later.
 func (r *reader) earlier(o *object) {
 	from, same := o.get("from"), o.get("same_as")
 	if from != nil && same != nil {
@@ -150,8 +149,8 @@ func (r *reader) earlier(o *object) {
 
 func (f *paramForm) schema(d *definitions) schema { return f.all.schema(d) }
 
-// write returns a value or part; of what comes from earlier statements more must be known: see
-// paramNodes.
+// write returns the YAML of a generated value or a part of a record. paramNodes writes values of earlier statements,
+// which need the operation.
 func (f *paramForm) write(from reflect.Value) *yaml.Node {
 	p := from.Addr().Interface().(*plan.Param)
 	if p.Part != "" {
@@ -164,8 +163,7 @@ func (f *paramForm) write(from reflect.Value) *yaml.Node {
 	return f.value.write(valueOf(p.Value))
 }
 
-// paramNodes writes the parameters of a statement; those that others repeat get a name if they have
-// none.
+// paramNodes writes the parameters of a statement. Parameters that others refer to get a name if they have none.
 func (f *paramForm) paramNodes(op *plan.Operation, step int) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for i := range op.Steps[step].Params {
@@ -210,7 +208,7 @@ func paramName(op *plan.Operation, p *plan.Param, step, index int) string {
 	return ""
 }
 
-// resolve links parameters to the captures and parameters that they name.
+// resolve sets the sources of parameters with from or same_as.
 func (r *reader) resolve(op *plan.Operation) {
 	refs := &r.refs
 	for _, w := range refs.pending {
@@ -240,7 +238,7 @@ func (r *reader) resolve(op *plan.Operation) {
 	}
 }
 
-// source finds the statement before the dot.
+// source returns the index of the statement named before the dot.
 func (r *reader) source(op *plan.Operation, refs *references, w pending) (step int, ok bool) {
 	name, _, dotted := strings.Cut(w.node.Value, ".")
 	if !dotted {
@@ -265,7 +263,7 @@ func (r *reader) source(op *plan.Operation, refs *references, w pending) (step i
 	return step, true
 }
 
-// captured finds the column after the dot among the captures of a statement.
+// captured returns the index of the capture named after the dot.
 func (r *reader) captured(op *plan.Operation, step int, n *yaml.Node) int {
 	_, column, _ := strings.Cut(n.Value, ".")
 	for i, c := range op.Steps[step].Request.Capture {

@@ -1,6 +1,6 @@
-// Package planfile reads and writes plans as YAML. The format is a strict superset of that of
-// Picostress configuration files: such a file means here what it means there. docs/plan.md
-// describes every key; docs/plan.schema.json is the same for editors.
+// Package planfile reads and writes plans as YAML. The format is a strict superset of that of Picostress configuration
+// files, which have the same meaning here. docs/plan.md describes every key; docs/plan.schema.json is the JSON Schema
+// for editors.
 package planfile
 
 import (
@@ -19,17 +19,17 @@ import (
 	"brunt/internal/plan"
 )
 
-// MaxBytes is the size of the longest file that Read takes.
+// MaxBytes is the size of the largest file that Read accepts.
 const MaxBytes = 16 << 20
 
-// Limits on what a file may become in memory.
+// Limits of a file's size in memory.
 const (
-	maxDepth    = 64        // of lists and mappings within each other
+	maxDepth    = 64        // nesting of lists and mappings
 	maxExpanded = 1_000_000 // nodes that aliases may add
 )
 
-// Read parses and checks a plan. name is the file's name as problems show it. The error is a
-// plan.Problems with everything that is wrong, in the order of the file; the plan is then nil.
+// Read parses and checks a plan. name is the file's name as shown in problems. The error is a plan.Problems with all
+// problems in the order of the file; the plan is then nil.
 func Read(name string, data []byte) (*plan.Plan, error) {
 	r := &reader{file: name}
 	root := r.document(data)
@@ -53,20 +53,20 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	return p, nil
 }
 
-// reader turns the nodes of one file into a plan and gathers problems.
+// reader converts the nodes of one file to a plan and collects problems.
 type reader struct {
 	file     string
-	campaign bool // it is read as a campaign
+	campaign bool // the file is a campaign
 	problems plan.Problems
-	broken   []lines // items with problems of form, whose logic can't be judged
-	rated    bool    // operations say their rates
-	cross    bool    // a table or operation is broken, so what others say of it can't be judged
+	broken   []lines // items with syntax problems, whose meaning can't be checked
+	rated    bool    // operations have rates
+	cross    bool    // a table or operation is broken, so references to it can't be checked
 	shares   []share
-	refs     references // of the operation that is being read
+	refs     references // of the operation being read
 	target   plan.Places
 }
 
-// lines is a range of lines, both included.
+// lines is a range of lines, including both.
 type lines struct{ first, last int }
 
 func (r *reader) problem(at plan.Position, fix, format string, args ...any) {
@@ -81,8 +81,8 @@ func (r *reader) at(n *yaml.Node) plan.Position {
 	return plan.Position{File: r.file, Line: n.Line, Column: n.Column}
 }
 
-// consequences returns a function that reports whether a problem of logic may only follow from a
-// problem of form.
+// consequences returns a function that reports whether a problem found by Validate may be a mere consequence of one
+// found while reading.
 func (r *reader) consequences() func(f plan.Problem) bool {
 	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b lines) int { return a.first - b.first })
 	for i := 1; i < len(spans); i++ {
@@ -97,7 +97,8 @@ func (r *reader) consequences() func(f plan.Problem) bool {
 	}
 }
 
-// item runs read on an item of a list and remembers it as broken if that finds a problem.
+// item calls read for a list item and marks the item as broken if read adds a problem. It reports whether there was
+// none.
 func (r *reader) item(n *yaml.Node, read func()) (sound bool) {
 	before := len(r.problems)
 	read()
@@ -116,7 +117,7 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// document parses the file's only document and returns its outermost node, or nil.
+// document parses the file's only document and returns its root node, or nil after a problem.
 func (r *reader) document(data []byte) *yaml.Node {
 	file := plan.Position{File: r.file, Line: 1, Column: 1}
 	switch {
@@ -181,7 +182,7 @@ func (r *reader) offset(data []byte, i int) plan.Position {
 		Column: i - bytes.LastIndexByte(before, '\n')}
 }
 
-// syntax reports what the YAML parser didn't like.
+// syntax reports an error of the YAML parser.
 func (r *reader) syntax(data []byte, err error) {
 	at := plan.Position{File: r.file, Line: 1, Column: 1}
 	text := err.Error()
@@ -202,8 +203,8 @@ func (r *reader) syntax(data []byte, err error) {
 	r.problem(at, fix, "not YAML: %s", text)
 }
 
-// bounded reports whether a document is small enough to be walked with its aliases followed, and
-// adds a problem if not. It visits each node once.
+// bounded reports whether a document, with aliases expanded, is small enough to be processed. If not, it adds a
+// problem. It visits each node once.
 func (r *reader) bounded(root *yaml.Node) bool {
 	m := measurer{sizes: map[*yaml.Node]int{}}
 	size, plain := m.size(root, 0), m.nodes
@@ -220,15 +221,15 @@ func (r *reader) bounded(root *yaml.Node) bool {
 	return false
 }
 
-// measurer computes how many nodes a tree has with aliases followed.
+// measurer computes the number of nodes of a tree with aliases expanded.
 type measurer struct {
 	sizes    map[*yaml.Node]int // of anchored nodes; 0 while being computed
-	nodes    int                // without following aliases
+	nodes    int                // without expanding aliases
 	circular *yaml.Node
 	deep     *yaml.Node
 }
 
-// huge stands for every greater size, so that sums can't overflow.
+// huge is the limit of sizes, so that sums can't overflow.
 const huge = 1 << 40
 
 func (m *measurer) size(n *yaml.Node, depth int) int {

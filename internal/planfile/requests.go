@@ -12,7 +12,7 @@ import (
 	"brunt/internal/secret"
 )
 
-// verb is a key that says what to send.
+// verb is a key that says what a request does.
 type verb struct {
 	key  string
 	verb protocol.Verb
@@ -37,7 +37,7 @@ func verbs() []verb {
 	}
 }
 
-// verbKeys are the keys that say what to send; each request has exactly one.
+// verbKeys returns the keys of verbs. Each request has exactly one of them.
 func verbKeys() (keys []string) {
 	for _, v := range verbs() {
 		keys = append(keys, v.key)
@@ -45,7 +45,7 @@ func verbKeys() (keys []string) {
 	return keys
 }
 
-// requestFields say what to send.
+// requestFields returns the keys of a request.
 func requestFields() []field {
 	web := webMapping()
 	var all []field
@@ -92,7 +92,7 @@ func requestFields() []field {
 	)
 }
 
-// requestRules are checkRequest for editors.
+// requestRules returns the rules of checkRequest as JSON Schemas for editors.
 func requestRules(variants bool) []any {
 	keys := verbKeys()
 	if variants {
@@ -102,8 +102,7 @@ func requestRules(variants bool) []any {
 		needs("expect_error", "sql", "variants")}
 }
 
-// checkRequest reports a request that doesn't say exactly once what to send, and keys that mean
-// nothing for it.
+// checkRequest reports a request that doesn't have exactly one verb, and keys that have no meaning for its verb.
 func checkRequest(r *reader, o *object, q *protocol.Request, what string) {
 	if o == nil {
 		return
@@ -147,7 +146,7 @@ func (r *reader) command(n *yaml.Node, key string, q *protocol.Request) {
 	}
 }
 
-// plainText is a text, or a number or bool as it is written.
+// plainText returns a string, or a number or bool as written.
 func (r *reader) plainText(n *yaml.Node, what string) string {
 	if tagIs(n, "!!int", "!!float", "!!bool") {
 		return n.Value
@@ -219,7 +218,7 @@ func bodyNode(w *protocol.Web) *yaml.Node {
 	return binary(w.Body)
 }
 
-// headersIn keeps the order of the file; a list of texts stands for one header sent several times.
+// headersIn keeps the order of the file. A list of values means that the header is sent several times.
 func headersIn(r *reader, _ string, n *yaml.Node, to *[][2]string) {
 	o := r.object(n, "headers", []string{"*"})
 	if o == nil {
@@ -266,7 +265,7 @@ func headersNode(header *[][2]string) *yaml.Node {
 	return h
 }
 
-// captureIn reads a column's name or number, alone or with the type to decode it to.
+// captureIn reads a column's name or number, or a mapping with the column and the type to decode it to.
 func captureIn(r *reader, _ string, n *yaml.Node, c *protocol.Capture) {
 	column := n
 	if n.Kind == yaml.MappingNode {

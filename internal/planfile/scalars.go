@@ -19,7 +19,7 @@ func (r *reader) wrong(n *yaml.Node, what, want, fix string) {
 	r.problemAt(n, fix, "%s is %s instead of %s", what, kindName(n), want)
 }
 
-// textOf returns a text; dates without quotes are texts too.
+// textOf returns a string. Unquoted dates count as strings.
 func (r *reader) textOf(n *yaml.Node, what string) string {
 	switch {
 	case tagIs(n, "!!str", "!!timestamp"):
@@ -35,7 +35,7 @@ func (r *reader) textOf(n *yaml.Node, what string) string {
 	return ""
 }
 
-// text returns the text at a key, "" if there is none.
+// text returns the string at a key; "" if the key is missing.
 func (o *object) text(key string) string {
 	if n := o.get(key); n != nil {
 		return o.r.textOf(n, key)
@@ -43,8 +43,8 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// digits reports whether a number is written without what YAML's versions read differently: 017 is
-// 17 in one and 15 in another.
+// digits reports a number that versions of YAML read differently: 017 is 17 in one and 15 in another. It returns
+// whether the number is unambiguous.
 func (r *reader) digits(n *yaml.Node, what string) bool {
 	d := strings.TrimLeft(n.Value, "+-")
 	if len(d) < 2 || d[0] != '0' || d[1] < '0' || d[1] > '9' && d[1] != '_' {
@@ -82,7 +82,7 @@ func (r *reader) numberOf(n *yaml.Node, what string) float64 {
 	return f
 }
 
-// integerOf returns a whole number between lo and hi; 1e6 is one.
+// integerOf returns an integer from lo to hi. 1e6 counts as an integer.
 func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	if !tagIs(n, "!!int", "!!float") {
 		r.wrong(n, what, "a whole number", "write a number without quotes")
@@ -108,7 +108,7 @@ func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	return i
 }
 
-// unsignedOf returns a whole number ≥ 0 of up to 64 bits.
+// unsignedOf returns an integer ≥ 0 of up to 64 bits.
 func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 	if tagIs(n, "!!int", "!!float") {
 		if !r.digits(n, what) {
@@ -125,10 +125,10 @@ func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 	return uint64(r.integerOf(n, what, 0, math.MaxInt64))
 }
 
-// maxDuration bounds every time in a plan.
+// maxDuration is the limit of every duration in a plan.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
-// durationOf returns a time: "1m30s", or a number of seconds.
+// durationOf returns a duration: "1m30s", or a number of seconds.
 func (r *reader) durationOf(n *yaml.Node, what string) time.Duration {
 	switch {
 	case tagIs(n, "!!int", "!!float"):

@@ -8,11 +8,11 @@ import (
 // schema is a JSON Schema (draft 2020-12) or a part of one.
 type schema = map[string]any
 
-// definitions are the parts of the JSON Schema that have names.
+// definitions are the named parts of a JSON Schema.
 type definitions struct{ made map[string]schema }
 
-// PlanSchema is the JSON Schema of plans, for editors: docs/plan.schema.json. It says all that can be
-// said of a key alone.
+// PlanSchema returns the JSON Schema of plans for editors: docs/plan.schema.json. It covers the rules that concern
+// single keys.
 func PlanSchema() []byte {
 	d := &definitions{made: map[string]schema{}}
 	top := newFormat().body(d)
@@ -21,14 +21,14 @@ func PlanSchema() []byte {
 	return d.document(top, "plan.schema.json")
 }
 
-// document is the text of a schema with the definitions that it refers to.
+// document returns the JSON text of a schema with the definitions that it refers to.
 func (d *definitions) document(top schema, id string) []byte {
 	top["$schema"], top["$id"], top["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, d.made
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	// Maps, lists and plain values always have a form in JSON.
+	// maps, lists and plain values can always be encoded
 	_ = e.Encode(top)
 	return out.Bytes()
 }
@@ -43,7 +43,7 @@ func typesSchema(types ...string) func(*definitions) schema {
 	return func(*definitions) schema { return schema{"type": types} }
 }
 
-// anyOf is the schema of what may have one of several forms.
+// anyOf returns the schema of a value that may have one of several forms.
 func anyOf(forms ...form) func(d *definitions) schema {
 	return func(d *definitions) schema {
 		var all []any
@@ -54,7 +54,7 @@ func anyOf(forms ...form) func(d *definitions) schema {
 	}
 }
 
-// exclude says that keys exclude each other.
+// exclude returns rules that at most one of the keys is present.
 func exclude(keys ...string) []any {
 	var all []any
 	for i, a := range keys {
@@ -65,12 +65,12 @@ func exclude(keys ...string) []any {
 	return all
 }
 
-// exactly says that one of the keys must stand there.
+// exactly returns the rule that exactly one of the keys is present.
 func exactly(keys []string) schema {
 	return schema{"oneOf": each(keys)}
 }
 
-// each are the schemas of mappings with one of the keys.
+// each returns for each key the schema of mappings that have it.
 func each(keys []string) (all []any) {
 	for _, k := range keys {
 		all = append(all, schema{"required": []string{k}})
@@ -78,7 +78,7 @@ func each(keys []string) (all []any) {
 	return all
 }
 
-// needs says that a key needs one of others.
+// needs returns the rule that key is present only together with at least one of others.
 func needs(key string, others ...string) schema {
 	return schema{"if": schema{"required": []string{key}}, "then": schema{"anyOf": each(others)}}
 }

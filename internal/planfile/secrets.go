@@ -12,14 +12,14 @@ import (
 	"brunt/internal/secret"
 )
 
-// addressSecret is the name of what stands before the @ of addresses.
+// addressSecret is the name of credentials before the @ of addresses.
 const addressSecret = "address"
 
-// bodySecret is the name of bodies that are secret.
+// bodySecret is the name of secret request bodies.
 const bodySecret = "body"
 
-// SecretVariable is the environment variable that gives a secret of a written plan: of a header, an
-// option, a parameter of a URL, or what stands before the @ of addresses ("address").
+// SecretVariable returns the environment variable for a secret of a written plan. name is that of a header, an option
+// or a URL parameter, or "address" for credentials before the @ of addresses.
 func SecretVariable(name string) string {
 	return "BRUNT_SECRET_" + strings.Map(func(c rune) rune {
 		if c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
@@ -29,7 +29,7 @@ func SecretVariable(name string) string {
 	}, name)
 }
 
-// marked says next to a hidden value how to give it.
+// marked adds a comment to a hidden value that says how to provide it.
 func marked(n *yaml.Node, names ...string) *yaml.Node {
 	for i, name := range names {
 		if names[i] = SecretVariable(name); i == len(names)-1 {
@@ -39,8 +39,7 @@ func marked(n *yaml.Node, names ...string) *yaml.Node {
 	return n
 }
 
-// editPath lets edit change the values of those parameters of a path's query whose names sound
-// secret.
+// editPath replaces the values of those query parameters of a path whose names sound secret by the results of edit.
 func editPath(path string, edit func(name, value string) string) string {
 	before, query, ok := strings.Cut(path, "?")
 	if !ok {
@@ -67,8 +66,8 @@ func secretsOfPath(path string) (names []string) {
 	return names
 }
 
-// Secrets puts back what Write has hidden: lookup gives the value of an environment variable, see
-// SecretVariable. The error is a plan.Problems that names each one that is missing.
+// Secrets restores the values that Write has hidden. lookup returns the value of an environment variable; see
+// SecretVariable. The error is a plan.Problems that names each missing one.
 func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	s := &unhider{lookup: lookup}
 	if p.Target.Password == secret.Hidden {
@@ -111,8 +110,9 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	return s.problems.Sort().Err()
 }
 
-// SecretValues are the secrets that Write hides, by the variable that Secrets asks for; the password isn't among them.
-// It fails where two different secrets have one name, or where one isn't a plain text: Secrets couldn't put those back.
+// SecretValues returns the secrets that Write hides, keyed by the variable from which Secrets restores them, but
+// without the password. It fails if two different secrets have the same name, or if one is not plain text, because
+// Secrets couldn't restore them.
 func SecretValues(p *plan.Plan) (map[string]string, error) {
 	g := &gatherer{values: map[string]string{}}
 	for _, a := range p.Target.Addresses {
@@ -142,7 +142,7 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 // gatherer collects secrets.
 type gatherer struct {
 	values map[string]string
-	err    error // the first
+	err    error // the first error
 }
 
 func (g *gatherer) add(name, value string) {
@@ -153,7 +153,7 @@ func (g *gatherer) add(name, value string) {
 	g.values[variable] = value
 }
 
-// text adds a secret that stands in a template.
+// text adds a secret that is part of a template.
 func (g *gatherer) text(name, template string) {
 	value := strings.ReplaceAll(template, "$$", "$")
 	if strings.ReplaceAll(value, "$", "$$") != template && g.err == nil {
@@ -180,7 +180,7 @@ func (g *gatherer) web(w *protocol.Web) {
 	}
 }
 
-// unhider puts secrets back.
+// unhider restores secrets.
 type unhider struct {
 	lookup   func(string) (string, bool)
 	problems plan.Problems
@@ -191,7 +191,7 @@ func (s *unhider) missing(at plan.Position, what, where string) {
 		Fix: "give it in " + where})
 }
 
-// value returns the secret that a hidden value stands for; others stay.
+// value returns the secret that a hidden value stands for. Other values are returned unchanged.
 func (s *unhider) value(v, name string, at plan.Position) string {
 	if v != secret.Hidden {
 		return v
@@ -219,7 +219,7 @@ func (s *unhider) web(w *protocol.Web, at plan.Position) {
 	}
 }
 
-// escape makes a secret stand for itself in a template, unless it is what stood there.
+// escape escapes a secret for use in a template, unless it is the template's unchanged text.
 func escape(value, before string) string {
 	if value == before {
 		return value

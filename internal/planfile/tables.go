@@ -55,8 +55,8 @@ func optionIn(r *reader, key string, n *yaml.Node, o *plan.IndexOption) {
 	o.Value = n.Value
 }
 
-// keyspaceForm is the form of the records that operations are on. Limits keep what a file asks for
-// within memory.
+// keyspaceForm returns the form of the records that operations use. Its limits bound the memory that a file can
+// request.
 func keyspaceForm() form {
 	const most = math.MaxInt64 / 4
 	record := whole{0, most}
@@ -115,7 +115,7 @@ func keyspaceForm() form {
 	return pointer[keyspace.Spec]{m}
 }
 
-// pointer is the form of a struct that may be absent.
+// pointer is the form of an optional struct.
 type pointer[T any] struct{ of *mapping }
 
 func (p pointer[T]) read(r *reader, key string, n *yaml.Node, to reflect.Value) {

@@ -14,8 +14,7 @@ import (
 	"brunt/internal/secret"
 )
 
-// newFormat is the table of all that a plan's file may say: reader, writer and JSON Schema follow
-// from it.
+// newFormat returns the form of a plan file with all its keys. It defines the reader, the writer and the JSON Schema.
 func newFormat() *mapping {
 	queries, transactions := operationForms()
 	phase := newPhaseForm()
@@ -100,7 +99,7 @@ func mixNode(p *plan.Plan) *yaml.Node {
 	return text([]string{"weight", "count", "turn"}[p.Mix])
 }
 
-// settingsFields say how a plan is carried out.
+// settingsFields returns the keys of Settings, which configure the execution.
 func settingsFields() []field {
 	timeouts := newMapping("timeouts", "timeouts",
 		field{"operation", "OperationTimeout", span{above: true}, "of an operation with its retries; 30s", false},
@@ -149,7 +148,7 @@ func retriesNode(n *int) *yaml.Node {
 	return number(max(*n, 0))
 }
 
-// targetForm is the form of a plan's target.
+// targetForm returns the form of a plan's target.
 func targetForm() form {
 	tls := newMapping("", "tls",
 		field{"enabled", "Enabled", flag{always: true}, "true", false},
@@ -241,7 +240,7 @@ func passwordNode(password *string) *yaml.Node {
 	return n
 }
 
-// optionsIn reads the protocol's own settings: any keys, with plain values.
+// optionsIn reads protocol-specific settings: any keys, with scalar values.
 func optionsIn(r *reader, _ string, n *yaml.Node, to *map[string]string) {
 	o := r.object(n, "options", []string{"*"})
 	if o == nil {
@@ -272,8 +271,7 @@ func optionsNode(options *map[string]string) *yaml.Node {
 	return out
 }
 
-// thresholdForm is the form of a rule: an expression, or a mapping.
-// accountForm is true, or a mapping.
+// accountForm returns the form of Plan.Account: true, or a mapping.
 func accountForm() form {
 	m := newMapping("", "account",
 		field{"deadline", "Deadline", span{above: true},
@@ -298,6 +296,7 @@ func accountForm() form {
 	}, anyOf(flag{}, m)}
 }
 
+// thresholdForm returns the form of a threshold: an expression, or a mapping.
 func thresholdForm() form {
 	expr := words{name: true}
 	m := newMapping("", "a threshold",

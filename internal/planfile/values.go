@@ -20,7 +20,7 @@ func distributionNames() choice {
 	return choice{"Uniform", "Normal", "Zipf", "Exponential", "Hotspot", "Sequential", "Histogram"}
 }
 
-// valueFields say how the values of a column or parameter are made.
+// valueFields returns the keys that say how the values of a column or parameter are generated.
 func valueFields() []field {
 	bucket := newMapping("bucket", "a histogram's part",
 		field{"range", "", custom[gen.Bucket]{bucketRange, bucketRangeNode, pairSchema("number")},
@@ -52,7 +52,7 @@ func valueFields() []field {
 	}
 }
 
-// checkValue reports keys that are missing, or that mean nothing for a type or distribution.
+// checkValue reports keys that are missing, or that have no meaning for a type or distribution.
 func checkValue(o *object, v *plan.ValueSpec) {
 	t := v.Type
 	if o == nil || t == "" {
@@ -86,7 +86,7 @@ func checkValue(o *object, v *plan.ValueSpec) {
 	}
 }
 
-// valueRules are checkValue for editors.
+// valueRules returns the rules of checkValue as JSON Schemas for editors.
 func valueRules() []any {
 	d := &definitions{}
 	is := func(key string, words ...string) schema {
@@ -133,7 +133,7 @@ func bucketRangeNode(b *gen.Bucket) *yaml.Node {
 	return flow(float(b.Lo), float(b.Hi))
 }
 
-// rangeIn reads a range as the type needs it.
+// rangeIn reads a range as its type requires.
 func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	switch s.Type {
 	case "", gen.TypeBoolean, gen.TypeUUID, gen.TypeConstant, gen.TypeReference, gen.TypeOneOf:
@@ -188,7 +188,7 @@ func scaleNode(s *gen.Spec) *yaml.Node {
 	return number(max(s.DecimalScale, 0))
 }
 
-// timeOf reads RFC 3339, or a date, or date and time without a zone, which means UTC.
+// timeOf reads an RFC 3339 time, a date, or a date and time without a zone, which is then UTC.
 func (r *reader) timeOf(n *yaml.Node) time.Time {
 	if !tagIs(n, "!!str", "!!timestamp") {
 		r.wrong(n, "range", "a time", "write for example '2020-01-31T00:00:00Z'")
@@ -209,7 +209,7 @@ func timeText(us int64) *yaml.Node {
 	return n
 }
 
-// constantIn reads a value of its own type.
+// constantIn reads a value and keeps its YAML type.
 func constantIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	switch {
 	case tagIs(n, "!!null"):

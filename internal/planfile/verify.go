@@ -10,7 +10,7 @@ import (
 	"brunt/internal/suggest"
 )
 
-// verifyForm is the form of how a statement's writes are read back.
+// verifyForm returns the form of Step.Verify: how a statement's writes are read back.
 func verifyForm() form {
 	read := newMapping("", "read", requestFields()...)
 	read.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "read") }
@@ -38,7 +38,7 @@ func verifyForm() form {
 	}
 }
 
-// verifiedIn reads a parameter of the statement that is being read: its number from 1, or its name.
+// verifiedIn reads a reference to a parameter of the current statement: its number from 1, or its name.
 func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
 	if tagIs(n, "!!int") {
 		*k = int(r.integerOf(n, "a parameter's number", 1, 1<<30)) - 1
@@ -66,7 +66,7 @@ func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
 	r.problemAt(n, fix, "verify names unknown parameter %q", name)
 }
 
-// verificationForm is the form of how all writes are read back.
+// verificationForm returns the form of Plan.Verify: how all writes are read back.
 func verificationForm() form {
 	return newMapping("", "verify",
 		field{"after", "After", choice(plan.VerifyAfter()), "when: after the run, or also after each fault; run", false},
@@ -77,7 +77,7 @@ func verificationForm() form {
 	)
 }
 
-// registersForm is the form of keys that are contested during the load.
+// registersForm returns the form of keys that are contended during the load.
 func registersForm() form {
 	request := func(what string) *mapping {
 		m := newMapping("", what, requestFields()...)

@@ -14,9 +14,9 @@ import (
 	"brunt/internal/plan"
 )
 
-// Write returns a plan as YAML that Read turns into an equal plan, shorthands resolved. Secrets (the
-// password, options, HTTP headers and parameters of URLs whose names sound secret, and credentials in
-// addresses) are replaced by ***; Secrets puts them back.
+// Write returns a plan as YAML that Read converts to an equal plan, with shorthands expanded. Secrets are replaced by
+// ***: the password, options, HTTP headers and URL parameters whose names sound secret, and credentials in addresses.
+// Secrets restores them.
 func Write(p *plan.Plan) ([]byte, error) {
 	out, err := dump(newFormat().write(valueOf(p)))
 	if err != nil {
@@ -25,12 +25,12 @@ func Write(p *plan.Plan) ([]byte, error) {
 	return out, nil
 }
 
-// mostAtOnce is how many elements of a list are written at once. What is given to the library at once
-// stays in its memory, several times as large as the text, until all of it is written.
+// mostAtOnce is how many elements of a list are written at once. The YAML library holds its input in memory until all
+// of it is written, in several times the size of the text.
 const mostAtOnce = 1000
 
-// dump writes a mapping key by key, and long lists in pieces: the elements of a list stand as far to the
-// left as its key.
+// dump writes a mapping key by key, and long lists in pieces. This works because list elements have the indentation of
+// the list's key.
 func dump(root *yaml.Node) ([]byte, error) {
 	var out []byte
 	write := func(n *yaml.Node) error {
@@ -79,7 +79,7 @@ func text(s string) *yaml.Node {
 
 var wordLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
-// plainWord reports whether a text needs no quotes in any version of YAML.
+// plainWord reports whether a string needs no quotes in any version of YAML.
 func plainWord(s string) bool {
 	return wordLike.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false",
 		"null", "nan", "inf"}, strings.ToLower(s))
@@ -95,7 +95,7 @@ func float(f float64) *yaml.Node {
 	return scalar("!!float", s)
 }
 
-// constantFloat writes a float64 so that it isn't read as a whole number.
+// constantFloat writes a float64 so that it isn't read as an integer.
 func constantFloat(f float64) *yaml.Node {
 	n := float(f)
 	if n.Tag == "!!int" {
@@ -108,7 +108,7 @@ func flow(nodes ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: nodes}
 }
 
-// pairs is a mapping of keys and values in turn.
+// pairs returns a mapping of alternating keys and values.
 func pairs(content ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: content}
 }
