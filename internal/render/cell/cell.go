@@ -1,6 +1,6 @@
-// Package cell is the layer between figures and text: tables of cells that know their value, unit and
-// confidence interval, written as text for terminals, Markdown, CSV or HTML. Figures are formatted
-// here and nowhere else, by package units, in the reader's language; texts come in that language.
+// Package cell is the layer between figures and text. It has tables of cells, each with a value, unit and confidence
+// interval, and writes them as text for terminals, Markdown, CSV or HTML. All figures are formatted here, with package
+// units, in the reader's language. Texts must already be in that language.
 package cell
 
 import (
@@ -9,37 +9,37 @@ import (
 	"brunt/internal/message"
 )
 
-// Kind says how a table is laid out where that makes a difference.
+// Kind is the layout of a table.
 type Kind int
 
 // The kinds of tables.
 const (
-	Grid Kind = iota // columns with heads
-	Tree             // rows of a label, a value and what it means
+	Grid Kind = iota // columns with headings
+	Tree             // rows of a label, a value and a note
 	List             // rows of a sign and a sentence
 )
 
-// Table is figures under a title.
+// Table is a table of figures with a title.
 type Table struct {
-	ID      string // stable: names the table in links and files
+	ID      string // stable; used in links and file names
 	Title   string
-	Note    string // what it means, in short
+	Note    string // short explanation of the table
 	Kind    Kind
 	Columns []Column // of a Grid
 	Rows    [][]Cell
-	Foot    []string // sentences under it
+	Foot    []string // sentences below the table
 }
 
-// Column is a column of a Grid. Without heads a table has no head line.
+// Column is a column of a Grid. If no column has a heading, the table has no heading line.
 type Column struct {
 	Head     string
-	Left     bool // aligned left, as text is
-	Priority int  // columns of higher numbers go first where there is no room; 0 never goes
-	Wrap     bool // takes the room that is left, in as many lines as it needs
-	Short    bool // of those that wrap: in two lines at most, as the texts of statements are
+	Left     bool // left-aligned, as text is
+	Priority int  // columns with the highest numbers are omitted first if space is short; 0: never omitted
+	Wrap     bool // takes the remaining width and wraps into as many lines as needed
+	Short    bool // with Wrap: at most two lines, for example for SQL statements
 }
 
-// Mark is how a cell is emphasized.
+// Mark is the emphasis of a cell.
 type Mark string
 
 // The marks.
@@ -53,40 +53,40 @@ const (
 	Accent Mark = "accent"
 )
 
-// The units of figures next to those of units.Value.
+// Units of figures in addition to those of units.Value.
 const (
-	UnitBar    = "bar"    // a share of 1, drawn
+	UnitBar    = "bar"    // a fraction of 1, drawn as a bar
 	UnitNumber = "number" // without a unit
 )
 
-// Cell is one field: a figure or a text.
+// Cell is one field of a table: a figure or a text.
 type Cell struct {
-	Value  float64 // in Unit; +Inf is never, NaN is unknown
-	Unit   string  // as units.Value names them, or UnitBar or UnitNumber; "" means a text
-	Text   string  // the text, or what follows the figure
-	Step   float64 // of a figure next to others: the difference that its digits must show, in Unit; 0 means three digits
-	Bounds *Bounds // of estimates
+	Value  float64 // in Unit; +Inf means never, NaN means unknown
+	Unit   string  // a unit of units.Value, or UnitBar or UnitNumber; "" for a text
+	Text   string  // the text, or a text after the figure
+	Step   float64 // smallest difference that the figure's digits must show, in Unit; 0 means three digits
+	Bounds *Bounds // of estimates; nil for other figures
 	Mark   Mark
-	Depth  int    // of a name under others: 1 is a branch
-	Link   string // where it leads: a fragment of the page, or a URL
+	Depth  int    // nesting of a name below others: 1 is a branch
+	Link   string // link target: a fragment of the page, or a URL
 }
 
 // Bounds is the confidence interval of an estimate, or why there is none.
 type Bounds struct {
 	Low, High  float64
 	Confidence float64         // such as 0.95
-	Runs       bool            // it is of several runs, not of what varied within one
-	Correlated bool            // it was widened for autocorrelation and may still be too narrow
-	Why        message.Message // why there is no interval, if there is none
+	Runs       bool            // over several runs, as opposed to variation within one run
+	Correlated bool            // widened for autocorrelation; may still be too narrow
+	Why        message.Message // why there is no interval; zero if there is one
 }
 
 // Text returns a cell of text.
 func Text(s string) Cell { return Cell{Text: s} }
 
-// Figure returns a cell of a value in a unit as units.Value names them.
+// Figure returns a cell with a value in a unit of units.Value.
 func Figure(v float64, unit string) Cell { return Cell{Value: v, Unit: unit} }
 
-// Time returns a cell of nanoseconds, of which the greatest stands for never.
+// Time returns a cell with a time in nanoseconds. Values of at least math.MaxInt64 stand for never.
 func Time[N ~int64 | ~float64](ns N) Cell {
 	v := float64(ns)
 	if v >= math.MaxInt64 {
@@ -95,13 +95,13 @@ func Time[N ~int64 | ~float64](ns N) Cell {
 	return Cell{Value: v, Unit: "ns"}
 }
 
-// Count returns a cell of a number of things.
+// Count returns a cell with a number of things.
 func Count[N ~int | ~uint64](n N) Cell { return Cell{Value: float64(n), Unit: "count"} }
 
-// Rate returns a cell of something per second.
+// Rate returns a cell with a rate per second.
 func Rate(perS float64) Cell { return Cell{Value: perS, Unit: "per_s"} }
 
-// Share returns a cell of a part of a whole; of nothing it is 0.
+// Share returns a cell with part ÷ whole; 0 if whole is 0.
 func Share(part, whole uint64) Cell {
 	if whole == 0 {
 		return Cell{Unit: "share"}
@@ -109,10 +109,10 @@ func Share(part, whole uint64) Cell {
 	return Cell{Value: float64(part) / float64(whole), Unit: "share"}
 }
 
-// None returns the cell of a figure that there isn't.
+// None returns the cell for a missing figure.
 func None() Cell { return Cell{Value: math.NaN(), Unit: UnitNumber, Mark: Dim} }
 
-// Texts returns a cell of each text.
+// Texts returns a cell for each text.
 func Texts(texts ...string) []Cell {
 	out := make([]Cell, len(texts))
 	for i, t := range texts {
@@ -133,7 +133,7 @@ func (c Cell) Followed(text string) Cell {
 	return c
 }
 
-// Between returns c with its confidence interval over several runs.
+// Between returns c with its confidence interval over several runs. confidence is a fraction such as 0.95.
 func (c Cell) Between(low, high, confidence float64) Cell {
 	c.Bounds = &Bounds{Low: low, High: high, Confidence: confidence, Runs: true}
 	return c
@@ -145,7 +145,7 @@ func (c Cell) Without(why message.Message) Cell {
 	return c
 }
 
-// Showing returns c with as many digits as it takes to see a difference of step.
+// Showing returns c with as many digits as are needed to show a difference of step.
 func (c Cell) Showing(step float64) Cell {
 	c.Step = step
 	return c

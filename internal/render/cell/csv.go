@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes tables one after the other, with an empty line between them, each with a line of
-// heads. Figures are in base units (ns, bytes, shares of 1), unknown and infinite ones empty; a column
-// with intervals is followed by two with their ends.
+// WriteCSV writes tables, separated by empty lines, each with a heading line. Figures are in base units (ns, bytes,
+// fractions of 1); unknown and infinite ones are empty. A column with intervals is followed by two columns with their
+// ends.
 func WriteCSV(w io.Writer, tables ...Table) error {
 	out := csv.NewWriter(w)
 	for i := range tables {
@@ -25,7 +25,7 @@ func WriteCSV(w io.Writer, tables ...Table) error {
 	return out.Error()
 }
 
-// csv writes a table. Errors of writing are kept until Error is asked.
+// csv writes a table. out keeps errors for out.Error.
 func (t *Table) csv(out *csv.Writer) {
 	columns := t.Columns
 	switch t.Kind {
@@ -65,7 +65,7 @@ func (t *Table) csv(out *csv.Writer) {
 	}
 }
 
-// raw is the value without its unit, or the text.
+// raw returns the value without its unit, or the text.
 func (c Cell) raw() string {
 	if c.Unit == "" {
 		return c.Text
@@ -73,7 +73,7 @@ func (c Cell) raw() string {
 	return Number(c.Value)
 }
 
-// Number is a figure for machines, empty if it is unknown or infinite.
+// Number returns a figure in machine-readable form; "" if it is unknown or infinite.
 func Number(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""

@@ -8,8 +8,7 @@ import (
 	"brunt/internal/units"
 )
 
-// Metric is the figure of a metric over several runs: a mean of counts is rounded, and what isn't known is
-// a dash.
+// Metric returns the cell for a metric averaged over several runs. Counts are rounded; an unknown value is a dash.
 func Metric(x float64, unit string) Cell {
 	if math.IsNaN(x) {
 		return None()
@@ -20,7 +19,7 @@ func Metric(x float64, unit string) Cell {
 	return Figure(x, unit)
 }
 
-// Figure writes c's value, without its interval, for people.
+// Figure returns c's value without its interval as text for humans.
 func (c Cell) Figure(l units.Language) string {
 	if c.Unit == "" || c.Unit == UnitBar {
 		return units.Clean(c.Text)
@@ -42,14 +41,14 @@ func (c Cell) Figure(l units.Language) string {
 	return s
 }
 
-// The signs of estimates whose interval is not what one expects.
+// The signs of estimates with a doubtful interval or none.
 const (
 	signRefused    = "*"
 	signCorrelated = "?"
 )
 
-// Spread writes the interval as half its width next to the value, rounded up: ±2%, with a sign if it is
-// doubtful; only a sign if there is none; nothing if c is no estimate.
+// Spread returns half the width of the interval relative to the value, rounded up, such as ±2%. A sign is appended if
+// the interval is doubtful. It returns only a sign if there is no interval, and "" if c is not an estimate.
 func (c Cell) Spread() string {
 	switch b := c.Bounds; {
 	case b == nil || c.Unit == "" || math.IsNaN(c.Value):
@@ -69,7 +68,7 @@ func (c Cell) Spread() string {
 	}
 }
 
-// Span writes the interval from its low to its high end, "" if there is none.
+// Span returns the interval from its lower to its upper end; "" if there is none.
 func (c Cell) Span(l units.Language) string {
 	if b := c.Bounds; b == nil || !b.Why.IsZero() || c.Unit == "" {
 		return ""
@@ -82,7 +81,7 @@ func (c Cell) Span(l units.Language) string {
 	return low.Figure(l) + " … " + high.Figure(l)
 }
 
-// String writes the value and its interval in English.
+// String returns the value and its interval in English.
 func (c Cell) String() string {
 	return strings.TrimSpace(c.Figure(units.English) + " " + c.Spread())
 }

@@ -2,11 +2,11 @@ package cell
 
 import "strings"
 
-// gap is the distance of columns.
+// gap is the number of spaces between columns.
 const gap = 2
 
-// The least columns that the first column keeps while others can go, and at all; and a column that
-// wraps.
+// The least width of the first column before other columns are omitted, its least width in any case, the least width of
+// a column that wraps, and the greatest number of lines of a Short column.
 const (
 	nameWidth      = 24
 	nameWidthLeast = 12
@@ -14,26 +14,26 @@ const (
 	shortLines     = 2
 )
 
-// drawn is a cell as it is written: its figure, and what stands right of it.
+// drawn is a cell prepared for output: its text, and the text to the right of it.
 type drawn struct {
 	text, side string
 	mark       Mark
-	bar        float64 // the share that is drawn, if it is one
+	bar        float64 // fraction that the bar shows, if drawn
 	drawn      bool
 }
 
-// layout is a grid on its way to lines.
+// layout is a grid being laid out.
 type layout struct {
 	table *Table
 	look  Look
 	rows  [][]drawn
 	main  []int // widths of the columns' figures
-	side  []int // and of what stands next to them; 0 means nothing does
+	side  []int // widths of the texts next to them; 0 means that there are none
 	shown []bool
-	names bool // the first column's names are folded: shortened, some would be the same
+	names bool // the first column wraps, because shortened names would be ambiguous
 }
 
-// grid lays the rows out in the look's columns, indented by two.
+// grid returns the lines of the table, indented by two, in the width given by k.
 func (t *Table) grid(k Look) []string {
 	if len(t.Rows) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (g *layout) headed() bool {
 	return false
 }
 
-// draw writes all cells and measures them.
+// draw formats all cells and measures them.
 func (g *layout) draw() {
 	for i, c := range g.table.Columns {
 		g.main[i] = Width(c.Head)
@@ -85,7 +85,7 @@ func (g *layout) draw() {
 	}
 }
 
-// branch is what stands before a name that has a depth: whether another of its parent follows.
+// branch returns the tree mark before a nested name. It depends on whether another child of the same parent follows.
 func branch(rows [][]Cell, r, i int) string {
 	if at(rows[r], i).Depth == 0 {
 		return ""
@@ -108,8 +108,8 @@ func (g *layout) width(i int) int {
 	return g.main[i]
 }
 
-// fit says which columns are shown so that n columns suffice; it may narrow those of names and those
-// that wrap, and gives bars what is left.
+// fit chooses the columns to show so that the table is at most n columns wide. It may narrow the first column and those
+// that wrap. Bars get the remaining width.
 func (g *layout) fit(n int) {
 	total := -gap
 	bars := -1
@@ -169,7 +169,7 @@ func (g *layout) fit(n int) {
 	}
 }
 
-// ambiguous reports whether different names of the first column are the same once they are shortened.
+// ambiguous reports whether different names of the first column become equal when shortened.
 func (g *layout) ambiguous() bool {
 	if len(g.main) == 0 || g.table.Columns[0].Wrap {
 		return false
@@ -185,7 +185,7 @@ func (g *layout) ambiguous() bool {
 	return false
 }
 
-// lines writes a row, in several lines where columns wrap.
+// lines formats a row. It takes several lines if columns wrap.
 func (g *layout) lines(row []drawn) (out []string) {
 	folded, most := make([][]string, len(row)), 1
 	for i, c := range g.table.Columns {

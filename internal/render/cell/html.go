@@ -11,13 +11,13 @@ import (
 	"brunt/internal/units"
 )
 
-// foldAfter is how many rows of a table are seen at once; the rest is folded.
+// foldAfter is how many rows of a table are visible at first; the rest can be unfolded.
 const foldAfter = 60
 
-// wideColumns is how many columns small windows have room for; rows of more are written below each other there.
+// wideColumns is the greatest number of columns for small windows. There, wider rows are stacked vertically.
 const wideColumns = 8
 
-// WriteHTML writes tables as sections of a page that has the style sheet of package page.
+// WriteHTML writes tables as sections of an HTML page that uses the style sheet of package page.
 func WriteHTML(w io.Writer, l units.Language, tables ...Table) error {
 	out := bufio.NewWriter(w)
 	for i := range tables {
@@ -45,7 +45,7 @@ func WriteHTML(w io.Writer, l units.Language, tables ...Table) error {
 	return out.Flush()
 }
 
-// text escapes what came from elsewhere.
+// text cleans and escapes external text.
 func text(s string) string { return html.EscapeString(units.Clean(s)) }
 
 func (t *Table) html(out *bufio.Writer, l units.Language) {
@@ -79,7 +79,7 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 	if len(columns) > wideColumns {
 		class += " wide"
 	}
-	// A table that is too wide scrolls, which the keyboard must be able to do.
+	// A table that is too wide scrolls; tabindex makes this possible with the keyboard.
 	_, _ = fmt.Fprintf(out, "<div class=\"scroll\" tabindex=\"0\"><table class=\"%s\">\n", class)
 	g := layout{table: &Table{Columns: columns}}
 	if g.headed() {
@@ -111,7 +111,7 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 	_, _ = out.WriteString("</tbody></table></div>\n")
 }
 
-// headed names a field's column, for windows so narrow that rows are written below each other.
+// headed returns an attribute with the column's heading, for narrow windows in which rows are stacked vertically.
 func headed(c Column) string {
 	if c.Head == "" {
 		return ""
@@ -119,7 +119,7 @@ func headed(c Column) string {
 	return fmt.Sprintf(` data-head="%s"`, text(c.Head))
 }
 
-// wraps is the class of columns whose texts take several lines.
+// wraps returns the CSS class of columns that wrap.
 func wraps(c Column) string {
 	if c.Wrap {
 		return "w "
@@ -134,7 +134,7 @@ func left(c Column) string {
 	return ""
 }
 
-// html writes the cell's figure and, smaller, its interval, whose ends show when it is pointed at.
+// html returns the cell's figure and, smaller, its interval, whose ends are shown as a tooltip.
 func (c Cell) html(l units.Language) string {
 	s := text(c.Figure(l))
 	if spread := c.Spread(); spread != "" {

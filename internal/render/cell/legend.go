@@ -9,7 +9,7 @@ import (
 	"brunt/internal/units"
 )
 
-// Legend explains the signs that the tables use next to their figures; "" if they use none.
+// Legend explains the signs that the tables use next to figures; nil if they use none.
 func Legend(l units.Language, tables ...Table) []string {
 	var confidence, ofRuns float64
 	var correlated, refused bool

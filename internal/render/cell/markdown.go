@@ -8,8 +8,8 @@ import (
 	"brunt/internal/units"
 )
 
-// WriteMarkdown writes tables as GitHub's Markdown, each under a heading of the third level, and the
-// legend of their signs.
+// WriteMarkdown writes tables as GitHub Flavored Markdown, each below a level-three heading, followed by the legend of
+// their signs.
 func WriteMarkdown(w io.Writer, l units.Language, tables ...Table) error {
 	out := bufio.NewWriter(w)
 	for i := range tables {
@@ -67,7 +67,7 @@ func (t *Table) markdown(out *bufio.Writer, l units.Language) {
 	write("\n")
 }
 
-// markdown writes the cell, bold if it is marked as bad or strong.
+// markdown returns the cell's text, in bold if it is marked as bad or strong.
 func (c Cell) markdown(l units.Language) string {
 	s := c.Figure(l)
 	if spread := c.Spread(); spread != "" {
@@ -83,7 +83,7 @@ func (c Cell) markdown(l units.Language) string {
 	return s
 }
 
-// MarkdownText makes text that means only itself in Markdown's tables and lines.
+// MarkdownText escapes s so that it has no special meaning in Markdown tables and lines.
 func MarkdownText(s string) string {
 	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#",
 		"\\#").Replace(units.Clean(s))

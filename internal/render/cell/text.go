@@ -8,17 +8,17 @@ import (
 	"brunt/internal/units"
 )
 
-// Look is how tables are written for a terminal.
+// Look configures the output of tables for a terminal.
 type Look struct {
-	Columns  int  // 0 means 100
+	Columns  int  // width of the terminal; 0 means 100
 	Color    bool // ANSI colours
 	Language units.Language
 }
 
-// ansi are the marks' colours.
+// ansi maps marks to ANSI colour codes.
 var ansi = map[Mark]string{Strong: "1", Dim: "2", Bad: "31", Good: "32", Warn: "33", Accent: "36"}
 
-// Paint writes s as m asks for.
+// Paint returns s in the colour of m, if colours are on.
 func (k Look) Paint(s string, m Mark) string {
 	if code := ansi[m]; k.Color && code != "" && s != "" {
 		return "\x1b[" + code + "m" + s + "\x1b[0m"
@@ -33,7 +33,7 @@ func (k Look) columns() int {
 	return k.Columns
 }
 
-// WriteText writes tables for a terminal, with an empty line between them, and the legend of their signs.
+// WriteText writes tables for a terminal, separated by empty lines, followed by the legend of their signs.
 func WriteText(w io.Writer, k Look, tables ...Table) error {
 	out := bufio.NewWriter(w)
 	for i := range tables {
@@ -50,7 +50,7 @@ func WriteText(w io.Writer, k Look, tables ...Table) error {
 	return out.Flush()
 }
 
-// Lines lays the table out for a terminal: its title, rows and foot. Lines have no trailing spaces.
+// Lines returns the table for a terminal: its title, rows and foot. Lines have no trailing spaces.
 func (t *Table) Lines(k Look) (out []string) {
 	if t.Title != "" {
 		title := units.Clean(t.Title)
@@ -75,7 +75,7 @@ func (t *Table) Lines(k Look) (out []string) {
 	return out
 }
 
-// at is a row's cell, empty where it has none.
+// at returns the i-th cell of a row; an empty cell if the row is shorter.
 func at(row []Cell, i int) Cell {
 	if i < len(row) {
 		return row[i]
@@ -83,11 +83,11 @@ func at(row []Cell, i int) Cell {
 	return Cell{}
 }
 
-// narrowNote is the least width that a note next to something is broken into.
+// narrowNote is the least width for wrapping a note next to something.
 const narrowNote = 32
 
-// beside writes a note right of a line that is used columns wide: in the same lines if it fits there, or
-// below, from column indented on, which indent reaches.
+// beside places a note to the right of a line whose width is used, on the same lines if it fits there, otherwise below,
+// indented by indent, which has the width indented.
 func beside(k Look, line, indent, note string, used, indented int) []string {
 	if note == "" {
 		return []string{line}
@@ -109,7 +109,7 @@ func beside(k Look, line, indent, note string, used, indented int) []string {
 	return out
 }
 
-// tree writes rows as branches; long values go on in further lines.
+// tree writes rows as branches of a tree. Long values continue on further lines.
 func (t *Table) tree(k Look) (out []string) {
 	labels := 0
 	for _, row := range t.Rows {
@@ -144,7 +144,7 @@ func (t *Table) tree(k Look) (out []string) {
 	return out
 }
 
-// list writes rows as paragraphs behind their signs.
+// list writes rows as paragraphs, each after its sign.
 func (t *Table) list(k Look) (out []string) {
 	for _, row := range t.Rows {
 		sign, text := at(row, 0), at(row, 1)

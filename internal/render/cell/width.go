@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width is how many columns a terminal gives to s (Unicode Standard Annex #11): wide and
-// fullwidth characters take two, combining marks and controls none.
+// Width returns how many columns s takes on a terminal (Unicode Standard Annex #11). Wide and fullwidth characters take
+// two columns, combining marks and control characters none.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += runeWidth(r)
@@ -32,7 +32,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Cut shortens s to at most n columns, with an ellipsis where something is missing.
+// Cut shortens s to at most n columns, with an ellipsis in place of the omitted text.
 func Cut(s string, n int) string {
 	if Width(s) <= n {
 		return s
@@ -53,7 +53,7 @@ func Cut(s string, n int) string {
 	return b.String() + "…"
 }
 
-// Shorten is Cut in the middle: names that begin alike are distinguished by their ends.
+// Shorten is like Cut but omits the middle, so that names with a common beginning can be told apart by their ends.
 func Shorten(s string, n int) string {
 	if Width(s) <= n {
 		return s
@@ -70,13 +70,13 @@ func Shorten(s string, n int) string {
 	return head + s[tail:]
 }
 
-// PadRight fills s with spaces after it up to n columns.
+// PadRight appends spaces to s up to a width of n columns.
 func PadRight(s string, n int) string { return s + strings.Repeat(" ", max(n-Width(s), 0)) }
 
-// PadLeft fills s with spaces before it up to n columns.
+// PadLeft prepends spaces to s up to a width of n columns.
 func PadLeft(s string, n int) string { return strings.Repeat(" ", max(n-Width(s), 0)) + s }
 
-// Wrap breaks s between words into lines of at most n columns; longer words stand alone.
+// Wrap breaks s between words into lines of at most n columns. A longer word gets a line of its own.
 func Wrap(s string, n int) (lines []string) {
 	line := ""
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
@@ -93,7 +93,7 @@ func Wrap(s string, n int) (lines []string) {
 	return append(lines, line)
 }
 
-// fold is Wrap by which longer words are broken, too.
+// fold is like Wrap but also breaks longer words.
 func fold(s string, n int) (lines []string) {
 	for _, l := range Wrap(s, n) {
 		for n > 0 && Width(l) > n {
@@ -114,7 +114,7 @@ func fold(s string, n int) (lines []string) {
 	return lines
 }
 
-// Bar draws a share of n columns in eighths; what isn't nothing is seen.
+// Bar returns a bar of part × n columns, in steps of an eighth. Any positive part is visible.
 func Bar(part float64, n int) string {
 	eighths := int(math.Round(part * float64(n) * 8))
 	if part > 0 {

@@ -1,4 +1,4 @@
-// Package junit writes results as JUnit's XML, which every CI server shows.
+// Package junit writes results as JUnit XML, which every CI server can show.
 package junit
 
 import (
@@ -11,22 +11,22 @@ import (
 	"brunt/internal/units"
 )
 
-// Suite is a list of cases under a name.
+// Suite is a named list of test cases.
 type Suite struct {
 	Name  string
 	Began time.Time
 	Cases []Case
 }
 
-// Case is one thing that holds or doesn't.
+// Case is one condition that was checked.
 type Case struct {
 	Class   string
 	Name    string
 	Seconds float64
-	Failure string // why it doesn't hold
-	Skipped string // why nobody knows
-	Error   string // why it couldn't be asked
-	Output  string // what else to read
+	Failure string // why the condition doesn't hold
+	Skipped string // why it couldn't be decided
+	Error   string // why it couldn't be checked
+	Output  string // further information
 }
 
 type suiteElement struct {
@@ -56,8 +56,8 @@ type reason struct {
 	Text    string `xml:",chardata"`
 }
 
-// Write writes the suites as one document (the dialect of Jenkins' xUnit plugin: testsuites, testsuite,
-// testcase with failure, error or skipped).
+// Write writes the suites as one XML document, in the dialect of Jenkins' xUnit plugin: testsuites, testsuite, and
+// testcase with failure, error or skipped.
 func Write(w io.Writer, suites ...Suite) error {
 	var all struct {
 		XMLName xml.Name       `xml:"testsuites"`
@@ -103,7 +103,7 @@ func because(why string) *reason {
 	return &reason{Message: units.Clean(first), Text: lines(why)}
 }
 
-// lines cleans a text line by line.
+// lines cleans each line of a text.
 func lines(s string) string {
 	all := strings.Split(s, "\n")
 	for i := range all {

@@ -1,5 +1,5 @@
-// Package page writes self-contained HTML pages: tables of cells, charts that print, and charts to explore,
-// in one file that fetches nothing, reads without scripts, and prints. Pages are in light or dark.
+// Package page writes self-contained HTML pages with tables, printable charts and interactive charts. A page is one
+// file that loads nothing else. It can be read without scripts and printed, and has a light and a dark theme.
 package page
 
 import (
@@ -31,44 +31,44 @@ var uplot string
 //go:embed uplot/uPlot.min.css
 var uplotStyle string
 
-// Document is a page.
+// Document is an HTML page.
 type Document struct {
 	Language units.Language
 	Title    string
-	When     string // next to the title
+	When     string // date and time, next to the title
 	Blocks   []Block
-	Data     *Data // what charts to explore are drawn from; nil for a page without scripts
-	Filter   bool  // of charts and of the rows of tables, by their names; only where there is no Data
+	Data     *Data // data of interactive charts; nil for a page without scripts
+	Filter   bool  // add a search field that filters charts and table rows by name; only without Data
 	Foot     string
 }
 
-// Data is what the page's script reads.
+// Data is the input of the page's script.
 type Data struct {
 	Language units.Language    `json:"language"`
 	Runs     []Run             `json:"runs"`
 	Live     *Live             `json:"live,omitempty"`
-	Texts    map[string]string `json:"texts"` // of the script, in the page's language
+	Texts    map[string]string `json:"texts"` // texts of the script in the page's language
 }
 
-// Run is a run's part of Data.
+// Run is the data of one run.
 type Run struct {
 	Name    string  `json:"name"`
 	Columns any     `json:"columns"` // timeline.Columns
 	Bands   []Band  `json:"bands"`
-	Closed  bool    `json:"closed,omitempty"` // response time is service time
-	Nines   float64 `json:"nines"`            // how many nines its percentile curve has
-	Side    int     `json:"side,omitempty"`   // 1 or 2 where sides are compared
+	Closed  bool    `json:"closed,omitempty"` // closed load: response time is service time
+	Nines   float64 `json:"nines"`            // number of nines that its percentile curve extends to
+	Side    int     `json:"side,omitempty"`   // 1 or 2 if two sides are compared
 	Phases  []Band  `json:"phases,omitempty"`
-	Parts   []Part  `json:"parts,omitempty"` // its operations, one by one, if they are few
+	Parts   []Part  `json:"parts,omitempty"` // its operations, if there are few
 }
 
-// Part is what one operation contributes to a Run.
+// Part is the data of one operation of a Run.
 type Part struct {
 	Name    string `json:"name"`
-	Columns any    `json:"columns"` // timeline.Columns; what isn't of one operation there doesn't count
+	Columns any    `json:"columns"` // timeline.Columns; figures that don't exist per operation are ignored
 }
 
-// Band is a stretch of time with a meaning; see svg.Band.
+// Band is a period of time with a meaning; see svg.Band.
 type Band struct {
 	From  float64 `json:"from"` // s
 	To    float64 `json:"to"`
@@ -76,29 +76,29 @@ type Band struct {
 	Kind  string  `json:"kind"`
 }
 
-// Live is what the page of a run under way needs.
+// Live is what the page of a run in progress needs.
 type Live struct {
-	Token      string `json:"token"`      // that stopping demands
-	Generation int    `json:"generation"` // of the timeline that Columns are of
+	Token      string `json:"token"`      // required for stopping the run
+	Generation int    `json:"generation"` // generation of the timeline in Columns
 }
 
-// Block is a part of a page: what writes itself as HTML in a language.
+// Block is a part of a page that writes itself as HTML in a given language.
 type Block interface {
 	write(out *bufio.Writer, l units.Language)
 }
 
-// Table is a table as a section.
+// Table is a section with a table.
 type Table cell.Table
 
 func (t Table) write(out *bufio.Writer, l units.Language) {
-	// Errors of writing are kept by out.
+	// out keeps write errors.
 	_ = cell.WriteHTML(out, l, cell.Table(t))
 }
 
-// Heading begins a part of the page.
+// Heading is a heading of the page.
 type Heading struct {
 	ID, Text, Note string
-	Chapter        bool // it begins a chapter, of which others begin sections
+	Chapter        bool // the heading of a chapter, not of a section
 }
 
 func (h Heading) write(out *bufio.Writer, _ units.Language) {
@@ -115,14 +115,14 @@ func (h Heading) write(out *bufio.Writer, _ units.Language) {
 	}
 }
 
-// Paragraph is text.
+// Paragraph is a paragraph of text.
 type Paragraph string
 
 func (p Paragraph) write(out *bufio.Writer, _ units.Language) {
 	put(out, "<p>%s</p>\n", escape(string(p)))
 }
 
-// Banner is the verdict, and why.
+// Banner shows the verdict and its reasons.
 type Banner struct {
 	Text    string
 	Mark    cell.Mark // Good, Bad or Warn
@@ -141,7 +141,7 @@ func (b Banner) write(out *bufio.Writer, _ units.Language) {
 	put(out, "</div>\n")
 }
 
-// Tiles are headline figures: each a label, a figure with its interval, and a remark.
+// Tiles are headline figures: each has a label, a figure with its interval, and a note.
 type Tiles []Tile
 
 // Tile is one of Tiles.
@@ -164,11 +164,11 @@ func (t Tiles) write(out *bufio.Writer, l units.Language) {
 	put(out, "</div>\n")
 }
 
-// Chart is a picture under a heading. With a Kind that the page's script knows it can be explored: "rate",
+// Chart is a chart with a heading. It is interactive if its Kind is one that the page's script knows: "rate",
 // "latency", "errors", "sessions", "cpu", "loop", "memory", "heat" or "curve".
 type Chart struct {
 	ID, Title, Note string
-	SVG             string // of package svg
+	SVG             string // made by package svg
 	Kind            string
 }
 
@@ -188,7 +188,7 @@ func (c Chart) write(out *bufio.Writer, l units.Language) {
 	put(out, "</div>\n")
 }
 
-// window is the brush's controls, which the keyboard can use.
+// window writes the controls for the time window of the heat map. They can be used with the keyboard.
 func window(out *bufio.Writer, l units.Language) {
 	put(out, `<div class="brush script" role="group" aria-label="%s">`, escape(texts.In(l, "window of time")))
 	for _, end := range []struct{ id, text string }{{"from", texts.In(l, "from")}, {"to", texts.In(l, "to")}} {
@@ -198,12 +198,12 @@ func window(out *bufio.Writer, l units.Language) {
 	put(out, "\n<p class=\"note script\" id=\"window-text\" aria-live=\"polite\"></p>\n")
 }
 
-// Section is a part of a page that folds, and that the page's bar of contents leads to.
+// Section is a foldable part of a page that the navigation bar links to.
 type Section struct {
 	ID, Title string
 	Blocks    []Block
-	Grid      bool // charts stand next to each other where there is room
-	Folded    bool // until it is asked for
+	Grid      bool // place charts next to each other if there is space
+	Folded    bool // initially folded
 }
 
 func (s Section) write(out *bufio.Writer, l units.Language) {
@@ -228,7 +228,7 @@ func (s Section) write(out *bufio.Writer, l units.Language) {
 	put(out, "</details>\n")
 }
 
-// Row is charts next to each other, two in a row, also when printed.
+// Row places charts next to each other in pairs, also when printed.
 type Row []Block
 
 func (r Row) write(out *bufio.Writer, l units.Language) {
@@ -239,7 +239,7 @@ func (r Row) write(out *bufio.Writer, l units.Language) {
 	put(out, "</div>\n")
 }
 
-// Stack keeps blocks one below the other in a grid, such as the heat map and the curve that its window is for.
+// Stack stacks blocks vertically within a grid, for example the heat map and the curve for its time window.
 type Stack []Block
 
 func (s Stack) write(out *bufio.Writer, l units.Language) {
@@ -250,7 +250,7 @@ func (s Stack) write(out *bufio.Writer, l units.Language) {
 	put(out, "</div>\n")
 }
 
-// contents is the bar that stays at the top: where the page's sections are, and what its charts can be limited to.
+// contents writes the navigation bar at the top: links to the sections, and the controls that filter the charts.
 func contents(out *bufio.Writer, d *Document, l units.Language) {
 	var sections []Section
 	for _, b := range d.Blocks {
@@ -279,15 +279,15 @@ func contents(out *bufio.Writer, d *Document, l units.Language) {
 	put(out, "</nav>\n")
 }
 
-// Choice says which of several runs the charts over time show on paper and without scripts: the first. With scripts
-// the bar of contents lets the reader choose.
+// Choice names the runs that the charts over time can show. On paper and without scripts they show the first run; with
+// scripts the reader can choose one in the navigation bar.
 type Choice []string
 
 func (c Choice) write(out *bufio.Writer, l units.Language) {
 	put(out, "<p class=\"still\">%s %s</p>\n", escape(texts.In(l, "charts over time show")), escape(c[0]))
 }
 
-// Folded is text that shows when it is asked for.
+// Folded is text that is hidden until it is unfolded.
 type Folded struct {
 	Title, Text string
 }
@@ -297,7 +297,7 @@ func (f Folded) write(out *bufio.Writer, _ units.Language) {
 		html.EscapeString(strings.ToValidUTF8(f.Text, "\ufffd")))
 }
 
-// Group folds blocks.
+// Group is a group of blocks that is hidden until it is unfolded.
 type Group struct {
 	Title  string
 	Blocks []Block
@@ -311,7 +311,7 @@ func (g Group) write(out *bufio.Writer, l units.Language) {
 	put(out, "</details>\n")
 }
 
-// Place is where the page of a run under way puts what its server sends under a name.
+// Place is a placeholder for content that the server of a run in progress sends under this ID.
 type Place struct {
 	ID string
 }
@@ -331,7 +331,7 @@ func Write(w io.Writer, d *Document) error {
 	if l == "" {
 		l = units.English
 	}
-	// Nothing may be fetched; only the page of a run under way asks the server that it came from.
+	// Nothing may be loaded; only the page of a run in progress connects to its own server.
 	connect := ""
 	if d.Data != nil && d.Data.Live != nil {
 		connect = "; connect-src 'self'"
@@ -367,19 +367,19 @@ func Write(w io.Writer, d *Document) error {
 	return out.Flush()
 }
 
-// Fragment writes blocks alone, for a page that is there already.
+// Fragment returns the HTML of blocks, for insertion into an existing page.
 func Fragment(l units.Language, blocks ...Block) string {
 	var b strings.Builder
 	out := bufio.NewWriter(&b)
 	for _, block := range blocks {
 		block.write(out, l)
 	}
-	// A Builder takes everything.
+	// a strings.Builder never fails
 	_ = out.Flush()
 	return b.String()
 }
 
-// scripts writes the data and what draws them. JSON of encoding/json has no <, so that it can't end its element.
+// scripts writes the data and the scripts that draw them. encoding/json escapes <, so the data can't end their element.
 func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	d.Language, d.Texts = l, map[string]string{}
 	for _, id := range scriptTexts {
@@ -394,7 +394,7 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	return nil
 }
 
-// scriptTexts are the script's.
+// scriptTexts are the texts of the script.
 var scriptTexts = []string{
 	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent",
 	"sessions waiting for answers", "backlog", "others",

@@ -7,15 +7,15 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// Bar is a named value, with the ends of its interval if they differ.
+// Bar is a named value with its confidence interval; Low and High are equal if there is none.
 type Bar struct {
 	Label     string
 	Value     float64
 	Low, High float64
 }
 
-// Bars draws bars under each other, from zero, with their values written out. The frame's height is
-// ignored: each bar has its own.
+// Bars draws horizontal bars from zero, one below the other, each with its value as text. The frame's height is
+// ignored; it follows from the number of bars.
 func Bars(f Frame, bars []Bar) string {
 	const each = 22
 	longest := 0

@@ -7,20 +7,19 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// Change is an estimate with its interval, and by how much either way doesn't matter.
+// Change is an estimated change with its interval, and the tolerance within which a change doesn't matter.
 type Change struct {
 	Name             string
 	Value, Low, High float64 // Low and High are NaN where there is no interval
 	Tolerance        float64
-	Figure           string // the value as people read it
+	Figure           string // the value as text
 	Mark             cell.Mark
 }
 
-// Changes draws estimates below each other, each relative to its own tolerance, which is the stretch in the middle.
-// What
-// lies beyond four tolerances ends in an arrow.
+// Changes draws estimates one below the other, each relative to its own tolerance. The band in the middle is the range
+// of the tolerance. Intervals that extend beyond four tolerances end in an arrow.
 func Changes(f Frame, all []Change) string {
-	const each, most = 26.0, 4.0 // most tolerances to either side
+	const each, most = 26.0, 4.0 // most: greatest number of tolerances on either side
 	longest := 0
 	for _, c := range all {
 		longest = max(longest, cell.Width(cell.Shorten(c.Name, 40)))

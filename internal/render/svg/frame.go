@@ -1,7 +1,6 @@
-// Package svg draws charts that print: lines over time, bars, percentile curves, heat maps and matrices,
-// as SVG that stands alone or within a page. Colours are those of Okabe and Ito, which colour-blind
-// people can tell apart, and can be set by a page's CSS variables (--c1 … --c7, --ink, --grid, --heat);
-// lines differ in their dashes too.
+// Package svg draws printable charts as SVG, which can stand alone or within a page: lines over time, bars, percentile
+// curves, heat maps and matrices. The colours are those of Okabe and Ito, which colour-blind people can distinguish. A
+// page can set them with CSS variables (--c1 … --c7, --ink, --grid, --heat). Lines also differ in their dashes.
 package svg
 
 import (
@@ -16,27 +15,27 @@ import (
 // Axis is one axis of a chart.
 type Axis struct {
 	Label    string
-	Unit     string // as units.Value names them, "clock" for seconds since the start, "" for plain numbers
+	Unit     string // a unit of units.Value, "clock" for seconds since the start, "" for plain numbers
 	Log      bool
-	Min, Max float64  // both 0: as the data need
-	Names    []string // what stands at 1, 2 … in place of numbers
+	Min, Max float64  // both 0: determined by the data
+	Names    []string // labels at 1, 2, … instead of numbers
 }
 
-// Frame is what all charts have.
+// Frame holds the settings that all charts have in common.
 type Frame struct {
-	Title         string // read out, not drawn
+	Title         string // for screen readers; not drawn
 	X, Y          Axis
 	Width, Height int // 0 means 900 by 260
 	Language      units.Language
 }
 
-// palette are the colours of series (Okabe and Ito 2008, black left out).
+// palette is the list of colours of series (Okabe and Ito 2008, without black).
 var palette = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7a00"}
 
-// dashes tell series apart without colour.
+// dashes distinguish series without colour.
 var dashes = [...]string{"", "7 3", "2 3", "9 3 2 3", "4 4", "12 4", "1 2"}
 
-// color is the colour of the n-th series, which a page may set.
+// color returns the colour of the n-th series, which a page can override.
 func color(n int) string {
 	n %= len(palette)
 	return fmt.Sprintf("var(--c%d,%s)", n+1, palette[n])
@@ -47,17 +46,17 @@ const (
 	faint = "var(--grid,#ddd)"
 )
 
-// canvas is a chart being drawn.
+// canvas is a chart that is being drawn.
 type canvas struct {
 	strings.Builder
 	f                        Frame
 	width, height            float64
 	left, right, top, bottom float64 // margins
 	x, y                     scale
-	colors                   []int // of series that don't have that of their place, from 1 on
+	colors                   []int // of series with a colour other than that of their index, from 1
 }
 
-// color is the colour of the n-th series of the picture.
+// color returns the colour of the chart's n-th series.
 func (c *canvas) color(n int) string {
 	if n < len(c.colors) && c.colors[n] > 0 {
 		return color(c.colors[n] - 1)
@@ -77,7 +76,7 @@ func newCanvas(f Frame, left float64) *canvas {
 	return c
 }
 
-// open begins the picture.
+// open writes the beginning of the SVG.
 func (c *canvas) open() {
 	title := html.EscapeString(units.Clean(c.f.Title))
 	fmt.Fprintf(
@@ -91,13 +90,13 @@ func (c *canvas) close() string {
 	return c.String()
 }
 
-// px and py are places of values within the margins.
+// px and py return the coordinates of values within the margins.
 func (c *canvas) px(v float64) float64 { return c.left + c.x.at(v)*(c.width-c.left-c.right) }
 func (c *canvas) py(v float64) float64 {
 	return c.height - c.bottom - c.y.at(v)*(c.height-c.top-c.bottom)
 }
 
-// text writes a text at a place; anchor is start, middle or end.
+// text writes a text at a position. anchor is start, middle or end.
 func (c *canvas) text(x, y float64, anchor, s string) {
 	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, html.EscapeString(units.Clean(s)))
 }
@@ -123,7 +122,7 @@ func (c *canvas) axes() {
 	c.labels()
 }
 
-// names writes as many of the horizontal axis' names as there is room for, the last among them.
+// names writes as many labels of the horizontal axis as there is space for, always including the last.
 func (c *canvas) names(low, high float64) {
 	const longest, letter = 14, 6.4
 	all := c.f.X.Names
@@ -150,7 +149,7 @@ func (c *canvas) labels() {
 	}
 }
 
-// legend names the series above the chart; a single one needs no name.
+// legend writes the names of the series above the chart. A single series needs no name.
 func (c *canvas) legend(names []string) {
 	if len(names) < 2 {
 		return

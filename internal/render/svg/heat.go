@@ -8,18 +8,18 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// Heat is how many values fell where: columns along X, rows along a logarithmic Y.
+// Heat holds the numbers of values per field: columns along X, rows along a logarithmic Y.
 type Heat struct {
 	X       []float64  // the columns' edges, one more than there are columns
 	Y       []float64  // the rows' edges, ascending, one more than there are rows
-	Columns [][]uint64 // by column, the rows' counts
+	Columns [][]uint64 // counts of the rows, by column
 }
 
-// levels are the shades of a heat map.
+// levels is the number of shades of a heat map.
 const levels = 9
 
-// HeatMap draws h: the darker, the more values, on a logarithmic scale, because a rare slow answer must
-// be seen next to a million quick ones.
+// HeatMap draws h. The more values, the darker, on a logarithmic scale, so that a rare slow response is visible next to
+// a million fast ones.
 func HeatMap(f Frame, h Heat, bands []Band) string {
 	c := newCanvas(f, 64)
 	f.Y.Log = true
@@ -63,8 +63,8 @@ func HeatMap(f Frame, h Heat, bands []Band) string {
 	return c.close()
 }
 
-// Matrix draws a table of values as coloured fields, each with its value: rows by columns, NaN where
-// there is none. The greater, the darker.
+// Matrix draws a table of rows by columns as coloured fields, each with its value. NaN means no value. The greater the
+// value, the darker the field.
 func Matrix(f Frame, rows, columns []string, values [][]float64) string {
 	const each = 26
 	longest := 0

@@ -8,29 +8,29 @@ import (
 	"brunt/internal/units"
 )
 
-// Series is a line: its points in ascending order of X. Where Y is NaN it has a gap.
+// Series is a line given by points in ascending order of X. It has a gap where Y is NaN.
 type Series struct {
 	Name      string
 	X, Y      []float64
-	Low, High []float64 // if there, an area around the line: extremes, or an interval
-	Dots      bool      // marks its points
-	Color     int       // from 1 on, where several lines share one; 0 is that of its place
+	Low, High []float64 // if set, an area around the line: extremes, or an interval
+	Dots      bool      // draw its points
+	Color     int       // from 1, for lines that share a colour; 0: that of its index
 }
 
-// Band is a stretch of time with a meaning; of no length it is a moment.
+// Band is a period of time with a meaning; it is an instant if From equals To.
 type Band struct {
 	From, To float64
 	Label    string
 	Kind     string // "change", "fault", "event", "standstill" or "warm-up"
 }
 
-// bandColors are the bands' colours.
+// bandColors maps the kinds of bands to colours.
 var bandColors = map[string]string{
 	"change": "var(--c5,#e69f00)", "fault": "var(--c2,#d55e00)", "standstill": "var(--c2,#d55e00)",
 	"event": "var(--c3,#009e73)", "warm-up": "var(--mute,#999)",
 }
 
-// Lines draws series over each other, with bands behind them.
+// Lines draws series in one chart, with bands behind them.
 func Lines(f Frame, series []Series, bands []Band) string {
 	c := newCanvas(f, 64)
 	var xs, ys [][]float64
@@ -59,7 +59,7 @@ func Lines(f Frame, series []Series, bands []Band) string {
 	return c.close()
 }
 
-// timeScale runs from the first moment to the last.
+// timeScale returns the scale from the first to the last point in time.
 func timeScale(xs [][]float64) scale {
 	s := scale{low: math.Inf(1), high: math.Inf(-1)}
 	for _, x := range xs {
@@ -76,7 +76,7 @@ func timeScale(xs [][]float64) scale {
 	return s
 }
 
-// band draws a band or a moment behind the lines.
+// band draws a band or an instant behind the lines.
 func (c *canvas) band(b Band) {
 	x, to := c.px(b.From), c.px(b.To)
 	fill := bandColors[b.Kind]
@@ -94,7 +94,7 @@ func (c *canvas) band(b Band) {
 	c.WriteString("</g>")
 }
 
-// line draws a series, thinned so that no column of pixels loses its least or greatest value.
+// line draws a series. It is thinned in such a way that each pixel column keeps its extremes.
 func (c *canvas) line(s Series, n int) {
 	x, y := Extremes(s.X, s.Y, int(c.width-c.left-c.right))
 	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`,
@@ -119,7 +119,7 @@ func (c *canvas) line(s Series, n int) {
 	}
 }
 
-// area draws what lies between Low and High.
+// area draws the area between Low and High.
 func (c *canvas) area(s Series, n int) {
 	if len(s.Low) != len(s.X) || len(s.High) != len(s.X) || len(s.X) == 0 {
 		return
@@ -141,8 +141,8 @@ func (c *canvas) area(s Series, n int) {
 	c.WriteString(`Z"/>`)
 }
 
-// Extremes thins a line for a picture n columns wide: of the points of each column it keeps the first,
-// the least, the greatest and the last, in order, so that no peak and no dip is lost.
+// Extremes thins a line for a chart that is n columns wide. For each column it keeps the first, the lowest, the highest
+// and the last point, in order, so that no peak is lost.
 func Extremes(x, y []float64, n int) (outX, outY []float64) {
 	if len(x) <= 4*n || n < 1 {
 		return x, y
@@ -175,7 +175,7 @@ func Extremes(x, y []float64, n int) (outX, outY []float64) {
 	return outX, outY
 }
 
-// Stack draws series of the same X as areas on top of each other.
+// Stack draws series with the same X as stacked areas.
 func Stack(f Frame, series []Series, bands []Band) string {
 	c := newCanvas(f, 64)
 	var names []string

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Curve is a distribution: its quantiles in ascending order and the values there.
+// Curve is a distribution: quantiles in ascending order and their values.
 type Curve struct {
 	Name   string
 	Q      []float64 // in [0, 1); 1 is drawn at the right edge
@@ -14,11 +14,11 @@ type Curve struct {
 	Color  int // as Series.Color
 }
 
-// nines is where a quantile lies on an axis of nines: 0 at 0, 1 at 0.9, 2 at 0.99.
+// nines returns the position of a quantile on an axis of nines: 0 for 0, 1 for 0.9, 2 for 0.99.
 func nines(q float64) float64 { return -math.Log10(max(1-q, 1e-12)) }
 
-// Percentiles draws distributions over an axis on which each further nine takes as much room as the one
-// before, as HdrHistogram's plotter does.
+// Percentiles draws distributions over an axis on which each further nine takes the same width, like HdrHistogram's
+// plotter.
 func Percentiles(f Frame, curves []Curve) string {
 	c := newCanvas(f, 64)
 	var values [][]float64
@@ -68,7 +68,7 @@ func Percentiles(f Frame, curves []Curve) string {
 	return c.close()
 }
 
-// ninesTicks are 0, 50, 90, 99 … per cent up to a number of nines.
+// ninesTicks returns the quantiles 0, 0.5, 0.9, 0.99 … up to a number of nines.
 func ninesTicks(most float64) []float64 {
 	out := []float64{0, 0.5}
 	for k := 1.0; k <= most+1e-9; k++ {

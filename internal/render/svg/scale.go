@@ -9,19 +9,19 @@ import (
 	"brunt/internal/units"
 )
 
-// scale maps values to 0 … 1.
+// scale maps values to the range 0 to 1.
 type scale struct {
 	low, high float64
 	log       bool
-	unit      float64 // whose round multiples are round; 0 means 1
+	unit      float64 // ticks are round multiples of it; 0 means 1
 }
 
-// scaleOf is a scale that holds all values: of a linear one that are positive zero is the low end, a
-// logarithmic one ends at powers of ten or their 2- and 5-folds.
+// scaleOf returns a scale that contains all values. A linear scale of non-negative values starts at zero. A logarithmic
+// scale ends at 1, 2 or 5 times a power of ten.
 func scaleOf(a Axis, values ...[]float64) (s scale) {
 	s = scale{low: math.Inf(1), high: math.Inf(-1), log: a.Log}
 	defer func() {
-		// Sizes are round in binary units.
+		// Byte sizes are round in binary units.
 		for s.unit = 1; a.Unit == "bytes" && s.high >= 1000*s.unit; s.unit *= 1024 {
 		}
 	}()
@@ -58,7 +58,7 @@ func scaleOf(a Axis, values ...[]float64) (s scale) {
 	return s
 }
 
-// below and above are the nearest 1, 2 or 5 times a power of ten.
+// below and above return the nearest 1, 2 or 5 times a power of ten that is not above, or not below, v.
 func below(v float64) float64 {
 	decade := math.Pow(10, math.Floor(math.Log10(v)+1e-12))
 	for _, m := range []float64{5, 2} {
@@ -82,7 +82,7 @@ func above(v float64) float64 {
 	return b
 }
 
-// at is where a value lies; what lies beyond the ends stays at them.
+// at returns the position of a value. Values outside of the scale are at its ends.
 func (s scale) at(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0
@@ -96,7 +96,7 @@ func (s scale) at(v float64) float64 {
 	return min(max((v-s.low)/(s.high-s.low), 0), 1)
 }
 
-// stepFor is the distance of about n ticks up to v: 1, 2 or 5 times a power of ten.
+// stepFor returns the distance between about n ticks from 0 to v: 1, 2 or 5 times a power of ten.
 func stepFor(v float64, n int) float64 {
 	if !(v > 0) {
 		return 1
@@ -104,7 +104,7 @@ func stepFor(v float64, n int) float64 {
 	return above(v / float64(n))
 }
 
-// ticks are at most about n round values within the scale.
+// ticks returns about n round values within the scale.
 func (s scale) ticks(n int) (out []float64) {
 	if !s.log {
 		unit := max(s.unit, 1)
@@ -134,7 +134,7 @@ func (s scale) ticks(n int) (out []float64) {
 	return out
 }
 
-// tickText writes a round value exactly.
+// tickText formats a round value exactly.
 func tickText(l units.Language, v float64, unit string) string {
 	switch unit {
 	case "clock":
@@ -165,7 +165,7 @@ func tickText(l units.Language, v float64, unit string) string {
 	return l.Figure(round(v))
 }
 
-// round writes a number as short as it is, thousands set apart.
+// round formats a number as short as possible, with thousands separators.
 func round(v float64) string {
 	if math.Abs(v) >= 1000 && v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strings.Replace("-"+units.Count(uint64(math.Abs(v))), "-", map[bool]string{true: "−", false: ""}[v < 0], 1)
@@ -174,7 +174,7 @@ func round(v float64) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// Clock writes seconds since the start: 0:07, 12:34, 1:02:03, with tenths where they aren't whole.
+// Clock formats seconds since the start: 0:07, 12:34, 1:02:03. Fractions are shown as tenths.
 func Clock(seconds float64) string {
 	whole := int64(seconds + 1e-9)
 	s := fmt.Sprintf("%d:%02d", whole/60, whole%60)
@@ -187,7 +187,7 @@ func Clock(seconds float64) string {
 	return s
 }
 
-// clockTicks are round times of a scale in seconds: of a clock, not of tens.
+// clockTicks returns round times for a scale in seconds, such as multiples of 15 s or 1 min.
 func clockTicks(s scale, n int) (out []float64) {
 	const day = 86400.0
 	step := day * math.Ceil((s.high-s.low)/day/float64(n))

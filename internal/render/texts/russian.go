@@ -2,12 +2,12 @@ package texts
 
 import "maps"
 
-// russian is the catalogue of texts: English, which is the id, and Russian. Placeholders agree.
+// russian maps English texts, which are the keys, to Russian ones. Both have the same placeholders.
 var russian = joined(russianSeries, russianReport, russianPage, russianInspect, russianCompare, russianFailures)
 
-// russianReport are the texts of reports; russian holds them too.
+// russianReport are the texts of reports. They are part of russian.
 var russianReport = map[string]string{
-	// Headings and what they mean.
+	// Headings and their explanations.
 	"CONFIGURATION": "ЧТО ИСПЫТАНО", "TOTAL": "ИТОГ", "LATENCY": "ЗАДЕРЖКИ", "RESPONSE TIME": "ВРЕМЯ ОТКЛИКА",
 	"SERVICE TIME": "ВРЕМЯ ОБСЛУЖИВАНИЯ",
 	"PHASES":       "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "WORKERS": "РАБОЧИЕ ПРОЦЕССЫ", "CHANGES": "ИЗМЕНЕНИЯ",
@@ -47,7 +47,7 @@ var russianReport = map[string]string{
 	"%s its values depend on those before: widened, perhaps not enough": "%s значения зависят от предыдущих: интервал расширен, возможно, недостаточно",
 	"%s no interval: %s": "%s без интервала: %s",
 
-	// Labels and heads.
+	// Labels and column headings.
 	"target": "цель", "load": "нагрузка", "sessions": "сеансы", "timing": "часы", "seed": "зерно", "set-up": "подготовка",
 	"command": "команда", "record": "запись",
 	"rate": "частота", "done": "сделано", "done/s": "сделано/с", "due": "намечено", "failed": "неудачи",
@@ -69,7 +69,7 @@ var russianReport = map[string]string{
 	"disk/s": "диск/с", "network/s": "сеть/с", "loopback/s": "петля/с", "load average": "средняя загрузка",
 	"means without warm-up; processors in cores, the most memory used": "средние без прогрева; процессоры в ядрах, наибольшая занятая память", "system": "система", "server": "сервер",
 
-	// Values and remarks.
+	// Values and notes.
 	"pass": "пройдено", "fail": "не пройдено", "invalid": "недействительно",
 	"open": "открытая", "closed": "закрытая", "mixed": "смешанная", "pause": "пауза", "codec": "быстром",
 	"library":                                  "библиотечном",
@@ -154,7 +154,7 @@ var russianReport = map[string]string{
 	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
 	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",
 
-	// What was looked at before a load.
+	// Checks before a load.
 	"subject": "предмет", "finding": "что найдено", "what to do": "что делать",
 
 	// Adaptive loads.
@@ -178,7 +178,7 @@ var russianReport = map[string]string{
 	"check": "проверка", "%s of %s statements": "%s из %s запросов",
 }
 
-// russianNouns are the three forms of nouns after numbers, by the English plural.
+// russianNouns are the three forms of nouns after numbers, keyed by the English plural.
 var russianNouns = map[string][3]string{
 	"trials":   {"испытание", "испытания", "испытаний"},
 	"requests": {"запрос", "запроса", "запросов"}, "findings": {"замечание", "замечания", "замечаний"},
@@ -200,7 +200,7 @@ var russianNouns = map[string][3]string{
 	"decisions":       {"решения", "решений", "решений"},
 }
 
-// russianPage are the texts of pages; russian holds them too.
+// russianPage are the texts of pages. They are part of russian.
 var russianPage = map[string]string{
 	"Over time": "Во времени", "The generator's machine": "Машина генератора", "Figures": "Показатели",
 	"Machines": "Машины", "Environment": "Окружение",
@@ -253,7 +253,7 @@ var russianPage = map[string]string{
 	"stopping: answers under way are waited for": "останавливается: ждём ответов в пути",
 }
 
-// joined is the sum of catalogues.
+// joined returns the union of catalogues.
 func joined(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, m := range all {

@@ -1,6 +1,6 @@
 package texts
 
-// russianFailures are the texts of failures that brunt itself finds. What servers say stays as they say it.
+// russianFailures are the texts of failures that brunt itself reports. Messages of servers are not translated.
 var russianFailures = map[string]string{
 	"no session is connected to any address":              "ни один сеанс не соединён ни с одним адресом",
 	"the address that serves the request isn't connected": "нет соединения с адресом, который обслуживает запрос",

@@ -119,7 +119,7 @@ var russianSeries = map[string]string{
 
 	"The maximum is the same within what is known of it: %s/s before, %s/s after.": "Максимум в пределах известного тот же: %s/с до, %s/с после.",
 
-	// What steps came to.
+	// Results of steps.
 
 	"No settings keep the thresholds in all of their runs.": "Ни одни настройки не выполняют условия во всех прогонах.",
 
@@ -152,7 +152,7 @@ var russianSeries = map[string]string{
 	"Done.": "Сделано.",
 }
 
-// russianCompare are the texts of intervals, comparisons and histories; russian holds them too.
+// russianCompare are the texts of intervals, comparisons and histories. They are part of russian.
 var russianCompare = map[string]string{
 	"%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean":                    "%s %s, доверие %s: среднее геометрическое, Стьюдент по логарифмам; у долей среднее",
 	"mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution": "среднее ± t·s/√n по Стьюденту, при скошенных данных верно реже; медиана, при любом распределении",

@@ -1,5 +1,5 @@
-// Package texts has the words of reports' tables in other languages than English. The English text is the id: what the
-// catalogue lacks is written in English. Sentences are messages: see package message.
+// Package texts translates the words in tables of reports. The English text is the key; a text that is not in the
+// catalogue stays in English. Sentences are messages: see package message.
 package texts
 
 import (
@@ -9,7 +9,7 @@ import (
 	"brunt/internal/units"
 )
 
-// In returns a text in l, filled with args as fmt.Sprintf does.
+// In returns a text in l, formatted with args as by fmt.Sprintf.
 func In(l units.Language, english string, args ...any) string {
 	if l == units.Russian {
 		if r, ok := russian[english]; ok {
@@ -22,7 +22,7 @@ func In(l units.Language, english string, args ...any) string {
 	return fmt.Sprintf(english, args...)
 }
 
-// Plural writes n and the noun in l. one and many are the English forms.
+// Plural returns n and the noun in l. one and many are the English forms.
 func Plural[N int | uint64](l units.Language, n N, one, many string) string {
 	if forms, ok := russianNouns[many]; ok && l == units.Russian {
 		return l.Figure(units.Count(uint64(n))) + " " + forms[russianForm(uint64(n))]
@@ -30,8 +30,8 @@ func Plural[N int | uint64](l units.Language, n N, one, many string) string {
 	return units.Plural(n, one, many)
 }
 
-// russianForm is which of a noun's three forms a number takes: 1 запуск, 2 запуска, 5 запусков
-// (Unicode CLDR, plural rules of ru).
+// russianForm returns which of a noun's three forms follows a number: 0 as in 1 запуск, 1 as in 2 запуска, 2 as in 5
+// запусков (Unicode CLDR, plural rules of ru).
 func russianForm(n uint64) int {
 	switch {
 	case n%10 == 1 && n%100 != 11:
@@ -42,7 +42,7 @@ func russianForm(n uint64) int {
 	return 2
 }
 
-// Metric is what a metric of a result is called.
+// Metric returns the name of a result's metric in l.
 func Metric(l units.Language, metric string) string {
 	switch metric {
 	case "rate":
@@ -60,7 +60,7 @@ func Metric(l units.Language, metric string) string {
 	return metric
 }
 
-// Failure is the text of a failure in l, if it is one of brunt's own; what servers say stays as it is.
+// Failure returns the text of a failure in l if it is one of brunt's own. Messages of servers are returned unchanged.
 func Failure(l units.Language, english string) string {
 	parts := strings.Split(english, "; ")
 	for i, p := range parts {
