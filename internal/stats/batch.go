@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// BatchMeans cuts a series into n batches of consecutive values, whose lengths differ by at most
-// one, and returns the mean of each. Fewer than n values are returned as they are.
+// BatchMeans cuts a series into n batches of consecutive values, whose lengths differ by at most one, and returns the
+// mean of each batch. A series of at most n values is returned unchanged.
 func BatchMeans(v []float64, n int) []float64 {
 	return batches(v, n, func(b []float64) float64 {
 		mean, _ := meanDeviation(b)
@@ -15,14 +15,14 @@ func BatchMeans(v []float64, n int) []float64 {
 	})
 }
 
-// BatchMinima is like BatchMeans but returns the least value of each batch: the floor of a
-// series that is cut back every now and then, such as a heap.
+// BatchMinima is like BatchMeans but returns the minimum of each batch: the lower envelope of a series that drops from
+// time to time, such as the size of a heap.
 func BatchMinima(v []float64, n int) []float64 {
 	return batches(v, n, func(b []float64) float64 { return slices.Min(b) })
 }
 
-// BatchMedians is like BatchMeans but returns the median of each batch: a step within a batch
-// leaves no value between the levels.
+// BatchMedians is like BatchMeans but returns the median of each batch. A step within a batch then doesn't produce a
+// value between the levels.
 func BatchMedians(v []float64, n int) []float64 { return batches(v, n, Median) }
 
 func batches(v []float64, n int, of func([]float64) float64) []float64 {
@@ -54,8 +54,8 @@ func meanDeviation(v []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / float64(len(v)-1))
 }
 
-// Autocorrelation is the lag-1 autocorrelation of a series (Box, Jenkins and Reinsel, estimator
-// r₁ with the overall mean); 0 for fewer than 3 values or a constant series.
+// Autocorrelation returns the lag-1 autocorrelation of a series (Box, Jenkins and Reinsel, estimator r₁ with the
+// overall mean). It returns 0 for fewer than 3 values or a constant series.
 func Autocorrelation(v []float64) float64 {
 	if len(v) < 3 {
 		return 0
@@ -74,9 +74,9 @@ func Autocorrelation(v []float64) float64 {
 	return product / square
 }
 
-// EffectiveSize is how many independent values say as much about the mean as n values of a
-// first-order autoregressive series with lag-1 autocorrelation rho: n·(1 − rho)/(1 + rho)
-// (Bayley and Hammersley 1946). It is between 1 and n: negative rho counts as 0.
+// EffectiveSize returns the number of independent values that determine the mean as precisely as n values of a
+// first-order autoregressive series with lag-1 autocorrelation rho: n·(1 − rho)/(1 + rho) (Bayley and Hammersley 1946).
+// The result is between 1 and n: negative rho counts as 0.
 func EffectiveSize(n int, rho float64) float64 {
 	rho = min(max(rho, 0), 1)
 	return max(float64(n)*(1-rho)/(1+rho), 1)
@@ -85,19 +85,18 @@ func EffectiveSize(n int, rho float64) float64 {
 // Interval is an estimate with its confidence interval.
 type Interval struct {
 	Value, Low, High float64
-	Correlated       bool // the batches are autocorrelated: the interval was widened and may still be too narrow
+	Correlated       bool // batches are autocorrelated: the interval was widened, but may still be too narrow
 }
 
-// correlated is the autocorrelation of batches above which they don't count as independent.
+// correlated is the autocorrelation above which batches are not treated as independent.
 const correlated = 0.2
 
-// batchCount is how many batches a run is cut into.
+// batchCount is the number of batches that a run is cut into.
 const batchCount = 10
 
-// MeanCI is the confidence interval of the mean of a series by the method of batch means
-// (Schmeiser 1982): 10 batches, Student's t with 9 degrees of freedom. Where the batches' lag-1
-// autocorrelation exceeds 0.2, the standard error is that of their effective number. It needs 20
-// values; confidence is in (0, 1).
+// MeanCI returns the confidence interval of the mean of a series by the method of batch means (Schmeiser 1982): 10
+// batches, Student's t with 9 degrees of freedom. If the batches' lag-1 autocorrelation exceeds 0.2, the standard error
+// is based on their effective number. MeanCI fails for fewer than 20 values. confidence is in (0, 1).
 func MeanCI(v []float64, confidence float64) (Interval, error) {
 	if len(v) < 2*batchCount {
 		return Interval{}, fmt.Errorf("a confidence interval of the mean needs %d values, there are %d", 2*batchCount, len(v))
@@ -106,10 +105,10 @@ func MeanCI(v []float64, confidence float64) (Interval, error) {
 	return BatchCI(BatchMeans(v, batchCount), whole, confidence), nil
 }
 
-// BatchCI is the confidence interval of a figure of a run from the figures of its batches: those of at
-// least 2 consecutive parts of about equal length vary around that of the whole, with Student's t
-// (batch means: Schmeiser 1982; sectioning: Asmussen and Glynn 2007, III.4a; Nakayama 2014). Where the
-// batches' lag-1 autocorrelation exceeds 0.2, the standard error is that of their effective number.
+// BatchCI returns the confidence interval of a figure of a run. batches are the figure's values for at least 2
+// consecutive parts of about equal length; whole is its value for the whole run, around which they vary. It uses
+// Student's t (batch means: Schmeiser 1982; sectioning: Asmussen and Glynn 2007, III.4a; Nakayama 2014). If the
+// batches' lag-1 autocorrelation exceeds 0.2, the standard error is based on their effective number.
 func BatchCI(batches []float64, whole, confidence float64) Interval {
 	n := len(batches)
 	var square float64
@@ -125,22 +124,22 @@ func BatchCI(batches []float64, whole, confidence float64) Interval {
 	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}
 }
 
-// FewestExceedances is how many values of each section must lie beyond a quantile.
+// FewestExceedances is how many values of each section must be greater than a quantile.
 const FewestExceedances = 10
 
-// mserBatch is the batch of MSER-5, and the fewest batches that may be left.
+// mserBatch is the batch size of MSER-5, and also the least number of batches that must remain.
 const mserBatch = 5
 
-// MSER5 says how many values at the beginning of a series to leave out so that the mean of the rest
-// is known best: MSER-5 (White 1997; White, Cobb and Spratt 2000), which cuts where the squared
-// standard error of the mean of the remaining batches of 5 is least. steady is false if that is
-// beyond the middle: the series never came to rest. Fewer than 50 values are taken as steady.
+// MSER5 returns how many values at the beginning of a series to discard as a warm-up: MSER-5 (White 1997; White, Cobb
+// and Spratt 2000). The cut is where the squared standard error of the mean of the remaining batches of 5 is least.
+// steady is false if the cut is in the second half: the series never became steady. A series of fewer than 50 values is
+// treated as steady.
 func MSER5(v []float64) (cut int, steady bool) {
 	n := len(v) / mserBatch
 	if n < 2*mserBatch {
 		return 0, true
 	}
-	// Odd values at the end would be lost either way; those at the beginning are the doubtful ones.
+	// The remainder at the end is left out; the values at the beginning are those in question.
 	means := make([]float64, n)
 	for i := range means {
 		means[i] = Mean(v[i*mserBatch : (i+1)*mserBatch])

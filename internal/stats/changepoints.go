@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// ChangePoint is where the level of a series changes.
+// ChangePoint is a point at which the level of a series changes.
 type ChangePoint struct {
-	Index  int     // of the first value on the new level
-	P      float64 // of Student's t test between the stretches before and after
-	Before float64 // mean of the stretch since the last change
-	After  float64 // mean of the stretch up to the next
+	Index  int     // index of the first value at the new level
+	P      float64 // p-value of Student's t test between the segments before and after
+	Before float64 // mean of the segment that ends here
+	After  float64 // mean of the segment that begins here
 }
 
-// Magnitude is the change relative to the smaller of the two levels; infinite from or to zero.
+// Magnitude returns the change relative to the smaller of the two levels; it is infinite if one level is zero.
 func (c ChangePoint) Magnitude() float64 {
 	share := func(from, to float64) float64 {
 		if from == 0 {
@@ -28,18 +28,17 @@ func (c ChangePoint) Magnitude() float64 {
 	return max(share(c.Before, c.After), share(c.After, c.Before))
 }
 
-// ChangeOptions are how changes are looked for. The zero value means the defaults named next to each.
+// ChangeOptions configure the search for changes. A zero field means the default given next to it.
 type ChangeOptions struct {
-	Window    int     // values looked at together; 50
-	P         float64 // the greatest p-value of a change; 0.001
-	Magnitude float64 // the least relative change; 0
+	Window    int     // number of values in a window; 50
+	P         float64 // greatest p-value of a change; 0.001
+	Magnitude float64 // least relative change; 0
 }
 
-// ChangePoints finds where the level of a series changes, in the order of time, as Apache Otava does:
-// E-divisive (Matteson and James 2014) in windows that overlap by half, with Student's t test in place
-// of permutations and ten times the p-value, and then the weakest points taken away until all that stay
-// are significant and large enough (Fleming et al. 2023, "Hunter"). Values must be finite. Fewer than 3
-// have no change.
+// ChangePoints finds the points at which the level of a series changes, in order of time. It uses the algorithm of
+// Apache Otava: E-divisive (Matteson and James 2014) in windows that overlap by half, with Student's t test instead of
+// permutations and ten times the p-value; then the weakest points are removed until all remaining ones are significant
+// and large enough (Fleming et al. 2023, "Hunter"). Values must be finite. Fewer than 3 values have no change.
 func ChangePoints(v []float64, o ChangeOptions) []ChangePoint {
 	window, p := o.Window, o.P
 	if window == 0 {
@@ -52,7 +51,7 @@ func ChangePoints(v []float64, o ChangeOptions) []ChangePoint {
 	return strongest(v, cuts, p, o.Magnitude)
 }
 
-// firstPass is the p-value up to which a point is kept for the second pass.
+// firstPass returns the greatest p-value of the points that are passed on to the second pass.
 func firstPass(p float64) float64 {
 	switch {
 	case p < 0.05:
@@ -63,7 +62,7 @@ func firstPass(p float64) float64 {
 	return p
 }
 
-// weakCuts unites the change points of the windows.
+// weakCuts returns the change points of all windows, sorted.
 func weakCuts(v []float64, window int, p float64) (cuts []int) {
 	for start := 0; start < len(v); {
 		found := windowCuts(v[start:min(start+window, len(v))], p)
@@ -80,7 +79,7 @@ func weakCuts(v []float64, window int, p float64) (cuts []int) {
 	return cuts
 }
 
-// windowCuts splits a window where it diverges most for as long as that is significant.
+// windowCuts splits a window at the greatest divergence as long as the split is significant.
 func windowCuts(v []float64, p float64) (cuts []int) {
 	d := newDivergences(v)
 	for {
@@ -97,7 +96,7 @@ func windowCuts(v []float64, p float64) (cuts []int) {
 	}
 }
 
-// around is the stretch that holds at.
+// around returns the segment that contains at.
 func around(cuts []int, at, n int) (start, end int) {
 	for start, end = range stretches(cuts, n) {
 		if at < end {
@@ -107,8 +106,8 @@ func around(cuts []int, at, n int) (start, end int) {
 	return start, end
 }
 
-// strongest takes the weakest cut away until all are significant and large enough. Like Otava 0.8 it judges
-// the two cuts after one that went again, not the one before; at the end all figures are.
+// strongest removes the weakest cut until all are significant and large enough. Like Otava 0.8, after each removal it
+// re-evaluates only the two cuts that follow, not the preceding one; all figures are recomputed at the end.
 func strongest(v []float64, cuts []int, p, magnitude float64) []ChangePoint {
 	points := make([]ChangePoint, len(cuts))
 	for i := range cuts {
@@ -144,7 +143,7 @@ func strongest(v []float64, cuts []int, p, magnitude float64) []ChangePoint {
 	return nil
 }
 
-// pointAt is cut i, between its neighbours.
+// pointAt returns the change point at cut i, between its neighbouring cuts.
 func pointAt(v []float64, cuts []int, i int) ChangePoint {
 	start, end := 0, len(v)
 	if i > 0 {
@@ -157,9 +156,8 @@ func pointAt(v []float64, cuts []int, i int) ChangePoint {
 	return ChangePoint{Index: cuts[i], P: levelP(before, after), Before: Mean(before), After: Mean(after)}
 }
 
-// levelP is the two-sided p-value of Student's t test with pooled variance, computed from standard
-// deviations over n as Otava does. It is NaN for equal samples without variance, which is never
-// significant.
+// levelP returns the two-sided p-value of Student's t test with pooled variance, computed like in Otava from standard
+// deviations with the divisor n. It is NaN, and so never significant, for equal samples without variance.
 func levelP(a, b []float64) float64 {
 	n, m := float64(len(a)), float64(len(b))
 	if n+m <= 2 {
@@ -173,10 +171,10 @@ func levelP(a, b []float64) float64 {
 	return twoSided((meanA-meanB)/math.Sqrt(pooled*(1/n+1/m)), df)
 }
 
-// PermutedChangePoints finds where the distribution of a series changes by E-divisive as Matteson and
-// James 2014 have it, without windows and for values of any distribution: a split counts if among so many
-// permutations within the stretches found so far at most the share o.P has as great a divergence. Points
-// below o.Magnitude are taken away at the end; o.Window is not used. r deals the permutations.
+// PermutedChangePoints finds changes of the distribution of a series by E-divisive as published by Matteson and James
+// 2014: without windows, and for values of any distribution. A split is significant if at most the fraction o.P of the
+// given number of permutations within the segments found so far has as great a divergence. Points below o.Magnitude are
+// removed at the end; o.Window is not used. r generates the permutations.
 func PermutedChangePoints(v []float64, o ChangeOptions, permutations int, r *rand.Rand) []ChangePoint {
 	p := o.P
 	if p == 0 {
@@ -187,7 +185,7 @@ func PermutedChangePoints(v []float64, o ChangeOptions, permutations int, r *ran
 	for {
 		at, divergence, ok := d.best(cuts)
 		if !ok || d.asGreat(divergence, cuts, permutations, r) > p {
-			// Whatever its P by the t test, the permutations have decided.
+			// the permutations have decided, so the P of the t test is not used
 			return strongest(v, cuts, math.Inf(1), o.Magnitude)
 		}
 		cuts = append(cuts, at)
@@ -195,7 +193,7 @@ func PermutedChangePoints(v []float64, o ChangeOptions, permutations int, r *ran
 	}
 }
 
-// asGreat is the share of permutations within the stretches that split with as great a divergence.
+// asGreat returns the fraction of permutations within the segments that have as great a divergence.
 func (d *divergences) asGreat(divergence float64, cuts []int, permutations int, r *rand.Rand) float64 {
 	extreme, dealt := 0, slices.Clone(d.v)
 	for range permutations {

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// divergences are what E-divisive splits a series by: how much a stretch of it differs from the
-// stretch after it, for all pairs of stretches (Matteson and James 2014, with α = 1).
+// divergences provides the criterion by which E-divisive splits a series: the divergence between a segment and the
+// segment that follows it, for all pairs of segments (Matteson and James 2014, with α = 1).
 type divergences struct {
 	v []float64
 	// before[k][i] is the sum of |v[j] − v[k]| over j < i.
@@ -22,16 +22,16 @@ func newDivergences(v []float64) *divergences {
 	return d
 }
 
-// split finds where v[start:end] splits best: the index at which the second stretch begins, and the
-// divergence there. The first stretch begins at start, the second may end before end. It needs 2 values.
-// Of equals the first counts, and nothing counts less than no divergence, as in Apache Otava.
+// split returns the best split of v[start:end]: the index at which the second segment begins, and the divergence there.
+// The first segment begins at start; the second one may end before end. At least 2 values are needed. As in Apache
+// Otava, the first of equal splits is chosen, and negative divergences count as none.
 func (d *divergences) split(start, end int) (at int, divergence float64) {
 	divergence = math.Inf(-1)
-	within := 0.0 // Σ|x − y| over the pairs of the first stretch
+	within := 0.0 // Σ|x − y| over the pairs of values of the first segment
 	for tau := start + 1; tau < end; tau++ {
 		within += d.before[tau-1][tau-1] - d.before[tau-1][start]
 		if tau > start+1 && divergence < 0 {
-			at, divergence = tau, 0 // where no second stretch is left
+			at, divergence = tau, 0 // the split with an empty second segment
 		}
 		n := float64(tau - start)
 		var between, second float64
@@ -54,8 +54,8 @@ func (d *divergences) split(start, end int) (at int, divergence float64) {
 	return at, divergence
 }
 
-// best is the split of greatest divergence in the stretches between the cuts; ok is false if none
-// has 2 values.
+// best returns the split with the greatest divergence in the segments between the cuts. ok is false if no segment has 2
+// values.
 func (d *divergences) best(cuts []int) (at int, divergence float64, ok bool) {
 	for start, end := range stretches(cuts, len(d.v)) {
 		if end-start < 2 {
@@ -68,7 +68,7 @@ func (d *divergences) best(cuts []int) (at int, divergence float64, ok bool) {
 	return at, divergence, ok
 }
 
-// stretches are the parts of n values between cuts in order: where each begins and ends.
+// stretches iterates over the non-empty segments of n values between the cuts, in order.
 func stretches(cuts []int, n int) func(yield func(start, end int) bool) {
 	return func(yield func(start, end int) bool) {
 		start := 0

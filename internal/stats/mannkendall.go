@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// exactLimit is the longest series whose distribution of S is computed exactly. Beyond it the
-// normal approximation is right to three digits.
+// exactLimit is the greatest length of a series for which the distribution of S is computed exactly. For longer series
+// the normal approximation is accurate to three digits.
 const exactLimit = 60
 
-// Trend is the outcome of a Mann–Kendall test.
+// Trend is the result of a Mann–Kendall test.
 type Trend struct {
-	S     int     // pairs that rise minus pairs that fall; above 0 for a rising series
+	S     int     // rising pairs minus falling pairs; above 0 for a rising series
 	P     float64 // two-sided
 	Exact bool    // P is from the exact distribution, not from the normal approximation
 }
 
-// MannKendall tests whether a series, in the order of time, has a monotone trend (Mann 1945;
-// Kendall 1975). Up to 60 values P is exact, with ties too: S depends on the number of inversions
-// of a permutation of a multiset, whose distribution is the Gaussian multinomial coefficient
-// (MacMahon 1916). Longer series use the normal approximation with the correction for ties and
-// for continuity. Values must be finite. Fewer than 3 values have no trend: P is 1.
+// MannKendall tests whether a series, in order of time, has a monotonic trend (Mann 1945; Kendall 1975). Up to 60
+// values, P is exact, also with ties: S depends on the number of inversions of a permutation of a multiset, whose
+// distribution is the Gaussian multinomial coefficient (MacMahon 1916). For longer series P is the normal approximation
+// with corrections for ties and continuity. Values must be finite. Fewer than 3 values have no trend: P is 1.
 func MannKendall(v []float64) Trend {
 	s := kendallS(v)
 	if len(v) < 3 {
@@ -33,7 +32,7 @@ func MannKendall(v []float64) Trend {
 	return Trend{S: s, P: normalP(s, len(v), ties)}
 }
 
-// kendallS is the number of pairs that rise minus the number of pairs that fall.
+// kendallS returns the number of rising pairs minus the number of falling pairs.
 func kendallS(v []float64) (s int) {
 	for i, a := range v {
 		for _, b := range v[i+1:] {
@@ -48,7 +47,7 @@ func kendallS(v []float64) (s int) {
 	return s
 }
 
-// tieGroups is how often each value occurs.
+// tieGroups returns how often each value occurs, in ascending order of the values.
 func tieGroups(v []float64) (sizes []int) {
 	sorted := slices.Sorted(slices.Values(v))
 	for i := 0; i < len(sorted); {
@@ -62,7 +61,7 @@ func tieGroups(v []float64) (sizes []int) {
 	return sizes
 }
 
-// exactP is P(|S| ≥ |s|) if all orders of the values are equally likely.
+// exactP returns P(|S| ≥ |s|) under the assumption that all orders of the values are equally likely.
 func exactP(s int, ties []int) float64 {
 	inversions := []float64{1}
 	n := ties[0]
@@ -70,7 +69,7 @@ func exactP(s int, ties []int) float64 {
 		inversions = convolve(inversions, mannWhitney(n, t))
 		n += t
 	}
-	pairs := len(inversions) - 1 // that aren't tied; S = pairs − 2·inversions
+	pairs := len(inversions) - 1 // number of pairs that aren't tied; S = pairs − 2·inversions
 	if s < 0 {
 		s = -s
 	}
@@ -83,16 +82,16 @@ func exactP(s int, ties []int) float64 {
 	return min(p, 1)
 }
 
-// mannWhitney is the distribution of the number of inversions between m values and t larger
-// ones in random order, by the recursion over which of the two is last (Mann and Whitney 1947).
+// mannWhitney returns the distribution of the number of inversions between m values and t larger ones in random order,
+// by the recursion over which kind of value is last (Mann and Whitney 1947).
 func mannWhitney(m, t int) []float64 {
-	row := make([][]float64, t+1) // for so many larger values and i smaller ones
+	row := make([][]float64, t+1) // row[k]: for k larger values and i smaller ones
 	for k := range row {
 		row[k] = []float64{1}
 	}
 	for i := 1; i <= m; i++ {
 		for k := 1; k <= t; k++ {
-			// The last is one of the i smaller: it has an inversion with each of the k larger.
+			// If the last value is one of the i smaller ones, it has an inversion with each of the k larger ones.
 			next := make([]float64, i*k+1)
 			for u, mass := range row[k] {
 				next[u+k] += mass * float64(i) / float64(i+k)
@@ -130,8 +129,8 @@ func normalP(s, n int, ties []int) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// TheilSen is the slope per step of a series: the median of the slopes of all pairs (Sen 1968).
-// It is 0 for fewer than 2 values.
+// TheilSen returns the slope per step of a series: the median of the slopes of all pairs (Sen 1968). It is 0 for fewer
+// than 2 values.
 func TheilSen(v []float64) float64 {
 	var slopes []float64
 	for i, a := range v {
@@ -142,7 +141,7 @@ func TheilSen(v []float64) float64 {
 	return Median(slopes)
 }
 
-// Median is the middle value, or the mean of the two in the middle; 0 if there are none.
+// Median returns the middle value, or the mean of the two middle ones; 0 if there are no values.
 func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -155,16 +154,16 @@ func Median(v []float64) float64 {
 	return (sorted[m-1] + sorted[m]) / 2
 }
 
-// GrowthBatches is how many batches a series is cut into before its growth is judged.
+// GrowthBatches is the number of batches that a series is cut into for the assessment of its growth.
 const GrowthBatches = 12
 
 const (
 	growthP     = 0.01 // of the Mann–Kendall test
 	growthShare = 0.02 // of the median, over the whole run
-	levelShare  = 0.1  // of the first half's slope
+	levelShare  = 0.1  // of the slope of the first half
 )
 
-// Growth is how a series changed over a run.
+// Growth describes how a series changed over a run.
 type Growth struct {
 	Trend
 	Slope  float64 // Theil–Sen, per batch
@@ -174,8 +173,8 @@ type Growth struct {
 	Later  float64 // Theil–Sen of the second half
 }
 
-// GrowthOf judges the batches of a run, at equal distances in time. The change over the run is
-// Theil–Sen's slope times the number of batches.
+// GrowthOf assesses the batches of a run, which must be equally spaced in time. The change over the run is the
+// Theil–Sen slope times the number of batches.
 func GrowthOf(batches []float64) Growth {
 	g := Growth{Trend: MannKendall(batches), Slope: TheilSen(batches), Median: Median(batches)}
 	if m := g.Median; m != 0 {
@@ -186,22 +185,21 @@ func GrowthOf(batches []float64) Growth {
 	return g
 }
 
-// Grows reports whether the series rises: by Mann–Kendall's test with p < 0.01, and by more than
-// 2 % of its median over the run, since over a long run the test sees growth that matters to
-// nobody.
+// Grows reports whether the series rises: significantly in the Mann–Kendall test (p < 0.01), and by more than 2 % of
+// its median over the run. The second condition excludes growth that is significant only because the run was long.
 func (g Growth) Grows() bool { return g.P < growthP && g.Share > growthShare }
 
 // Shrinks reports whether the series falls, by the same rule.
 func (g Growth) Shrinks() bool { return g.P < growthP && g.Share < -growthShare }
 
-// Levels reports whether a series that grows seems to come to rest: its later half rises at less
-// than a tenth of the pace of the first. Caches that fill and heaps that find their size do so;
-// leaks go on. A single step, such as one more thread, counts as coming to rest too.
+// Levels reports whether a growing series seems to level off: its second half rises at no more than a tenth of the rate
+// of the first. Caches that fill up and heaps that reach their size do so; leaks don't. A single step, such as one more
+// thread, also counts as levelling off.
 func (g Growth) Levels() bool { return g.Later <= levelShare*g.Early }
 
-// Steps reports whether a series that seems to grow does so by one step: of its batches' medians,
-// in which a step leaves no value between its levels, the slope all but vanishes, or neither half
-// rises at a tenth of the whole's pace.
+// Steps reports whether apparent growth is a single step. The batches must be medians, which have no value between the
+// levels of a step. It is a step if the slope almost vanishes, or if both halves rise at less than a tenth of the whole
+// series' rate.
 func (g Growth) Steps() bool {
 	return g.Share <= growthShare || g.Early < levelShare*g.Slope && g.Later < levelShare*g.Slope
 }

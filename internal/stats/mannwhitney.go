@@ -6,22 +6,21 @@ import (
 	"slices"
 )
 
-// ranksExactLimit is how many values of both samples together the exact distribution is computed for.
+// ranksExactLimit is the greatest total number of values for which the exact distribution is computed.
 const ranksExactLimit = 100
 
-// Ranks is the outcome of a Mann–Whitney test.
+// Ranks is the result of a Mann–Whitney test.
 type Ranks struct {
-	U     float64 // pairs in which the second sample's value is greater, ties counting half
+	U     float64 // pairs in which the second sample's value is greater; ties count half
 	P     float64 // two-sided
-	Exact bool    // P is from the distribution over all ways of dealing the values, not approximate
+	Exact bool    // P is from the exact permutation distribution, not an approximation
 	Delta float64 // Cliff's delta: P(second greater) − P(first greater), −1 to 1
 }
 
-// MannWhitney tests whether the values of one sample tend to be greater than the other's (Mann and
-// Whitney 1947). Up to 100 values P is exact, with ties too: the share of all ways of dealing the
-// pooled values to the samples in which the sum of ranks lies at least as far from its mean. Beyond,
-// it is the normal approximation with the corrections for ties and continuity. Values may be
-// infinite. Without values on one side P is 1.
+// MannWhitney tests whether the values of one sample tend to be greater than those of the other (Mann and Whitney
+// 1947). Up to 100 values in total, P is exact, also with ties: the fraction of all assignments of the pooled values to
+// the samples for which the rank sum is at least as far from its mean. Above, P is the normal approximation with
+// corrections for ties and continuity. Values may be infinite. If a sample is empty, P is 1.
 func MannWhitney(first, second []float64) Ranks {
 	n, m := len(first), len(second)
 	if n == 0 || m == 0 {
@@ -39,7 +38,7 @@ func MannWhitney(first, second []float64) Ranks {
 	return r
 }
 
-// greater counts the pairs in which the second value is greater; ties count half.
+// greater returns the number of pairs in which the second value is greater; ties count half.
 func greater(first, second []float64) (u float64) {
 	for _, b := range second {
 		for _, a := range first {
@@ -54,9 +53,9 @@ func greater(first, second []float64) (u float64) {
 	return u
 }
 
-// dealtP is the share of the ways to choose m of the values, in groups of equal ones, whose U is at
-// least as far from its mean as u. Twice the sum of ranks is a whole number, so that counts can be
-// kept by it.
+// dealtP returns the fraction of the ways to choose m of the values for which U is at least as far from its mean as u.
+// ties are the sizes of the groups of equal values. Twice the rank sum is an integer and serves as an index of the
+// counts.
 func dealtP(ties []int, m int, u float64) float64 {
 	total := 0
 	for _, t := range ties {
@@ -66,14 +65,14 @@ func dealtP(ties []int, m int, u float64) float64 {
 	for i := range m {
 		most += 2 * (total - i)
 	}
-	ways := make([][]float64, m+1) // by how many were chosen and twice their sum of ranks
+	ways := make([][]float64, m+1) // by the number of chosen values and twice their rank sum
 	for k := range ways {
 		ways[k] = make([]float64, most+1)
 	}
 	ways[0][0] = 1
 	before := 0
 	for _, t := range ties {
-		rank2 := 2*before + t + 1 // twice the group's middle rank
+		rank2 := 2*before + t + 1 // twice the mean rank of the group
 		for k := min(m, before+t); k > 0; k-- {
 			for j := 1; j <= min(k, t); j++ {
 				choose := math.Exp(logChoose(t, j))
@@ -86,7 +85,7 @@ func dealtP(ties []int, m int, u float64) float64 {
 		}
 		before += t
 	}
-	base := float64(m * (m + 1)) // twice the least sum of ranks
+	base := float64(m * (m + 1)) // twice the least rank sum
 	middle := float64(m*(total-m)) / 2
 	far := math.Abs(u-middle) - 1e-9
 	var all, beyond float64

@@ -2,15 +2,15 @@ package stats
 
 import "math"
 
-// MostRuns is the greatest number of runs that RunsForWidth and RunsToSettle tell.
+// MostRuns is the greatest number of runs that RunsForWidth and RunsToSettle return.
 const MostRuns = 10000
 
-// power is the chance with which so many runs as RunsToSettle says are enough.
+// power is the probability that the number of runs returned by RunsToSettle is sufficient.
 const power = 0.8
 
-// RunsForWidth is how many values as variable as these it takes until half the width of the confidence
-// interval of their mean is at most share of it (Student's t, with these values' mean and standard
-// deviation). It is 0 if that can't be told or is more than MostRuns.
+// RunsForWidth returns how many values are needed until half the width of the confidence interval of their mean is at
+// most share of the mean (Student's t, with the mean and standard deviation of v). It returns 0 if this can't be
+// determined or needs more than MostRuns values.
 func RunsForWidth(v []float64, share, confidence float64) int {
 	mean, deviation := meanDeviation(v)
 	if len(v) < 2 || mean == 0 || !finite(v) {
@@ -21,10 +21,11 @@ func RunsForWidth(v []float64, share, confidence float64) int {
 	})
 }
 
-// RunsToSettle is how many values on each side it takes, if the samples' ratio and variability are the
-// true ones, until the confidence interval of the ratio lies with a chance of 80 % wholly on one side of
-// each of the limits 1 − tolerance and 1 + tolerance (the usual formula of t tests with Welch's degrees
-// of freedom, on logarithms). It is 0 if that can't be told or is more than MostRuns.
+// RunsToSettle returns how many values are needed on each side to settle a comparison. It assumes that the samples'
+// ratio and variability are the true ones. With that many values, the confidence interval of the ratio lies, with a
+// probability of 80 %, entirely on one side of each of the limits 1 − tolerance and 1 + tolerance (the usual formula
+// for t tests with Welch's degrees of freedom, on logarithms). It returns 0 if this can't be determined or needs more
+// than MostRuns values.
 func RunsToSettle(first, second []float64, tolerance, confidence float64) int {
 	a, errA := logarithms(first)
 	b, errB := logarithms(second)
@@ -34,8 +35,7 @@ func RunsToSettle(first, second []float64, tolerance, confidence float64) int {
 	return runsBetween(a, b, math.Log(1-tolerance), math.Log(1+tolerance), confidence)
 }
 
-// RunsToSettleDifference is RunsToSettle for the difference of the means and the limits −tolerance and
-// tolerance.
+// RunsToSettleDifference is like RunsToSettle for the difference of the means and the limits −tolerance and tolerance.
 func RunsToSettleDifference(first, second []float64, tolerance, confidence float64) int {
 	return runsBetween(first, second, -tolerance, tolerance, confidence)
 }
@@ -58,7 +58,7 @@ func runsBetween(a, b []float64, low, high, confidence float64) int {
 	})
 }
 
-// fewest is the least n from 2 to MostRuns that is enough, 0 if none is. More than enough is enough.
+// fewest returns the least n from 2 to MostRuns for which enough is true; 0 if there is none. enough must be monotonic.
 func fewest(enough func(n float64) bool) int {
 	if !enough(MostRuns) {
 		return 0

@@ -1,5 +1,5 @@
-// Package stats is pure statistics: every function cites its source and is tested against values
-// from an independent implementation. It does no I/O; random numbers are handed in.
+// Package stats implements statistics. Every function cites its source and is tested against values from an independent
+// implementation. The package does no I/O; random number generators are passed in.
 package stats
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/aclements/go-moremath/mathx"
 )
 
-// Mean is the arithmetic mean; 0 if there are no values.
+// Mean returns the arithmetic mean; 0 if there are no values.
 func Mean(v []float64) float64 {
 	mean, _ := meanDeviation(v)
 	return mean
 }
 
-// Deviation is the standard deviation (n − 1); 0 of fewer than 2 values.
+// Deviation returns the standard deviation (with the divisor n − 1); 0 for fewer than 2 values.
 func Deviation(v []float64) float64 {
 	_, deviation := meanDeviation(v)
 	return deviation
 }
 
-// TInterval is the confidence interval of the mean of independent values by Student's t (Student
-// 1908): mean ± t·s/√n with n − 1 degrees of freedom. It needs 2 finite values; confidence is in
+// TInterval returns the confidence interval of the mean of independent values by Student's t (Student 1908): mean ±
+// t·s/√n with n − 1 degrees of freedom. It fails for fewer than 2 values or values that aren't finite. confidence is in
 // (0, 1).
 func TInterval(v []float64, confidence float64) (Interval, error) {
 	if len(v) < 2 {
@@ -39,9 +39,8 @@ func TInterval(v []float64, confidence float64) (Interval, error) {
 	return Interval{Value: mean, Low: mean - half, High: mean + half}, nil
 }
 
-// LogInterval is TInterval on the logarithms, taken back: the geometric mean and its confidence
-// interval. Times and rates vary by factors, so of few values it covers better. Values must be
-// above 0.
+// LogInterval returns the geometric mean and its confidence interval: TInterval of the logarithms, transformed back.
+// Times and rates vary by factors, so for few values its coverage is better than TInterval's. Values must be above 0.
 func LogInterval(v []float64, confidence float64) (Interval, error) {
 	logs, err := logarithms(v)
 	if err != nil {
@@ -71,8 +70,8 @@ func finite(v []float64) bool {
 	return true
 }
 
-// twoSided is the probability that |T| of Student's t distribution with v degrees of freedom is at
-// least |t|: I(v/(v+t²); v/2, 1/2) (Abramowitz and Stegun 26.7.1).
+// twoSided returns the probability that |T| ≥ |t| for Student's t distribution with v degrees of freedom: I(v/(v+t²);
+// v/2, 1/2) (Abramowitz and Stegun 26.7.1).
 func twoSided(t, v float64) float64 {
 	switch {
 	case math.IsInf(t, 0):
@@ -83,9 +82,9 @@ func twoSided(t, v float64) float64 {
 	return mathx.BetaInc(v/(v+t*t), v/2, 0.5)
 }
 
-// TQuantile is the quantile p in (0, 1) of Student's t distribution with v > 0 degrees of freedom: where
-// half of twoSided is the tail, by Newton's method within a bracket that is halved where it leads astray.
-// It is right to 10 digits up to |x| of 10⁶.
+// TQuantile returns the quantile p in (0, 1) of Student's t distribution with v > 0 degrees of freedom. It solves
+// twoSided/2 = tail by Newton's method within a bracket, with bisection where Newton's method leaves the bracket. The
+// result is accurate to 10 digits up to |x| = 10⁶.
 func TQuantile(p, v float64) float64 {
 	if p == 0.5 {
 		return 0
@@ -115,24 +114,24 @@ func TQuantile(p, v float64) float64 {
 	return math.Copysign(x, p-0.5)
 }
 
-// tDensity is the density of Student's t distribution.
+// tDensity returns the density of Student's t distribution with v degrees of freedom at x.
 func tDensity(x, v float64) float64 {
 	above, _ := math.Lgamma((v + 1) / 2)
 	below, _ := math.Lgamma(v / 2)
 	return math.Exp(above-below-(v+1)/2*math.Log1p(x*x/v)) / math.Sqrt(v*math.Pi)
 }
 
-// MedianInterval is the confidence interval of the median of independent values, of whatever
-// distribution: between two order statistics, interpolated to the confidence asked for (Hettmansperger
-// and Sheather 1986). It needs so many values that the whole range covers with that confidence: 6 for
-// 95 %, 8 for 99 %; see RunsForMedian.
+// MedianInterval returns the confidence interval of the median of independent values of any distribution: between two
+// order statistics, interpolated to the given confidence (Hettmansperger and Sheather 1986). It fails if the whole
+// range of the values doesn't have that confidence: 6 values are needed for 95 %, 8 for 99 %; see RunsForMedian.
 func MedianInterval(v []float64, confidence float64) (Interval, error) {
 	n := len(v)
 	if need := RunsForMedian(confidence); n < need {
 		return Interval{}, fmt.Errorf("a confidence interval of the median needs at least %d values, there are %d", need, n)
 	}
 	sorted := slices.Sorted(slices.Values(v))
-	// From the k-th least to the k-th greatest value covers 1 − 2·P(fewer than k lie below).
+	// The range from the k-th least to the k-th greatest value covers the median with the probability 1 − 2·P(fewer
+	// than k values are below it).
 	k, tail := 1, binomialHalf(n, 0)
 	covers := 1 - 2*tail
 	for k < n/2 {
@@ -153,7 +152,7 @@ func MedianInterval(v []float64, confidence float64) (Interval, error) {
 	return Interval{Value: Median(v), Low: low, High: high}, nil
 }
 
-// mix is (1 − w)·a + w·b, also where they are the same infinity.
+// mix returns (1 − w)·a + w·b, also if a and b are the same infinity.
 func mix(a, b, w float64) float64 {
 	if a == b {
 		return a
@@ -161,8 +160,7 @@ func mix(a, b, w float64) float64 {
 	return (1-w)*a + w*b
 }
 
-// RunsForMedian is the least number of values from which a confidence interval of the median can be
-// computed.
+// RunsForMedian returns the least number of values for which MedianInterval can compute a confidence interval.
 func RunsForMedian(confidence float64) int {
 	n := 2
 	for 1-2*binomialHalf(n, 0) < confidence {
@@ -171,12 +169,12 @@ func RunsForMedian(confidence float64) int {
 	return n
 }
 
-// binomialHalf is the probability of k heads in n tosses of a coin.
+// binomialHalf returns the probability of k heads in n tosses of a fair coin.
 func binomialHalf(n, k int) float64 {
 	return math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
 }
 
-// logChoose is the logarithm of the number of ways to choose k of n.
+// logChoose returns the logarithm of the number of ways to choose k of n items.
 func logChoose(n, k int) float64 {
 	gamma := func(n int) float64 {
 		g, _ := math.Lgamma(float64(n + 1))

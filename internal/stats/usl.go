@@ -5,22 +5,21 @@ import (
 	"math"
 )
 
-// USL is the Universal Scalability Law (Gunther 2007, chapter 4): the throughput of n operations at a time
-// is X(n) = Lambda·n / (1 + Sigma·(n−1) + Kappa·n·(n−1)).
+// USL is the Universal Scalability Law (Gunther 2007, chapter 4). The throughput at a concurrency of n operations is
+// X(n) = Lambda·n / (1 + Sigma·(n−1) + Kappa·n·(n−1)).
 type USL struct {
-	Lambda float64 `json:"lambda"` // of one operation at a time, a second
-	Sigma  float64 `json:"sigma"`  // contention: the share that is done one after the other
-	Kappa  float64 `json:"kappa"`  // coherency: what each costs every other
-	R2     float64 `json:"r2"`     // share of the throughputs' variance that the law explains
+	Lambda float64 `json:"lambda"` // throughput at a concurrency of 1, per second
+	Sigma  float64 `json:"sigma"`  // contention: fraction of the work that is serialised
+	Kappa  float64 `json:"kappa"`  // coherency: cost of each pair of concurrent operations
+	R2     float64 `json:"r2"`     // fraction of the throughputs' variance that the law explains
 }
 
-// At is the throughput of n operations at a time.
+// At returns the throughput at a concurrency of n.
 func (u USL) At(n float64) float64 {
 	return u.Lambda * n / (1 + u.Sigma*(n-1) + u.Kappa*n*(n-1))
 }
 
-// Peak is how many operations at a time give the highest throughput, √((1−Sigma)/Kappa); +Inf if more
-// always give more.
+// Peak returns the concurrency with the highest throughput, √((1−Sigma)/Kappa); +Inf if throughput has no maximum.
 func (u USL) Peak() float64 {
 	if u.Kappa <= 0 {
 		return math.Inf(1)
@@ -28,14 +27,14 @@ func (u USL) Peak() float64 {
 	return math.Sqrt(max(1-u.Sigma, 0) / u.Kappa)
 }
 
-// USLFewest is how many values FitUSL needs at least.
+// USLFewest is the least number of values that FitUSL needs.
 const USLFewest = 4
 
 const uslIterations = 500
 
-// FitUSL fits the law to throughputs x of n operations at a time, by least squares of the throughputs,
-// with Sigma within 0 and 1 and Kappa at least 0 (Levenberg 1944, Marquardt 1963; steps are cut off at the
-// bounds). It needs four values, of which at least three n differ.
+// FitUSL fits the law to the throughputs x at concurrencies n, by least squares of the throughputs, with Sigma from 0
+// to 1 and Kappa ≥ 0 (Levenberg 1944, Marquardt 1963; steps are truncated at the bounds). It fails for fewer than four
+// values, for fewer than three different n, or for values that aren't above 0.
 func FitUSL(n, x []float64) (USL, error) {
 	if len(n) != len(x) || len(n) < USLFewest || distinct(n) < 3 {
 		return USL{}, errors.New("the scalability law needs 4 trials at 3 different loads")
@@ -98,8 +97,8 @@ func (u USL) loss(n, x []float64) (sum float64) {
 	return sum
 }
 
-// step solves (JᵀJ + damping·diag)·δ = Jᵀr for the relative change of Lambda and the changes of Sigma and
-// Kappa. A parameter at its bound whose change would leave it is held.
+// step solves (JᵀJ + damping·diag)·δ = Jᵀr for the relative change of Lambda and the changes of Sigma and Kappa. A
+// parameter at a bound is kept fixed if the step would move it beyond.
 func (u USL) step(n, x []float64, damping float64) (delta [3]float64, ok bool) {
 	var a [3][4]float64
 	for i := range n {
@@ -127,7 +126,8 @@ func (u USL) step(n, x []float64, damping float64) (delta [3]float64, ok bool) {
 	return solve3(a)
 }
 
-// solve3 solves three linear equations by elimination with pivots; false if they have no single solution.
+// solve3 solves three linear equations by Gaussian elimination with pivoting; ok is false if there is no unique
+// solution.
 func solve3(a [3][4]float64) (v [3]float64, ok bool) {
 	for p := range 3 {
 		best := p

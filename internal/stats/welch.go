@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// Change is how a second sample differs from a first.
+// Change is the difference between a second sample and a first.
 type Change struct {
 	Difference Interval // of the means, second − first
-	Ratio      Interval // of the geometric means, second ÷ first; of Welch only
-	P          float64  // two-sided, of no difference
+	Ratio      Interval // of the geometric means, second ÷ first; only set by Welch
+	P          float64  // two-sided, for the hypothesis of no difference
 	DF         float64  // degrees of freedom
-	Effect     float64  // Hedges' g: the difference in standard deviations
+	Effect     float64  // Hedges' g: the difference in units of the standard deviation
 }
 
-// Welch compares two samples of independent values above 0 by Welch's t test on their logarithms:
-// differences of logarithms are ratios. See WelchDifference.
+// Welch compares two samples of independent values above 0 by Welch's t test on their logarithms, whose differences are
+// the logarithms of ratios. See WelchDifference.
 func Welch(first, second []float64, confidence float64) (Change, error) {
 	a, err := logarithms(first)
 	if err != nil {
@@ -34,8 +34,8 @@ func Welch(first, second []float64, confidence float64) (Change, error) {
 	return c, err
 }
 
-// WelchDifference compares two samples of independent values by Welch's t test (Welch 1947). Each
-// needs 2 finite values. Samples without any variance have P 1 if they are equal, otherwise 0.
+// WelchDifference compares two samples of independent values by Welch's t test (Welch 1947). It fails unless each
+// sample has at least 2 values, all finite. For samples without variance, P is 1 if they are equal, otherwise 0.
 func WelchDifference(first, second []float64, confidence float64) (Change, error) {
 	if len(first) < 2 || len(second) < 2 {
 		return Change{}, fmt.Errorf("a comparison needs at least 2 values on each side, there are %d and %d", len(first),
@@ -57,8 +57,8 @@ func WelchDifference(first, second []float64, confidence float64) (Change, error
 	return c, nil
 }
 
-// welchTerms are the difference of the means, its squared standard error, and the degrees of
-// freedom by Welch and Satterthwaite.
+// welchTerms returns the difference of the means, its squared standard error, and the Welch–Satterthwaite degrees of
+// freedom.
 func welchTerms(a, b []float64) (d, error2, df float64) {
 	meanA, sA := meanDeviation(a)
 	meanB, sB := meanDeviation(b)
@@ -71,8 +71,8 @@ func welchTerms(a, b []float64) (d, error2, df float64) {
 	return meanB - meanA, vA + vB, df
 }
 
-// hedges is Hedges' g: the difference of the means in pooled standard deviations, corrected for
-// small samples by 1 − 3/(4·(n+m−2) − 1) (Hedges 1981). Without variance it is 0 or infinite.
+// hedges returns Hedges' g: the difference of the means in units of the pooled standard deviation, with the
+// small-sample correction 1 − 3/(4·(n+m−2) − 1) (Hedges 1981). Without variance it is 0 or infinite.
 func hedges(a, b []float64) float64 {
 	meanA, sA := meanDeviation(a)
 	meanB, sB := meanDeviation(b)
@@ -85,8 +85,8 @@ func hedges(a, b []float64) float64 {
 	return (1 - 3/(4*df-1)) * (meanB - meanA) / pooled
 }
 
-// Holm adjusts the p-values of several tests so that the chance of any false finding among those
-// below a level is at most that level (Holm 1979). The order stays.
+// Holm adjusts the p-values of several tests: the probability of any false finding among those below a level is at most
+// that level (Holm 1979). The order is kept.
 func Holm(p []float64) []float64 {
 	out, order := make([]float64, len(p)), byValue(p)
 	highest := 0.0
@@ -97,8 +97,8 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// BenjaminiHochberg adjusts the p-values of several tests so that of the findings below a level at
-// most that share is false, on average (Benjamini and Hochberg 1995). The order stays.
+// BenjaminiHochberg adjusts the p-values of several tests: among the findings below a level, the expected fraction of
+// false ones is at most that level (Benjamini and Hochberg 1995). The order is kept.
 func BenjaminiHochberg(p []float64) []float64 {
 	out, order := make([]float64, len(p)), byValue(p)
 	lowest := 1.0
@@ -109,7 +109,7 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return out
 }
 
-// byValue are the indices of v in the order of its values.
+// byValue returns the indexes of v in ascending order of its values.
 func byValue(v []float64) []int {
 	order := make([]int, len(v))
 	for i := range order {
