@@ -12,29 +12,29 @@ import (
 
 // Choice says how operations choose among the records.
 type Choice struct {
-	Distribution string // uniform, sequential, zipfian, latest, hotspot, exponential
+	Distribution string // one of Distributions
 
-	First, Count int64 // the records that were loaded: numbers First … First+Count−1
+	First, Count int64 // the loaded records: numbers First … First+Count−1
 	Records      int64 // recordcount: inserts of the run are numbered from here
-	NewKeys      int64 // how many inserts the range of zipfian makes room for
-	Inserting    bool  // the run inserts
+	NewKeys      int64 // zipfian: number of inserts that the range has room for
+	Inserting    bool  // the run inserts records
 
-	HotData, HotOperations float64 // hotspot: hot share of the records, and of the operations
-	Percentile, Fraction   float64 // exponential: so many per cent of the draws lie in this share
+	HotData, HotOperations float64 // hotspot: hot fraction of the records, and of the operations
+	Percentile, Fraction   float64 // exponential: this percentage of draws lies in this fraction of the records
 
 	Flavor Flavor
-	// Faults repeats what go-ycsb does: zipfian may choose records that were never inserted,
-	// latest computes with the number of records at the start, sequential begins with the second.
+	// Faults reproduces the behaviour of go-ycsb: zipfian may choose records that were never inserted, latest uses the
+	// number of records at the start, and sequential begins with the second record.
 	Faults bool
 }
 
-// Chooser gives the number of the record that index idx uses.
+// Chooser returns the number of the record for index idx.
 type Chooser func(idx uint64) int64
 
-// redraws bounds how often a record that isn't there is drawn again.
+// redraws limits how often a new record is drawn if the chosen one doesn't exist.
 const redraws = 200
 
-// Distributions are how operations may choose.
+// Distributions returns the distributions that operations can use.
 func Distributions() []string {
 	return []string{"uniform", "sequential", "zipfian", "latest", "hotspot", "exponential"}
 }
@@ -59,7 +59,7 @@ func (c *Choice) validate() error {
 
 func within1(share float64) bool { return share >= 0 && share <= 1 }
 
-// NewChooser returns a chooser. follows reports whether it depends on which inserts are done.
+// NewChooser returns a chooser. follows reports whether its choices depend on the inserts done so far.
 func NewChooser(c Choice, stream gen.Stream, inserts *Inserts) (choose Chooser, follows bool, err error) {
 	if err := c.validate(); err != nil {
 		return nil, false, err
@@ -79,7 +79,7 @@ func NewChooser(c Choice, stream gen.Stream, inserts *Inserts) (choose Chooser, 
 	return c.exponential(stream, inserts), c.Inserting, nil
 }
 
-// sequential goes through the records in turn, counting the operations that choose.
+// sequential goes through the records in order. It counts only the operations that choose a record.
 func (c Choice) sequential(inserts *Inserts) Chooser {
 	skip := uint64(0)
 	if c.Faults {
@@ -94,7 +94,7 @@ func (c Choice) sequential(inserts *Inserts) Chooser {
 	}
 }
 
-// zipfian scatters the ranks of a fixed large number of items over the records.
+// zipfian distributes the ranks of a fixed, large number of items over the records.
 func (c Choice) zipfian(stream gen.Stream, inserts *Inserts) Chooser {
 	z := newZipf(scrambledItems, scrambledZeta)
 	span := c.Count + c.NewKeys
@@ -124,7 +124,7 @@ func (c Choice) zipfian(stream gen.Stream, inserts *Inserts) Chooser {
 	}
 }
 
-// latest prefers the records inserted last.
+// latest prefers the most recently inserted records.
 func (c Choice) latest(stream gen.Stream, inserts *Inserts) Chooser {
 	if c.Faults {
 		early := math.Pow(2/float64(c.Records-1), 1-theta)
@@ -146,7 +146,7 @@ func (c Choice) latest(stream gen.Stream, inserts *Inserts) Chooser {
 	}
 }
 
-// hotspot takes most records from the first part.
+// hotspot chooses most records from the first part of the range.
 func (c Choice) hotspot(stream gen.Stream) Chooser {
 	hot := uint64(float64(c.Count) * c.HotData)
 	cold := uint64(c.Count) - hot
@@ -159,7 +159,7 @@ func (c Choice) hotspot(stream gen.Stream) Chooser {
 	}
 }
 
-// exponential prefers the records inserted last, less sharply than latest.
+// exponential prefers the most recently inserted records, less strongly than latest.
 func (c Choice) exponential(stream gen.Stream, inserts *Inserts) Chooser {
 	gamma := -math.Log1p(-c.Percentile/100) / (float64(c.Records) * c.Fraction)
 	least := c.First
@@ -179,23 +179,23 @@ func (c Choice) exponential(stream gen.Stream, inserts *Inserts) Chooser {
 	}
 }
 
-// theta is the exponent of all zipfian distributions of YCSB.
+// theta is the exponent of all zipfian distributions in YCSB.
 const theta = 0.99
 
 // alpha is 1/(1−theta).
 const alpha = 1 / (1 - theta)
 
-// Scrambled zipfian numbers are drawn from so many items whatever the table's size, with their
-// zeta precomputed, and then hashed into the table's range.
+// Scrambled zipfian ranks are drawn from this number of items, regardless of the table's size, with a precomputed zeta,
+// and then hashed into the table's range.
 const (
 	scrambledItems = 10_000_000_001
 	scrambledZeta  = 26.46902820178302
 )
 
-// zetaHead is how many terms zeta adds one by one before it goes on by the Euler–Maclaurin formula.
+// zetaHead is how many terms Zeta sums directly before it uses the Euler–Maclaurin formula.
 const zetaHead = 64
 
-// zetaSums are the sums of the first terms, and zetaLast the last of these: they are the same for every draw.
+// zetaSums are the sums of the first terms, and zetaLast is the last of these terms. They are the same for every draw.
 var zetaSums, zetaLast = func() (sums [zetaHead + 1]float64, last float64) {
 	for k := 1; k <= zetaHead; k++ {
 		last = math.Pow(float64(k), -theta)
@@ -204,8 +204,8 @@ var zetaSums, zetaLast = func() (sums [zetaHead + 1]float64, last float64) {
 	return sums, last
 }()
 
-// Zeta is the sum of k^−0.99 for k from 1 to n, to 13 digits, in constant time (Euler–Maclaurin
-// with terms up to the third derivative). n must be at least 1.
+// Zeta returns the sum of k^−0.99 for k from 1 to n, accurate to 13 digits, in constant time (Euler–Maclaurin with
+// terms up to the third derivative). n must be at least 1.
 func Zeta(n int64) float64 {
 	if n <= zetaHead {
 		return zetaSums[n]
@@ -219,14 +219,14 @@ func Zeta(n int64) float64 {
 	return sum
 }
 
-// Zipf gives ranks 0 … n−1, the lower the more frequent. It is immutable. (Gray, Sundaresan,
-// Englert, Baclawski, Weinberger: "Quickly generating billion-record synthetic databases", SIGMOD
-// 1994, which is exact for ranks 0 and 1 and an approximation beyond.)
+// Zipf is a distribution of the ranks 0 … n−1, of which lower ones are more frequent. It is immutable. The algorithm is
+// exact for ranks 0 and 1 and an approximation beyond (Gray, Sundaresan, Englert, Baclawski, Weinberger: "Quickly
+// generating billion-record synthetic databases", SIGMOD 1994).
 type Zipf struct {
 	n, zeta, eta float64
 }
 
-// half is 1 + 0.5^theta: where rank 1 ends.
+// half is 1 + 0.5^theta: the upper limit of rank 1.
 const half = 1.5034777750283594
 
 // NewZipf returns the distribution over n items, n ≥ 1.
@@ -239,7 +239,7 @@ func newZipf(n int64, zeta float64) Zipf {
 	}
 }
 
-// Rank is the rank of a uniform number u in [0, 1).
+// Rank returns the rank for a uniform random number u in [0, 1).
 func (z *Zipf) Rank(u float64) int64 {
 	uz := u * z.zeta
 	switch {

@@ -6,60 +6,60 @@ import (
 	"sync/atomic"
 )
 
-// blockBits sets how many operations one entry of Inserts' directory covers: 256, so that the
-// directory takes 1/32 byte an operation and finding a number looks at 127 operations on average.
+// blockBits is the binary logarithm of the number of operations per entry of Inserts' directory, 256. The directory
+// takes 1/32 byte per operation, and finding a number examines 127 operations on average.
 const blockBits = 8
 
-// Inserts numbers the records that the operations of a run insert: without gaps, in the order of
-// the operations, whatever fails and whichever session runs them. It also knows up to which number
-// all records are there. It is safe for concurrent use.
+// Inserts numbers the records that the operations of a run insert: without gaps and in the order of the operations,
+// regardless of failures and of the sessions that run them. It also knows up to which number all records exist. It is
+// safe for concurrent use.
 type Inserts struct {
-	// Strict keeps Last below the first record whose insert failed. It is set before the first use.
+	// Strict keeps Last below the first record whose insert failed. It must be set before the first use.
 	Strict bool
 
-	first int64  // number of the first record inserted
-	rows  uint64 // records an operation
+	first int64  // number of the first inserted record
+	rows  uint64 // records per operation
 
 	mu     sync.RWMutex // guards before
 	is     func(i uint64) bool
-	before []uint64 // inserts before each block
+	before []uint64 // number of inserts before each block
 
 	acks   sync.Mutex // guards done and failed
 	last   atomic.Int64
-	done   map[int64]struct{} // acknowledged beyond last
+	done   map[int64]struct{} // acknowledged records after last
 	failed bitmap
-	holes  atomic.Int64 // records in failed
+	holes  atomic.Int64 // number of records in failed
 
-	mine    func(i uint64) bool // see Share; the following are for it, and guarded by acks
-	own     map[uint64]struct{} // own operations that are over, from next on
-	next    uint64              // the first operation that Last hasn't passed
-	highest uint64              // operation that is over
+	mine    func(i uint64) bool // see Share, which the following fields are for; acks guards them
+	own     map[uint64]struct{} // this process's completed operations, from next
+	next    uint64              // first operation that Last hasn't passed
+	highest uint64              // highest completed operation
 }
 
-// NewInserts numbers from first, rows records an operation. Until Follow is called every operation
-// is taken for an insert.
+// NewInserts returns an Inserts that numbers records from first, with rows records per operation. Until Follow is
+// called, every operation counts as an insert.
 func NewInserts(first int64, rows int) *Inserts {
 	s := &Inserts{first: first, rows: uint64(max(rows, 1)), done: map[int64]struct{}{}, failed: bitmap{}}
 	s.last.Store(first - 1)
 	return s
 }
 
-// Follow sets which operations are inserts. is must be pure, and Follow come before the first use.
+// Follow sets which operations are inserts. is must be a pure function. Follow must be called before the first use.
 func (s *Inserts) Follow(is func(i uint64) bool) { s.is = is }
 
-// Share says that other processes send all operations but those of which mine is true, beginning with first. When their
-// inserts are over isn't known: Last passes them with the own ones before them. Share must come before the first use.
+// Share declares that from operation first on other processes send all operations for which mine returns false. It
+// isn't known when their inserts complete, so Last passes them together with this process's operations before them.
+// Share must be called before the first use.
 func (s *Inserts) Share(first uint64, mine func(i uint64) bool) {
 	s.mine, s.own, s.next = mine, map[uint64]struct{}{}, first
 }
 
-// Number is the number of the record that belongs to index idx: operation idx/rows, row idx mod
-// rows.
+// Number returns the number of the record of index idx: operation idx/rows, row idx mod rows.
 func (s *Inserts) Number(idx uint64) int64 {
 	return s.first + int64(s.Before(idx/s.rows)*s.rows+idx%s.rows)
 }
 
-// Before is how many of the operations before number i are inserts.
+// Before returns how many of the operations before operation i are inserts.
 func (s *Inserts) Before(i uint64) uint64 {
 	if s.is == nil {
 		return i
@@ -74,7 +74,7 @@ func (s *Inserts) Before(i uint64) uint64 {
 	return n
 }
 
-// blockStart is how many inserts stand before a block, extending the directory up to it.
+// blockStart returns the number of inserts before a block. It extends the directory if necessary.
 func (s *Inserts) blockStart(block uint64) uint64 {
 	s.mu.RLock()
 	if block < uint64(len(s.before)) {
@@ -99,12 +99,11 @@ func (s *Inserts) blockStart(block uint64) uint64 {
 	return s.before[block]
 }
 
-// mostPending bounds how many acknowledged records may wait for an earlier one. Beyond it, Last
-// stays where it is.
+// mostPending limits how many acknowledged records may wait for an earlier one. Beyond it, Last no longer advances.
 const mostPending = 1 << 22
 
-// Acknowledge tells that operation i, an insert, is over, and whether its records are there. Last
-// passes records that aren't, unless Strict.
+// Acknowledge reports that operation i, an insert, has completed, and whether its records exist. Last passes records
+// that don't exist unless Strict is set.
 func (s *Inserts) Acknowledge(i uint64, ok bool) {
 	if s.Strict && !ok {
 		return
@@ -137,7 +136,7 @@ func (s *Inserts) Acknowledge(i uint64, ok bool) {
 	s.last.Store(last)
 }
 
-// pass is Acknowledge for an operation of a shared load, whose first record that is. acks is held.
+// pass does the work of Acknowledge for a shared load. first is the operation's first record. acks must be held.
 func (s *Inserts) pass(i uint64, first int64, ok bool) {
 	s.own[i] = struct{}{}
 	s.highest = max(s.highest, i)
@@ -159,10 +158,10 @@ func (s *Inserts) pass(i uint64, first int64, ok bool) {
 	}
 }
 
-// Last is the number up to which all records are there, but for those whose insert failed.
+// Last returns the number up to which all records exist, except for those whose insert failed.
 func (s *Inserts) Last() int64 { return s.last.Load() }
 
-// Missing reports whether record n isn't there: its insert failed, or isn't over.
+// Missing reports whether record n doesn't exist: its insert failed or has not completed.
 func (s *Inserts) Missing(n int64) bool {
 	if n > s.last.Load() {
 		return true
@@ -175,8 +174,8 @@ func (s *Inserts) Missing(n int64) bool {
 	return s.failed.has(n)
 }
 
-// bitmap is a set of record numbers: a bit for each of the pages that have any, so that an outage of hours, in which
-// every insert fails, costs a bit a record.
+// bitmap is a set of record numbers. It stores one bit for each record of the pages that have any members. So even an
+// outage of hours, in which every insert fails, costs only one bit per record.
 type bitmap map[int64]*[pageWords]uint64
 
 // A page has 4096 records.
@@ -201,9 +200,8 @@ func (b bitmap) has(n int64) bool {
 	return page != nil && page[bit/64]&(1<<(bit%64)) != 0
 }
 
-// Memo remembers which record an operation drew where the draw depends on more than its number, so
-// that all parts of the operation agree. Records are forgotten when their operation is over. It is
-// safe for concurrent use.
+// Memo remembers which record an operation drew if the draw depends on more than the operation's number, so that all
+// parts of the operation agree. A record is forgotten when its operation completes. Memo is safe for concurrent use.
 type Memo struct {
 	draw   func(idx uint64) int64
 	shards [64]struct {
@@ -212,7 +210,7 @@ type Memo struct {
 	}
 }
 
-// NewMemo remembers what draw gives.
+// NewMemo returns a Memo of the results of draw.
 func NewMemo(draw func(idx uint64) int64) *Memo {
 	m := &Memo{draw: draw}
 	for i := range m.shards {
@@ -221,7 +219,7 @@ func NewMemo(draw func(idx uint64) int64) *Memo {
 	return m
 }
 
-// Number is what draw gave when first asked for idx.
+// Number returns the result of draw for the first call with idx.
 func (m *Memo) Number(idx uint64) int64 {
 	s := &m.shards[bits.Reverse64(idx*0x9E3779B97F4A7C15)&63]
 	s.mu.Lock()
@@ -234,7 +232,7 @@ func (m *Memo) Number(idx uint64) int64 {
 	return n
 }
 
-// Forget drops idx.
+// Forget removes the result for idx.
 func (m *Memo) Forget(idx uint64) {
 	s := &m.shards[bits.Reverse64(idx*0x9E3779B97F4A7C15)&63]
 	s.mu.Lock()

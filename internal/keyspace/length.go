@@ -8,12 +8,12 @@ import (
 	"brunt/internal/gen"
 )
 
-// Lengths says how long values are, in bytes. It is pure data.
+// Lengths specifies the lengths of values in bytes.
 type Lengths struct {
-	Shape   string    // "constant" (also what "" means), "uniform" or "zipfian" (1 … Most), "histogram"
+	Shape   string    // "constant" (also ""), "uniform" or "zipfian" (1 … Most), "histogram"
 	Most    int       // the greatest length
-	Block   int       // histogram: bytes that bucket k stands for are (k+1)·Block
-	Weights []float64 // histogram: of the buckets
+	Block   int       // histogram: bucket k stands for the length (k+1)·Block
+	Weights []float64 // histogram: weights of the buckets
 	Short   bool      // histogram: the last bucket stands for its lower end, as in go-ycsb
 }
 
@@ -61,16 +61,16 @@ func (l *lengths) draw(r *gen.Rand) int {
 	return l.Most
 }
 
-// mostBlock and mostBucket bound what a histogram's file may ask for.
+// Limits of histogram files: block size, number of buckets, and length of a value in bytes.
 const (
 	mostBlock  = 1 << 24
 	mostBucket = 1 << 20
 	mostBytes  = 1 << 30
 )
 
-// HistogramLength reads a histogram file: a line "BlockSize", a tab and the number of bytes of a
-// bucket, then lines of a bucket's number, a tab and its count. Bucket k stands for length
-// (k+1)·BlockSize. With faults the last bucket stands for k·BlockSize, as in go-ycsb.
+// HistogramLength parses a histogram file: a line with "BlockSize", a tab and the number of bytes per bucket, then
+// lines with a bucket's number, a tab and its count. Bucket k stands for the length (k+1)·BlockSize. With faults, the
+// last bucket stands for k·BlockSize, as in go-ycsb. name is used in errors.
 func HistogramLength(name string, data []byte, faults bool) (Lengths, error) {
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	head := strings.Split(strings.TrimSpace(lines[0]), "\t")

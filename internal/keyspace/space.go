@@ -7,19 +7,18 @@ import (
 	"brunt/internal/gen"
 )
 
-// Space is the records of one run: a Spec made ready, and what has been inserted so far. It is safe
-// for concurrent use.
+// Space is the set of records of one run: a Spec, and the records inserted so far. It is safe for concurrent use.
 type Space struct {
 	spec    *Spec
 	inserts *Inserts
 	choose  Chooser
-	memo    *Memo // nil: choose is pure
+	memo    *Memo // nil if choose is a pure function
 	values  *values
-	field   gen.Stream // which field
-	scan    gen.Stream // how many records
+	field   gen.Stream // random stream for fields
+	scan    gen.Stream // random stream for scan lengths
 }
 
-// New makes the records of a run with a seed. s must be valid.
+// New returns the records of a run with the given seed. s must be valid.
 func New(s *Spec, seed uint64) (*Space, error) {
 	k := &Space{
 		spec: s, inserts: NewInserts(s.InsertFrom, s.rows()),
@@ -39,19 +38,19 @@ func New(s *Spec, seed uint64) (*Space, error) {
 	return k, err
 }
 
-// Follow sets which operations insert; before, all do. is must be pure, and Follow come before the
-// first use.
+// Follow sets which operations insert records; by default all do. is must be a pure function. Follow must be called
+// before the first use.
 func (k *Space) Follow(is func(i uint64) bool) { k.inserts.Follow(is) }
 
-// Share says which operations are this process's, if others send the rest; see Inserts.Share.
+// Share declares which operations this process sends, if other processes send the rest; see Inserts.Share.
 func (k *Space) Share(first uint64, mine func(i uint64) bool) { k.inserts.Share(first, mine) }
 
-// Last is the number up to which all records are there, but for those whose insert failed; with
-// Spec.Strict, up to which none is missing.
+// Last returns the number up to which all records exist, except for those whose insert failed. With Spec.Strict, it is
+// the number up to which none is missing.
 func (k *Space) Last() int64 { return k.inserts.Last() }
 
-// Draw gives the field, of n, that operation number i uses. other is for a further draw of the
-// same operation.
+// Draw returns a function that draws one of n fields for operation i. other selects a second draw for the same
+// operation.
 func (k *Space) Draw(n int, other bool) func(i uint64) int {
 	if !other {
 		return func(i uint64) int { return int(k.field.Uint64n(i, uint64(n))) }
@@ -59,9 +58,9 @@ func (k *Space) Draw(n int, other bool) func(i uint64) int {
 	return func(i uint64) int { return int(k.field.Uint64n(i, uint64(n))+k.scan.Uint64n(i, uint64(n))) % n }
 }
 
-// Generator gives a part of the record that an index uses: the next one to insert, or one that is
-// chosen, for which the Spec needs a Choice. For Field, field says which one. An index is the number of an
-// operation, or in a batch number·rows + row.
+// Generator returns a generator for a part of the record that belongs to an index: the next record to insert, or a
+// chosen one, which requires a Choice in the Spec. For the part Field, field returns which field. An index is the
+// number of an operation, or number·rows + row in a batch.
 func (k *Space) Generator(part Part, insert bool, field func(i uint64) int) (gen.Generator, gen.Kind, error) {
 	s := source{record: k.choose, field: field}
 	if insert {
@@ -84,7 +83,7 @@ func (k *Space) Generator(part Part, insert bool, field func(i uint64) int) (gen
 	return nil, gen.Null, fmt.Errorf("unknown part of a record %q", part)
 }
 
-// counts gives how many records a scan asks for.
+// counts returns a generator for the number of records that a scan requests.
 func (k *Space) counts() gen.Generator {
 	least, span := k.spec.ScanLeast, k.spec.ScanMost-k.spec.ScanLeast+1
 	z := NewZipf(span)
@@ -97,7 +96,7 @@ func (k *Space) counts() gen.Generator {
 	})
 }
 
-// Done tells that an operation is over, and whether it succeeded.
+// Done reports that an operation has completed, and whether it succeeded.
 func (k *Space) Done(insert bool, i uint64, ok bool) {
 	if insert {
 		k.inserts.Acknowledge(i, ok)
@@ -111,8 +110,9 @@ func (k *Space) Done(insert bool, i uint64, ok bool) {
 	}
 }
 
-// Mismatch compares what was captured of the record with a key with what it must hold, and says
-// what is wrong, or nothing. first is the number of the first field captured.
+// Mismatch compares the values captured from the record with the given key with those that it must have. It returns a
+// description of the first difference; "" if there is none or the record doesn't exist. first is the index of the first
+// captured field.
 func (k *Space) Mismatch(check Check, key []byte, first int, captured []gen.Value) string {
 	absent := true
 	for i := range captured {

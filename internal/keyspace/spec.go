@@ -1,7 +1,6 @@
-// Package keyspace is records that are numbered without gaps, as YCSB's core workload has them:
-// their keys, what their fields hold, and which record an operation uses. Everything is a pure
-// function of the seed and the operation's number, but for choices that follow the records inserted
-// during the run.
+// Package keyspace implements records that are numbered without gaps, like those of YCSB's core workload: their keys,
+// the contents of their fields, and the choice of the record that an operation uses. Everything is a pure function of
+// the seed and the operation's number, except for choices that depend on the records inserted during the run.
 package keyspace
 
 import (
@@ -10,35 +9,35 @@ import (
 	"strconv"
 )
 
-// Spec says what records look like and how operations choose among them. It is pure data.
+// Spec specifies the records and how operations choose among them.
 type Spec struct {
 	Keys      Keys
-	Fields    []string // their names, in order
-	Lengths   Lengths  // of the fields' contents
-	Integrity bool     // contents that can be checked, instead of random letters
-	Rows      int      // records an operation; 0 means 1
+	Fields    []string // names, in order
+	Lengths   Lengths  // lengths of the fields' contents
+	Integrity bool     // contents that reads can verify, instead of random letters
+	Rows      int      // records per operation; 0 means 1
 
-	InsertFrom int64   // number of the first record that an operation inserts
-	Strict     bool    // records count as inserted up to the first whose insert failed, not beyond
-	Choice     *Choice // of the operations that use records; nil if all operations insert
+	InsertFrom int64   // number of the first record that operations insert
+	Strict     bool    // records count as inserted only up to the first failed insert
+	Choice     *Choice // for operations that use existing records; nil if all operations insert
 
-	ScanLeast, ScanMost int64 // how many records a scan asks for
-	ScanZipfian         bool  // few, most often; otherwise each number alike
+	ScanLeast, ScanMost int64 // range of the number of records that a scan requests
+	ScanZipfian         bool  // small numbers most often; otherwise uniform
 
-	Create *Create // made before the load, by drivers that must
+	Create *Create // the table to create before the load, for drivers that need it
 }
 
-// Create is the table of records that a driver of key-value records makes before a load.
+// Create describes the table that a driver of key-value records creates before a load.
 type Create struct {
 	Table       string
-	FieldLength int  // bytes that a column must hold
-	Drop        bool // what is there is dropped first
+	FieldLength int  // bytes that a column must be able to hold
+	Drop        bool // drop an existing table first
 }
 
-// rows is how many records an operation has.
+// rows returns the number of records per operation.
 func (s *Spec) rows() int { return max(s.Rows, 1) }
 
-// Validate reports what is wrong with s, as "what; what to do".
+// Validate returns an error if s is invalid, with a text of the form "what is wrong; what to do".
 func (s *Spec) Validate() error {
 	if len(s.Fields) == 0 {
 		return errors.New("records without fields; name some")
@@ -55,28 +54,27 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// Part is what a parameter holds of a record.
+// Part is the part of a record that a parameter holds.
 type Part string
 
 // The parts.
 const (
 	Key          Part = "key"
-	Field        Part = "field"        // what a field holds
-	Document     Part = "document"     // all fields as JSON, the contents in Base64
-	TextDocument Part = "textdocument" // all fields as JSON, the contents as they are
-	ScanLength   Part = "scanlength"   // how many records a scan asks for
+	Field        Part = "field"        // the content of a field
+	Document     Part = "document"     // all fields as JSON, with contents in Base64
+	TextDocument Part = "textdocument" // all fields as JSON, with contents as they are
+	ScanLength   Part = "scanlength"   // the number of records that a scan requests
 )
 
-// Parts are all parts.
+// Parts returns all parts.
 func Parts() []Part { return []Part{Key, Field, Document, TextDocument, ScanLength} }
 
-// Check is what the values that a read captures are compared with. A record that isn't there at all
-// passes, as in go-ycsb.
+// Check says what the captures of a read are compared with. A record that doesn't exist passes, as in go-ycsb.
 type Check string
 
 // The checks.
 const (
-	CheckFields   Check = "fields"   // each capture is a field, in order, and null is wrong
+	CheckFields   Check = "fields"   // each capture is a field, in order; null is an error
 	CheckSome     Check = "some"     // each capture is a field, in order, or null
 	CheckDocument Check = "document" // the only capture is a Document
 )
@@ -86,18 +84,17 @@ const (
 	fnvPrime = 1099511628211
 )
 
-// Flavor is whose keys are meant: the two implementations hash the bytes of a number in opposite
-// orders.
+// Flavor selects the implementation of YCSB whose keys are used. The two hash the bytes of a number in opposite orders.
 type Flavor string
 
 // The flavors.
 const (
-	GoYCSB Flavor = "goycsb" // go-ycsb: most significant byte first; also what "" means
+	GoYCSB Flavor = "goycsb" // go-ycsb: most significant byte first; also ""
 	Java   Flavor = "java"   // YCSB: least significant byte first
 )
 
-// Hash is FNV-1a 64 over the 8 bytes of n in the flavor's order, as a signed number without its
-// sign. (FNV-1a: Fowler, Noll, Vo.)
+// Hash returns the absolute value of the FNV-1a 64 hash (Fowler, Noll, Vo) of the 8 bytes of n in the flavor's order,
+// taken as a signed number. The least int64 stays negative.
 func (f Flavor) Hash(n int64) int64 {
 	h, big := uint64(fnvBasis), f != Java
 	for k := range 8 {
@@ -114,11 +111,11 @@ func (f Flavor) Hash(n int64) int64 {
 	}
 }
 
-// Keys writes the keys of numbered records.
+// Keys specifies the keys of numbered records.
 type Keys struct {
 	Prefix  string
-	Ordered bool // the number itself instead of its hash
-	Padding int  // least number of digits
+	Ordered bool // use the number itself instead of its hash
+	Padding int  // minimum number of digits
 	Flavor  Flavor
 }
 
@@ -141,7 +138,7 @@ func (k *Keys) Append(dst []byte, n int64) []byte {
 	return append(dst, d...)
 }
 
-// magnitude is |n|; the least number, whose hash keeps its sign, has one too.
+// magnitude returns |n|, also for the least int64, to which Hash can't give a positive value.
 func magnitude(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)

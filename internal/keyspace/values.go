@@ -10,15 +10,15 @@ import (
 	"brunt/internal/gen"
 )
 
-// values makes the content of fields.
+// values generates the contents of fields.
 type values struct {
 	*Spec
 	lengths       lengths
-	rows, changes []gen.Stream // one a field: of inserted rows, of updates
-	order         []int        // of the fields, by their names
+	rows, changes []gen.Stream // one per field: for inserted rows, for updates
+	order         []int        // of the fields, sorted by name
 }
 
-// newValues makes the values of a spec, with the streams of a seed.
+// newValues returns the values of a spec, with random streams for a seed.
 func newValues(spec *Spec, seed uint64) (*values, error) {
 	v := &values{Spec: spec}
 	var err error
@@ -34,15 +34,15 @@ func newValues(spec *Spec, seed uint64) (*values, error) {
 	return v, nil
 }
 
-// source says what a value belongs to. All functions are pure in idx, the index of an operation
-// or, in a batch, of one of its rows.
+// source says which record and field a value belongs to. All functions are pure in idx, the index of an operation or,
+// in a batch, of one of its rows.
 type source struct {
 	record Chooser              // which record
 	field  func(idx uint64) int // which field
-	row    bool                 // the value is the record's first: it depends on the record only
+	row    bool                 // the value is the record's initial one: it depends on the record only
 }
 
-// one gives the value of one field.
+// one returns a generator for one field.
 func (v *values) one(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		out.Kind = gen.String
@@ -50,7 +50,7 @@ func (v *values) one(s source) gen.Generator {
 	})
 }
 
-// document gives all fields of a record as JSON text; see appendDocument.
+// document returns a generator for all fields of a record as JSON text; see appendDocument.
 func (v *values) document(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		var room [256]byte
@@ -60,8 +60,8 @@ func (v *values) document(s source) gen.Generator {
 	})
 }
 
-// textDocument is document with the contents as they are, which holds for letters, digits and what
-// keys are made of: they are not escaped.
+// textDocument is like document, but with the contents as they are. They are not escaped, so they must consist of
+// letters, digits and characters that need no escaping in JSON.
 func (v *values) textDocument(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		out.Kind, out.B = gen.String, v.appendDocument(out.B[:0], func(dst []byte, field int) []byte {
@@ -70,8 +70,8 @@ func (v *values) textDocument(s source) gen.Generator {
 	})
 }
 
-// appendDocument appends an object of the fields' names in byte order and what content appends for each: with
-// values in Base64 what Go's encoding/json makes of a map of strings to bytes.
+// appendDocument appends a JSON object with the fields in byte order of their names. content appends the value of a
+// field. With values in Base64, the result is what Go's encoding/json makes of a map[string][]byte.
 func (v *values) appendDocument(dst []byte, content func(dst []byte, field int) []byte) []byte {
 	dst = append(dst, '{')
 	for k, field := range v.order {
@@ -84,12 +84,12 @@ func (v *values) appendDocument(dst []byte, content func(dst []byte, field int) 
 	return append(dst, '}')
 }
 
-// expected is the integrity value of a field of the record with a key.
+// expected appends the integrity value of a field of the record with the given key.
 func (v *values) expected(dst, key []byte, field int) []byte {
 	return AppendIntegrity(dst, key, v.Fields[field], v.Lengths.Most)
 }
 
-// expectedDocument is document's text for the integrity values of the record with a key.
+// expectedDocument appends document's text for the integrity values of the record with the given key.
 func (v *values) expectedDocument(dst, key []byte) []byte {
 	return v.appendDocument(dst, func(dst []byte, field int) []byte {
 		return base64.StdEncoding.AppendEncode(dst, v.expected(nil, key, field))
@@ -109,8 +109,7 @@ func (v *values) append(dst []byte, s source, field int, idx uint64) []byte {
 	return AppendLetters(dst, &r, v.lengths.draw(&r))
 }
 
-// Letters are drawn in pairs, of which a random word gives four: the bias of the fourth is below
-// 2^-18.
+// Letters are drawn in pairs, four pairs from each random word. The bias of the fourth pair is below 2^-18.
 const (
 	letters     = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	letterCount = uint64(len(letters))
@@ -118,7 +117,7 @@ const (
 	pairsAWord  = 4
 )
 
-// AppendLetters appends n random letters a–z and A–Z, each equally likely.
+// AppendLetters appends n random letters a–z and A–Z with equal probabilities.
 func AppendLetters(dst []byte, r *gen.Rand, n int) []byte {
 	for n > 0 {
 		w := r.Uint64()
@@ -135,9 +134,9 @@ func AppendLetters(dst []byte, r *gen.Rand, n int) []byte {
 	return dst
 }
 
-// AppendIntegrity appends the value that a field must have, by which a read can be checked: the
-// key, a colon, the field's name in lower case, and then repeatedly a colon and the decimal FNV-1a
-// 64 of all that stands before, cut to length bytes.
+// AppendIntegrity appends the value that a field must have, so that a read can be verified: the key, a colon, the
+// field's name in lower case, and then repeatedly a colon and the decimal FNV-1a 64 hash of everything before. The
+// value is truncated to length bytes.
 func AppendIntegrity(dst []byte, key []byte, field string, length int) []byte {
 	start := len(dst)
 	dst = append(append(dst, key...), ':')
