@@ -8,7 +8,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Columns are a timeline's figures slot by slot, as a page's script reads them.
+// Columns are the figures of a timeline by slot, in the form that a page's script reads.
 type Columns struct {
 	Start   []float64           `json:"start"` // s since the run's start
 	End     []float64           `json:"end"`
@@ -35,15 +35,14 @@ type Columns struct {
 	Loop    []Number            `json:"loop"`   // share
 	RSS     []Number            `json:"rss"`    // bytes
 	Paused  []Number            `json:"paused"` // s
-	// Sketches are the slots' distributions, of response and service time in turn; see Sketch.append.
+	// Sketches are the slots' distributions of response and service time, alternating; see Sketch.append.
 	Sketches string `json:"sketches"`
 }
 
-// Number is a figure with four significant digits; in JSON it is null where there is none, and where it
-// is infinite.
+// Number is a figure with four significant digits. In JSON it is null if it is NaN or infinite.
 type Number float64
 
-// MarshalJSON writes it short.
+// MarshalJSON writes the number in a short form.
 func (n Number) MarshalJSON() ([]byte, error) {
 	v := float64(n)
 	switch {
@@ -59,7 +58,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// Columns returns the figures of the slots from the one numbered from on.
+// Columns returns the figures of the slots, beginning with slot from.
 func (t *Timeline) Columns(from int) *Columns {
 	c := &Columns{Errors: map[string][]Number{}, Start: []float64{}, End: []float64{}, WarmUp: []int{}, NoAns: []uint64{}}
 	for _, column := range []*[]Number{&c.Rate, &c.Low, &c.High, &c.Offered, &c.P50, &c.P90, &c.P99, &c.Max, &c.S50,

@@ -8,9 +8,9 @@ import (
 	"brunt/internal/measure"
 )
 
-// Sketch is a distribution of nanoseconds in buckets that are a 32nd of their octave wide, so that a
-// value is known to 3 %: enough to draw, and small enough for every slot to have one. It is a list of the
-// buckets that aren't empty, in ascending order.
+// Sketch is a distribution of times in nanoseconds. Each bucket is 1/32 of an octave wide, so values have an error of
+// at most 3 %: accurate enough for charts, and small enough to keep one per slot. It lists the non-empty buckets in
+// ascending order.
 type Sketch measure.Steps
 
 const (
@@ -18,14 +18,14 @@ const (
 	octaveSize = 1 << octaveBits
 )
 
-// IndexOf is the bucket of a value: values below 64 have one each, every further octave has 32.
+// IndexOf returns the bucket of a value. Values below 64 have one bucket each; every further octave has 32.
 func IndexOf(ns int64) int {
 	v := uint64(max(ns, 0))
 	octave := bits.Len64(v|(2*octaveSize-1)) - (octaveBits + 1)
 	return octave<<octaveBits + int(v>>octave)
 }
 
-// EdgeOf is the least value of a bucket.
+// EdgeOf returns the least value of a bucket.
 func EdgeOf(index int) int64 {
 	if index < 2*octaveSize {
 		return int64(index)
@@ -34,7 +34,7 @@ func EdgeOf(index int) int64 {
 	return int64(index&(octaveSize-1)|octaveSize) << octave
 }
 
-// middleOf stands for the values of a bucket: the geometric mean of its edges.
+// middleOf returns the value that represents a bucket: the geometric mean of its edges.
 func middleOf(index int) float64 {
 	if index < 2*octaveSize {
 		return float64(index)
@@ -42,19 +42,20 @@ func middleOf(index int) float64 {
 	return math.Sqrt(float64(EdgeOf(index)) * float64(EdgeOf(index+1)))
 }
 
-// SketchOf is the sketch of a histogram, which may be nil.
+// SketchOf returns the sketch of a histogram, which may be nil.
 func SketchOf(h *measure.Histogram) Sketch {
 	return Sketch(h.Steps(func(lo, _ int64) int { return IndexOf(lo) }))
 }
 
-// Add returns the sum of both, in memory of its own.
+// Add returns the sum of both sketches. The result shares no memory with them.
 func (s Sketch) Add(o Sketch) Sketch { return Sketch(measure.Steps(s).Add(measure.Steps(o))) }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (s Sketch) Count() uint64 { return measure.Steps(s).Count() }
 
-// Quantile is the value at q in [0, 1], to 3 %, of the values and of others that were never answered,
-// which lie beyond all; +Inf among those, NaN if there are none at all.
+// Quantile returns the value at q in [0, 1], with an error of at most 3 %, over the values and noAnswer infinite values
+// for arrivals without an answer. It returns +Inf if the quantile is one of these, and NaN if there are no values at
+// all.
 func (s Sketch) Quantile(q float64, noAnswer uint64) float64 {
 	all := s.Count() + noAnswer
 	if all == 0 {
@@ -70,8 +71,8 @@ func (s Sketch) Quantile(q float64, noAnswer uint64) float64 {
 	return math.Inf(1)
 }
 
-// append writes the sketch: how many buckets, then of each how far it is from the one before, and its
-// count, as variable-length integers.
+// append encodes the sketch as variable-length integers: the number of buckets, and for each bucket the difference of
+// its index from the previous one, and its count.
 func (s Sketch) append(to []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(len(s)))
 	before := 0

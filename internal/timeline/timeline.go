@@ -1,5 +1,5 @@
-// Package timeline keeps what happened over a run's time in a bounded number of slots, for charts: when
-// there are too many, each two become one, and extremes stay. It does no I/O.
+// Package timeline records the course of a run in a bounded number of slots, for charts. When there are too many slots,
+// it joins them in pairs and keeps the extremes. It does no I/O.
 package timeline
 
 import (
@@ -10,26 +10,26 @@ import (
 	"brunt/internal/protocol"
 )
 
-// DefaultSlots is how many slots a timeline has at most unless it is told otherwise: more than a screen has room for.
+// DefaultSlots is the default limit of a timeline's slots: more than fit on a screen.
 const DefaultSlots = 1440
 
-// Slot is what happened in a stretch of time: an interval or several.
+// Slot is a summary of one or more consecutive intervals.
 type Slot struct {
 	StartNs, EndNs int64
-	Phase          string // in which it began
+	Phase          string // phase in which it began
 	WarmUp         bool
-	Open           bool // some of it was of an open load's schedule
+	Open           bool // part of it belongs to the schedule of an open load
 
 	OK, Failed, Dropped, Offered uint64
 	Errors                       [protocol.NumClasses]uint64
 	NoAnswer                     uint64
-	RateLow, RateHigh            float64 // of the intervals' successes per second
+	RateLow, RateHigh            float64 // extremes of the intervals' successes per second
 	intervals                    float64
 	Response, Service            Sketch
 	ResponseMaxNs                int64
 
-	Backlog        uint64 // the most
-	Sessions, Busy int    // at its end
+	Backlog        uint64 // maximum
+	Sessions, Busy int    // at the end of the slot
 	CPU, CPUHigh   float64
 	LoopBusyHigh   float64
 	OthersNs       int64
@@ -40,26 +40,26 @@ type Slot struct {
 	PausedNs       int64
 }
 
-// Timeline collects slots. It is a measure.Sink, used by one goroutine.
+// Timeline collects slots. It is a measure.Sink and must be used by one goroutine only.
 type Timeline struct {
 	Slots       []Slot
-	Standstills []measure.Standstill // the longest
+	Standstills []measure.Standstill // the longest ones
 	Events      []measure.Event
-	// Operations and Addresses are slots of the same lengths of single operations and addresses; see Part. Those of
-	// addresses have no response time.
+	// Operations and Addresses are the timelines of single operations and addresses, with slots of the same lengths;
+	// see Part. Those of addresses have no response times.
 	Operations, Addresses []*Timeline
-	StandstillCount       int // all of them
+	StandstillCount       int // number of all standstills
 
 	most       int
 	perSlot    int // intervals in a full slot
-	filled     int // in the last one
+	filled     int // intervals in the last slot
 	generation int
 	mostParts  int
 }
 
 var _ measure.Sink = (*Timeline)(nil)
 
-// New returns an empty timeline of at most so many slots, which must be even; 0 means DefaultSlots.
+// New returns an empty timeline with at most most slots, which must be an even number; 0 means DefaultSlots.
 func New(most int) *Timeline {
 	if most == 0 {
 		most = DefaultSlots
@@ -67,11 +67,11 @@ func New(most int) *Timeline {
 	return &Timeline{most: most, perSlot: 1}
 }
 
-// Part makes the timeline keep operations and addresses apart, too, if there are 2 of them to so many. It is called
-// before the first interval.
+// Part makes the timeline also record each operation and each address separately, if there are 2 to most of them. It
+// must be called before the first interval.
 func (t *Timeline) Part(most int) { t.mostParts = most }
 
-// part makes the parts of the first interval.
+// part creates the timelines of operations and addresses at the first interval.
 func (t *Timeline) part(iv *measure.Interval) {
 	for _, of := range []struct {
 		n  int
@@ -83,11 +83,11 @@ func (t *Timeline) part(iv *measure.Interval) {
 	}
 }
 
-// Generation counts how often slots were joined: while it stays, earlier slots stay as they are.
+// Generation returns how often slots have been joined. As long as it stays the same, earlier slots don't change.
 func (t *Timeline) Generation() int { return t.generation }
 
-// Clone returns a copy that later intervals don't change. It costs a copy of the slots, not of their sketches, which
-// are replaced and never changed.
+// Clone returns a copy that later intervals don't change. It copies the slots but not their sketches, which are
+// replaced and never modified.
 func (t *Timeline) Clone() *Timeline {
 	c := *t
 	c.Slots = slices.Clone(t.Slots)
@@ -96,7 +96,7 @@ func (t *Timeline) Clone() *Timeline {
 	return &c
 }
 
-// mostStandstills is how many standstills are drawn.
+// mostStandstills is the greatest number of standstills that are kept for drawing.
 const mostStandstills = 200
 
 // Interval implements measure.Sink. It never fails.
@@ -140,13 +140,13 @@ func (t *Timeline) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// take appends a slot, or adds it to the last one.
+// take appends a slot or adds it to the last one.
 func (t *Timeline) take(s Slot) {
 	s.RateLow = s.RatePerS()
 	s.RateHigh = s.RateLow
 	if n := len(t.Slots); n > 0 && t.Slots[n-1].WarmUp == s.WarmUp {
 		last := &t.Slots[n-1]
-		// What is left at a phase's end is too short for a slot of its own.
+		// the remainder at the end of a phase is too short for its own slot
 		rest := s.EndNs-s.StartNs < (last.EndNs-last.StartNs)/int64(4*t.filled)
 		if t.filled < t.perSlot || rest {
 			last.add(&s)
@@ -161,7 +161,7 @@ func (t *Timeline) take(s Slot) {
 	t.filled = 1
 }
 
-// halve joins slots in pairs. Warm-up stays apart.
+// halve joins slots in pairs. It never joins warm-up with load.
 func (t *Timeline) halve() {
 	out := t.Slots[:0]
 	for i := 0; i < len(t.Slots); {
@@ -179,13 +179,13 @@ func (t *Timeline) halve() {
 	t.generation++
 }
 
-// span is an empty slot of an interval.
+// span returns an empty slot for an interval.
 func span(iv *measure.Interval) Slot {
 	return Slot{intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp,
 		ObservedNs: iv.DurationNs()}
 }
 
-// slotOf is the slot of all that happened in an interval.
+// slotOf returns the slot for everything that happened in an interval.
 func slotOf(iv *measure.Interval) Slot {
 	h, s := &iv.Health, span(iv)
 	s.Open, s.Offered, s.Backlog, s.Sessions, s.Busy = iv.OpenNs > 0, iv.Offered, iv.Backlog, iv.Sessions, iv.Busy
@@ -197,7 +197,7 @@ func slotOf(iv *measure.Interval) Slot {
 	return s
 }
 
-// count adds what an operation did.
+// count adds the counts and times of an operation.
 func (s *Slot) count(o *measure.OperationAccount) {
 	s.OK += o.OK()
 	s.Failed += o.Failed()
@@ -210,7 +210,7 @@ func (s *Slot) count(o *measure.OperationAccount) {
 	s.ResponseMaxNs = max(s.ResponseMaxNs, o.Response.Max())
 }
 
-// Max is the longest response time in ns, NaN where nothing was answered.
+// Max returns the longest response time in ns; NaN if nothing was answered.
 func (s *Slot) Max() float64 {
 	if s.ResponseMaxNs == 0 {
 		return math.NaN()
@@ -218,13 +218,13 @@ func (s *Slot) Max() float64 {
 	return float64(s.ResponseMaxNs)
 }
 
-// add adds the slot that followed.
+// add adds the next slot to s.
 func (s *Slot) add(o *Slot) {
 	a, b := float64(s.ObservedNs), float64(o.ObservedNs)
 	if a+b > 0 {
 		s.CPU = (s.CPU*a + o.CPU*b) / (a + b)
 	}
-	// The remainder that ends a phase is too short for a rate of its own.
+	// the remainder at the end of a phase is too short for a meaningful rate
 	if 2*b*s.intervals >= a*o.intervals {
 		s.RateLow, s.RateHigh = min(s.RateLow, o.RateLow), max(s.RateHigh, o.RateHigh)
 	}
@@ -251,10 +251,10 @@ func (s *Slot) add(o *Slot) {
 	s.PausedNs += o.PausedNs
 }
 
-// Seconds is the slot's length.
+// Seconds returns the slot's length in seconds.
 func (s *Slot) Seconds() float64 { return float64(s.EndNs-s.StartNs) / 1e9 }
 
-// PerS is n over the slot's length.
+// PerS returns n per second of the slot's length; NaN for an empty slot.
 func (s *Slot) PerS(n uint64) float64 {
 	if s.EndNs <= s.StartNs {
 		return math.NaN()
@@ -262,5 +262,5 @@ func (s *Slot) PerS(n uint64) float64 {
 	return float64(n) / s.Seconds()
 }
 
-// RatePerS is the mean of successes a second.
+// RatePerS returns the mean number of successes a second.
 func (s *Slot) RatePerS() float64 { return s.PerS(s.OK) }
