@@ -1,4 +1,4 @@
-// Package units writes figures for people: times, rates, counts, shares and sizes in the unit that suits.
+// Package units formats figures for humans: times, rates, counts, fractions and sizes, each in a suitable unit.
 package units
 
 import (
@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// Latency writes nanoseconds with three significant digits in the unit that suits: 999 ns,
-// 1.23 µs, 45.6 ms, 7.89 s; ∞ for what never ended.
+// Latency formats a time in nanoseconds with three significant digits in a suitable unit: 999 ns, 1.23 µs, 45.6 ms,
+// 7.89 s; ∞ for +Inf.
 func Latency(ns float64) string {
 	units := []struct {
 		name string
@@ -35,7 +35,7 @@ func Latency(ns float64) string {
 	return ""
 }
 
-// LatencyInt is Latency of whole nanoseconds, of which the greatest stands for ∞.
+// LatencyInt is Latency for integers. math.MaxInt64 stands for ∞.
 func LatencyInt[N ~int64](ns N) string {
 	if int64(ns) == math.MaxInt64 {
 		return "∞"
@@ -43,8 +43,8 @@ func LatencyInt[N ~int64](ns N) string {
 	return Latency(float64(ns))
 }
 
-// To writes v as Value does, with as many more digits as it takes to see a difference of step, up to nine
-// decimals; 0 and what has no digits after the point adds none.
+// To formats v like Value, with enough additional digits to show a difference of step, up to nine decimals. It adds
+// none if step is 0 or if the unit is formatted without decimals.
 func To(v, step float64, unit string) string {
 	text := Value(v, unit)
 	number, name, _ := strings.Cut(text, " ")
@@ -81,7 +81,7 @@ func To(v, step float64, unit string) string {
 	return whole + "." + part + " " + name
 }
 
-// Digits3 writes x ≥ 0 with three significant digits, and integers above 1000 in full.
+// Digits3 formats x ≥ 0 with three significant digits, or as an integer from 99.95 on.
 func Digits3(x float64) string {
 	switch {
 	case x >= 99.95:
@@ -93,7 +93,7 @@ func Digits3(x float64) string {
 	}
 }
 
-// Span writes a length of time as people say it: 450 ms, 12.3 s, 1 m 30 s, 2 h 5 m, 3 d 4 h.
+// Span formats a duration in a form for humans: 450 ms, 12.3 s, 1 m 30 s, 2 h 5 m, 3 d 4 h.
 func Span(d time.Duration) string {
 	if d < time.Minute {
 		number, unit, _ := strings.Cut(Latency(float64(d)), " ")
@@ -120,7 +120,7 @@ func Span(d time.Duration) string {
 	return "0 s"
 }
 
-// Count writes n with separators: 1,234,567.
+// Count formats n with thousands separators: 1,234,567.
 func Count(n uint64) string { return thousands(strconv.FormatUint(n, 10)) }
 
 func thousands(s string) string {
@@ -130,7 +130,7 @@ func thousands(s string) string {
 	return s
 }
 
-// Rate writes a number per second with three significant digits, in full from 1000 on.
+// Rate formats a rate per second with three significant digits, or as an integer from 1000 on.
 func Rate(x float64) string {
 	if x <= 0 || math.IsNaN(x) {
 		return "0"
@@ -141,7 +141,7 @@ func Rate(x float64) string {
 	return Digits3(x)
 }
 
-// Percent writes a part of a whole: 0, < 0.001 %, 0.012 %, 1.23 %, 45.6 %, 100 %.
+// Percent formats part ÷ whole: 0 %, < 0.001 %, 0.012 %, 1.23 %, 45.6 %, 100 %.
 func Percent(part, whole uint64) string {
 	if part == 0 || whole == 0 {
 		return "0 %"
@@ -149,7 +149,7 @@ func Percent(part, whole uint64) string {
 	return Fraction(float64(part) / float64(whole))
 }
 
-// Fraction writes a share of 1 as Percent does.
+// Fraction formats a fraction of 1 like Percent.
 func Fraction(f float64) string {
 	p := f * 100
 	switch {
@@ -167,7 +167,7 @@ func Fraction(f float64) string {
 	return "100 %"
 }
 
-// Size writes a size in binary units with three significant digits.
+// Size formats a number of bytes in binary units with three significant digits.
 func Size(n uint64) string {
 	x, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for i, u := range units {
@@ -182,7 +182,7 @@ func Size(n uint64) string {
 	return ""
 }
 
-// Plural writes n and the noun.
+// Plural returns n and the noun in the form for n.
 func Plural[N int | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -190,7 +190,7 @@ func Plural[N int | uint64](n N, one, many string) string {
 	return Count(uint64(n)) + " " + many
 }
 
-// Signed writes a number with its sign.
+// Signed formats a number with its sign.
 func Signed(x float64) string {
 	digits := Digits3(math.Abs(x))
 	if x < 0 && digits != "0.00" {
@@ -199,9 +199,8 @@ func Signed(x float64) string {
 	return "+" + digits
 }
 
-// Value writes a figure by its unit's name in the record: "ns", "seconds", "bytes", "share" or
-// "fraction", "per_s", "count", "cores", "change" (a signed share), "points" (a
-// signed difference of shares).
+// Value formats a figure in the given unit of the record: "ns", "seconds", "bytes", "share" or "fraction", "per_s",
+// "count", "cores", "change" (a signed fraction), or "points" (a signed difference of fractions).
 func Value(v float64, unit string) string {
 	switch unit {
 	case "ns":
@@ -229,8 +228,8 @@ func Value(v float64, unit string) string {
 	return Digits3(v)
 }
 
-// Clean makes what came from elsewhere safe to print: no control characters, neither
-// those that turn the direction of what follows, one line.
+// Clean makes external text safe to print on one line: it removes control characters and those that change the text
+// direction.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
@@ -243,7 +242,7 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// Language is the language that figures and texts are written in. The zero value is English.
+// Language is the language of figures and texts. The zero value is English.
 type Language string
 
 // The languages.
@@ -261,15 +260,15 @@ func ParseLanguage(s string) (Language, error) {
 	return English, fmt.Errorf("unknown language %q; use %s or %s", s, English, Russian)
 }
 
-// russianUnits are Russian names of the units that this package writes (GOST 8.417 and IEC 80000-13).
+// russianUnits replaces the units that this package writes by their Russian names (GOST 8.417 and IEC 80000-13).
 var russianUnits = strings.NewReplacer(
 	" ns", " нс", " µs", " мкс", " ms", " мс", " s", " с", " m", " мин", " h", " ч", " d", " д",
 	" KiB", " КиБ", " MiB", " МиБ", " GiB", " ГиБ", " TiB", " ТиБ", " B", " Б", "/s", "/с", " pp", " п. п.", " cores",
 	" ядра",
 )
 
-// Figure writes in l what another function of this package wrote: in Russian 1,234.5 ms becomes
-// 1 234,5 мс, with spaces that don't break.
+// Figure translates a figure formatted by this package to l: in Russian, 1,234.5 ms becomes 1 234,5 мс, with
+// non-breaking spaces.
 func (l Language) Figure(english string) string {
 	if l != Russian {
 		return english
@@ -289,5 +288,5 @@ func (l Language) Figure(english string) string {
 	return strings.ReplaceAll(russianUnits.Replace(string(out)), " ", "\u00a0")
 }
 
-// Value is the function Value in l.
+// Value is the function Value with the result in l.
 func (l Language) Value(v float64, unit string) string { return l.Figure(Value(v, unit)) }
