@@ -16,32 +16,32 @@ import (
 	"brunt/internal/units"
 )
 
-// files are the catalogues, one a language.
+// files are the catalogues, one per language.
 //
 //go:embed en.yaml ru.yaml
 var files embed.FS
 
-// file is a catalogue as it is written. A text names its arguments, ${name}, or ${name:noun} for an argument
-// with a noun that agrees with its number. A noun has a text for each plural form of the language (one, few,
+// file is the content of a catalogue. A text refers to an argument by ${name}, or by ${name:noun} to an argument
+// followed by a noun that agrees with its number. A noun has a text for each plural form of the language (one, few,
 // many, other), in which # is the number.
 type file struct {
 	Nouns    map[string]map[string]string `yaml:"nouns"`
 	Messages map[string]string            `yaml:"messages"`
 }
 
-// texts are a language's texts, ready to be filled.
+// texts are the compiled texts of a language.
 type texts struct {
 	printer *message.Printer
-	args    map[string][]string // of a message, in the order of their positions
+	args    map[string][]string // of each message, in the order of their positions
 }
 
-// languages are the catalogues that have been read.
+// languages maps languages to functions that load their catalogues once.
 var languages = map[units.Language]func() *texts{
 	units.English: sync.OnceValue(func() *texts { return mustLoad(units.English) }),
 	units.Russian: sync.OnceValue(func() *texts { return mustLoad(units.Russian) }),
 }
 
-// of is a language's catalogue, English's for the zero value.
+// of returns the catalogue of a language. The zero value, and unknown languages, mean English.
 func of(l units.Language) *texts {
 	if load := languages[l]; load != nil {
 		return load()
@@ -49,7 +49,7 @@ func of(l units.Language) *texts {
 	return languages[units.English]()
 }
 
-// mustLoad reads a catalogue, whose faults are the program's.
+// mustLoad loads a catalogue. It panics on errors, which are bugs of the program.
 func mustLoad(l units.Language) *texts {
 	f, err := readFile(l)
 	if err == nil {
@@ -70,16 +70,16 @@ func readFile(l units.Language) (*file, error) {
 	return f, yaml.Unmarshal(data, f)
 }
 
-// placeholder is an argument in a text, with its noun if it has one.
+// placeholder matches an argument in a text, with its noun if it has one.
 var placeholder = regexp.MustCompile(`\$\{(\w+)(?::([^}]+))?\}`)
 
-// forms are the plural forms, other, which stands for all that a noun doesn't name, the last.
+// forms are the plural forms. The last one, other, covers all forms that a noun doesn't list.
 var forms = []struct {
 	name string
 	form plural.Form
 }{{"one", plural.One}, {"few", plural.Few}, {"many", plural.Many}, {"other", plural.Other}}
 
-// compile makes a catalogue ready. Each argument has two positions: its text, and its number for plurals.
+// compile compiles a catalogue. Each argument has two positions: its text, and its number for the choice of plurals.
 func compile(l units.Language, f *file) (*texts, error) {
 	tag := language.Make(string(l))
 	builder := catalog.NewBuilder(catalog.Fallback(tag))
@@ -130,7 +130,7 @@ func compile(l units.Language, f *file) (*texts, error) {
 	return out, nil
 }
 
-// known reports whether the catalogues have a message and all that it is made of.
+// known reports whether m is empty or consists of arguments only, or the catalogues have its ID.
 func known(m Message) bool {
 	switch m.ID {
 	case "", literal, KindList, KindSentences:
@@ -140,7 +140,7 @@ func known(m Message) bool {
 	return ok
 }
 
-// In is the text in a language.
+// In returns the text in a language.
 func (m Message) In(l units.Language) string {
 	switch m.ID {
 	case "":

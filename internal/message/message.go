@@ -1,5 +1,5 @@
-// Package message has texts as values: which text, and the figures and names that fill it. A text is made where
-// it is printed, in the reader's language, from the catalogue of that language: a file of this package.
+// Package message represents texts as values: the ID of a text and the arguments that fill it. The text is formatted
+// where it is printed, in the reader's language, with the catalogue of that language, which is a file of this package.
 package message
 
 import (
@@ -13,39 +13,39 @@ import (
 	"brunt/internal/units"
 )
 
-// Message is a text that hasn't been made yet. The zero value is no text.
+// Message is a text that has not been formatted yet. The zero value is no text.
 type Message struct {
-	ID   string // of the catalogues, or literal
+	ID   string // of a message in the catalogues, or literal, KindList or KindSentences
 	Args []Arg
 }
 
-// Arg fills a placeholder of a message. Its kind says what it is, and so how it is written.
+// Arg fills a placeholder of a message. Its Kind determines how it is formatted.
 type Arg struct {
 	Name     string
 	Kind     string    // one of the Kind constants, or a unit that units.Value knows
-	Number   float64   // of figures
-	Text     string    // of KindText
-	Messages []Message // of KindMessage (one), KindList and KindSentences
+	Number   float64   // value of figures
+	Text     string    // value of KindText
+	Messages []Message // values of KindMessage (one), KindList and KindSentences
 }
 
-// The kinds of arguments that are no plain figures.
+// The kinds of arguments that are not plain figures.
 const (
-	KindSpan      = "span_ns"   // a length of time as people say it: 1 m 30 s
+	KindSpan      = "span_ns"   // a duration in a form for humans: 1 m 30 s
 	KindNumber    = "number"    // a number with three significant digits
-	KindSigned    = "signed"    // the same with its sign
-	KindText      = "text"      // from elsewhere: a name, what a server said
+	KindSigned    = "signed"    // a signed number with three significant digits
+	KindText      = "text"      // external text: a name, or a message of a server
 	KindMessage   = "message"   // another message
-	KindList      = "list"      // messages with commas between them
-	KindSentences = "sentences" // messages with semicolons between them
+	KindList      = "list"      // messages separated by commas
+	KindSentences = "sentences" // messages separated by semicolons
 )
 
-// literal is the id of a text that is the same in every language.
+// literal is the ID of a text that is the same in every language.
 const literal = "literal"
 
-// New returns the message of an id. Its arguments must be those of the catalogues.
+// New returns the message with an ID. Its arguments must be those of the catalogues.
 func New(id string, args ...Arg) Message { return Message{id, args} }
 
-// Literal returns the message of a text that is the same in every language, the zero one of no text.
+// Literal returns a message with a text that is the same in every language; the zero message for "".
 func Literal(text string) Message {
 	if text == "" {
 		return Message{}
@@ -53,10 +53,10 @@ func Literal(text string) Message {
 	return Message{literal, []Arg{Text("text", text)}}
 }
 
-// Sentences returns messages as one, with semicolons between them. Those without a text are left out.
+// Sentences joins messages into one, separated by semicolons. Empty messages are left out.
 func Sentences(messages ...Message) Message { return joined(KindSentences, messages) }
 
-// List returns messages as one, with commas between them. Those without a text are left out.
+// List joins messages into one, separated by commas. Empty messages are left out.
 func List(messages ...Message) Message { return joined(KindList, messages) }
 
 func joined(kind string, messages []Message) Message {
@@ -70,18 +70,18 @@ func joined(kind string, messages []Message) Message {
 	return Message{kind, []Arg{{Name: "of", Kind: kind, Messages: messages}}}
 }
 
-// Count is a number of things.
+// Count returns an argument with a number of things.
 func Count[N int | int64 | uint64](name string, n N) Arg {
 	return Arg{Name: name, Kind: "count", Number: float64(n)}
 }
 
-// Number is a number with three significant digits.
+// Number returns an argument with a number of three significant digits.
 func Number(name string, x float64) Arg { return Arg{Name: name, Kind: KindNumber, Number: x} }
 
-// Signed is a number with its sign.
+// Signed returns an argument with a signed number.
 func Signed(name string, x float64) Arg { return Arg{Name: name, Kind: KindSigned, Number: x} }
 
-// Ns is a time in nanoseconds, of which the greatest whole number stands for one without end.
+// Ns returns an argument with a time in nanoseconds. Values of at least math.MaxInt64 stand for infinity.
 func Ns[N ~int | ~int64 | ~float64](name string, ns N) Arg {
 	x := float64(ns)
 	if x >= math.MaxInt64 {
@@ -90,18 +90,18 @@ func Ns[N ~int | ~int64 | ~float64](name string, ns N) Arg {
 	return Arg{Name: name, Kind: "ns", Number: x}
 }
 
-// Span is a length of time as people say it.
+// Span returns an argument with a duration, which is formatted for humans.
 func Span(name string, d time.Duration) Arg {
 	return Arg{Name: name, Kind: KindSpan, Number: float64(d)}
 }
 
-// Rate is a number a second.
+// Rate returns an argument with a rate per second.
 func Rate(name string, perS float64) Arg { return Arg{Name: name, Kind: "per_s", Number: perS} }
 
-// Share is a part of a whole, 0 to 1. Outside of that it is a fault of who asks: see Faults.
+// Share returns an argument with a fraction from 0 to 1. Other values are errors of the caller: see Faults.
 func Share(name string, share float64) Arg { return Arg{Name: name, Kind: "share", Number: share} }
 
-// Part is the share that a part has of a whole; 0 if that is nothing.
+// Part returns an argument with the fraction part ÷ whole; 0 if whole is 0.
 func Part[N int | int64 | uint64 | float64](name string, part, whole N) Arg {
 	if whole == 0 {
 		return Share(name, 0)
@@ -109,37 +109,37 @@ func Part[N int | int64 | uint64 | float64](name string, part, whole N) Arg {
 	return Share(name, float64(part)/float64(whole))
 }
 
-// Change is a change as a share, with its sign.
+// Change returns an argument with a relative change, which is formatted with its sign.
 func Change(name string, share float64) Arg { return Arg{Name: name, Kind: "change", Number: share} }
 
-// Bytes is a size.
+// Bytes returns an argument with a size in bytes.
 func Bytes[N int | int64 | uint64 | float64](name string, n N) Arg {
 	return Arg{Name: name, Kind: "bytes", Number: float64(n)}
 }
 
-// Figure is a figure in a unit that units.Value knows.
+// Figure returns an argument with a figure in a unit of units.Value.
 func Figure(name string, x float64, unit string) Arg {
 	return Arg{Name: name, Kind: unit, Number: x}
 }
 
-// Text is a text that is the same in every language.
+// Text returns an argument with a text that is the same in every language.
 func Text(name, text string) Arg { return Arg{Name: name, Kind: KindText, Text: text} }
 
-// Nested is another message, or the zero one for nothing.
+// Nested returns an argument with another message, which may be the zero message.
 func Nested(name string, m Message) Arg {
 	return Arg{Name: name, Kind: KindMessage, Messages: []Message{m}}
 }
 
-// IsZero reports whether there is no text.
+// IsZero reports whether m is the zero message, no text.
 func (m Message) IsZero() bool { return m.ID == "" }
 
-// Equal reports whether two messages say the same.
+// Equal reports whether two messages have the same ID and text.
 func (m Message) Equal(o Message) bool { return m.ID == o.ID && m.String() == o.String() }
 
-// String is the text in English.
+// String returns the text in English.
 func (m Message) String() string { return m.In(units.English) }
 
-// Strings are the texts of messages in a language.
+// Strings returns the texts of messages in a language.
 func Strings(l units.Language, messages []Message) []string {
 	out := make([]string, len(messages))
 	for i, m := range messages {
@@ -148,7 +148,7 @@ func Strings(l units.Language, messages []Message) []string {
 	return out
 }
 
-// in writes an argument in a language.
+// in formats an argument in a language.
 func (a *Arg) in(l units.Language) string {
 	switch a.Kind {
 	case KindText:
@@ -178,10 +178,10 @@ func (a *Arg) isFigure() bool {
 	return true
 }
 
-// MarshalJSON writes the text in English, as it stands in files: what it is made of stands in their Table.
+// MarshalJSON writes the text in English, as stored in files. Its ID and arguments are stored in the file's Table.
 func (m Message) MarshalJSON() ([]byte, error) { return marshal(m.String()) }
 
-// UnmarshalJSON reads a text; see Table.Resolve.
+// UnmarshalJSON reads a text as a literal; Table.Resolve restores its ID and arguments.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -189,19 +189,19 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Table says of the texts of a file, which are English, what they are made of.
+// Table maps the English texts of a file to their messages.
 type Table map[string]Value
 
-// Value is a message as files have it whole.
+// Value is the complete form of a message in files.
 type Value struct {
 	ID   string           `json:"id"`
 	Args map[string]value `json:"args,omitempty"`
 }
 
-// value is an argument under its kind: a number (null if it has no end), a text, or messages.
+// value maps an argument's kind to its value: a number (null if it is infinite or NaN), a text, or messages.
 type value map[string]any
 
-// value is a message whole.
+// value returns the complete form of a message.
 func (m Message) value() Value {
 	out := Value{ID: m.ID}
 	for i := range m.Args {
@@ -227,7 +227,7 @@ func (m Message) value() Value {
 	return out
 }
 
-// message is what value wrote.
+// message is the inverse of Message.value.
 func (v Value) message() (Message, error) {
 	m := Message{ID: v.ID}
 	for _, name := range sortedKeys(v.Args) {
@@ -263,16 +263,16 @@ func (v Value) message() (Message, error) {
 	return m, nil
 }
 
-// Error is a message that is an error.
+// Error is an error with a message as its text.
 type Error struct{ Message }
 
-// Error is the text in English.
+// Error returns the text in English.
 func (e *Error) Error() string { return e.String() }
 
-// Errorf returns the error of a message; see New.
+// Errorf returns an error with a message; see New.
 func Errorf(id string, args ...Arg) error { return &Error{New(id, args...)} }
 
-// OfError is what an error says: the message that it is, or its text, the same in every language.
+// OfError returns the message of an error: its own if it is an *Error, otherwise its text as a literal.
 func OfError(err error) Message {
 	if e, ok := err.(*Error); ok {
 		return e.Message
@@ -280,8 +280,7 @@ func OfError(err error) Message {
 	return Literal(err.Error())
 }
 
-// NewOr returns the message of an id without arguments, or a text that is the same in every language where the
-// catalogues have none.
+// NewOr returns the message with an ID and without arguments, or text as a literal if the catalogues don't have the ID.
 func NewOr(id, text string) Message {
 	if m := New(id); known(m) {
 		return m
@@ -289,7 +288,7 @@ func NewOr(id, text string) Message {
 	return Literal(text)
 }
 
-// Parts are the messages of Sentences, or the message itself; none of the zero one.
+// Parts returns the messages joined by Sentences, otherwise the message itself; nil for the zero message.
 func (m Message) Parts() []Message {
 	switch m.ID {
 	case "":

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// walk calls f with every message in a value: in structs, pointers, slices and maps. What it is given may be set
-// where the value may.
+// walk calls f with every message in a value: in structs, pointers, slices and maps. f can set a message if the value
+// is settable.
 func walk(v reflect.Value, f func(reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -42,7 +42,7 @@ func walk(v reflect.Value, f func(reflect.Value)) {
 	}
 }
 
-// holds reports whether values of a type may hold messages, as numbers and texts don't.
+// holds reports whether values of a type may contain messages, unlike numbers and strings.
 func holds(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map:
@@ -51,13 +51,13 @@ func holds(t reflect.Type) bool {
 	return false
 }
 
-// all are the messages in a value.
+// all returns the messages in a value.
 func all(v any) (out []Message) {
 	walk(reflect.ValueOf(v), func(m reflect.Value) { out = append(out, m.Interface().(Message)) })
 	return out
 }
 
-// TableOf is the table of all messages in a value that is to be written.
+// TableOf returns the table of all messages in a value, for writing it to a file.
 func TableOf(v any) Table {
 	t := Table{}
 	for _, m := range all(v) {
@@ -68,8 +68,8 @@ func TableOf(v any) Table {
 	return t
 }
 
-// Resolve gives the messages in what v points to, which were read as texts, what they are made of. Texts that
-// the table lacks, and those of newer versions, stay as they are.
+// Resolve restores the IDs and arguments of the messages in the value that v points to, which were read as texts. Texts
+// that are not in the table, or whose messages are of newer versions, remain literals.
 func (t Table) Resolve(v any) error {
 	var fault error
 	walk(reflect.ValueOf(v), func(at reflect.Value) {
@@ -86,8 +86,8 @@ func (t Table) Resolve(v any) error {
 	return fault
 }
 
-// Faults says what is wrong with the messages in a value, for tests: ids that no catalogue has, and shares that
-// are none.
+// Faults returns the errors in the messages of a value, for tests: IDs that no catalogue has, and shares outside of 0
+// to 1.
 func Faults(v any) (out []string) {
 	for _, m := range all(v) {
 		out = append(out, m.faults()...)
@@ -120,7 +120,7 @@ func firstError(a, b error) error {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// marshal is json.Marshal, which keeps <, > and & as they are.
+// marshal is like json.Marshal but doesn't escape <, > and &.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
