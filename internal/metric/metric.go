@@ -1,13 +1,13 @@
-// Package metric declares the figures of a load that rules, comparisons and histories name, each in one place: what it
-// is called, what it is computed of, and which way it should go.
+// Package metric declares the metrics of a load that rules, comparisons and histories use, each in one place: its name,
+// what it is computed from, and whether higher or lower is better.
 package metric
 
 import "slices"
 
-// Better says which way a metric should go.
+// Better is the direction in which a metric improves.
 type Better int
 
-// The ways; a Neutral metric is told and never judged.
+// The directions. A Neutral metric is reported but never judged.
 const (
 	Neutral Better = iota
 	Higher
@@ -22,26 +22,25 @@ const (
 	Number      = "count"
 )
 
-// Metric is a figure of one operation, or of all.
+// Metric is a figure of one operation or of all operations.
 type Metric struct {
 	Name       string
-	Aggregates []string // that a rule may name; the first is meant where none is, but of times
+	Aggregates []string // allowed in rules; the first is the default, except for times
 	Better     Better
-	// Tolerance is by how much it may change before that matters to a comparison: a share of it, or for shares a
-	// difference. 0 leaves it out of comparisons.
+	// Tolerance is the change that doesn't matter to a comparison: relative, or a difference for fractions. A metric
+	// with Tolerance 0 is not compared.
 	Tolerance float64
-	Open      bool // of open loads only
+	Open      bool // only for open loads
 
-	// What it is of: names of measure.Counts.Number, or Times.
-	Times bool   // a distribution of times, by the metric's own name
-	Part  string // a count
-	Whole string // what its rate is a share of; "" if of nothing
-	PerS  bool   // there are so many of Part a second
+	// What the metric is computed from: names of measure.Counts.Number, or Times.
+	Times bool   // a distribution of times with the metric's name
+	Part  string // name of a count
+	Whole string // name of the count that the rate is a fraction of; "" if none
+	PerS  bool   // the rate is Part per second
 }
 
-// All are the metrics, in the order in which they are named to people. What is added here can be used in rules and,
-// with
-// a tolerance, is compared and kept in histories.
+// All are the metrics in the order of output. A metric that is added here can be used in rules. If it has a tolerance,
+// it is also compared and kept in histories.
 var All = []Metric{
 	{Name: "response", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true}, // of all arrivals
 	{Name: "service", Aggregates: ofTimes, Better: Lower, Times: true},
@@ -58,7 +57,7 @@ var All = []Metric{
 
 var ofTimes = []string{"p", "avg", "min", "med", "max"}
 
-// Find returns the metric with a name, nil if there is none.
+// Find returns the metric with a name; nil if there is none.
 func Find(name string) *Metric {
 	if i := slices.IndexFunc(All, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return &All[i]
@@ -66,7 +65,7 @@ func Find(name string) *Metric {
 	return nil
 }
 
-// Names are those of All.
+// Names returns the names of All.
 func Names() (all []string) {
 	for i := range All {
 		all = append(all, All[i].Name)
@@ -74,7 +73,7 @@ func Names() (all []string) {
 	return all
 }
 
-// Compared is the aggregate that comparisons have of a metric that isn't of times.
+// Compared returns the aggregate that comparisons use for a metric other than times.
 func (m *Metric) Compared() string {
 	if slices.Contains(m.Aggregates, "rate") {
 		return "rate"
@@ -82,7 +81,7 @@ func (m *Metric) Compared() string {
 	return m.Aggregates[0]
 }
 
-// UnitOf is the unit of an aggregate's values.
+// UnitOf returns the unit of an aggregate's values.
 func (m *Metric) UnitOf(aggregate string) string {
 	switch {
 	case m.Times:
@@ -95,8 +94,8 @@ func (m *Metric) UnitOf(aggregate string) string {
 	return Fraction
 }
 
-// Of is the value of a metric that isn't of times: of the counts that number returns by their names, and of a load that
-// lasted so long.
+// Of returns the value of a metric other than times. number returns a count by its name; loadNs is the load's duration.
+// The value is 0 if it would be a fraction of 0.
 func (m *Metric) Of(number func(name string) uint64, loadNs int64, aggregate string) float64 {
 	part, whole := float64(number(m.Part)), 1.0
 	switch {
@@ -111,7 +110,7 @@ func (m *Metric) Of(number func(name string) uint64, loadNs int64, aggregate str
 	return part / whole
 }
 
-// Holds compares a value with a limit; "===", which k6 has, is "==".
+// Holds compares a value with a limit. k6's "===" means "==".
 func Holds(v float64, comparison string, limit float64) bool {
 	switch comparison {
 	case "<":

@@ -13,14 +13,14 @@ import (
 	"brunt/internal/suggest"
 )
 
-// thresholdForm splits an expression into metric, selector, aggregate, comparison and limit.
+// thresholdForm matches an expression: metric, selector, aggregate, comparison and limit.
 var thresholdForm = regexp.MustCompile(
 	`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
 
-// windowForm splits what follows the limit off it: the windows' length, and how long they may break the rule in all.
+// windowForm matches what may follow the limit: the windows' length, and how long in total they may break the rule.
 var windowForm = regexp.MustCompile(`^(.*\S)\s+over\s+(\S+)(?:\s+at\s+most\s+(\S+)\s+in\s+all)?$`)
 
-// The lengths that windows may have.
+// The limits of a window's length.
 const (
 	leastWindow = 10 * time.Millisecond
 	mostWindow  = 24 * time.Hour
@@ -30,26 +30,27 @@ const (
 type Rule struct {
 	Text       string  // as written, e.g. "p(99) < 10ms"
 	Metric     string  // a name of All
-	Operation  string  // "" for all
-	OK         bool    // response: of successful operations only, not of all arrivals
-	Aggregate  string  // one of the metric's; "p" for "med"
+	Operation  string  // "" for all operations
+	OK         bool    // response: of successful operations only
+	Aggregate  string  // one of the metric's aggregates; "p" for "med"
 	Quantile   float64 // for "p": 0–100
 	Comparison string  // "<" "<=" ">" ">=" "==" "!="
 	Limit      float64 // in the unit of the metric's aggregate
-	// Window is the length of the windows over which the rule must hold, each; 0 means over the whole load.
+	// Window is the length of the windows in each of which the rule must hold; 0 means that it applies to the whole
+	// load.
 	Window time.Duration
-	Budget time.Duration // for so long in all it may be broken
+	Budget time.Duration // total time for which the rule may be broken
 }
 
-// Comparisons are those that rules have.
+// Comparisons returns the comparisons that rules can have.
 func Comparisons() []string { return []string{"<", "<=", ">", ">=", "==", "!="} }
 
-// ParseRule reads an expression in the manner of k6's thresholds:
+// ParseRule parses an expression in the style of k6's thresholds:
 //
 //	[metric][{operation:name}][.aggregate] comparison limit
 //
-// Response times are of all arrivals, and one without a good answer lies beyond every finite limit;
-// {ok} or {ok,operation:name} selects the successful ones.
+// Response times are those of all arrivals; an arrival without a good answer exceeds every finite limit. {ok} or
+// {ok,operation:name} selects successful operations only.
 //
 // Metrics are response (the default), service and lag with the aggregates p(0–100), avg, min,
 // med, max and limits in milliseconds or with a unit (ns, us, µs, ms, s, m); errors and dropped
@@ -57,8 +58,8 @@ func Comparisons() []string { return []string{"<", "<=", ">", ">=", "==", "!="} 
 // operations a second); and count (operations done). Comparisons are < <= > >= == !=. Errors are
 // one line that says what to write instead.
 //
-// "over 10s" after the limit has the rule hold over every window of that length, "at most 2m in all" after that
-// allows it to be broken for so long altogether.
+// "over 10s" after the limit requires the rule to hold in every window of that length. "at most 2m in all" after that
+// allows it to be broken for that time in total.
 func ParseRule(text string) (Rule, error) {
 	t := Rule{Text: text}
 	if len(text) > 1000 {
@@ -110,7 +111,7 @@ func ParseRule(text string) (Rule, error) {
 	return t, nil
 }
 
-// setWindow reads the lengths of windows and of the time in which they may break the rule, "" for none.
+// setWindow parses the length of the windows and the total time in which they may break the rule; budget may be "".
 func (t *Rule) setWindow(window, budget string) (err error) {
 	if t.Window, err = time.ParseDuration(window); err != nil || t.Window < leastWindow || t.Window > mostWindow {
 		return fmt.Errorf("%q is no window; write a time from 10ms to 24h, such as over 10s", window)
