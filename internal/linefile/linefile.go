@@ -1,5 +1,5 @@
-// Package linefile keeps files of lines to which whole lines are appended. A line counts once its newline is written:
-// what a crash or a full disk leaves of one is removed before the next is written, and never read.
+// Package linefile implements files to which whole lines are appended. A line is valid once its newline is written. The
+// incomplete line that a crash or a full disk may leave is never read, and is removed before the next line is written.
 package linefile
 
 import (
@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// File is an open file of lines, each safe on disk before Append returns. Its methods are safe for concurrent use.
+// File is an open file of lines. Each line is synced to disk before Append returns. Its methods are safe for concurrent
+// use.
 type File struct {
 	mu    sync.Mutex
 	log   Log
@@ -21,7 +22,7 @@ type File struct {
 	tail  []byte
 }
 
-// Open opens or creates the file at path and reads its whole lines. The error names the path.
+// Open opens or creates the file at path and reads its complete lines. Errors name the path.
 func Open(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -45,12 +46,12 @@ func (c *File) Name() string { return c.path }
 // Lines returns the lines that the file held when it was opened, without their newlines.
 func (c *File) Lines() [][]byte { return c.lines }
 
-// Tail returns what the file held behind its last newline when it was opened: a line that was cut off, which the first
-// Append removes. People's editors leave out the last newline, too.
+// Tail returns what the file held after its last newline when it was opened. It is an incomplete line, or one to which
+// an editor added no newline. The first Append removes it.
 func (c *File) Tail() []byte { return c.tail }
 
-// Append writes a line, which must hold no newline, and syncs the file. If it fails, the file's lines are those
-// from before, and a later Append may succeed.
+// Append writes a line, which must not contain a newline, and syncs the file. If it fails, the file keeps its previous
+// lines, and a later Append may succeed.
 func (c *File) Append(line []byte) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return fmt.Errorf("%s: a line must not hold a newline", c.path)
@@ -69,7 +70,7 @@ func (c *File) Append(line []byte) error {
 	return err
 }
 
-// AppendJSON is Append of a value's JSON.
+// AppendJSON appends the JSON encoding of v like Append.
 func (c *File) AppendJSON(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {

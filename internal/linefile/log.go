@@ -7,41 +7,42 @@ import (
 	"sync/atomic"
 )
 
-// Disk is a file that is appended to.
+// Disk is a file opened for appending.
 type Disk interface {
 	io.Writer
-	// Truncate cuts the file to size bytes; the next Write goes there.
+	// Truncate truncates the file to size bytes; the next Write continues there.
 	Truncate(size int64) error
-	// Sync makes what was written durable.
+	// Sync makes the written data durable.
 	Sync() error
 	io.Closer
 }
 
-// Log appends whole lines to a file and survives a full disk: what can't be written waits, in order, up to a bound, and
-// is written when there is room again. It is for one goroutine.
+// Log appends whole lines to a file and tolerates a full disk: lines that can't be written wait in memory, in order and
+// up to a limit, and are written once there is space again. It must be used by one goroutine only.
 type Log struct {
 	disk    Disk
-	size    int64 // of the file's whole lines, bytes
-	torn    bool  // something may stand behind them
+	size    int64 // bytes of the file's complete lines
+	torn    bool  // an incomplete line may follow them
 	waiting []byte
 	bound   int
 	syncing atomic.Bool
-	failed  atomic.Pointer[error] // the last failure of a sync in the background
+	failed  atomic.Pointer[error] // the last error of a background sync
 }
 
-// NewLog returns the log of an empty file, of which at most bound bytes may wait.
+// NewLog returns the log of an empty file. At most bound bytes may wait in memory.
 func NewLog(disk Disk, bound int) *Log { return &Log{disk: disk, bound: bound} }
 
-// Room reports whether so many further bytes may wait.
+// Room reports whether n more bytes may wait.
 func (l *Log) Room(n int) bool { return len(l.waiting)+n <= l.bound }
 
-// Waiting is how many bytes wait to be written.
+// Waiting returns the number of bytes that wait to be written.
 func (l *Log) Waiting() int { return len(l.waiting) }
 
-// Add adds a line with its newline. The next Flush writes it. The caller has asked for Room.
+// Add adds a line including its newline; the next Flush writes it. The caller must have checked Room.
 func (l *Log) Add(line []byte) { l.waiting = append(l.waiting, line...) }
 
-// Flush writes all that waits. After a failure nothing is lost, and the next Flush removes what was written of a line.
+// Flush writes all waiting lines. After a failure they keep waiting, and the next Flush removes what was written of an
+// incomplete line.
 func (l *Log) Flush() error {
 	if l.torn {
 		if err := l.disk.Truncate(l.size); err != nil {
@@ -62,7 +63,7 @@ func (l *Log) Flush() error {
 	return err
 }
 
-// Sync makes the file durable in the background, one sync at a time. Close returns its failure.
+// Sync syncs the file in the background. It does nothing while a sync is in progress. Close returns its error.
 func (l *Log) Sync() {
 	if !l.syncing.CompareAndSwap(false, true) {
 		return
@@ -75,7 +76,7 @@ func (l *Log) Sync() {
 	}()
 }
 
-// Close writes what waits, makes it durable and closes the file. The first failure is returned.
+// Close writes the waiting lines, and syncs and closes the file. It returns the first error.
 func (l *Log) Close() error {
 	err := cmp.Or(l.Flush(), l.disk.Sync())
 	if p := l.failed.Load(); err == nil && p != nil {

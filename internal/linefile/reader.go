@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// Reader reads the whole lines of a file. What stands after the last newline was never written completely.
+// Reader reads the complete lines of a file. It ignores what follows the last newline, which is an incomplete line.
 type Reader struct {
 	in   *bufio.Reader
 	most int
 }
 
-// NewReader returns a reader of lines of at most so many bytes.
+// NewReader returns a reader of lines of at most most bytes.
 func NewReader(r io.Reader, most int) *Reader { return &Reader{bufio.NewReaderSize(r, 1<<16), most} }
 
 // Next returns the next line without its newline, or io.EOF.
