@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// Claim does nothing: the file stays free.
+// Claim does nothing: the system has no suitable locks.
 func Claim(*os.File) {}
 
-// Claimed reports nothing.
+// Claimed returns false.
 func Claimed(string) bool { return false }
 
-// Hold takes a file for this process alone where the system can; see the one of Unix.
+// Hold opens or creates a file without locking it; see the version for Unix.
 func Hold(path string) (lock io.Closer, held bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	return f, false, err

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package filelock keeps files for one process, and tells others which are in use.
+// Package filelock locks files for one process and reports which ones other processes use.
 package filelock
 
 import (
@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Claim holds f for as long as it is open, so that others see that its run is under way. Where the
-// file system knows no locks nobody sees it.
+// Claim locks f while it is open, so that other processes can see that its run is in progress. It has no effect on file
+// systems without locks.
 func Claim(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// Claimed reports whether somebody else holds a file.
+// Claimed reports whether another process has locked the file at path.
 func Claimed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func Claimed(path string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// Hold takes a file for this process alone, for as long as what it returns is open, making it if need be.
-// held says that somebody else has it. Where the file system knows no locks everybody has it.
+// Hold opens the file at path, creating it if necessary, and locks it for this process until lock is closed. held
+// reports that another process holds it; lock is then nil. On file systems without locks, every process succeeds.
 func Hold(path string) (lock io.Closer, held bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
