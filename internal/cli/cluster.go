@@ -27,8 +27,6 @@ func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Pods.CPU, "cpu", "1", "with --on kubernetes: cores of each worker, as request and as limit")
 	fs.StringVar(&c.Pods.Memory, "memory", "512Mi", "with --on kubernetes: memory of each worker, as request and as limit")
 	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: name of a secret whose keys become the workers' variables")
-	fs.BoolVar(&c.Print, "manifest", false,
-		"with --on kubernetes: print the objects of a coordinator and its workers for kubectl, and send nothing")
 }
 
 // clusterFlags returns the names of the flags for --on kubernetes.

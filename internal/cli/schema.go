@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"brunt/internal/cli/usage"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
+	"brunt/internal/protocols"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/schema"
@@ -26,7 +30,7 @@ func newSchema(s *streams) *cobra.Command {
 }
 
 func newSchemaUp(s *streams) *cobra.Command {
-	f := &planFlags{}
+	f, w := &planFlags{}, &workerFlags{}
 	var o schema.FillOptions
 	var verify, checkpoint string
 	var quiet bool
@@ -35,7 +39,8 @@ func newSchemaUp(s *streams) *cobra.Command {
 		Short: "Create the plan's tables and indexes and fill them",
 		Long: `Create the plan's tables and indexes, fill the tables in the fastest way that the server has,
 prove that they are complete, and have the server make its planner's statistics (ANALYZE). A load that was killed goes on where it was: its checkpoint is
-kept until the work is done.`,
+kept until the work is done. With --processes the rows are sent by several processes, here or on other hosts, each with
+--workers sessions.`,
 		Example: "  brunt schema up -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,7 +53,10 @@ kept until the work is done.`,
 			}
 			o.Checkpoint = checkpointOf(p, checkpoint)
 			o.Version = s.version
-			return schemaUp(s, p, o, quiet)
+			if err := w.checkFilling(p); err != nil {
+				return exitcode.Usage(err)
+			}
+			return schemaUp(s, p, o, w, quiet)
 		},
 	}
 	f.bind(cmd)
@@ -58,6 +66,8 @@ kept until the work is done.`,
 	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")
+	usage.InGroup(cmd.Flags(), usage.Data)
+	w.bindPlaces(cmd, "processes", "fill tables from so many processes, each with --workers sessions")
 	return cmd
 }
 
@@ -75,17 +85,39 @@ func checkpointOf(p *plan.Plan, given string) string {
 	return filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
 }
 
-func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error {
-	ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+// checkFilling refuses what --processes can't do for a plan's tables.
+func (f *workerFlags) checkFilling(p *plan.Plan) error {
+	if err := f.checkPlaces(); err != nil || !f.workersFlags.Changed(f.count) {
+		return err
+	}
+	if protocols.Embedded(p.Target.Protocol) {
+		return fmt.Errorf("--processes: what %s stores is opened by one process; use --workers alone", p.Target.Protocol)
+	}
+	return f.checkCluster()
+}
+
+func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, w *workerFlags, quiet bool) error {
+	out := loadtest.NewOutputs(s.out, s.err)
+	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
+	if o.Processes = w.workers.Number; o.Processes > 0 {
+		filling := &loadtest.Filling{Plan: p, Workers: w.workers, Sessions: o.Workers, Checkpoint: o.Checkpoint,
+			Version: s.version}
+		o.Others = func(ctx context.Context, shared *fill.Shared) ([]fill.TableReport, error) {
+			return filling.Fill(ctx, hard, out, shared)
+		}
+	}
 	done := func() {}
 	if !quiet {
-		progress := report.NewLoadProgress(s.err, loadtest.Look(s.err))
+		progress := report.NewLoadProgress(out.Err, loadtest.Look(out.Err))
 		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
 	changes, notices, err := schema.Up(ctx, p, o)
 	done()
+	if lost := out.Flush(hard); lost != nil {
+		err = errors.Join(err, lost)
+	}
 	printNotes(s, notices)
 	printChanges(s, changes)
 	if err != nil && ctx.Err() != nil {

@@ -106,7 +106,9 @@ func (d *leading) onCluster(ctx context.Context, fail context.CancelCauseFunc) e
 	if w.JoinTimeout > 0 {
 		o.Patience = w.JoinTimeout
 	}
-	o.Pods.Deadline = deadline(d.l.Plan)
+	if o.Pods.Deadline = deadline(d.l.Plan); d.fills {
+		o.Pods.Deadline = deadlineUnknown
+	}
 	d.cluster, err = d.client.Launch(ctx, o)
 	return err
 }

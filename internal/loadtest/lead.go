@@ -84,6 +84,7 @@ type leading struct {
 	cluster   *kubernetes.Workers // with Kubernetes, once there are pods
 	pair      *scale.Pair         // with External, if the ticket was made before
 	written   string              // with External: file of the ticket
+	fills     bool                // workers fill tables
 }
 
 // lead has workers send a load, and returns its merged record and the folder of that. No record means that there was

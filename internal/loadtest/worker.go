@@ -85,6 +85,9 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		w.Fail(err, exitcode.Of(err))
 		return exitcode.With(exitcode.Of(err), nil)
 	}
+	if w.Job.Fill != nil {
+		return fillShare(led, w)
+	}
 	dir, err := share(led, either(hard, w.Hard()), w, version)
 	if errors.Is(err, scale.ErrCalledOff) {
 		return exitcode.With(exitcode.Interrupted, nil)

@@ -101,6 +101,9 @@ type member struct {
 	gone    string // how its process ended, where that is known
 	problem *refusal
 
+	rows   uint64          // see Report
+	filled json.RawMessage //
+
 	asked   int        // how many times it asked for phases
 	keeping sync.Mutex // held by who appends to its intervals
 	lines   int        // of its intervals that are at home
@@ -571,7 +574,8 @@ type Part struct {
 	Dir    string // its bundle, as far as it came
 	Spool  string // where the worker wrote it, on its own machine
 	Lost   bool
-	LostNs int64 // since the start of the load
+	Filled json.RawMessage // with Job.Fill: what it has filled; nil if that isn't its part
+	LostNs int64           // since the start of the load
 	// GivenNs is from when on others had a lost worker's share, since the start of the load; 0 if nobody had.
 	GivenNs int64
 }
@@ -606,7 +610,8 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	defer c.mu.Unlock()
 	var parts []Part
 	for _, m := range c.members {
-		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended || m.given}
+		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended || m.given,
+			Filled: m.filled}
 		if p.Lost {
 			p.LostNs = m.lostNs - c.startNs
 		}

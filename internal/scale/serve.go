@@ -181,7 +181,7 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 		c.tell("worker %s: %v", m.name(), err)
 	}
 	if m.state != Ended {
-		m.state, m.asked = said.State, said.Asked
+		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if m.state == Ended {
 			c.note(&event{Ended: &m.number})
 		}

@@ -69,6 +69,17 @@ type Job struct {
 	Redistribute bool `json:"redistribute,omitempty"`
 	// Script takes the place of Plan.
 	Script *Script `json:"script,omitempty"`
+	// Fill says that the workers fill tables of Plan, and send no load.
+	Fill *Fill `json:"fill,omitempty"`
+}
+
+// Fill is a filling of tables, of which each worker does its part.
+type Fill struct {
+	ID         string   `json:"id"`                   // the same when it is resumed
+	Resumed    bool     `json:"resumed,omitempty"`    // rows may be there
+	Tables     []string `json:"tables"`               // to be filled
+	Sessions   int      `json:"sessions"`             // of each worker
+	Checkpoint string   `json:"checkpoint,omitempty"` // of the whole, on the workers' machine; "": a file of the worker's user
 }
 
 // Script is a script of k6 that workers run, each its segment.
@@ -104,7 +115,10 @@ type Report struct {
 	From      int    `json:"from"`
 	Decisions int    `json:"decisions,omitempty"` // of the coordinator's that it has
 	Asked     int    `json:"asked,omitempty"`     // how many times it has asked for phases
-	Lines     []byte `json:"-"`
+	Rows      uint64 `json:"rows,omitempty"`      // with Job.Fill: in place
+	// Filled is, with Job.Fill and Ended, what the worker has filled; absent if it was stopped.
+	Filled json.RawMessage `json:"filled,omitempty"`
+	Lines  []byte          `json:"-"`
 }
 
 // encode is the report as it is sent: a line of JSON, and Lines.

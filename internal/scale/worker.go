@@ -63,9 +63,11 @@ type Worker struct {
 	lines   tail
 	changed chan struct{} // closed and made again when answer has changed
 
-	decisions []Decision // of the coordinator
-	asked     int        // how many times Next was called
-	phasesOf  int        // which of them answer.Phases is for; 0: none
+	decisions []Decision      // of the coordinator
+	rows      uint64          // see Report
+	filled    json.RawMessage //
+	asked     int             // how many times Next was called
+	phasesOf  int             // which of them answer.Phases is for; 0: none
 }
 
 // How long a worker tries to reach its coordinator: before the load, when nothing is lost if it gives up, and after
@@ -73,6 +75,7 @@ type Worker struct {
 const (
 	patienceBefore = 30 * time.Second
 	patienceAfter  = 15 * time.Minute
+	patienceFill   = 10 * time.Second // while tables are filled
 )
 
 // ErrCalledOff is what a worker gets whose coordinator has ended the run before its load.
@@ -214,8 +217,14 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 			return 0, err
 		}
 	}
+	w.lines = tail{path: filepath.Join(bundle, record.IntervalsFile)}
+	return w.Await(ctx)
+}
+
+// Await is Begin of a worker without a bundle.
+func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 	w.mu.Lock()
-	w.state, w.lines = Ready, tail{path: filepath.Join(bundle, record.IntervalsFile)}
+	w.state = Ready
 	w.mu.Unlock()
 	go w.reports()
 	for {
@@ -279,11 +288,14 @@ func (w *Worker) reports() {
 	}
 }
 
-// loseCoordinator ends the load of a worker that has sent all that it may, and whose coordinator doesn't return.
+// loseCoordinator ends the load of a worker that has sent all that it may, and whose coordinator doesn't return; or
+// that fills tables, so that it isn't in the way of who goes on with that.
 func (w *Worker) loseCoordinator() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.Shared != nil && w.state == Running && time.Since(w.heard) > patienceAfter {
+	switch {
+	case w.state != Running:
+	case w.Shared != nil && time.Since(w.heard) > patienceAfter, w.Job.Fill != nil && time.Since(w.heard) > patienceFill:
 		w.stop()
 	}
 }
@@ -308,7 +320,7 @@ func (w *Worker) report() bool {
 	for {
 		w.mu.Lock()
 		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked}
+			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled}
 		w.mu.Unlock()
 		said.Lines = w.lines.from(said.From)
 		var answer Answer

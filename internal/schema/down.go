@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -62,8 +60,8 @@ func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, []record.
 			gone = append(gone, c.Name)
 		}
 	}
-	if o.Checkpoint != "" && len(gone) == len(changes) {
-		if err := os.Remove(o.Checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if len(gone) == len(changes) {
+		if err := forgetLoad(o.Checkpoint); err != nil {
 			first = errors.Join(first, &target.UsageError{Err: fmt.Errorf("checkpoint: %w", err)})
 		}
 	}

@@ -152,8 +152,13 @@ type FillOptions struct {
 	Progress   func(fill.Progress)
 	Force      bool   // fill empty tables that brunt didn't create
 	Version    string // of brunt, for the tables' markers
+	// Processes is how many other processes fill the tables, by Others; 0: this one does. See FillPart.
+	Processes int
+	Others    func(ctx context.Context, s *fill.Shared) ([]fill.TableReport, error)
 
 	keyless []*plan.Table // created without their primary keys
+	part    fill.Part     // of FillPart
+	replace bool          // rows may be there
 }
 
 // load fills tables and proves it. Those to keep hold their rows already; they are proved only, if
@@ -163,6 +168,10 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 		Driver: s.Driver.(protocol.AdminDriver), Targets: s.Targets, SQL: s.Flavor,
 		Verify: o.Verify, Workers: o.Workers, Seed: s.Plan.Seed, Progress: o.Progress,
 		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
+		Part:   o.part, Replace: o.replace,
+	}
+	if o.Processes > 0 {
+		cfg.Part, cfg.Others = fill.Part{Of: o.Processes}, o.Others
 	}
 	for _, t := range tables {
 		lt, err := s.loadTable(t)

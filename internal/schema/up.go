@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,12 +122,7 @@ func (u *up) run(ctx context.Context) error {
 		changeOf(u.changes, name).Analyzed = true
 	}
 	u.markComplete(ctx, u.admin, &u.marks, u.fill)
-	if u.o.Checkpoint != "" {
-		if err := os.Remove(u.o.Checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return forgetLoad(u.o.Checkpoint)
 }
 
 // table finds out what a table needs and makes it ready to be filled.

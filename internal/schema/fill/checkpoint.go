@@ -3,6 +3,7 @@ package fill
 import (
 	"brunt/internal/linefile"
 
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -38,7 +39,10 @@ type header struct {
 	Plan    string `json:"plan"`
 	Seed    uint64 `json:"seed"`
 	Target  string `json:"target"`
-	Chunks  string `json:"chunks"` // of the tables' names, rows, columns and cutting
+	Chunks  string `json:"chunks"`          // of the tables' names, rows, columns and cutting
+	Parts   int    `json:"parts,omitempty"` // 0: the load isn't in parts
+	Part    int    `json:"part,omitempty"`  // from 1; 0: the checkpoint is of who leads the parts
+	ID      string `json:"id,omitempty"`    // of a load in parts, random
 }
 
 const checkpointVersion = 1
@@ -59,10 +63,14 @@ func (j *job) header() header {
 		}
 		fmt.Fprintf(cut, "%q %d %d %q %q\n", t.Name, t.Rows, j.tables[i].Chunks, t.Columns, t.Keys)
 	}
-	return header{
+	h := header{
 		Version: checkpointVersion, Plan: j.c.Plan, Seed: j.c.Seed,
 		Target: strconv.FormatUint(target.Sum64(), 16), Chunks: strconv.FormatUint(cut.Sum64(), 16),
 	}
+	if h.Parts = j.c.Part.Of; h.Parts > 0 && j.c.Others == nil {
+		h.Part = j.c.Part.Number + 1
+	}
+	return h
 }
 
 // differs names what keeps a load from resuming another; "" if nothing does.
@@ -78,6 +86,8 @@ func (h header) differs(o header) string {
 		return "another target"
 	case h.Chunks != o.Chunks:
 		return "other tables, rows or chunks"
+	case h.Parts != o.Parts || h.Part != o.Part:
+		return fmt.Sprintf("a load by --processes %d", max(o.Parts, 1))
 	}
 	return ""
 }
@@ -105,14 +115,19 @@ func (j *job) resume() error {
 	lines := j.c.Checkpoint.Lines()
 	own := j.header()
 	if len(lines) == 0 {
+		if j.c.Others != nil {
+			own.ID = rand.Text()
+			j.id = own.ID
+		}
 		if err := j.c.Checkpoint.Append(marshal(checkpointLine{Load: &own})); err != nil {
 			return fmt.Errorf("load: write the checkpoint %s: %w", name, err)
 		}
 		return nil
 	}
-	start := make(map[string]int) // of each table's chunks
-	for i := len(j.chunks) - 1; i >= 0; i-- {
-		start[j.c.Tables[j.chunks[i].table].Name] = i
+	j.resumed = true
+	known := make(map[chunkName]*chunk)
+	for i := range j.chunks {
+		known[chunkName{j.c.Tables[j.chunks[i].table].Name, j.chunks[i].number}] = &j.chunks[i]
 	}
 	for i, line := range lines {
 		var l checkpointLine
@@ -127,22 +142,28 @@ func (j *job) resume() error {
 				return fmt.Errorf("load: %s: the checkpoint is of %s: delete it to load from the start, or give another path",
 					name, what)
 			}
+			j.id = l.Load.ID
 			continue
 		}
-		if err := j.mark(&l, start); err != nil {
+		if err := j.mark(&l, known); err != nil {
 			return fmt.Errorf("load: %s:%d: %w: delete the file to load from the start", name, i+1, err)
 		}
 	}
 	return nil
 }
 
-func (j *job) mark(l *checkpointLine, start map[string]int) error {
-	first, ok := start[l.Table]
-	if !ok || l.Chunk < 0 || first+l.Chunk >= len(j.chunks) {
+// chunkName names a chunk of a checkpoint.
+type chunkName struct {
+	table  string
+	number int
+}
+
+func (j *job) mark(l *checkpointLine, known map[chunkName]*chunk) error {
+	ch := known[chunkName{l.Table, l.Chunk}]
+	if ch == nil {
 		return fmt.Errorf("no chunk %d of table %q", l.Chunk, l.Table)
 	}
-	ch := &j.chunks[first+l.Chunk]
-	if j.c.Tables[ch.table].Name != l.Table || ch.first != l.First || ch.rows != l.Rows {
+	if ch.first != l.First || ch.rows != l.Rows {
 		return fmt.Errorf("chunk %d of table %q has other rows", l.Chunk, l.Table)
 	}
 	ch.begun = true

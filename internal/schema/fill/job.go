@@ -15,6 +15,9 @@ type job struct {
 	c      *Config
 	chunks []chunk
 
+	id      string // of a load in parts, from its checkpoint
+	resumed bool   // an earlier run has begun the checkpoint
+
 	mu     sync.Mutex
 	tables []tableState
 	now    *progress
@@ -49,6 +52,7 @@ func (c *Config) chunkRows(rows uint64) uint64 {
 
 func newJob(c *Config) *job {
 	j := &job{c: c, tables: make([]tableState, len(c.Tables)), now: newProgress(c)}
+	all := 0
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		j.tables[i].TableReport = TableReport{Name: t.Name, Rows: t.Rows}
@@ -57,17 +61,21 @@ func newJob(c *Config) *job {
 		}
 		size := c.chunkRows(t.Rows)
 		for first := uint64(0); first < t.Rows; first += size {
-			j.chunks = append(j.chunks, chunk{
-				table: i, number: j.tables[i].Chunks, first: first, rows: min(size, t.Rows-first),
-			})
+			ch := chunk{table: i, number: j.tables[i].Chunks, first: first, rows: min(size, t.Rows-first)}
 			j.tables[i].Chunks++
+			if c.Others == nil && c.Part.has(all) {
+				j.chunks = append(j.chunks, ch)
+				j.tables[i].left++
+				j.now.total += ch.rows
+			}
+			all++
 		}
-		j.tables[i].left = j.tables[i].Chunks
 	}
 	return j
 }
 
 func (j *job) reports() []TableReport {
+	j.countPart()
 	reports := make([]TableReport, len(j.tables))
 	for i := range j.tables {
 		t := &j.tables[i]
@@ -131,7 +139,8 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 		}
 	}
 	j.begin(ch.table)
-	replace := j.c.Replace || ch.begun
+	// Without keys, a checkpoint is all that says what is there.
+	replace := ch.begun || j.c.Replace && (len(t.Keys) > 0 || !j.resumed)
 	var sum uint64
 	err := s.try(ctx, func(a protocol.Admin, attempt int) error {
 		told := j.now.attempt(ch.table)

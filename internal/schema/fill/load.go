@@ -78,6 +78,11 @@ type Config struct {
 	SampleRows uint64 // rows of a table that VerifySample reads; 100
 	Replace    bool   // rows may exist already: load every chunk so that they are replaced
 
+	// Part is which chunks this process loads. Others, if not nil, has other processes load the chunks, each a Part:
+	// this one only keeps the checkpoint, which says of how many parts the load is, and proves the whole.
+	Part   Part
+	Others func(ctx context.Context, s *Shared) ([]TableReport, error)
+
 	// Checkpoint, if not nil, remembers what has been loaded; Plan says what: it must differ
 	// when rows would (a fingerprint of the plan's tables), as must Seed.
 	Checkpoint Checkpoint
@@ -119,7 +124,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	}
 	j := newJob(&c)
 	err := j.resume()
-	if err == nil {
+	if err == nil && c.Others != nil {
+		err = j.loadByOthers(ctx)
+	} else if err == nil {
 		err = j.load(ctx)
 	}
 	if err == nil && c.Loaded != nil {
@@ -159,6 +166,8 @@ func (c *Config) check() error {
 		return errors.New("load: there is no address: name at least one")
 	case c.SQL == nil && c.Verify != VerifyNone:
 		return errors.New("load: the proof needs an SQL flavor: give one, or ask for no proof")
+	case c.Part.Of > 0 && (c.Part.Number < 0 || c.Part.Number >= c.Part.Of):
+		return fmt.Errorf("load: there is no part %d of %d", c.Part.Number+1, c.Part.Of)
 	}
 	if _, err := ParseVerify(string(c.Verify)); err != nil {
 		return err

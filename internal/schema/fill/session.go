@@ -99,7 +99,7 @@ type progress struct {
 	mu    sync.Mutex
 	done  []uint64 // by table
 	all   uint64
-	total uint64
+	total uint64 // of the chunks to load
 	sent  uint64 // by this run
 	began time.Time
 	told  time.Time
@@ -107,11 +107,6 @@ type progress struct {
 
 func newProgress(c *Config) *progress {
 	p := &progress{c: c, done: make([]uint64, len(c.Tables)), began: c.Now()}
-	for i := range c.Tables {
-		if !c.Tables[i].Filled {
-			p.total += c.Tables[i].Rows
-		}
-	}
 	p.told = p.began
 	return p
 }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
+)
+
+// filling is a filling of the cars of the examples, on a PostgreSQL of its own.
+type filling struct {
+	t          *testing.T
+	pg         *testserver.Server
+	checkpoint string
+	args       []string
+}
+
+func newFilling(t *testing.T) *filling {
+	t.Helper()
+	pg := testserver.Postgres(t, testserver.Settings("max_prepared_transactions = 2"))
+	plan, err := filepath.Abs("../../examples/cars.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &filling{t: t, pg: pg, checkpoint: filepath.Join(t.TempDir(), "cars.load")}
+	f.args = []string{plan, "--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database,
+		"--checkpoint", f.checkpoint}
+	return f
+}
+
+// schema runs a command to its end.
+func (f *filling) schema(what string, more ...string) (code int, said string) {
+	f.t.Helper()
+	cmd, output := start(f.t, nil, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
+	_ = cmd.Wait()
+	text, _ := os.ReadFile(output)
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+// full is schema up that must fill the table, with so many processes; it returns the checksum.
+func (f *filling) full(more ...string) string {
+	f.t.Helper()
+	code, said := f.schema("up", append(more, "--verify", "full")...)
+	sum := regexp.MustCompile(`20000 rows.*, checksum ([0-9a-f]+), verified by full, analyzed`).FindStringSubmatch(said)
+	if code != exitcode.Pass || sum == nil {
+		f.t.Fatalf("exit %d\n%s", code, said)
+	}
+	if left, _ := filepath.Glob(f.checkpoint + "*"); len(left) > 0 {
+		f.t.Errorf("checkpoints are left: %v", left)
+	}
+	if n := f.pg.Psql(f.t, "SELECT count(DISTINCT id) FROM cars"); n != "20000" {
+		f.t.Errorf("%s rows", n)
+	}
+	return sum[1]
+}
+
+// blocked starts a filling by three processes that can't insert until release is called: all have begun.
+func (f *filling) blocked() (cmd *exec.Cmd, output string, release func()) {
+	f.t.Helper()
+	f.pg.Psql(f.t, "TRUNCATE cars")
+	f.pg.Psql(f.t, "DROP TABLE brunt_tables")
+	f.pg.Psql(f.t, "BEGIN; LOCK TABLE cars IN SHARE MODE; PREPARE TRANSACTION 'blocks'")
+	cmd, output = start(f.t, nil, append(append([]string{"brunt", "schema", "up"}, f.args...),
+		"--processes", "3", "--force")...)
+	until(f.t, "all workers have begun", func() bool {
+		for k := range 3 {
+			text, _ := os.ReadFile(fmt.Sprintf("%s.%d-of-3", f.checkpoint, k+1))
+			if strings.Count(string(text), "\n") < 2 {
+				return false
+			}
+		}
+		return true
+	})
+	return cmd, output, func() { f.pg.Psql(f.t, "ROLLBACK PREPARED 'blocks'") }
+}
+
+// Three processes fill what one does. One of them that is killed is named, the others fill their parts, and the same
+// command completes the rest.
+func TestProcessesFillTables(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	want := f.full()
+	if code, said := f.schema("down"); code != exitcode.Pass {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+	cmd, output, release := f.blocked()
+	pids := workersOf(t, cmd.Process.Pid)
+	if len(pids) != 3 {
+		t.Fatalf("workers %v", pids)
+	}
+	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string { text, _ := os.ReadFile(output); return string(text) }
+	until(t, "the lost worker is named", func() bool { return strings.Contains(said(), "worker 2 (") })
+	release()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit %d, want 1\n%s", code, said())
+	}
+	if !regexp.MustCompile(`lost worker 2 \(.*\): the tables aren't full; the same command goes on`).MatchString(said()) {
+		t.Errorf("said\n%s", said())
+	}
+	if n := f.pg.Psql(t, "SELECT count(*) FROM cars"); n != "13750" {
+		t.Errorf("the other workers have filled %s rows, want 13750", n)
+	}
+	if code, text := f.schema("up", "--processes", "2"); code != exitcode.BadPlan && code != 1 ||
+		!strings.Contains(text, "--processes 3") {
+		t.Errorf("with another number of processes: exit %d\n%s", code, text)
+	}
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}
+
+// A command that is killed goes on, whatever its workers still do, and without the checkpoint of one of them.
+func TestAKilledFillingGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	want := f.full()
+	cmd, _, release := f.blocked()
+	pids := workersOf(t, cmd.Process.Pid)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	release()
+	until(t, "the workers end", func() bool {
+		for _, pid := range pids {
+			if syscall.Kill(pid, 0) == nil {
+				return false
+			}
+		}
+		return true
+	})
+	if err := os.Remove(f.checkpoint + ".3-of-3"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}
+
+// An interrupt stops the workers, and the same command goes on.
+func TestAnInterruptedFillingGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	want := f.full()
+	cmd, output, release := f.blocked()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	text, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted || !strings.Contains(string(text), "the same command goes on") {
+		t.Errorf("exit %d\n%s", code, text)
+	}
+	release()
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}

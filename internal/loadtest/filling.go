@@ -1,0 +1,234 @@
+package loadtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"brunt/internal/message"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/scale"
+	"brunt/internal/schema"
+	"brunt/internal/schema/fill"
+	"brunt/internal/verdict/exitcode"
+)
+
+// Filling has workers fill the tables of a plan.
+type Filling struct {
+	Plan       *plan.Plan
+	Workers    Workers
+	Sessions   int    // of each worker
+	Checkpoint string // of the whole
+	Version    string // of brunt
+}
+
+// fillInterval is how long nothing may be heard of workers that fill, as 2.5 intervals have it: what is lost is one
+// worker's part of the time, so that there is no haste.
+const fillInterval = 4 * time.Second
+
+// progressEvery is how often workers' rows are added up.
+const progressEvery = 500 * time.Millisecond
+
+// Fill has workers fill their parts, and returns what each has filled. An error names the workers that were lost; the
+// others have filled their parts by then.
+func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, s *fill.Shared) (
+	all []fill.TableReport, err error) {
+	d := &leading{l: &Test{Plan: f.Plan, Workers: f.Workers}, fills: true, v: &Hooks{}}
+	d.v.Tell = runner.Listener{Notice: Notices(out)}
+	if err := d.preflight(ctx); err != nil {
+		return nil, workerError(err)
+	}
+	if d.dir, err = os.MkdirTemp("", "brunt-fill-"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(d.dir)) }()
+	if err := d.openFilling(f, s); err != nil {
+		return nil, workerError(err)
+	}
+	defer func() { err = errors.Join(err, d.c.Close()) }()
+	defer func() { err = errors.Join(err, d.release()) }()
+	gathering, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if err := d.launch(ctx, fail, out); err != nil {
+		return nil, workerError(err)
+	}
+	if err := d.c.Gather(gathering); err != nil {
+		if ctx.Err() == nil && gathering.Err() != nil {
+			err = context.Cause(gathering) // the engine says why
+		}
+		d.c.Stop(true, message.Message{})
+		return nil, workerError(d.whereabouts(err))
+	}
+	if d.slurm != nil {
+		d.slurm.Begun()
+	}
+	defer d.stops(ctx, hard)()
+	d.c.Start(startLead)
+	home := d.filled(ctx, hard, s)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return f.sum(home)
+}
+
+// openFilling makes the coordinator of workers that fill tables.
+func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
+	secrets, err := planfile.SecretValues(f.Plan)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	text, err := planfile.Write(f.Plan)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	if d.pair, err = f.pair(); err != nil {
+		return exitcode.Usage(err)
+	}
+	pair := d.pair
+	if pair == nil {
+		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
+			return err
+		}
+	}
+	d.ticket = pair.Ticket
+	if f.Workers.On == Slurm {
+		d.slurm = &scale.Slurm{Run: pair.Ticket.Run, Workers: f.Workers.Number, Options: f.Workers.Slurm}
+		if err := d.slurm.Check(); err != nil {
+			return err
+		}
+	}
+	job := &scale.Fill{ID: s.ID, Resumed: s.Resumed, Tables: s.Tables, Sessions: f.Sessions}
+	if f.Workers.On == Local {
+		if job.Checkpoint, err = filepath.Abs(f.Checkpoint); err != nil {
+			return err
+		}
+	}
+	d.c, err = scale.Listen(scale.Options{
+		Run: pair.Ticket.Run, Version: f.Version, Workers: f.Workers.Number, Dir: d.workers(),
+		Listen: f.Workers.address(), Identity: pair.Coordinator, Interval: fillInterval, Patience: f.Workers.patience(),
+		MixedCores: true, OnLost: scale.GoOn, Tell: d.tell, Waiting: d.waiting,
+		Job: scale.Job{Run: pair.Ticket.Run, Plan: text, Secrets: secrets, Password: f.Plan.Target.Password,
+			Workers: f.Workers.Number, IntervalNs: int64(fillInterval), Fill: job},
+	})
+	return exitcode.Usage(err)
+}
+
+// pair is what brunt ticket made; nil if that isn't so.
+func (f *Filling) pair() (*scale.Pair, error) {
+	if f.Workers.On != External {
+		return nil, nil
+	}
+	return scale.ReadPair(f.Workers.Ticket)
+}
+
+// filled waits until all workers have ended, and tells of their rows meanwhile.
+func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shared) []scale.Part {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-hard:
+				cancel()
+				return
+			case <-waiting.Done():
+				return
+			case <-tick.C:
+				s.Told(d.c.Rows())
+			}
+		}
+	}()
+	home := d.c.Home(waiting, lostGrace)
+	cancel()
+	<-told
+	return home
+}
+
+// sum is what all workers have filled, or an error that names those that haven't.
+func (f *Filling) sum(home []scale.Part) (all []fill.TableReport, err error) {
+	var lost []string
+	for _, h := range home {
+		var tables []fill.TableReport
+		if h.Lost || json.Unmarshal(h.Filled, &tables) != nil {
+			lost = append(lost, h.Name)
+			continue
+		}
+		all = append(all, tables...)
+	}
+	if len(lost) > 0 {
+		return nil, fmt.Errorf("lost worker %s: the tables aren't full; the same command goes on from %s",
+			strings.Join(lost, ", worker "), f.Checkpoint)
+	}
+	return all, nil
+}
+
+// fillShare fills a worker's part of the tables.
+func fillShare(ctx context.Context, w *scale.Worker) error {
+	w.Discard()
+	filled, err := fillPart(ctx, w)
+	stopped := false
+	select {
+	case <-w.Stopped():
+		stopped = true
+	default:
+	}
+	switch {
+	case errors.Is(err, scale.ErrCalledOff):
+		return exitcode.With(exitcode.Interrupted, nil)
+	case err == nil:
+		return w.EndFill(filled)
+	case stopped:
+		return exitcode.With(exitcode.Interrupted, w.EndFill(nil))
+	case ctx.Err() != nil:
+		err = exitcode.With(exitcode.Interrupted, errors.New("it was told to stop, or its coordinator is gone"))
+	default:
+		err = workerError(Failure(ctx, err))
+	}
+	w.Fail(err, exitcode.Of(err))
+	return exitcode.With(exitcode.Of(err), nil)
+}
+
+func fillPart(ctx context.Context, w *scale.Worker) (json.RawMessage, error) {
+	job := w.Job.Fill
+	p, err := planOf(&w.Job)
+	if err != nil {
+		return nil, exitcode.Usage(err)
+	}
+	o := schema.PartOptions{
+		Part: fill.Part{Number: w.Number(), Of: w.Job.Workers}, Tables: job.Tables, Resumed: job.Resumed,
+		Sessions: job.Sessions, Progress: func(p fill.Progress) { w.SetRows(p.AllDone) },
+	}
+	whole := job.Checkpoint
+	if whole == "" {
+		whole = ownCheckpoint(job.ID)
+	}
+	o.Checkpoint = o.Part.File(whole)
+	if _, err := w.Await(ctx); err != nil {
+		return nil, err
+	}
+	tables, err := schema.FillPart(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(tables)
+}
+
+// ownCheckpoint is where a worker on another machine remembers what it has filled.
+func ownCheckpoint(id string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir() // there is no home
+	}
+	return filepath.Join(dir, "brunt", "fill", record.SafeName(id))
+}
