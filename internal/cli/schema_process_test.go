@@ -20,6 +20,7 @@ type filling struct {
 	pg         *testserver.Server
 	checkpoint string
 	args       []string
+	part       func(k int) string // pattern of the checkpoint of worker k, from 0
 }
 
 func newFilling(t *testing.T) *filling {
@@ -30,6 +31,7 @@ func newFilling(t *testing.T) *filling {
 		t.Fatal(err)
 	}
 	f := &filling{t: t, pg: pg, checkpoint: filepath.Join(t.TempDir(), "cars.load")}
+	f.part = func(k int) string { return fmt.Sprintf("%s.%d-of-3", f.checkpoint, k+1) }
 	f.args = []string{plan, "--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database,
 		"--checkpoint", f.checkpoint}
 	return f
@@ -71,8 +73,11 @@ func (f *filling) blocked() (cmd *exec.Cmd, output string, release func()) {
 		"--processes", "3", "--force")...)
 	until(f.t, "all workers have begun", func() bool {
 		for k := range 3 {
-			text, _ := os.ReadFile(fmt.Sprintf("%s.%d-of-3", f.checkpoint, k+1))
-			if strings.Count(string(text), "\n") < 2 {
+			found, _ := filepath.Glob(f.part(k))
+			if len(found) != 1 {
+				return false
+			}
+			if text, _ := os.ReadFile(found[0]); strings.Count(string(text), "\n") < 2 {
 				return false
 			}
 		}
@@ -123,6 +128,27 @@ func TestProcessesFillTables(t *testing.T) {
 	}
 }
 
+// A worker that stands still, even before it has said that it fills, is named and ended.
+func TestAFillingWorkerStandsStill(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	want := f.full()
+	cmd, output, release := f.blocked()
+	pids := workersOf(t, cmd.Process.Pid)
+	if err := syscall.Kill(pids[2], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	_ = cmd.Wait()
+	text, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(text), "lost worker 3 (") {
+		t.Errorf("exit %d, want 1\n%s", code, text)
+	}
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}
+
 // A command that is killed goes on, whatever its workers still do, and without the checkpoint of one of them.
 func TestAKilledFillingGoesOn(t *testing.T) {
 	t.Parallel()
@@ -143,7 +169,7 @@ func TestAKilledFillingGoesOn(t *testing.T) {
 		}
 		return true
 	})
-	if err := os.Remove(f.checkpoint + ".3-of-3"); err != nil {
+	if err := os.Remove(f.part(2)); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.full("--processes", "3"); got != want {
@@ -162,11 +188,49 @@ func TestAnInterruptedFillingGoesOn(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
-	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted || !strings.Contains(string(text), "the same command goes on") {
-		t.Errorf("exit %d\n%s", code, text)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
+	}
+	if !strings.Contains(string(text), "the same command goes on") {
+		t.Errorf("said\n%s", text)
 	}
 	release()
 	if got := f.full("--processes", "3"); got != want {
 		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}
+
+// Workers on other hosts have their checkpoints there until all parts are filled.
+func TestHostsFillTables(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	servers, config := testserver.SSH(t, 2)
+	want := f.full()
+	f.args = append(f.args, "--on", "ssh", "--hosts", servers[0].Addr+","+servers[1].Addr, "--ssh-config", config)
+	f.part = func(k int) string {
+		return filepath.Join(servers[k%2].Dir, "cache", "brunt", "fill", fmt.Sprintf("*.%d-of-3", k+1))
+	}
+	cmd, output, release := f.blocked()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
+		text, _ := os.ReadFile(output)
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Interrupted, text)
+	}
+	release()
+	for k := range 3 {
+		if found, _ := filepath.Glob(f.part(k)); len(found) != 1 {
+			t.Errorf("the checkpoint of worker %d isn't kept", k+1)
+		}
+	}
+	if got := f.full("--processes", "3"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+	for k := range 3 {
+		if found, _ := filepath.Glob(f.part(k)); len(found) > 0 {
+			t.Errorf("the checkpoint of worker %d is left", k+1)
+		}
 	}
 }

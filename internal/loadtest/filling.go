@@ -149,6 +149,7 @@ func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shar
 			}
 		}
 	}()
+	d.c.WaitFilled(waiting)
 	home := d.c.Home(waiting, lostGrace)
 	cancel()
 	<-told
@@ -220,6 +221,11 @@ func fillPart(ctx context.Context, w *scale.Worker) (json.RawMessage, error) {
 	tables, err := schema.FillPart(ctx, p, o)
 	if err != nil {
 		return nil, err
+	}
+	if w.FillOver(ctx) && job.Checkpoint == "" {
+		if err := os.Remove(o.Checkpoint); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(tables)
 }

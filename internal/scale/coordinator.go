@@ -278,7 +278,8 @@ func (c *Coordinator) watch() {
 			if late {
 				m.seen = now
 			}
-			if (m.state == Running || m.state == Sent) && !m.lost && now.Sub(m.seen) > c.silence() {
+			begun := m.state == Running || m.state == Sent || m.state == Ready && c.fillsAt(now)
+			if begun && !m.lost && now.Sub(m.seen) > c.silence() {
 				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
 			}
 		}

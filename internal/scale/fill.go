@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"brunt/internal/protocol"
@@ -21,11 +22,39 @@ func (c *Coordinator) Rows() (rows uint64) {
 	return rows
 }
 
+// fillsAt reports whether workers fill tables by now, although the last that was heard of one is that it is ready. The
+// lock is held.
+func (c *Coordinator) fillsAt(now time.Time) bool {
+	return c.o.Job.Fill != nil && c.startNs > 0 && now.After(c.clock.At(c.startNs).Add(c.silence()))
+}
+
 // SetRows notes for the next report how many of the worker's rows are in place.
 func (w *Worker) SetRows(rows uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rows = rows
+}
+
+// FillOver tells the coordinator that the worker's part is full, and returns when that is so of all parts, or other
+// workers are lost: whole says which.
+func (w *Worker) FillOver(ctx context.Context) (whole bool) {
+	w.mu.Lock()
+	w.state = Sent
+	w.mu.Unlock()
+	w.until(ctx, func(a *Answer) bool { return a.AllSent || a.Stop })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answer.AllSent && !w.answer.Stop
+}
+
+// WaitFilled waits until all workers have filled their parts, but for lost ones, and lets them end.
+func (c *Coordinator) WaitFilled(ctx context.Context) {
+	_ = c.WaitSent(ctx) // Home hears of it, too
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop = c.stop || slices.ContainsFunc(c.members, func(m *member) bool { return m.lost })
+	c.allSent = true
+	c.announce()
 }
 
 // EndFill tells the coordinator that the worker has ended, and what it has filled: nil if it was stopped.
@@ -34,13 +63,13 @@ func (w *Worker) EndFill(filled json.RawMessage) error {
 	<-w.done
 	w.mu.Lock()
 	w.state, w.filled = Ended, filled
+	last := w.heard.Add(patienceFill)
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patienceBefore)
-	defer cancel()
 	for !w.report() {
-		if !protocol.Sleep(ctx, 200*time.Millisecond) {
+		if time.Now().After(last) {
 			return errors.New("the coordinator doesn't answer")
 		}
+		protocol.Sleep(context.Background(), 200*time.Millisecond)
 	}
 	return nil
 }

@@ -75,11 +75,12 @@ type Job struct {
 
 // Fill is a filling of tables, of which each worker does its part.
 type Fill struct {
-	ID         string   `json:"id"`                   // the same when it is resumed
-	Resumed    bool     `json:"resumed,omitempty"`    // rows may be there
-	Tables     []string `json:"tables"`               // to be filled
-	Sessions   int      `json:"sessions"`             // of each worker
-	Checkpoint string   `json:"checkpoint,omitempty"` // of the whole, on the workers' machine; "": a file of the worker's user
+	ID       string   `json:"id"`                // the same when it is resumed
+	Resumed  bool     `json:"resumed,omitempty"` // rows may be there
+	Tables   []string `json:"tables"`            // to be filled
+	Sessions int      `json:"sessions"`          // of each worker
+	// Checkpoint is the file of the whole, beside which workers on the same machine have theirs; "": they are on others.
+	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
 // Script is a script of k6 that workers run, each its segment.

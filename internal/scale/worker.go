@@ -293,9 +293,8 @@ func (w *Worker) reports() {
 func (w *Worker) loseCoordinator() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case w.state != Running:
-	case w.Shared != nil && time.Since(w.heard) > patienceAfter, w.Job.Fill != nil && time.Since(w.heard) > patienceFill:
+	silent := time.Since(w.heard)
+	if w.Shared != nil && w.state == Running && silent > patienceAfter || w.Job.Fill != nil && silent > patienceFill {
 		w.stop()
 	}
 }
@@ -305,6 +304,8 @@ func (w *Worker) every() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case w.Job.Fill != nil:
+		return 250 * time.Millisecond
 	case w.state == Ready || w.state == Sent || w.asked > w.phasesOf:
 		return 50 * time.Millisecond
 	case w.Job.Adaptive:

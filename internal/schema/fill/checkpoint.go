@@ -87,7 +87,10 @@ func (h header) differs(o header) string {
 	case h.Chunks != o.Chunks:
 		return "other tables, rows or chunks"
 	case h.Parts != o.Parts || h.Part != o.Part:
-		return fmt.Sprintf("a load by --processes %d", max(o.Parts, 1))
+		if o.Parts == 0 {
+			return "a load by one process, without --processes"
+		}
+		return fmt.Sprintf("a load by --processes %d", o.Parts)
 	}
 	return ""
 }

@@ -125,7 +125,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	j := newJob(&c)
 	err := j.resume()
 	if err == nil && c.Others != nil {
-		err = j.loadByOthers(ctx)
+		if err = j.loadByOthers(ctx); err != nil {
+			return Report{}, err
+		}
 	} else if err == nil {
 		err = j.load(ctx)
 	}

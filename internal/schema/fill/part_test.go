@@ -121,7 +121,8 @@ func TestBadParts(t *testing.T) {
 	c.Others = func(context.Context, *Shared) ([]TableReport, error) {
 		return []TableReport{{Name: "t", Rows: 10_000, Checksum: "0000000000000001"}}, nil
 	}
-	if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "have 10000 rows together, not 20000") {
+	_, err := Run(context.Background(), c)
+	if err == nil || !strings.Contains(err.Error(), "have 10000 rows together, not 20000") {
 		t.Errorf("got %v", err)
 	}
 	c.Part, c.Others = Part{Number: 2, Of: 2}, nil
