@@ -114,7 +114,7 @@ func (c *FleetConfig) Unconnected(m *measure.Sample, index uint64, address int, 
 	}
 }
 
-// TellUnconnected reports the failure of the operation for which Unconnected has filled m.
+// TellUnconnected reports the failure of an operation whose sample m was set by Unconnected.
 func (c *FleetConfig) TellUnconnected(m *measure.Sample, index uint64) {
 	if c.Workload.Done != nil {
 		c.Workload.Done(m.Operation, index, protocol.Connect)
@@ -165,11 +165,10 @@ type ErrorEvent struct {
 // up to OperationTimeout. When each address has refused, arrivals fail at once, as they would for any client. With
 // OutageWait they wait for OperationTimeout instead. In a closed stage each failed attempt fails one operation, so
 // operations fail at the rate of the back-off. With OutageWait they fail only when nothing has been connected for
-// OperationTimeout. In a closed stage each failed attempt costs an operation, so that they fail at the back-off's pace;
-// with OutageWait they do so only when nothing has been connected for OperationTimeout.
+// OperationTimeout.
 type Fleet interface {
-	// Connect opens all sessions. It succeeds if at least one address could be reached and
-	// accepted the program; otherwise the error is the first *protocol.Error met.
+	// Connect opens all sessions. It succeeds if at least one address could be reached and accepted the program.
+	// Otherwise it returns the first *protocol.Error that occurred.
 	Connect(ctx context.Context) error
 	// Run executes one stage. It returns when the stage has ended and every operation that was begun has finished, or
 	// soon after ctx is done. In the latter case no operation is begun, and operations in flight are continued,

@@ -9,8 +9,8 @@ import (
 	"brunt/internal/plan"
 )
 
-// Decided is a piece of an adaptive phase's schedule: the rate from where the piece before it ends, or from the
-// phase's beginning.
+// Decided is one piece of an adaptive phase's schedule. Its rate applies from the end of the previous piece, or from
+// the phase's beginning, until UntilNs.
 type Decided struct {
 	Phase   string
 	UntilNs int64 // after the phase's beginning
@@ -18,9 +18,9 @@ type Decided struct {
 }
 
 // Leader decides the rates of adaptive phases for processes that send one load together. All of them append the same
-// pieces to their schedules, so that arrival i is the same for all. Each piece is decided an interval before it begins,
-// so that it reaches every process in time, and lasts two intervals. Of these, the controller sees the first only: in
-// the second one the next piece is on its way. Leader is used by one goroutine.
+// pieces to their schedules, so arrival i is the same in every process. Each piece is decided one interval before it
+// begins, so that it reaches every process in time, and lasts two intervals. The controller sees only the first of
+// these, because the next piece is being distributed during the second. A Leader must be used by one goroutine only.
 type Leader struct {
 	phases     []plan.Phase
 	intervalNs int64
@@ -33,7 +33,7 @@ type Leader struct {
 	beganNs    int64 // when it began
 }
 
-// NewLeader returns the leader of a load. control returns the controller of an adaptive phase; tell receives each
+// NewLeader returns the leader of a load. control returns the controller of an adaptive phase. tell is called with each
 // decision.
 func NewLeader(phases []plan.Phase, interval time.Duration, control func(*plan.Phase) Controller,
 	tell func(Decided)) *Leader {
@@ -41,7 +41,7 @@ func NewLeader(phases []plan.Phase, interval time.Duration, control func(*plan.P
 		reaches: map[string]int64{}}
 }
 
-// Begin tells the first piece of each adaptive phase. It is called before the load.
+// Begin announces the first piece of each adaptive phase. It is called before the load.
 func (l *Leader) Begin() {
 	for i := range l.phases {
 		if p := &l.phases[i]; p.Adaptive != nil {
@@ -50,7 +50,7 @@ func (l *Leader) Begin() {
 	}
 }
 
-// decide tells a phase's next piece.
+// decide announces a phase's next piece.
 func (l *Leader) decide(p *plan.Phase, c measure.Control) {
 	until := l.reaches[p.Name] + 2*l.intervalNs
 	l.reaches[p.Name] = until
@@ -65,7 +65,7 @@ func (l *Leader) Interval(iv *measure.Interval) error {
 	if l.phase.Adaptive == nil || iv.Drain || l.reaches[iv.Phase] >= int64(l.phase.Duration) {
 		return nil
 	}
-	// The interval ends one before the last piece does, or later if it was cut late.
+	// An interval normally ends one interval before the last piece does. It may end later if it was cut late.
 	if iv.EndNs-l.beganNs+l.intervalNs+l.intervalNs/4 >= l.reaches[iv.Phase] {
 		l.decide(l.phase, l.controller.Next(iv))
 	}
@@ -84,18 +84,18 @@ func (l *Leader) enter(iv *measure.Interval) {
 }
 
 // Follow calls extend with the pieces of a phase that a Leader decides, in order, until they reach the phase's end or
-// ctx ends. It returns early if none will come any more.
+// ctx ends. It returns early if there will be no more pieces.
 type Follow func(ctx context.Context, phase *plan.Phase, extend func(Decided))
 
-// led is the schedule of a phase as a Leader decides it. Its methods are safe for concurrent use.
+// led is the schedule of a phase whose rates a Leader decides. Its methods are safe for concurrent use.
 type led struct {
 	mu     sync.Mutex
 	pieces []Decided
-	late   int   // pieces that came after the piece before them had ended
-	mostNs int64 // by how much, at most
+	late   int   // pieces that arrived after the end of the previous piece
+	mostNs int64 // the largest such delay
 }
 
-// at is the decision in force at a time after the phase's beginning; nil if there is none.
+// at returns the decision that applies at a time after the phase's beginning, or nil if there is none.
 func (l *led) at(ns int64) *measure.Control {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,8 +108,8 @@ func (l *led) at(ns int64) *measure.Control {
 	return nil
 }
 
-// follow extends a schedule by the pieces that come. When it returns the schedule is whole: what nobody decided has
-// no arrivals.
+// follow extends a schedule by the pieces that arrive. When it returns, the schedule is complete: time without a
+// decision has no arrivals.
 func (a *adaptive) follow(ctx context.Context, p *plan.Phase, follow Follow, now func() int64) {
 	follow(ctx, p, func(d Decided) {
 		a.led.mu.Lock()
@@ -119,7 +119,7 @@ func (a *adaptive) follow(ctx context.Context, p *plan.Phase, follow Follow, now
 			a.led.mostNs = max(a.led.mostNs, late)
 		}
 		a.led.pieces = append(a.led.pieces, d)
-		_ = a.shape.Extend(d.UntilNs, d.Control.RatePerS) // it is within the plan's limits
+		_ = a.shape.Extend(d.UntilNs, d.Control.RatePerS) // the rate is within the plan's limits, so Extend can't fail
 	})
 	_ = a.shape.Extend(int64(p.Duration), 0)
 }

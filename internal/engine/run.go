@@ -44,7 +44,7 @@ type Controller interface {
 	Next(iv *measure.Interval) measure.Control
 }
 
-// Outcome says how a run ended. The Collector has what was measured.
+// Outcome describes how a run ended. The Collector holds the measurements.
 type Outcome struct {
 	Interrupted bool            // ctx ended before the plan
 	Aborted     message.Message // why Check ended the run; zero if it did not
@@ -175,7 +175,7 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	}
 }
 
-// follow has the present stage's schedule follow a Leader, until the returned function is called.
+// follow makes the current stage's schedule follow a Leader until the returned function is called.
 func (r *run) follow(ctx context.Context, p *plan.Phase) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done, a := make(chan struct{}), r.adaptive

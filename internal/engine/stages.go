@@ -21,7 +21,7 @@ func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 	return out
 }
 
-// goesOn reports whether a phase continues the stage that begins with first.
+// goesOn reports whether phase p belongs to the stage that begins with first.
 func goesOn(first, p *plan.Phase) bool {
 	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 &&
 		p.Operations == 0 && first.Adaptive == nil && p.Adaptive == nil
@@ -34,7 +34,7 @@ func processOf(p *plan.Phase) schedule.Process {
 	return schedule.Uniform
 }
 
-// scheduled returns the stage of some phases.
+// scheduled returns the stage that consists of the given phases.
 func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (schedule.Stage, error) {
 	p := &phases[0]
 	left, limited := p.Operations, p.Operations > 0

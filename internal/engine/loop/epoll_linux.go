@@ -73,8 +73,8 @@ func (p *poller) addOwn(fd int, token int32, events uint32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// add registers a session's socket once, edge-triggered, so that no further call is needed for whatever the session
-// waits for.
+// add registers a session's socket once, edge-triggered, so that no further call is needed when the session waits for
+// something else.
 func (p *poller) add(fd, slot int, generation int32) error {
 	e := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,

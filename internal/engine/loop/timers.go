@@ -35,7 +35,7 @@ func (t *timers) pop(now int64) *request {
 	return f
 }
 
-// remove takes f out, if it is in.
+// remove removes f if it is present.
 func (t *timers) remove(f *request) {
 	if f.heapPos == 0 {
 		return
@@ -114,7 +114,7 @@ func (d *deadlines) add(f *request) {
 	d.last = f
 }
 
-// remove takes f out, if it is in.
+// remove removes f if it is present.
 func (d *deadlines) remove(f *request) {
 	if !f.timed {
 		return

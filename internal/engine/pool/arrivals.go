@@ -18,9 +18,9 @@ type arrival struct {
 	intended int64
 }
 
-// arrivalSource follows a schedule, whatever the server does. One thread sleeps until each intended start and hands the
-// arrival to a free session. While no session is free, only the head of the queue is kept, because the rest can be
-// computed again: memory doesn't grow with the backlog.
+// arrivalSource follows a schedule that does not depend on the server. One thread sleeps until each intended start and
+// hands the arrival to a free session. While no session is free, only the head of the queue is kept, because the rest
+// can be computed again: memory doesn't grow with the backlog.
 type arrivalSource struct {
 	pool   *Pool
 	stage  schedule.Stage
@@ -204,7 +204,7 @@ func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
 }
 
 func (a *arrivalSource) next() uint64 {
-	if a.stage.Part.Shared != nil { // then some of what was taken is of others' parts
+	if a.stage.Part.Shared != nil { // then some of the arrivals taken belong to other parts
 		return a.stage.First + a.ahead.Drawn
 	}
 	return a.stage.First + max(a.ahead.Drawn, a.stage.Part.After(a.taken))

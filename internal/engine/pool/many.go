@@ -13,7 +13,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// many contains a session's connections, one to each node. Every operation uses the one that the pool's balancer
+// many contains a session's connections, one to each node. Every operation uses the connection that the pool's balancer
 // chooses. If a connection is lost, only the operation at its node fails, and a goroutine reconnects it.
 type many struct {
 	session *session

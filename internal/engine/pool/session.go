@@ -159,8 +159,8 @@ func (s *session) work(ctx, hard context.Context, src source) {
 	}
 }
 
-// unconnected pauses, as before reconnecting, after a request that couldn't be sent while the session itself stays
-// usable, so that a closed load doesn't overrun an address that is down.
+// unconnected pauses for the reconnect back-off after a request that couldn't be sent although the session itself stays
+// usable. Otherwise a closed load would send failing requests to an address that is down without any pause.
 func (s *session) unconnected(ctx context.Context) {
 	switch {
 	case s.conn == nil:
