@@ -24,7 +24,7 @@ const (
 	NumUnsent
 )
 
-// String is the reason's name in the record.
+// String returns the reason's name in the record.
 func (u Unsent) String() string {
 	return [...]string{"no-session", "no-connection", "load-over", "generator", "?"}[min(u, NumUnsent)]
 }
@@ -32,8 +32,8 @@ func (u Unsent) String() string {
 // Counts are the counters of an operation or address. Every arrival that fell due is counted in exactly one of OK,
 // Errors, Unsent and Unfinished: its fate.
 type Counts struct {
-	Done       uint64   `json:"done"`                // operations finished, whatever the outcome
-	Errors     ByClass  `json:"errors,omitzero"`     // of these, failed
+	Done       uint64   `json:"done"`                // operations that finished, with any outcome
+	Errors     ByClass  `json:"errors,omitzero"`     // how many of them failed
 	Unsent     ByReason `json:"unsent,omitzero"`     // arrivals given up without being sent
 	Unfinished uint64   `json:"unfinished,omitzero"` // sent, and in flight when the load was cut off
 	Attempts   uint64   `json:"attempts"`            // tries including retries; ≥ Done
@@ -41,8 +41,8 @@ type Counts struct {
 	Late       uint64   `json:"late"`                // sent more than 1 ms after their intended start
 	Missing    uint64   `json:"missing,omitzero"`    // reads that found no row or key, counted as done
 
-	MissingUpdates uint64   `json:"missing_updates,omitzero"` // updates that found none
-	MissingDeletes uint64   `json:"missing_deletes,omitzero"` // deletes that found none
+	MissingUpdates uint64   `json:"missing_updates,omitzero"` // updates that found no row or key
+	MissingDeletes uint64   `json:"missing_deletes,omitzero"` // deletes that found no row or key
 	BadHash        uint64   `json:"bad_hash,omitzero"`        // replies whose body's hash was wrong
 	Misdirected    uint64   `json:"misdirected,omitzero"`     // operations with a request to a node that lacks its key
 	Unmapped       uint64   `json:"unmapped,omitzero"`        // operations whose bucket had no known node

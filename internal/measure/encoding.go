@@ -71,7 +71,7 @@ func (p *packer) compress(level int) {
 	} else {
 		p.zip.Reset(&p.packed)
 	}
-	// A bytes.Buffer takes all that is written to it.
+
 	_, _ = p.zip.Write(p.raw)
 	_ = p.zip.Close()
 	b := p.packed.Bytes()
@@ -187,8 +187,8 @@ type HDRDecoder struct {
 
 // Decode is the inverse of EncodeHDR. It accepts any V2 encoding with the layout of this package: lowest discernible
 // value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and Mean of the result are those of
-// the buckets (lowest, highest and middle values) until Restore is called. Decode uses at most about 1 MiB, whatever s
-// contains.
+// the buckets (lowest, highest and middle values) until Restore is called. Decode uses at most about 1 MiB for any
+// input.
 func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
 	if len(s) > maxEncoded {
 		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s),
@@ -211,8 +211,8 @@ func (d *HDRDecoder) DecodeBytes(b []byte) (*Histogram, error) {
 	return h, nil
 }
 
-// DecodeInto is DecodeBytes into the memory of h, whose values are forgotten. Mean is 0 until Restore is called, which
-// must be. After an error h is empty.
+// DecodeInto is DecodeBytes into the memory of h, whose previous values are discarded. The caller must then call
+// Restore, because Mean is 0 until then. After an error h is empty.
 func (d *HDRDecoder) DecodeInto(h *Histogram, b []byte) error {
 	*h = Histogram{few: h.few[:0]}
 	if err := d.decode(h, b); err != nil {
@@ -304,7 +304,7 @@ func (h *Histogram) readCounts(b []byte) error {
 	return nil
 }
 
-// sumBuckets makes the sum of a decoded histogram that of the middles of its buckets.
+// sumBuckets sets the sum of a decoded histogram from the middle values of its buckets.
 func (h *Histogram) sumBuckets() {
 	h.sumHi, h.sumLo = 0, 0
 	h.Each(func(lo, hi int64, n uint64) bool {

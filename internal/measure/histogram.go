@@ -23,15 +23,14 @@ const (
 // page holds the counts of one octave. It exists from the first value in the octave on.
 type page [octaveSize]uint32
 
-// Histogram is a log-linear histogram of nanoseconds with the layout of HdrHistogram for 3
-// significant digits from 1 ns to 24 h, in fixed memory. Values outside are clamped: what is
-// below 1 counts as 0 in the lowest bucket, what is above 24 h as 24 h. It is not safe for
-// concurrent use.
+// Histogram is a log-linear histogram of nanoseconds with the layout of HdrHistogram for 3 significant digits from 1 ns
+// to 24 h, in fixed memory. Values outside this range are clamped: values below 1 count as 0 in the lowest bucket,
+// values above 24 h count as 24 h. It is not safe for concurrent use.
 //
 // The first few distinct values are kept in a short list. After that, each octave allocates 4 KiB with its first value
 // and keeps them over Reset, so recording allocates nothing once the load's range has been seen. There are at most 38
-// octaves (152 KiB). A histogram that was decoded is a list, however long, until a value is added: 16 bytes for each
-// bucket with values.
+// octaves (152 KiB). A decoded histogram of any length is a list until a value is added: 16 bytes for each bucket with
+// values.
 type Histogram struct {
 	pages  *[octaves]*page // nil until there are more than a few distinct values
 	few    []bucketCount   // the values until then, by bucket, ascending

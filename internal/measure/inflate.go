@@ -7,23 +7,23 @@ import (
 	"math/bits"
 )
 
-// inflater decompresses zlib streams (RFC 1950, RFC 1951) that are in memory as a whole, such as those of histograms.
-// It needs a third of the time of compress/zlib, which reads byte by byte from a stream, and a coordinator of many
-// workers spends most of its time here. The zero value is ready. It is not safe for concurrent use.
+// inflater decompresses zlib streams (RFC 1950, RFC 1951) that are completely in memory, such as those of histograms.
+// It takes a third of the time of compress/zlib, which reads a stream byte by byte. This matters because a coordinator
+// of many workers spends most of its time here. The zero value is ready to use. It is not safe for concurrent use.
 type inflater struct {
 	in    []byte
-	held  uint64 // bits that were read and not used
-	count uint   // how many
+	held  uint64 // bits that were read ahead and not used yet
+	count uint   // the number of bits in held
 	out   []byte
-	base  int  // where the contents begin in out
-	most  int  // bytes of out
-	full  bool // there were more
+	base  int  // where this stream's contents begin in out
+	most  int  // the largest allowed length of the contents, bytes
+	full  bool // the contents were longer than that
 
 	literals, distances, lengths huffman
 	sizes                        [maxLiterals + maxDistances]uint8
 }
 
-// The bounds of RFC 1951.
+// The limits of RFC 1951.
 const (
 	maxLiterals  = 288
 	maxDistances = 32
@@ -36,7 +36,7 @@ var (
 	errInflateFull = errors.New("the zlib stream holds more than is allowed")
 )
 
-// inflate appends the contents of a stream to to, at most so many bytes.
+// inflate appends the decompressed contents of a stream to to. It fails if they are longer than most bytes.
 func (f *inflater) inflate(to, stream []byte, most int) ([]byte, error) {
 	if len(stream) < 6 || stream[0]&0xf != 8 || stream[0]>>4 > 7 || stream[1]&0x20 != 0 ||
 		binary.BigEndian.Uint16(stream)%31 != 0 {
@@ -66,7 +66,7 @@ func (f *inflater) inflate(to, stream []byte, most int) ([]byte, error) {
 			return to, errInflate
 		}
 	}
-	rest := f.in // with the whole bytes that were read ahead
+	rest := f.in // includes whole bytes that were read ahead
 	ahead := int(f.count / 8)
 	if len(rest)+ahead < 4 {
 		return to, errInflate
@@ -84,7 +84,7 @@ func (f *inflater) inflate(to, stream []byte, most int) ([]byte, error) {
 	return f.out, nil
 }
 
-// fill reads bits ahead: at least 56, or all that there are.
+// fill reads bits ahead until there are at least 56 of them, or the input ends.
 func (f *inflater) fill() {
 	if len(f.in) >= 8 {
 		f.held |= binary.LittleEndian.Uint64(f.in) << f.count
@@ -100,7 +100,7 @@ func (f *inflater) fill() {
 	}
 }
 
-// need reports whether there are n more bits, at most 56.
+// need reports whether n more bits are available. n must be at most 56.
 func (f *inflater) need(n uint) bool {
 	if f.count < n {
 		f.fill()
@@ -108,7 +108,7 @@ func (f *inflater) need(n uint) bool {
 	return f.count >= n
 }
 
-// take uses n bits, which must be there.
+// take consumes n bits, which must be available, and returns them.
 func (f *inflater) take(n uint) uint64 {
 	v := f.held & (1<<n - 1)
 	f.held >>= n
@@ -116,7 +116,7 @@ func (f *inflater) take(n uint) uint64 {
 	return v
 }
 
-// stored copies a block that isn't compressed.
+// stored copies a block that is not compressed.
 func (f *inflater) stored() bool {
 	f.take(f.count % 8)
 	if !f.need(32) {
@@ -136,13 +136,13 @@ func (f *inflater) stored() bool {
 	return true
 }
 
-// room reports whether n more bytes are allowed.
+// room reports whether n more bytes may be written.
 func (f *inflater) room(n int) bool {
 	f.full = len(f.out)+n > f.most
 	return !f.full
 }
 
-// fixed makes the tables of a block with fixed codes.
+// fixed builds the tables of a block that uses the fixed codes.
 func (f *inflater) fixed() bool {
 	sizes := f.sizes[:maxLiterals]
 	for i := range sizes {
@@ -165,10 +165,10 @@ func (f *inflater) fixed() bool {
 	return ok && f.distances.make(distances)
 }
 
-// orderOfLengths is the order in which the lengths of the code for code lengths are written.
+// orderOfLengths is the order in which a block lists the lengths of the codes for code lengths (RFC 1951, 3.2.7).
 var orderOfLengths = [...]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// dynamic reads the tables of a block with codes of its own.
+// dynamic reads the tables of a block that defines its own codes.
 func (f *inflater) dynamic() bool {
 	if !f.need(14) {
 		return false
@@ -224,7 +224,7 @@ func (f *inflater) dynamic() bool {
 		f.distances.make(f.sizes[literals:literals+distances])
 }
 
-// What the symbols for lengths (from 257 on) and distances stand for: the least, and how many bits follow.
+// The meaning of the symbols for lengths (from 257 on) and distances: the lowest value, and how many extra bits follow.
 var (
 	lengthBase = [...]uint16{3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
 		163, 195, 227, 258}
@@ -256,8 +256,8 @@ func (f *inflater) block() bool {
 	}
 }
 
-// bytes decompresses symbols as long as they are bytes with short codes and the stream doesn't end soon: that is nearly
-// all of a histogram.
+// bytes decompresses symbols while they are literal bytes with short codes and the end of the stream is not near. This
+// covers nearly all of an encoded histogram.
 func (f *inflater) bytes() {
 	in, held, count, out, table := f.in, f.held, f.count, f.out, &f.literals.table
 	for len(in) >= 8 && len(out)+4 <= f.most {
@@ -265,7 +265,7 @@ func (f *inflater) bytes() {
 		n := (63 - count) / 8
 		in, count = in[n:], count+8*n
 		held &= 1<<count - 1
-		for range 4 { // there are 56 bits
+		for range 4 { // 56 bits are enough for 4 short codes
 			entry := table[held&(1<<tableBits-1)]
 			if entry == 0 || entry>>4 >= endOfBlock {
 				f.in, f.held, f.count, f.out = in, held, count, out
@@ -279,7 +279,7 @@ func (f *inflater) bytes() {
 	f.in, f.held, f.count, f.out = in, held, count, out
 }
 
-// repeat copies what was there before.
+// repeat appends a copy of earlier output, as a length symbol and the following distance symbol say.
 func (f *inflater) repeat(symbol int) bool {
 	if symbol >= len(lengthBase) || !f.need(uint(lengthBits[symbol])) {
 		return false
@@ -295,25 +295,25 @@ func (f *inflater) repeat(symbol int) bool {
 	}
 	for n > 0 {
 		from := f.out[len(f.out)-back:]
-		from = from[:min(n, back)] // what is copied may be what is made by it
+		from = from[:min(n, back)] // the copied range may overlap its own output
 		f.out = append(f.out, from...)
 		n -= len(from)
 	}
 	return true
 }
 
-// tableBits is the length of the longest codes that are looked up at once.
+// tableBits is the length in bits of the longest codes that are decoded by a table lookup.
 const tableBits = 10
 
-// huffman is a canonical code.
+// huffman is a canonical Huffman code.
 type huffman struct {
-	table   [1 << tableBits]uint16 // by the next bits: the symbol, and in the lower 4 bits its code's length; 0: longer
-	counts  [maxBits + 1]uint16    // of codes by length
+	table   [1 << tableBits]uint16 // indexed by the next bits: symbol<<4 | code length; 0: longer code
+	counts  [maxBits + 1]uint16    // number of codes by length
 	symbols [maxLiterals]uint16    // in the order of their codes
 	empty   bool
 }
 
-// make makes the code whose symbols have codes of these lengths. It reports whether there is one.
+// make builds the code from the code lengths of its symbols. It reports whether the lengths form a valid code.
 func (h *huffman) make(sizes []uint8) bool {
 	h.counts = [maxBits + 1]uint16{}
 	longest := uint8(0)
@@ -326,7 +326,7 @@ func (h *huffman) make(sizes []uint8) bool {
 	if h.empty = longest == 0; h.empty {
 		return true // a block without repetitions has no code for distances
 	}
-	var next, offset [maxBits + 2]int // the next code of a length, and its place among the symbols
+	var next, offset [maxBits + 2]int // by length: the next code, and its index in symbols
 	code := 0
 	for n := 1; n <= maxBits; n++ {
 		next[n] = code
@@ -354,7 +354,7 @@ func (h *huffman) make(sizes []uint8) bool {
 	return true
 }
 
-// symbol reads a symbol.
+// symbol decodes the next symbol.
 func (f *inflater) symbol(h *huffman) (uint16, bool) {
 	if f.count < maxBits {
 		f.fill()
@@ -371,7 +371,7 @@ func (f *inflater) symbol(h *huffman) (uint16, bool) {
 	return f.longSymbol(h)
 }
 
-// longSymbol reads a symbol bit by bit, as its code says.
+// longSymbol decodes a symbol bit by bit. It is used for codes longer than tableBits.
 func (f *inflater) longSymbol(h *huffman) (uint16, bool) {
 	code, first, at := 0, 0, 0
 	for n := uint(1); n <= min(maxBits, f.count); n++ {

@@ -28,7 +28,7 @@ type Sample struct {
 	Missed         protocol.Kind // if Missing, the kind of that request: an update, a delete, or otherwise a read
 	BadHash        bool
 	Misdirected    bool // a request went to a node that doesn't have its key
-	Unmapped       bool // nobody knew which node has the bucket of its key
+	Unmapped       bool // the node that has the bucket of its key was not known
 	Status         int  // HTTP status
 	BytesIn        int64
 }

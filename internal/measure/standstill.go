@@ -118,7 +118,7 @@ type told struct {
 
 func newTold() told { return told{failed: noFailures()} }
 
-// take adds the gaps that an owner has handed over.
+// take adds the gaps of an owner that were handed over.
 func (t *told) take(g *gapFinder) {
 	for i, l := range g.gaps {
 		if i == 0 && l.from == t.lastOK {

@@ -4,7 +4,7 @@ package measure
 // ascending order.
 type Steps []Step
 
-// Step is one of them.
+// Step is the count of one bucket.
 type Step struct {
 	Index int
 	N     uint64
@@ -42,7 +42,7 @@ func (s Steps) Add(o Steps) Steps {
 	return out
 }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (s Steps) Count() (n uint64) {
 	for _, step := range s {
 		n += step.N
