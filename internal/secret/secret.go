@@ -77,7 +77,7 @@ func Text(s string) string {
 		s = keyword.ReplaceAllString(s, "${1}"+Hidden)
 		s = parameter.ReplaceAllStringFunc(s, func(match string) string {
 			name, value, _ := strings.Cut(match[1:], "=")
-			if value == "" || !Name(name) && name != "u" && name != "p" { // InfluxDB's user and password
+			if value == "" || !Name(name) && name != "u" && name != "p" { // u and p: InfluxDB's user and password
 				return match
 			}
 			return match[:1] + name + "=" + Hidden
@@ -135,7 +135,7 @@ var (
 func hideUser(match string) string {
 	_, after, _ := strings.Cut(match[len("://"):], ":")
 	if portFirst.MatchString(after) {
-		return match // host:port, and the @ belongs to the path
+		return match // a host and a port; the @ belongs to the path
 	}
 	return "://" + Hidden + "@"
 }
