@@ -1,5 +1,5 @@
-// Package bucket says which bucket of a sharded Tarantool or Picodata cluster a key belongs to, and which node has the
-// bucket. The first is a function of the key that clients and servers share, the second is asked of the cluster.
+// Package bucket finds the bucket of a key in a sharded Tarantool or Picodata cluster, and the node that has the
+// bucket. The bucket is a function of the key that clients and servers share. The node is asked of the cluster.
 package bucket
 
 import (
@@ -15,30 +15,31 @@ import (
 
 // The hash functions of keys.
 const (
-	// Murmur3 is the hash of a tuple by a key definition: MurmurHash3 with seed 13 of the values' MessagePack, of
-	// strings without their headers. Picodata hashes the columns of DISTRIBUTED BY so, each of the type that its value
-	// has (Tarantool's src/box/tuple_hash.cc, tuple_hash_field; Picodata's src/sql/router.rs, calculate_bucket_id).
+	// Murmur3 is Tarantool's hash of a tuple by a key definition: MurmurHash3 with seed 13 of the values' MessagePack,
+	// where strings are hashed without their headers. Picodata hashes the columns of DISTRIBUTED BY in this way, each
+	// value by its own type (Tarantool's src/box/tuple_hash.cc, tuple_hash_field; Picodata's src/sql/router.rs,
+	// calculate_bucket_id).
 	Murmur3 = "murmur3"
-	// CRC32MP is vshard's bucket_id_mpcrc32: CRC-32C without its last inversion, of the values' MessagePack, of strings
-	// without their headers (vshard/hash.lua). Numbers are as Lua has them: 1.0 is 1.
+	// CRC32MP is vshard's bucket_id_mpcrc32: CRC-32C without the final inversion, of the values' MessagePack, where
+	// strings are hashed without their headers (vshard/hash.lua). Numbers are converted as in Lua: 1.0 is hashed as 1.
 	CRC32MP = "crc32-mp"
-	// CRC32Text is vshard's bucket_id_strcrc32: the same of the values as Lua's tostring prints them.
+	// CRC32Text is vshard's bucket_id_strcrc32: the same CRC of the values as printed by Lua's tostring.
 	CRC32Text = "crc32-text"
 )
 
-// Hashes are the names of the hash functions.
+// Hashes returns the names of the hash functions.
 func Hashes() []string { return []string{Murmur3, CRC32MP, CRC32Text} }
 
-// Key gives the bucket of a request by its arguments. It is immutable and safe for concurrent use.
+// Key computes the bucket of a request from its arguments. It is immutable and safe for concurrent use.
 type Key struct {
 	hash    string
 	buckets uint32
-	by      []int // which arguments, in order
+	by      []int // indices of the arguments that form the key, in order
 	table   *crc32.Table
 }
 
-// NewKey returns the key of arguments number by, whose kinds are given, in one of so many buckets. An error is one line
-// that says what to change.
+// NewKey returns a key that consists of the arguments with the indices by, and is mapped to one of the given number of
+// buckets. kinds are the kinds of these arguments. An error is one line that says what to change.
 func NewKey(hash string, buckets int, by []int, kinds []gen.Kind) (*Key, error) {
 	if !slices.Contains(Hashes(), hash) {
 		return nil, fmt.Errorf("unknown hash %q of a bucket's key: use one of %q", hash, Hashes())
@@ -64,7 +65,7 @@ func NewKey(hash string, buckets int, by []int, kinds []gen.Kind) (*Key, error) 
 	return &Key{hash, uint32(buckets), by, crc32.MakeTable(crc32.Castagnoli)}, nil
 }
 
-// Bucket returns the bucket, from 1, that arguments belong to. It allocates nothing.
+// Bucket returns the bucket, from 1, of a request with these arguments. It allocates nothing.
 func (k *Key) Bucket(args []gen.Value) uint64 {
 	var room [64]byte
 	if k.hash == Murmur3 {
@@ -87,7 +88,7 @@ func (k *Key) Bucket(args []gen.Value) uint64 {
 	return uint64(sum%k.buckets) + 1
 }
 
-// crc goes on with a CRC-32. Unlike crc32.Update, it doesn't let its argument escape.
+// crc continues a CRC-32. Unlike crc32.Update, it doesn't let its argument escape.
 func (k *Key) crc(sum uint32, b []byte) uint32 {
 	for _, c := range b {
 		sum = k.table[byte(sum)^c] ^ sum>>8
@@ -95,7 +96,8 @@ func (k *Key) crc(sum uint32, b []byte) uint32 {
 	return sum
 }
 
-// packed is a value as it is hashed: a string's bytes, or MessagePack. Only small values are appended.
+// packed returns a value in the form in which it is hashed: the bytes of a string, or otherwise MessagePack, appended
+// to dst. Strings are not copied.
 func packed(dst []byte, v *gen.Value) []byte {
 	if v.Kind == gen.String {
 		return v.B
@@ -107,8 +109,8 @@ func packed(dst []byte, v *gen.Value) []byte {
 	return out
 }
 
-// packedByLua is a value as a Lua program packs it that had it from a client: floating-point numbers that are whole are
-// integers (Tarantool's msgpackffi.encode), up to 2⁶⁴.
+// packedByLua returns a value as a Lua program packs it after receiving it from a client: whole floating-point numbers
+// below 2⁶⁴ become integers (Tarantool's msgpackffi.encode).
 func packedByLua(dst []byte, v *gen.Value) []byte {
 	if v.Kind != gen.Float || v.F != math.Trunc(v.F) || v.F < -1<<63 || v.F >= 1<<64 {
 		return packed(dst, v)
@@ -120,11 +122,11 @@ func packedByLua(dst []byte, v *gen.Value) []byte {
 	return packed(dst, &whole)
 }
 
-// luaWhole is the least integer of a client that a Lua program has as a 64-bit one instead of a floating-point number
-// (Tarantool's src/lua/utils.h).
+// luaWhole is the lowest integer that a Lua program receives from a client as a 64-bit integer instead of a
+// floating-point number (Tarantool's src/lua/utils.h).
 const luaWhole = 1e14
 
-// printed is a value as Lua's tostring prints it for a program that had it from a client.
+// printed appends a value as Lua's tostring prints it in a program that received it from a client.
 func printed(dst []byte, v *gen.Value) []byte {
 	switch v.Kind {
 	case gen.Null:

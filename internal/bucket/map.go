@@ -12,22 +12,23 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Asked says whom a Map asks which node has which buckets. One of its ways is given.
+// Asked describes how a Map learns which node has which buckets. Exactly one field is set.
 type Asked struct {
-	// Vshard asks every node for the buckets in its own space _bucket; those that only read are left out.
+	// Vshard means that every node is asked for the buckets in its space _bucket. Read-only nodes are left out.
 	Vshard bool
-	// Eval is a program that every node runs. It returns rows of a first bucket, a last one and an address; without the
-	// address, the node that ran it has them.
+	// Eval is a program that every node runs. It returns rows of the first bucket, the last bucket and an address. If a
+	// row has no address, the buckets belong to the node that ran the program.
 	Eval string
-	// SQL is a statement with such rows, with addresses. It is sent to one node after the other until one answers.
+	// SQL is a statement that returns such rows, always with addresses. It is sent to one node after another until one
+	// answers.
 	SQL string
-	// Ranges are known beforehand.
+	// Ranges is a fixed assignment of buckets.
 	Ranges []protocol.BucketRange
 }
 
-// Picodata is the statement that asks a Picodata for the buckets of a tier, with the addresses of the masters of their
-// replica sets. kind is "iproto" or "pgproto". The tables are those of Picodata's src/catalog/pico_bucket.rs and of its
-// manual, "System tables".
+// Picodata returns the SQL statement that reads the buckets of a tier from Picodata, with the addresses of the masters
+// of their replica sets. kind is "iproto" or "pgproto". The tables are described in Picodata's
+// src/catalog/pico_bucket.rs and in its manual, "System tables".
 func Picodata(kind, tier string) string {
 	return `SELECT b."bucket_id_start", b."bucket_id_end", a."address" FROM "_pico_bucket" AS b` +
 		` JOIN "_pico_replicaset" AS r ON r."name" = b."current_replicaset_name"` +
@@ -36,18 +37,18 @@ func Picodata(kind, tier string) string {
 		` WHERE a."connection_type" = '` + kind + `' AND b."tier_name" = '` + strings.ReplaceAll(tier, "'", "''") + `'`
 }
 
-// Map knows which node has which bucket. It is safe for concurrent use.
+// Map stores which node has which bucket. It is safe for concurrent use.
 type Map struct {
 	asked  Asked
 	driver protocol.Driver
 	nodes  *protocol.Nodes
 
-	mu    sync.Mutex // guards what follows
-	owner []int32    // by bucket, the number of its node from 1; 0: nobody knows. Replaced, never changed
+	mu    sync.Mutex // guards owner
+	owner []int32    // by bucket: its node's number from 1; 0: unknown. Replaced, never modified
 }
 
-// NewMap returns the map of so many buckets over nodes, none of which is known yet. An error is one line that says what
-// to change.
+// NewMap returns a map of buckets numbered from 1 over nodes. All buckets are unknown until Ask is called. An error is
+// one line that says what to change.
 func NewMap(asked Asked, buckets int, d protocol.Driver, nodes *protocol.Nodes) (*Map, error) {
 	if _, ok := d.(protocol.BucketTeller); !ok && (asked.Vshard || asked.Eval != "") {
 		return nil, fmt.Errorf("servers of protocol %s run no programs that tell their buckets: use map: {sql: …}, "+
@@ -62,25 +63,25 @@ func NewMap(asked Asked, buckets int, d protocol.Driver, nodes *protocol.Nodes) 
 // Static reports whether the map never changes.
 func (m *Map) Static() bool { return len(m.asked.Ranges) > 0 }
 
-// Found is what a question has found out.
+// Found is the result of Map.Ask.
 type Found struct {
-	// Owner is the number of each bucket's node, from 1; 0 means that nobody knows. Bucket 0 doesn't exist. It must not
-	// be changed.
+	// Owner[b] is the number of the node of bucket b, from 1; 0 means unknown. Bucket 0 doesn't exist. The slice must
+	// not be modified.
 	Owner    []int32
 	Unknown  int      // buckets without a node
-	Twice    int      // buckets that several nodes say they have
-	Unlisted []string // addresses that aren't among the nodes, in order
+	Twice    int      // conflicting claims: a bucket is claimed by a further node
+	Unlisted []string // addresses that are not among the nodes, sorted
 }
 
-// answer is what one node said, or all of them.
+// answer is the answer of one node, or of the static map.
 type answer struct {
-	node   int // who said it; −1: it is about all
+	node   int // the node that answered; −1: every range has its address
 	ranges []protocol.BucketRange
 	err    error
 }
 
-// Ask asks the cluster. Buckets of nodes that couldn't be asked stay theirs, unless others have them now. It fails if
-// nobody answered.
+// Ask asks the cluster which node has which buckets. Buckets of nodes that did not answer keep their node unless
+// another node claims them. It fails if no node answered.
 func (m *Map) Ask(ctx context.Context) (Found, error) {
 	answers, err := m.answers(ctx)
 	if err != nil {
@@ -113,7 +114,7 @@ func (m *Map) Ask(ctx context.Context) (Found, error) {
 	return found, nil
 }
 
-// claim notes that a node has buckets; the first that says so does.
+// claim records that a node has the buckets of a range. If several nodes claim a bucket, the first one gets it.
 func (m *Map) claim(owner []int32, node int, r protocol.BucketRange, found *Found) {
 	if r.Address != "" {
 		node = slices.IndexFunc(m.nodes.All(), func(t protocol.Target) bool { return t.Address == r.Address })
@@ -133,7 +134,7 @@ func (m *Map) claim(owner []int32, node int, r protocol.BucketRange, found *Foun
 	}
 }
 
-// answers asks who is to be asked. It fails if nobody answered.
+// answers asks the nodes, in the way that m.asked says. It fails if no node answered.
 func (m *Map) answers(ctx context.Context) ([]answer, error) {
 	switch {
 	case m.Static():
@@ -166,7 +167,7 @@ func (m *Map) answers(ctx context.Context) ([]answer, error) {
 	return nil, errors.Join(failures...)
 }
 
-// bySQL asks one node after the other until one answers.
+// bySQL sends the SQL statement to one node after another until one answers.
 func (m *Map) bySQL(ctx context.Context) ([]answer, error) {
 	var failures []error
 	for node := range m.nodes.Len() {
@@ -196,7 +197,7 @@ func (m *Map) query(ctx context.Context, t protocol.Target) (ranges []protocol.B
 	return ranges, err
 }
 
-// rangeOf reads a row.
+// rangeOf parses a row of the SQL statement.
 func rangeOf(row []*string) (r protocol.BucketRange, err error) {
 	if len(row) != 3 || row[0] == nil || row[1] == nil || row[2] == nil {
 		return r, protocol.Bad("the statement for the map of buckets returns %d columns, or nulls: "+

@@ -14,13 +14,14 @@ const (
 	murmur2 = 0x1b873593
 )
 
-// murmur is a MurmurHash3_x86_32 under way. Pieces that are written one after the other hash as one text. Values of
-// keys are short and of several pieces, which libraries would have us collect in memory first.
+// murmur computes a MurmurHash3_x86_32 incrementally: consecutive pieces have the same hash as their concatenation.
+// Libraries would require the pieces to be collected in memory first. Keys consist of several short pieces, so this
+// saves a copy for each.
 type murmur struct {
 	hash  uint32
-	carry uint32 // bytes that don't make a block yet, the first lowest
-	held  uint32 // how many of those, 0 to 3
-	size  uint32 // of all pieces
+	carry uint32 // bytes that don't fill a block yet; the first one is the lowest
+	held  uint32 // number of bytes in carry, 0 to 3
+	size  uint32 // total length of the pieces, bytes
 }
 
 func newMurmur() murmur { return murmur{hash: murmurSeed} }
