@@ -1,6 +1,6 @@
-// Package msgpack writes MessagePack as Tarantool's protocol and its hashes of tuples have it. Writers follow the
-// specification (github.com/msgpack/msgpack, spec.md). Integers take their shortest form, and non-negative ones always
-// the unsigned format: Tarantool 2.6's SQL reads a non-negative number in a signed format as a negative one.
+// Package msgpack writes MessagePack in the form that Tarantool's protocol and its tuple hashes use. The format is that
+// of the specification (github.com/msgpack/msgpack, spec.md). Integers take their shortest form, and non-negative ones
+// always the unsigned format, because SQL in Tarantool 2.6 reads a non-negative number in a signed format as negative.
 package msgpack
 
 import (
@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// AppendUint writes a non-negative integer.
+// AppendUint appends a non-negative integer.
 func AppendUint(dst []byte, n uint64) []byte {
 	switch {
 	case n < 0x80:
@@ -23,7 +23,7 @@ func AppendUint(dst []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 0xcf), n)
 }
 
-// AppendInt writes an integer.
+// AppendInt appends an integer.
 func AppendInt(dst []byte, n int64) []byte {
 	switch {
 	case n >= 0:
@@ -40,12 +40,12 @@ func AppendInt(dst []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 0xd3), uint64(n))
 }
 
-// AppendFloat writes a floating-point number of 64 bits.
+// AppendFloat appends a 64-bit floating-point number.
 func AppendFloat(dst []byte, x float64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 0xcb), math.Float64bits(x))
 }
 
-// AppendStringHeader writes the header of a string of n bytes.
+// AppendStringHeader appends the header of a string of n bytes.
 func AppendStringHeader(dst []byte, n int) []byte {
 	switch {
 	case n < 32:
@@ -58,10 +58,10 @@ func AppendStringHeader(dst []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0xdb), uint32(n))
 }
 
-// AppendString writes a string.
+// AppendString appends a string.
 func AppendString(dst []byte, s string) []byte { return append(AppendStringHeader(dst, len(s)), s...) }
 
-// AppendBytes writes raw bytes.
+// AppendBytes appends binary data.
 func AppendBytes(dst, b []byte) []byte {
 	switch n := len(b); {
 	case n <= math.MaxUint8:
@@ -74,7 +74,7 @@ func AppendBytes(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// AppendArray writes the header of an array of n values.
+// AppendArray appends the header of an array of n values.
 func AppendArray(dst []byte, n int) []byte {
 	switch {
 	case n < 16:
@@ -85,10 +85,10 @@ func AppendArray(dst []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0xdd), uint32(n))
 }
 
-// AppendMap writes the header of a map of less than 16 pairs.
+// AppendMap appends the header of a map of n < 16 pairs.
 func AppendMap(dst []byte, n int) []byte { return append(dst, 0x80|byte(n)) }
 
-// AppendExt writes the header of an extension value of n < 256 bytes.
+// AppendExt appends the header of an extension value of n < 256 bytes.
 func AppendExt(dst []byte, kind byte, n int) []byte {
 	switch n {
 	case 1, 2, 4, 8, 16:

@@ -16,7 +16,7 @@ const (
 	ExtDatetime = 4
 )
 
-// AppendValue writes a value in the format that Tarantool has for its kind; JSON is sent as text.
+// AppendValue appends a value in the format that Tarantool uses for its kind. JSON is sent as text.
 func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	switch v.Kind {
 	case gen.Null:
@@ -50,8 +50,8 @@ func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	return dst, protocol.Bad("values of kind %d can't be sent", v.Kind)
 }
 
-// appendDecimal writes the scale and the digits in packed BCD with the sign in the last half byte
-// (0xc plus, 0xd minus).
+// appendDecimal appends a decimal: the scale, and the digits in packed BCD with the sign in the last half byte (0xc
+// plus, 0xd minus).
 func appendDecimal(dst []byte, unscaled int64, scale uint8) []byte {
 	var space [20]byte
 	magnitude, sign := uint64(unscaled), byte(0x0c)
@@ -77,7 +77,7 @@ func appendDecimal(dst []byte, unscaled int64, scale uint8) []byte {
 	return append(dst, half<<4|sign)
 }
 
-// appendDatetime writes seconds and, unless they are zero, nanoseconds with the time zone UTC.
+// appendDatetime appends a time in UTC: the seconds and, unless they are zero, the nanoseconds with the time zone.
 func appendDatetime(dst []byte, micros int64) []byte {
 	seconds, rest := micros/1e6, micros%1e6
 	if rest < 0 {
