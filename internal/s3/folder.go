@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// PutFolder stores the files of a folder below a place. The file named last, if it is there, is stored last: who finds
-// it finds all.
+// PutFolder uploads the files of the folder dir below a place. The file named last, if it exists, is uploaded last, so
+// that its presence shows that the folder is complete.
 func (s *Store) PutFolder(ctx context.Context, p Place, dir, last string) error {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -50,7 +50,8 @@ func (s *Store) putFile(ctx context.Context, p Place, path string) error {
 	return s.Put(ctx, p, file, info.Size())
 }
 
-// Folders lists the folders below a place that have a file of a name, relative to it; "" is the place itself.
+// Folders returns the folders below a place that contain a file named has, relative to the place and sorted. "" is the
+// place itself.
 func (s *Store) Folders(ctx context.Context, p Place, has string) (folders []string, err error) {
 	names, err := s.List(ctx, p)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Store) Folders(ctx context.Context, p Place, has string) (folders []str
 	return folders, nil
 }
 
-// GetFolder writes the objects below a place into a folder.
+// GetFolder downloads the objects below a place into the folder dir.
 func (s *Store) GetFolder(ctx context.Context, p Place, dir string) error {
 	names, err := s.List(ctx, p)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Store) GetFolder(ctx context.Context, p Place, dir string) error {
 	}
 	for _, name := range names {
 		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasSuffix(name, "/") {
-			continue // no file of a folder of ours
+			continue // not the name of a file in a folder
 		}
 		if err := s.getFile(ctx, p.In(name), filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return fmt.Errorf("%s: %w", p.In(name), err)

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// Options say how an object store is reached, and as whom.
+// Options contain the address of an object store and the credentials for it.
 type Options struct {
-	Endpoint string // URL; "": Amazon's of the region
+	Endpoint string // URL; "" means Amazon's endpoint for the region
 	Region   string
 
 	key, secret, session string
 }
 
-// FromEnvironment reads what the AWS command line reads: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
-// AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and for what isn't set the profile
-// AWS_PROFILE of ~/.aws/credentials and ~/.aws/config. Roles and services for credentials are not asked.
+// FromEnvironment reads the settings of the AWS command line: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+// AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, and AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. Settings that are
+// not set are taken from the profile AWS_PROFILE in ~/.aws/credentials and ~/.aws/config. Roles and credential services
+// are not supported. It fails if there are no credentials, or if the endpoint is not a URL.
 func FromEnvironment() (Options, error) {
 	profile := first(os.Getenv("AWS_PROFILE"), "default")
 	settings, err := profileFile("AWS_CONFIG_FILE", "config", profile)
@@ -65,7 +66,8 @@ func first(texts ...string) string {
 	return ""
 }
 
-// profileFile reads a profile of a file that a variable names, or that is in ~/.aws. A file that isn't there is empty.
+// profileFile returns the settings of a profile. The file is named by an environment variable, or is in ~/.aws. A
+// missing file is treated as empty.
 func profileFile(variable, name, profile string) (map[string]string, error) {
 	path := os.Getenv(variable)
 	if path == "" {

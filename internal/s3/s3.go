@@ -1,6 +1,6 @@
-// Package s3 keeps folders of files, such as bundles, in an object store that speaks S3: it puts, gets and lists
-// objects, with requests signed as AWS Signature Version 4. Credentials come from the environment and files that other
-// programs of S3 read. They are neither printed nor stored.
+// Package s3 stores folders of files, such as bundles, in an object store with the S3 API. It puts, gets and lists
+// objects, and signs requests with AWS Signature Version 4. Credentials come from the environment and from the files
+// that other S3 clients use. They are neither printed nor stored.
 package s3
 
 import (
@@ -20,16 +20,16 @@ import (
 	signer "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Scheme begins the address of a place in an object store.
+// Scheme is the prefix of a place's address.
 const Scheme = "s3://"
 
-// Place is a bucket and the beginning of its keys.
+// Place is a bucket and a prefix of its keys.
 type Place struct {
 	Bucket string
-	Prefix string // without / at either end; "": the whole bucket
+	Prefix string // without / at either end; "" means the whole bucket
 }
 
-// Parse reads s3://BUCKET/PREFIX.
+// Parse parses an address of the form s3://BUCKET/PREFIX.
 func Parse(text string) (Place, error) {
 	rest, ok := strings.CutPrefix(text, Scheme)
 	bucket, prefix, _ := strings.Cut(rest, "/")
@@ -39,10 +39,10 @@ func Parse(text string) (Place, error) {
 	return Place{Bucket: bucket, Prefix: strings.Trim(prefix, "/")}, nil
 }
 
-// String is the place's address.
+// String returns the place's address.
 func (p Place) String() string { return strings.TrimSuffix(Scheme+p.Bucket+"/"+p.Prefix, "/") }
 
-// In is a place below another.
+// In returns the place with the given name below p.
 func (p Place) In(name string) Place {
 	return Place{Bucket: p.Bucket, Prefix: strings.Trim(p.Prefix+"/"+name, "/")}
 }
@@ -56,10 +56,10 @@ type Store struct {
 	pause  time.Duration // before the second attempt
 }
 
-// attempts is how often a request is sent that fails for reasons that may pass.
+// attempts is the largest number of times that a request is sent if it fails for a temporary reason.
 const attempts = 4
 
-// New is a store that is reached as o says.
+// New returns the object store that o describes.
 func New(o Options) *Store {
 	return &Store{
 		o: o, client: &http.Client{}, now: time.Now, pause: time.Second,
@@ -67,18 +67,18 @@ func New(o Options) *Store {
 	}
 }
 
-// address is the URL of a key.
+// address returns the URL of a key.
 func (s *Store) address(bucket, key string) *url.URL {
 	base := s.o.Endpoint
 	if base == "" {
 		base = "https://s3." + s.o.Region + ".amazonaws.com"
-		if !strings.Contains(bucket, ".") { // TLS certificates have one level of names
+		if !strings.Contains(bucket, ".") { // a wildcard certificate covers only one level of names
 			base = "https://" + bucket + ".s3." + s.o.Region + ".amazonaws.com"
 			bucket = ""
 		}
 	}
 	u, err := url.Parse(base)
-	if err != nil { // Options were checked
+	if err != nil { // can't happen: FromEnvironment has checked the endpoint
 		u = &url.URL{}
 	}
 	path := strings.TrimSuffix(u.Path, "/")
@@ -90,7 +90,7 @@ func (s *Store) address(bucket, key string) *url.URL {
 	return u
 }
 
-// escape escapes a path as signatures have it: everything but unreserved characters and slashes.
+// escape percent-encodes a path as the signature requires: everything except unreserved characters and slashes.
 func escape(path string) string {
 	var b strings.Builder
 	for _, c := range []byte(path) {
@@ -104,10 +104,11 @@ func escape(path string) string {
 	return b.String()
 }
 
-// emptyHash is the SHA-256 of nothing.
+// emptyHash is the SHA-256 of empty input.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// do sends a request, again if it fails for reasons that may pass, and hands a good answer to read.
+// do sends a request and passes a successful response to read. It repeats the request, with doubling pauses, if it
+// fails for a temporary reason.
 func (s *Store) do(ctx context.Context, method string, u *url.URL, body io.ReadSeeker, size int64,
 	read func(*http.Response) error) error {
 	hash := emptyHash
@@ -133,7 +134,7 @@ func (s *Store) do(ctx context.Context, method string, u *url.URL, body io.ReadS
 	}
 }
 
-// once sends a request and says whether another attempt makes sense.
+// once sends a request once. again reports whether another attempt makes sense.
 func (s *Store) once(ctx context.Context, method string, u *url.URL, body io.ReadSeeker, size int64, hash string,
 	read func(*http.Response) error) (again bool, err error) {
 	var from io.Reader
@@ -141,7 +142,7 @@ func (s *Store) once(ctx context.Context, method string, u *url.URL, body io.Rea
 		if _, err := body.Seek(0, io.SeekStart); err != nil {
 			return false, err
 		}
-		if size > 0 { // nothing, otherwise, and no unknown length
+		if size > 0 { // an empty reader would mean an unknown length
 			from = io.LimitReader(body, size)
 		}
 	}
@@ -159,7 +160,7 @@ func (s *Store) once(ctx context.Context, method string, u *url.URL, body io.Rea
 	response, err := s.client.Do(request)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // its text has the URL, which says no more
+		if errors.As(err, &u) { // leave out the URL, which adds no information
 			err = u.Err
 		}
 		return ctx.Err() == nil, err
@@ -171,13 +172,13 @@ func (s *Store) once(ctx context.Context, method string, u *url.URL, body io.Rea
 	return response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests, refused(response)
 }
 
-// refused is what an answer says that is no success.
+// refused returns the error for an unsuccessful response.
 func refused(response *http.Response) error {
 	var said struct {
 		Code    string `xml:"Code"`
 		Message string `xml:"Message"`
 	}
-	_ = xml.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&said) // other answers have their status
+	_ = xml.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&said) // without XML, the status is reported
 	hint := ""
 	switch {
 	case response.StatusCode == http.StatusForbidden:
@@ -204,16 +205,16 @@ func discard(r *http.Response) error {
 	return err
 }
 
-// Get hands an object to read, which is called again if the connection breaks.
+// Get passes an object to read. It calls read again if the connection breaks.
 func (s *Store) Get(ctx context.Context, p Place, read func(io.Reader) error) error {
 	return s.do(ctx, http.MethodGet, s.address(p.Bucket, p.Prefix), nil, 0,
 		func(r *http.Response) error { return read(r.Body) })
 }
 
-// mostListed bounds what is read of one page of a list.
+// mostListed limits the bytes that are read of one page of a listing.
 const mostListed = 16 << 20
 
-// List returns the keys below a place, relative to it.
+// List returns the keys of the objects below a place, relative to it.
 func (s *Store) List(ctx context.Context, p Place) (names []string, err error) {
 	prefix := p.Prefix + "/"
 	if p.Prefix == "" {
