@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// Client speaks to the API server of one cluster, about one namespace.
+// Client sends requests to the API server of one cluster, for one namespace.
 type Client struct {
 	config *config
 	http   *http.Client
 }
 
-// requestPatience bounds one request to the API server.
+// requestPatience limits the time of one request to the API server.
 const requestPatience = 10 * time.Second
 
-// mostAnswer bounds what is read of an answer.
+// mostAnswer limits the bytes that are read of one answer.
 const mostAnswer = 256 << 20
 
-// Open reads how a cluster is reached. It sends nothing.
+// Open returns a client for the cluster that s describes. It sends nothing.
 func Open(s Source) (*Client, error) {
 	c, err := s.read()
 	if err != nil {
@@ -43,11 +43,11 @@ func Open(s Source) (*Client, error) {
 	}}, nil
 }
 
-// Namespace is where objects go.
+// Namespace returns the namespace in which objects are created.
 func (c *Client) Namespace() string { return c.config.namespace }
 
-// LocalAddress is the address by which this machine reaches the API server: where pods most likely reach it, unless it
-// is a loopback address.
+// LocalAddress returns the local address of a connection to the API server. Unless it is a loopback address, pods can
+// most likely reach this machine there.
 func (c *Client) LocalAddress(ctx context.Context) (net.IP, error) {
 	at, err := url.Parse(c.config.server)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) LocalAddress(ctx context.Context) (net.IP, error) {
 	return conn.LocalAddr().(*net.TCPAddr).IP, nil
 }
 
-// status is an answer that is no success.
+// status is an unsuccessful answer of the API server.
 type status struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason"`
@@ -76,7 +76,7 @@ type status struct {
 // Error implements error.
 func (s *status) Error() string { return s.Message }
 
-// path is that of a resource of the namespace: group is "" or such as "batch/v1".
+// path returns the path of a resource in the namespace. group is "" for the core API, or for example "batch/v1".
 func (c *Client) path(group, resource string) string {
 	prefix := "/api/v1"
 	if group != "" {
@@ -85,8 +85,8 @@ func (c *Client) path(group, resource string) string {
 	return prefix + "/namespaces/" + url.PathEscape(c.config.namespace) + "/" + resource
 }
 
-// do sends a request and decodes the answer. An answer that is no success is a *status, anything else a *scale.Error
-// or ctx's error.
+// do sends a request and decodes the answer into into, if that isn't nil. An unsuccessful answer is returned as a
+// *status. Any other failure is a *scale.Error or ctx's error.
 func (c *Client) do(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -144,7 +144,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	return s
 }
 
-// unreachable says why the API server doesn't answer.
+// unreachable returns the error for an API server that doesn't answer.
 func (c *Client) unreachable(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -163,7 +163,7 @@ func (c *Client) unreachable(err error) error {
 		c.config.server, err, c.config.from)
 }
 
-// right is something that an account must be allowed to do.
+// right is a permission that the account needs.
 type right struct{ verb, group, resource string }
 
 func (r right) String() string {
@@ -173,7 +173,7 @@ func (r right) String() string {
 	return r.verb + " " + r.resource + "." + r.group
 }
 
-// rights are what --on kubernetes needs; docs/kubernetes.md has them as a Role.
+// rights returns the permissions that --on kubernetes needs. docs/kubernetes.md lists them as a Role.
 func rights() []right {
 	return []right{
 		{"create", "batch", "jobs"}, {"get", "batch", "jobs"}, {"delete", "batch", "jobs"},
@@ -181,7 +181,8 @@ func rights() []right {
 	}
 }
 
-// Check asks the API server whether the account may do all that is needed, and names what it may not.
+// Check asks the API server whether the account has all the permissions that are needed, and returns an error that
+// lists the missing ones.
 func (c *Client) Check(ctx context.Context) error {
 	var missing []string
 	for _, r := range rights() {
@@ -197,7 +198,7 @@ func (c *Client) Check(ctx context.Context) error {
 		}
 		err := c.do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, &answer)
 		var s *status
-		if errors.As(err, &s) { // the server doesn't tell: the request itself will
+		if errors.As(err, &s) { // no answer: a missing right shows later
 			return nil
 		}
 		if err != nil {
@@ -215,7 +216,7 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// trouble says what to do about a refused request.
+// trouble converts a refused request into an error that says what to do.
 func (c *Client) trouble(what right, err error) error {
 	var s *status
 	if !errors.As(err, &s) {

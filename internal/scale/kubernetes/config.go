@@ -1,6 +1,7 @@
-// Package kubernetes runs workers as an Indexed Job of a Kubernetes cluster, by plain HTTP with the user's kubeconfig.
-// It creates a Job and a Secret, which the Job owns, follows the Job's pods, says what keeps them from running, and
-// deletes both. Manifest prints the same objects, and those of a coordinator in the cluster, for kubectl.
+// Package kubernetes runs workers as an Indexed Job of a Kubernetes cluster. It uses plain HTTP and the user's
+// kubeconfig. It creates a Job and a Secret that the Job owns, watches the Job's pods, reports what keeps them from
+// running, and deletes both objects at the end. Manifest prints the same objects for kubectl, together with those of a
+// coordinator in the cluster.
 package kubernetes
 
 import (
@@ -27,34 +28,34 @@ const (
 	codeUnreachable = 108
 )
 
-// fault is an error before the load, with its exit code.
+// fault returns an error that occurs before the load, with its exit code.
 func fault(code int, format string, args ...any) error {
 	return &scale.Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// Source says which cluster is meant.
+// Source selects a cluster.
 type Source struct {
 	Kubeconfig string // file; "" means $KUBECONFIG, ~/.kube/config, or the cluster that this process runs in
 	Context    string // of the kubeconfig; "" means its current-context
 	Namespace  string // "" means the context's, or "default"
 }
 
-// config is how an API server is reached.
+// config contains what is needed to reach an API server.
 type config struct {
 	server    string // URL
 	namespace string
-	from      string // what it was read from, for people
+	from      string // where the settings were read from, for people
 	tls       *tls.Config
 	proxy     *url.URL
 	token     string
-	tokenFile string // is read for each request: mounted tokens are replaced
+	tokenFile string // read again for each request, because mounted tokens change
 	plugin    *plugin
 }
 
-// serviceAccount is where a pod finds its token, the authority and its namespace.
+// serviceAccount is the folder in which a pod finds its token, its certificate authority and its namespace.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// read finds the cluster that s means. Errors name the file and what to do.
+// read returns the configuration of the cluster that s selects. Errors name the file and what to do.
 func (s *Source) read() (*config, error) {
 	files := []string{s.Kubeconfig}
 	if s.Kubeconfig == "" {
@@ -77,7 +78,7 @@ func (s *Source) read() (*config, error) {
 		"no kubeconfig: there is no ~/.kube/config and KUBECONFIG is not set; name the file with --kubeconfig")
 }
 
-// inCluster is the cluster whose pod this process is.
+// inCluster returns the configuration of the cluster in which this process is a pod.
 func (s *Source) inCluster(address, dir string) (*config, error) {
 	authority, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
 	if err != nil {
@@ -95,13 +96,13 @@ func (s *Source) inCluster(address, dir string) (*config, error) {
 	return c, c.trust(authority)
 }
 
-// named is an element of a list in a kubeconfig. Fields that brunt doesn't know are ignored, as kubectl does.
+// named is an element of a list in a kubeconfig. Unknown fields are ignored, as in kubectl.
 type named[T any] struct {
 	Name    string `yaml:"name"`
 	Cluster T      `yaml:"cluster"`
 	User    T      `yaml:"user"`
 	Context T      `yaml:"context"`
-	dir     string // relative paths start here
+	dir     string // relative paths are relative to this folder
 }
 
 type cluster struct {
@@ -138,7 +139,7 @@ type kubeconfig struct {
 	Contexts []named[kubeContext] `yaml:"contexts"`
 }
 
-// kubeconfig reads files of which an earlier one goes before a later one.
+// kubeconfig reads and joins kubeconfig files. Settings of earlier files take precedence.
 func (s *Source) kubeconfig(files []string) (*config, error) {
 	var all kubeconfig
 	for _, path := range files {
@@ -170,7 +171,7 @@ func (s *Source) kubeconfig(files []string) (*config, error) {
 	return s.fromContext(&all, &chosen.Context, fmt.Sprintf("context %s of %s", name, from))
 }
 
-// yamlTrouble leaves the text of a parser's error, which may quote values, out.
+// yamlTrouble describes a parser's error without its text, which may quote values.
 func yamlTrouble(err error) string {
 	text := err.Error()
 	if i := strings.Index(text, "line "); i >= 0 {
@@ -235,7 +236,7 @@ func (s *Source) fromContext(k *kubeconfig, of *kubeContext, from string) (*conf
 		c.namespace = "default"
 	}
 	c.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cl.Cluster.ServerName,
-		InsecureSkipVerify: cl.Cluster.Insecure} // the user's own setting
+		InsecureSkipVerify: cl.Cluster.Insecure} // set by the user
 	if cl.Cluster.Proxy != "" {
 		if c.proxy, err = url.Parse(cl.Cluster.Proxy); err != nil {
 			return nil, fault(codeBadFlags, "%s: the cluster's proxy-url is not a URL", from)
@@ -253,7 +254,7 @@ func (s *Source) fromContext(k *kubeconfig, of *kubeContext, from string) (*conf
 	return c, c.identify(&us.User, us.dir)
 }
 
-// trust makes an authority the only one that may vouch for the server.
+// trust makes a certificate authority the only one that is accepted for the server.
 func (c *config) trust(authority []byte) error {
 	c.tls.RootCAs = x509.NewCertPool()
 	if !c.tls.RootCAs.AppendCertsFromPEM(authority) {
@@ -262,7 +263,7 @@ func (c *config) trust(authority []byte) error {
 	return nil
 }
 
-// identify sets who the user is.
+// identify sets the user's credentials.
 func (c *config) identify(u *user, dir string) error {
 	switch {
 	case u.Provider != nil:
@@ -293,7 +294,7 @@ func (c *config) identify(u *user, dir string) error {
 	return c.present(certificate, key)
 }
 
-// present makes a client certificate the user's.
+// present sets the user's client certificate.
 func (c *config) present(certificate, key []byte) error {
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
@@ -310,8 +311,8 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// content is a file's, or what stands in the kubeconfig itself in base64, which goes before it; nil if neither is
-// there.
+// content returns the base64 data from the kubeconfig itself, or otherwise the contents of a file. It returns nil if
+// neither is given.
 func content(dir, path, data, key string) ([]byte, error) {
 	if data != "" {
 		text, err := base64.StdEncoding.DecodeString(data)
@@ -330,7 +331,7 @@ func content(dir, path, data, key string) ([]byte, error) {
 	return text, nil
 }
 
-// bearer is the token for a request; "" if the user has none.
+// bearer returns the token for a request, or "" if the user has none.
 func (c *config) bearer(ctx context.Context) (string, error) {
 	if c.tokenFile != "" {
 		text, err := os.ReadFile(c.tokenFile)

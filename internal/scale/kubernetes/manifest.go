@@ -10,25 +10,25 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// coordinatorPart is the component of the coordinator's objects.
+// coordinatorPart is the value of the component label of the coordinator's objects.
 const coordinatorPart = "coordinator"
 
-// coordinatorPort is where a coordinator in the cluster listens.
+// coordinatorPort is the port of a coordinator in the cluster.
 const coordinatorPort = 7070
 
-// Deployment is a run whose coordinator and workers are both in the cluster, started by somebody else.
+// Deployment is a run whose coordinator and workers are all in the cluster, and are created by the user.
 type Deployment struct {
 	Name      string
-	Namespace string // "": the one that kubectl is told
+	Namespace string // "" means the namespace that kubectl uses
 	Workers   int
 	Pods      Pods
-	Plan      []byte   // without secrets
-	Flags     []string // further ones of the coordinator's command
-	Secrets   []string // variables that the plan needs
+	Plan      []byte   // must not contain secrets
+	Flags     []string // further flags of the coordinator's command
+	Secrets   []string // names of the secret variables that the plan needs
 }
 
-// Manifest writes the objects of a deployment as YAML for kubectl, with what is to be done before. It has no secret:
-// the user's command makes the ticket.
+// Manifest writes the objects of a deployment as YAML for kubectl, with comments that say what must be done first. The
+// YAML contains no secrets: a command that the user runs creates the ticket.
 func Manifest(w io.Writer, d *Deployment) error {
 	namespace := ""
 	if d.Namespace != "" {
@@ -60,7 +60,7 @@ func Manifest(w io.Writer, d *Deployment) error {
 	return err
 }
 
-// objects are those of the deployment, in the order in which they are needed.
+// objects returns the objects of the deployment in the order in which they must be created.
 func (d *Deployment) objects() []object {
 	args := []any{"run", "/plan/plan.yml", "--workers", strconv.Itoa(d.Workers), "--on", "external", "--ticket",
 		ticketFolder + "/" + CoordinatorFile, "--listen", ":" + strconv.Itoa(coordinatorPort), "--bundle",
@@ -95,5 +95,5 @@ func (d *Deployment) objects() []object {
 	}
 }
 
-// externalRetries is how often a worker of a deployment may fail, such as before there is a coordinator.
+// externalRetries is how often a worker of a deployment may fail, for example because the coordinator does not run yet.
 const externalRetries = 5

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// object is one of Kubernetes, or a part of one.
+// object is a Kubernetes object or a part of one.
 type object = map[string]any
 
-// Pods says how the pods of a run are made.
+// Pods describes the pods of a run.
 type Pods struct {
-	Image      string // its entrypoint is brunt
-	PullSecret string // "": none
-	CPU        string // requested, and the limit: a quantity such as 2 or 500m
-	Memory     string // requested, and the limit: a quantity such as 512Mi
-	Upload     string // s3://bucket/prefix for bundles that the coordinator can't take; "": none
-	EnvSecret  string // name of a Secret whose keys become variables, such as credentials for Upload; "": none
-	// Deadline is how long the pods may exist at most, whatever happens to the coordinator.
+	Image      string // its entrypoint must be brunt
+	PullSecret string // "" means none
+	CPU        string // request and limit: a quantity such as 2 or 500m
+	Memory     string // request and limit: a quantity such as 512Mi
+	Upload     string // s3://bucket/prefix for bundles that the coordinator can't receive; "" means none
+	EnvSecret  string // a Secret whose keys become variables, such as credentials for Upload; "" means none
+	// Deadline limits the lifetime of the pods, also if the coordinator is lost.
 	Deadline time.Duration
 }
 
-// quantity is how Kubernetes writes numbers of cores and bytes.
+// quantity matches Kubernetes' notation for numbers of cores and bytes.
 var quantity = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|[kMGT]|[KMGT]i)?$`)
 
-// Check refuses what the API server would, by the names of flags.
+// Check returns an error, in terms of flags, for values that the API server would refuse.
 func (p *Pods) Check() error {
 	switch {
 	case p.Image == "":
@@ -40,8 +40,8 @@ func (p *Pods) Check() error {
 	return nil
 }
 
-// Name is that of the objects of a run: of the characters that names and host names may have, and short enough for
-// pods' names to end with the index.
+// Name returns the name of a run's objects. It contains only characters that are allowed in object and host names, and
+// is short enough that the names of pods can end with the index.
 func Name(plan, run string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(plan) {
@@ -59,26 +59,26 @@ func Name(plan, run string) string {
 	return strings.Trim(name, "-") + "-" + run[:min(len(run), 8)]
 }
 
-// Files in pods.
+// The files in pods.
 const (
-	ticketFolder = "/run/brunt" // of the Secret
-	workFolder   = "/data"      // of an emptyDir: bundles, temporary files; the image's own working folder
+	ticketFolder = "/run/brunt" // where the Secret is mounted
+	workFolder   = "/data"      // an emptyDir for bundles and temporary files; the image's working folder
 	// TicketFile is the key of the ticket in the Secret.
 	TicketFile = "worker.json"
-	// CoordinatorFile is the key of the coordinator's side of the ticket.
+	// CoordinatorFile is the key of the coordinator's part of the ticket in the Secret.
 	CoordinatorFile = "coordinator.json"
 )
 
 // Where the image's user may write.
 const nobody = 65532
 
-// uploadGraceS is how long pods that are ended may take to bring their bundles home, seconds.
+// uploadGraceS is the time in seconds that pods have to upload their bundles after they are told to end.
 const uploadGraceS = 120
 
-// keptS is how long a Job that has ended, and that nobody deleted, stays, seconds.
+// keptS is the time in seconds after which Kubernetes deletes a Job that has ended and was not deleted.
 const keptS = 3600
 
-// indexLabel is the label of a pod's index.
+// indexLabel is the label that contains a pod's index.
 const indexLabel = "batch.kubernetes.io/job-completion-index"
 
 func labels(name, component string) object {
@@ -88,7 +88,7 @@ func labels(name, component string) object {
 	}
 }
 
-// job is the Indexed Job of the workers. retries is how often an index may fail.
+// job returns the Indexed Job of the workers. retries is how often an index may fail.
 func job(name, namespace string, workers, retries int, p *Pods) object {
 	args := []any{"worker", "--ticket", ticketFolder + "/" + TicketFile}
 	if p.Upload != "" {
@@ -137,8 +137,8 @@ func meta(name, namespace, component string) object {
 	return m
 }
 
-// pod is the spec of a pod that runs brunt: restricted, without a token, with a folder to write to.
-// Of the Secret it has one key.
+// pod returns the spec of a pod that runs brunt: restricted, without a service account's token, and with a writable
+// folder. One key of the Secret is mounted.
 func (p *Pods) pod(name string, args []any, ticket, key string) object {
 	amounts := func() object { return object{"cpu": p.CPU, "memory": p.Memory} }
 	container := object{
@@ -182,15 +182,15 @@ func (p *Pods) pod(name string, args []any, ticket, key string) object {
 	return spec
 }
 
-// secret holds the ticket, and goes when its owner, the Job, goes.
+// secret returns the Secret that contains the ticket. It is deleted together with its owner, the Job.
 func secret(name, namespace, owner string, ticket []byte) object {
 	m := meta(name, namespace, "worker")
 	m["ownerReferences"] = []any{object{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": owner}}
 	return object{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "metadata": m,
-		"data": object{TicketFile: ticket}, // encoding/json writes bytes in base64, as the API has it
+		"data": object{TicketFile: ticket}, // encoding/json writes bytes in base64, as the API requires
 	}
 }
 
-// describe names a worker and its pod for people.
+// describe returns the number of a worker, from 1, and the name of its pod, for people.
 func describe(worker int, pod string) string { return fmt.Sprintf("%d (pod %s)", worker+1, pod) }

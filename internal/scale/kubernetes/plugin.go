@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// plugin is a program that gives credentials (client.authentication.k8s.io/v1 and v1beta1), such as those of EKS, GKE
-// and AKS. It must not ask anything.
+// plugin is a program that provides credentials (client.authentication.k8s.io/v1 and v1beta1), such as those of EKS,
+// GKE and AKS. It must not be interactive.
 type plugin struct {
 	APIVersion string   `yaml:"apiVersion"`
 	Command    string   `yaml:"command"`
@@ -26,14 +26,15 @@ type plugin struct {
 
 	mu    sync.Mutex
 	token string
-	until time.Time // zero: as long as the process
+	until time.Time // when the token expires; zero: never
 	asked bool
 }
 
-// pluginPatience bounds a run of a plugin.
+// pluginPatience limits the time of one run of a plugin.
 const pluginPatience = 20 * time.Second
 
-// get returns the plugin's token, from its last answer while that is valid. A client certificate goes to c.
+// get returns the plugin's token. It runs the plugin if there is no token that is still valid. A client certificate in
+// the answer is set in c.
 func (p *plugin) get(ctx context.Context, c *config) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pod is what brunt reads of a pod.
+// pod contains the fields of a pod that brunt reads.
 type pod struct {
 	Metadata struct {
 		Name    string            `json:"name"`
@@ -56,7 +56,7 @@ type terminated struct {
 	Message  string `json:"message"`
 }
 
-// index is the number of the pod's worker, from 0; -1 if it has none.
+// index returns the number of the pod's worker, from 0, or -1 if it has none.
 func (p *pod) index() int {
 	text, ok := p.Metadata.Labels[indexLabel]
 	if !ok {
@@ -69,7 +69,7 @@ func (p *pod) index() int {
 	return k
 }
 
-// newest are the last pods of each worker.
+// newest returns the most recently created pod of each worker.
 func newest(pods []pod) map[int]*pod {
 	found := map[int]*pod{}
 	for i := range pods {
@@ -81,7 +81,7 @@ func newest(pods []pod) map[int]*pod {
 	return found
 }
 
-// disrupted reports whether the cluster ended the pod: it was evicted, preempted, or its node went.
+// disrupted reports whether the cluster ended the pod: it was evicted or preempted, or its node was lost.
 func (p *pod) disrupted() bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "DisruptionTarget" && c.Status == "True" {
@@ -91,7 +91,7 @@ func (p *pod) disrupted() bool {
 	return false
 }
 
-// end says how the pod ended.
+// end reports whether the pod has ended, and describes how.
 func (p *pod) end() (how string, ended bool) {
 	if p.Status.Phase != "Failed" && p.Status.Phase != "Succeeded" {
 		return "", false
@@ -115,13 +115,13 @@ func (p *pod) end() (how string, ended bool) {
 	return strings.TrimSuffix(strings.TrimSpace(how), ":"), true
 }
 
-// lastLine is the last line of a program's output that says something.
+// lastLine returns the last non-empty line of a program's output, without the prefix "brunt: ".
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "brunt: ")
 }
 
-// state is where the pod is, for people.
+// state describes the pod's state for people.
 func (p *pod) state() string {
 	if t := p.trouble(); t.text != "" {
 		return t.text
@@ -139,13 +139,13 @@ func (p *pod) state() string {
 	return text
 }
 
-// trouble is something that keeps a pod from running; text is the same for all pods that have it.
+// trouble is a problem that keeps a pod from running. Pods with the same problem have the same text.
 type trouble struct {
-	text  string // "": none
-	final bool   // waiting doesn't help
+	text  string // "" means no problem
+	final bool   // the problem doesn't go away by waiting
 }
 
-// trouble is what keeps the pod from running.
+// trouble returns the problem that keeps the pod from running, if any.
 func (p *pod) trouble() trouble {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
@@ -174,20 +174,20 @@ func pulling(image string, w *waiting) string {
 	return fmt.Sprintf("the image %s can't be pulled (%s): %s; see --image and --image-pull-secret", image, w.Reason, w.Message)
 }
 
-// event is what brunt reads of an event.
+// event contains the fields of an event that brunt reads.
 type event struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// jobTrouble is what keeps the Job from making pods.
+// jobTrouble returns the problem that keeps the Job from creating pods, if any.
 func (c *Client) jobTrouble(ctx context.Context, name string) trouble {
 	var list struct {
 		Items []event `json:"items"`
 	}
 	selector := url.QueryEscape("involvedObject.kind=Job,involvedObject.name=" + name)
 	if err := c.do(ctx, http.MethodGet, c.path("", "events")+"?fieldSelector="+selector, nil, &list); err != nil {
-		return trouble{} // pods are missed in any case
+		return trouble{} // the missing pods are reported in any case
 	}
 	for _, e := range list.Items {
 		if e.Reason == "FailedCreate" {
@@ -198,7 +198,7 @@ func (c *Client) jobTrouble(ctx context.Context, name string) trouble {
 	return trouble{}
 }
 
-// withoutPod leaves the random name of a pod out of a message.
+// withoutPod removes the pod's random name from a message, so that equal problems have equal texts.
 func withoutPod(message, job string) string {
 	const begin = "Error creating: "
 	text := strings.TrimPrefix(message, begin)
@@ -210,10 +210,10 @@ func withoutPod(message, job string) string {
 	return text
 }
 
-// mostNumbers bounds how many workers a text names.
+// mostNumbers limits how many workers a text lists.
 const mostNumbers = 8
 
-// numbers lists workers for people, who count from 1.
+// numbers lists workers for people, numbered from 1.
 func numbers(workers []int) string {
 	var all []string
 	for i, k := range workers {

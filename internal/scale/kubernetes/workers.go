@@ -14,18 +14,18 @@ import (
 	"brunt/internal/scale"
 )
 
-// Options say what Launch creates, and whom it tells.
+// Options describe the objects that Launch creates, and contain its callbacks.
 type Options struct {
 	Name    string
 	Workers int
 	Pods    Pods
-	Ticket  scale.Ticket // without a number
-	// Patience is how long a pod may be without a node before that ends the run.
+	Ticket  scale.Ticket // without a worker's number, which Launch sets
+	// Patience is how long a pod may be prevented from running, for example for lack of a node, before the run fails.
 	Patience time.Duration
 	Tell     func(text string)
-	Exited   func(worker int, how string) // the pod of a worker has ended
-	Fail     func(err error)              // the run can't begin, an *scale.Error says why
-	Begun    func() bool                  // whether the load has begun
+	Exited   func(worker int, how string) // called when the pod of a worker has ended
+	Fail     func(err error)              // called with a *scale.Error if the run can't begin
+	Begun    func() bool                  // reports whether the load has begun
 }
 
 // Workers are the pods of one run.
@@ -36,17 +36,17 @@ type Workers struct {
 	done chan struct{}
 
 	mu   sync.Mutex
-	pods map[int]*pod // the newest of each worker
+	pods map[int]*pod // the newest pod of each worker
 }
 
-// pollEvery is how often the cluster is asked how the pods are.
+// pollEvery is the interval at which the cluster is asked for the state of the pods.
 const pollEvery = time.Second
 
-// retries is how often Kubernetes replaces the pod of a worker: one that is lost before the load begins is missed by
-// all.
+// retries is how often Kubernetes replaces the pod of a worker. All workers wait for a pod that is lost before the load
+// begins.
 const retries = 1
 
-// Launch creates the Job and its Secret, and follows the pods until Close. What was created is deleted if that fails.
+// Launch creates the Job and its Secret, and watches the pods until Close. If it fails, it deletes what it has created.
 func (c *Client) Launch(ctx context.Context, o Options) (*Workers, error) {
 	if err := c.Check(ctx); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c *Client) Launch(ctx context.Context, o Options) (*Workers, error) {
 	err = c.do(ctx, http.MethodPost, c.path("batch/v1", "jobs"), what, &made)
 	if err != nil {
 		close(w.done)
-		if ctx.Err() != nil { // it may have been created all the same
+		if ctx.Err() != nil { // the Job may have been created nevertheless
 			return nil, errors.Join(ctx.Err(), w.Close())
 		}
 		return nil, c.trouble(right{"create", "batch", "jobs"}, err)
@@ -83,10 +83,11 @@ func (c *Client) Launch(ctx context.Context, o Options) (*Workers, error) {
 	return w, nil
 }
 
-// closePatience bounds how long the objects are tried to be deleted.
+// closePatience limits the time for deleting the objects.
 const closePatience = 20 * time.Second
 
-// Close deletes what Launch created. An error names what is left and the command that deletes it.
+// Close deletes the objects that Launch created. If it fails, the error names the objects that may remain and the
+// command that deletes them.
 func (w *Workers) Close() error {
 	w.stop()
 	<-w.done
@@ -102,7 +103,7 @@ func (w *Workers) Close() error {
 	return nil
 }
 
-// remove deletes an object, and tries again while the API server doesn't answer.
+// remove deletes an object. It tries again while the API server doesn't answer or reports an internal error.
 func (w *Workers) remove(ctx context.Context, path string, options object) error {
 	for {
 		err := w.c.do(ctx, http.MethodDelete, path, options, nil)
@@ -121,7 +122,8 @@ func (w *Workers) remove(ctx context.Context, path string, options object) error
 	}
 }
 
-// Missing says of workers that have not joined where their pods are, for people; "" if all is said.
+// Missing describes, for people, the state of the workers' pods, grouped by state. It is used for workers that have not
+// joined.
 func (w *Workers) Missing() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +146,7 @@ func (w *Workers) Missing() string {
 	return strings.Join(parts, "; ")
 }
 
-// follow asks how the pods are until ctx ends.
+// follow polls the state of the pods until ctx ends.
 func (w *Workers) follow(ctx context.Context) {
 	defer close(w.done)
 	f := &follower{w: w, told: map[string]bool{}, ended: map[string]bool{}, since: map[string]time.Time{}}
@@ -157,20 +159,20 @@ func (w *Workers) follow(ctx context.Context) {
 	}
 }
 
-// follower is what was said of pods already.
+// follower keeps what has already been reported about the pods.
 type follower struct {
 	w     *Workers
-	told  map[string]bool      // texts
-	ended map[string]bool      // pods by their uid
-	since map[string]time.Time // since when something is wrong, by text
-	last  string               // why the API server didn't answer
+	told  map[string]bool      // problems that were reported, by text
+	ended map[string]bool      // pods whose end was handled, by UID
+	since map[string]time.Time // when a problem was first seen, by text
+	last  string               // the last error of the API server; "" if it answered
 }
 
-// look asks once.
+// look polls once.
 func (f *follower) look(ctx context.Context) {
 	pods, err := f.w.c.pods(ctx, f.w.o.Name)
 	if err != nil {
-		if ctx.Err() == nil && err.Error() != f.last { // workers go on without the API server
+		if ctx.Err() == nil && err.Error() != f.last { // workers don't need the API server, so only report it
 			f.last = err.Error()
 			f.w.o.Tell(f.last)
 		}
@@ -206,7 +208,7 @@ func (f *follower) look(ctx context.Context) {
 	f.judge(groups)
 }
 
-// end tells of a pod that has ended.
+// end handles a pod that has ended, once.
 func (f *follower) end(p *pod) {
 	how, ended := p.end()
 	k := p.index()
@@ -222,7 +224,7 @@ func (f *follower) end(p *pod) {
 	f.w.o.Exited(k, how)
 }
 
-// group is something that is wrong with several workers.
+// group is a problem and the workers that have it.
 type group struct {
 	trouble
 	workers []int
@@ -237,7 +239,7 @@ func add(groups map[string]*group, t trouble, worker int) {
 	g.workers = append(g.workers, worker)
 }
 
-// judge tells what is wrong, and ends the run if it stays so.
+// judge reports problems. It fails the run if one is permanent or lasts for Options.Patience.
 func (f *follower) judge(groups map[string]*group) {
 	now := time.Now()
 	for text := range f.since {

@@ -1,6 +1,6 @@
-// Package kubernetestest pretends to be the API server of a Kubernetes cluster with its Job controller and kubelet, as
-// far as package kubernetes needs them: pods are processes of this machine. A real control plane is stricter; see
-// make test-kubernetes.
+// Package kubernetestest imitates the API server of a Kubernetes cluster with its Job controller and kubelet, as far as
+// package kubernetes needs them. Pods are processes of this machine. A real control plane is stricter; see make
+// test-kubernetes.
 package kubernetestest
 
 import (
@@ -24,25 +24,25 @@ import (
 
 type object = map[string]any
 
-// Cluster is a pretended cluster with one namespace.
+// Cluster is an imitated cluster with one namespace.
 type Cluster struct {
 	Kubeconfig string // file
 	URL        string
 
-	// Faults, to be set before the cluster is used.
-	Forbidden []string         // "verb resource" that the account may not
-	Quota     string           // of pods: the message of the event
-	Pending   func(pod object) // has pods stay as it makes them, and not run
+	// Faults. They must be set before the cluster is used.
+	Forbidden []string         // permissions that the account lacks, as "verb resource"
+	Quota     string           // the message of the event for an exceeded quota of pods
+	Pending   func(pod object) // if set, it changes each new pod, which is then not run
 
 	t       testing.TB
 	dir     string
 	command string
 
 	mu      sync.Mutex
-	changed *sync.Cond        // a Secret was created, or all is over
+	changed *sync.Cond        // signals that a Secret was created or the cluster ends
 	objects map[string]object // by path
 	pods    map[string]*running
-	seen    []string // requests
+	seen    []string // requests received, as "METHOD path"
 	number  int
 	events  []object
 	wg      sync.WaitGroup
@@ -62,7 +62,7 @@ type running struct {
 	tries  int
 }
 
-// New starts a cluster whose pods run command, in place of their image's entrypoint.
+// New starts a cluster whose pods run command instead of their image's entrypoint.
 func New(t testing.TB, command string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, command: command, dir: t.TempDir(), objects: map[string]object{}, pods: map[string]*running{}}
@@ -86,7 +86,7 @@ func New(t testing.TB, command string) *Cluster {
 	return c
 }
 
-// WriteKubeconfig writes a kubeconfig for the cluster that trusts an authority (PEM).
+// WriteKubeconfig writes a kubeconfig for the cluster that trusts the given authority (PEM).
 func (c *Cluster) WriteKubeconfig(path string, authority []byte) {
 	c.t.Helper()
 	text := fmt.Sprintf(`apiVersion: v1
@@ -101,14 +101,14 @@ contexts: [{name: here, context: {cluster: pretended, user: me, namespace: %s}}]
 	}
 }
 
-// Requests are the methods and paths of what was asked so far.
+// Requests returns the methods and paths of all requests so far.
 func (c *Cluster) Requests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.seen)
 }
 
-// Objects are the paths of what is there: Jobs, Secrets and pods.
+// Objects returns the paths of the existing Jobs, Secrets and pods.
 func (c *Cluster) Objects() (paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,14 +122,14 @@ func (c *Cluster) Objects() (paths []string) {
 	return paths
 }
 
-// Object is what was created at a path, such as jobs/NAME; nil if it isn't there.
+// Object returns the object that was created at a path, such as jobs/NAME, or nil if there is none.
 func (c *Cluster) Object(path string) object {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects[path]
 }
 
-// Pods are the processes of an index, in the order of their start; 0 is one that never started.
+// Pods returns the process ids of the pods of an index, in the order of their start; 0 for a pod that never started.
 func (c *Cluster) Pods(index int) (pids []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *Cluster) Pods(index int) (pids []int) {
 	return pids
 }
 
-// Phases are those of the pods of an index, in the order of their start.
+// Phases returns the phases of the pods of an index, in the order of their start.
 func (c *Cluster) Phases(index int) (phases []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	c.seen = append(c.seen, r.Method+" "+r.URL.Path)
 	var body object
-	_ = json.NewDecoder(r.Body).Decode(&body) // GET has none
+	_ = json.NewDecoder(r.Body).Decode(&body) // GET requests have no body
 	if strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews") {
 		a := body["spec"].(object)["resourceAttributes"].(object)
 		allowed := !slices.Contains(c.Forbidden, fmt.Sprintf("%s %s", a["verb"], a["resource"]))
@@ -262,11 +262,11 @@ func (c *Cluster) remove(w http.ResponseWriter, kind, name string) {
 
 func (p *running) kill(signal syscall.Signal) {
 	if p.cmd != nil && p.cmd.ProcessState == nil {
-		_ = p.cmd.Process.Signal(signal) // it may just have ended
+		_ = p.cmd.Process.Signal(signal) // the process may just have ended
 	}
 }
 
-// pod makes a pod of a Job, and runs it.
+// pod creates a pod of a Job and runs it.
 func (c *Cluster) pod(job string, index, tries int) {
 	if c.Quota != "" {
 		c.events = append(c.events, object{"reason": "FailedCreate", "type": "Warning",
@@ -291,7 +291,7 @@ func (c *Cluster) pod(job string, index, tries int) {
 	c.wg.Go(func() { c.run(p, name, template["spec"].(object)) })
 }
 
-// run is what a kubelet does with a pod.
+// run does the work of a kubelet for a pod.
 func (c *Cluster) run(p *running, name string, spec object) {
 	dir := filepath.Join(c.dir, name)
 	container := spec["containers"].([]any)[0].(object)
@@ -324,7 +324,7 @@ func (c *Cluster) run(p *running, name string, spec object) {
 	}
 	p.cmd, p.object["status"] = cmd, object{"phase": "Running"}
 	c.mu.Unlock()
-	state, _ := cmd.Process.Wait() // how it ended is told as a kubelet does
+	state, _ := cmd.Process.Wait() // the state is reported below, as a kubelet does
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	code := state.ExitCode()
@@ -351,7 +351,7 @@ func (c *Cluster) retries(job string) float64 {
 	return 0
 }
 
-// outside is where a path of a pod is here, if it is below a mount.
+// outside returns the path on this machine of a path in a pod, if that is below a mount.
 func outside(mounts map[string]string, path string) string {
 	for inside, here := range mounts {
 		if path == inside || strings.HasPrefix(path, inside+"/") {
@@ -361,7 +361,7 @@ func outside(mounts map[string]string, path string) string {
 	return path
 }
 
-// mount makes the volumes of a pod and returns the paths here by those in the pod.
+// mount creates the volumes of a pod. It returns their paths on this machine by their paths in the pod.
 func (c *Cluster) mount(spec object, dir string) (paths map[string]string) {
 	paths = map[string]string{}
 	volumes := map[string]string{}
@@ -383,7 +383,7 @@ func (c *Cluster) mount(spec object, dir string) (paths map[string]string) {
 	return paths
 }
 
-// files writes a Secret's, as soon as it is there: a kubelet waits for it.
+// files writes the contents of a Secret into a folder. It waits until the Secret exists, as a kubelet does.
 func (c *Cluster) files(secret, dir string) {
 	c.mu.Lock()
 	for c.objects["secrets/"+secret] == nil && !c.over {
