@@ -1,5 +1,4 @@
-// Package protocols is the list of the protocols that brunt speaks. It is the only package that
-// imports all drivers.
+// Package protocols lists the protocols that brunt supports. It is the only package that imports all drivers.
 package protocols
 
 import (
@@ -25,16 +24,16 @@ import (
 	"brunt/internal/protocol/sqlite"
 )
 
-// entry is a protocol: the names that plans and flags may call it by, the first being its own.
+// entry is a protocol and the names by which plans and flags may refer to it. The first name is the canonical one.
 type entry struct {
 	names []string
 	open  func() protocol.Driver
-	// port completes an address without one; "" where addresses aren't host:port.
+	// port is appended to an address without a port. It is "" for protocols whose addresses aren't host:port.
 	port string
 }
 
-// Find returns the driver of a protocol and its own name, or an error that lists the names there
-// are.
+// Find returns the driver of a protocol and its canonical name. For an unknown name it returns an error that lists the
+// known names.
 func Find(name string) (d protocol.Driver, canonical string, err error) {
 	for _, e := range entries() {
 		if slices.Contains(e.names, strings.ToLower(name)) {
@@ -44,7 +43,7 @@ func Find(name string) (d protocol.Driver, canonical string, err error) {
 	return nil, "", fmt.Errorf("unknown protocol %q; brunt speaks %s", name, strings.Join(Names(), ", "))
 }
 
-// Names are the protocols' own names.
+// Names returns the canonical names of the protocols.
 func Names() []string {
 	var out []string
 	for _, e := range entries() {
@@ -53,7 +52,7 @@ func Names() []string {
 	return out
 }
 
-// Port is the protocol's usual port, or "" where addresses aren't host:port.
+// Port returns the protocol's default port, or "" if its addresses aren't host:port.
 func Port(name string) string {
 	for _, e := range entries() {
 		if slices.Contains(e.names, strings.ToLower(name)) {
@@ -63,14 +62,13 @@ func Port(name string) string {
 	return ""
 }
 
-// Embedded reports whether the protocol's server runs inside brunt, so that its address is a
-// file's path.
+// Embedded reports whether the protocol's server runs inside brunt. Its address is then the path of a file.
 func Embedded(name string) bool {
 	_, canonical, err := Find(name)
 	return err == nil && slices.Contains([]string{"sqlite", "bbolt", "badger", "pebble"}, canonical)
 }
 
-// entries are the protocols in the order of the documentation.
+// entries returns the protocols in the order of the documentation.
 func entries() []entry {
 	return []entry{
 		{[]string{"pg", "pgwire", "postgres", "postgresql"}, func() protocol.Driver { return postgres.New() }, "5432"},
