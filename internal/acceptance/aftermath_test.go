@@ -99,7 +99,7 @@ func writesDone(n int64) (done chan struct{}, put func(int64)) {
 	}
 }
 
-// What is lost by a fault is found although it is overwritten before the run ends: the run fails.
+// A write that a fault loses is detected even if the key is overwritten before the run ends, and the run fails.
 func TestLossesAreFoundAfterEachFault(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")
@@ -153,8 +153,8 @@ func TestLossesAreFoundAfterEachFault(t *testing.T) {
 	}
 }
 
-// A key that is written again while it is read is not lost, and its new value is not one that nobody wrote, although
-// that write has no answer yet.
+// A key that is written again while it is being read is not reported as lost. Its new value is not reported as unknown,
+// although that write has not been answered yet.
 func TestWritesUnderWayAreNoLosses(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")
@@ -185,7 +185,7 @@ func TestWritesUnderWayAreNoLosses(t *testing.T) {
 	}
 }
 
-// What hasn't been read when the next fault begins isn't judged, and that is said.
+// Writes that have not been read when the next fault begins are not judged, and the report says so.
 func TestTheNextFaultEndsAReading(t *testing.T) {
 	t.Parallel()
 	g := &gated{}
@@ -240,7 +240,7 @@ func TestTheNextFaultEndsAReading(t *testing.T) {
 	}
 }
 
-// Ctrl-C while writes are read back, during the load or after it: what wasn't read is unknown.
+// If Ctrl-C interrupts the reading back, during the load or after it, the writes that were not read are unknown.
 func TestReadingBackInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]bool{"during the load": true, "after the load": false} {
@@ -297,7 +297,8 @@ func TestReadingBackInterrupted(t *testing.T) {
 	}
 }
 
-// A run that is killed keeps what it has found, and a later reading tells losses from what was away for a time.
+// A killed run keeps the losses that it has found, and a later reading distinguishes lost writes from those that were
+// unavailable for a time.
 func TestKilledAfterAReading(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -356,7 +357,7 @@ func TestKilledAfterAReading(t *testing.T) {
 	}
 }
 
-// A node that never comes back isn't read; the others say what became of the writes.
+// A node that never comes back is not read, and the other nodes show what became of the writes.
 func TestANodeThatNeverComesBack(t *testing.T) {
 	t.Parallel()
 	g := &gated{}
@@ -390,7 +391,7 @@ func TestANodeThatNeverComesBack(t *testing.T) {
 	}
 }
 
-// The parts of a load each read what they wrote after the faults, and merged they say so together.
+// Each part of a load reads its own writes back after the faults, and the merged record contains all results.
 func TestPartsReadBackAfterFaults(t *testing.T) {
 	t.Parallel()
 	s, dir := redis(t), t.TempDir()

@@ -12,7 +12,7 @@ import (
 // carsPlan is the configuration file of the article on Picostress, as it was published.
 const carsPlan = "../planfile/testdata/cars.yml"
 
-// The article's two commands, with its flags in its spelling, and the file unchanged.
+// The article's two commands work with its own flags and its unchanged file.
 func TestArticle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func noSecret(t *testing.T, folder string, outcomes ...outcome) {
 	}
 }
 
-// The password may come from the environment, a file or a prompt, and is kept nowhere.
+// The password may come from the environment, a file or a prompt, and is not stored anywhere.
 func TestPasswordIsKeptNowhere(t *testing.T) {
 	s := postgres(t)
 	passwords := file(t, "password", secret+"\n")

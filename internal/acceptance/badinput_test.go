@@ -114,7 +114,7 @@ func TestHugePlans(t *testing.T) {
 	})
 }
 
-// A port at which nobody listens, and one at which somebody else does.
+// A port without a listener, and a port at which another program listens, are reported as unreachable.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -165,7 +165,7 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// A query that always fails: a threshold stops the run, and the record says what happened.
+// If a query always fails, a threshold stops the run, and the record shows the cause.
 func TestQueryThatAlwaysFails(t *testing.T) {
 	t.Parallel()
 	for _, s := range []stand{postgres(t), tarantool(t)} {
@@ -201,7 +201,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 	}
 }
 
-// A statement that the server doesn't take is the plan's fault, found before the load.
+// A statement that the server rejects is reported as an error of the plan, before the load.
 func TestStatementThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 10}]\n")
@@ -219,7 +219,7 @@ func TestStatementThatCannotBePrepared(t *testing.T) {
 	}
 }
 
-// A query that never answers costs its timeout; the run ends.
+// A query that is never answered costs its timeout, and the run ends.
 func TestQueryThatHangs(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(1000)}]\n")

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A server that becomes half as slow again is caught, and one that stays the same isn't, from four runs
-// each: on PostgreSQL, by the median of answers that take 2 or 3 s of sleep, next to which what a busy machine
-// adds is little.
+// With four runs on each side, brunt detects that a server has become 50 % slower, and reports no change for a server
+// that stays the same. The servers are PostgreSQL, and the metric is the median of answers that take 2 or 3 s of sleep,
+// compared with which the noise of a busy machine is small.
 func TestSeededRegressionIsCaught(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

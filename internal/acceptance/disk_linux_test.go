@@ -97,8 +97,8 @@ func onDisk(t *testing.T, role string, env []string, args ...string) outcome {
 	return outcome{code: code, out: out.String(), err: errs.String()}
 }
 
-// When the disk fills up, the load goes on, the result is printed, and the end says what is
-// missing.
+// When the disk is full, the load continues, the result is printed, and a final message says what is missing in the
+// record.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
@@ -119,7 +119,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// When there is room again, nothing is missing in the record.
+// If space becomes available again, nothing is missing in the record.
 func TestFullDiskThatIsFreed(t *testing.T) {
 	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
@@ -138,7 +138,7 @@ func TestFullDiskThatIsFreed(t *testing.T) {
 	}
 }
 
-// A run that can't be recorded isn't begun.
+// A run that can't be recorded doesn't start.
 func TestNoRoomForTheRecord(t *testing.T) {
 	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
@@ -163,8 +163,8 @@ func TestNoRoomForTheRecord(t *testing.T) {
 	}
 }
 
-// What isn't on disk counts as unknown, during the load and after it: writes of the same keys that were not recorded
-// make no other one lost or wrong.
+// Writes that are not recorded on disk are unknown, during the load and after it. Unrecorded writes of the same keys
+// don't cause other writes to be reported as lost or wrong.
 func TestWritesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	g := &gated{}

@@ -26,7 +26,7 @@ func redis(t *testing.T) stand {
 	return stand{proto: "redis", addr: servers.Redis(t).Addr}
 }
 
-// Every example runs, shortened by flags, without a failure.
+// Every example runs without a failure. Flags shorten the loads.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	inside := stand{proto: "sqlite", addr: ":memory:"}

@@ -21,7 +21,7 @@ func doneIn(t *testing.T, text string) uint64 {
 	return run.Total.Done
 }
 
-// Of two runs into one folder the second is refused, also while the first is under way.
+// The second of two runs into the same folder is refused, also while the first one is still running.
 func TestTwoRunsIntoOneFolder(t *testing.T) {
 	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")

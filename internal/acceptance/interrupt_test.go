@@ -13,7 +13,7 @@ import (
 
 const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
 
-// Ctrl-C, a terminal that goes and a supervisor end the load; the record is complete.
+// The load ends on Ctrl-C, when the terminal is closed, and when a supervisor stops it, and the record is complete.
 func TestInterruptedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestInterruptedOnce(t *testing.T) {
 	}
 }
 
-// A run begun with nohup outlives its terminal.
+// A run that was started with nohup continues after its terminal is closed.
 func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	dir := t.TempDir()
 	plan, bundle := file(t, "plan.yml", longRun), filepath.Join(dir, "bundle")
@@ -66,7 +66,7 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	}
 }
 
-// A second Ctrl-C doesn't wait for answers that don't come.
+// A second Ctrl-C ends the run without waiting for answers.
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 }
 
-// Of a process that was killed everything up to the last interval can be reported.
+// After a process was killed, everything up to its last interval can be reported.
 func TestKilledRunIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

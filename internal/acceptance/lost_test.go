@@ -13,8 +13,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// A server that dies while tables are filled: the command fails with one line, and the same
-// command goes on when the server is back, and proves every row.
+// If the server dies while tables are filled, the command fails with one line. The same command continues when the
+// server is back, and proves every row.
 func TestServerKilledWhileLoading(t *testing.T) {
 	t.Parallel()
 	const rows = 200_000
@@ -67,8 +67,7 @@ tables_schema:
 	}
 }
 
-// A server that dies while the load runs costs requests, which are counted; the run goes on and
-// its sessions return.
+// If the server dies during the load, the failed requests are counted, the run continues, and its sessions reconnect.
 func TestServerKilledWhileRunning(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
@@ -156,8 +155,8 @@ func checkReturn(t *testing.T, dir string, address, sessions int, back time.Time
 	return true
 }
 
-// Of two servers one dies and returns: the other serves on, figures are kept by address, and the
-// sessions return.
+// If one of two servers dies and returns, the other one continues to serve, figures are kept by address, and the
+// sessions reconnect.
 func TestOneOfTwoServersKilled(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/record"
 )
 
-// Two processes divide a load between them. What both did is what one would have done, and their records
-// merged say what both recorded.
+// Two processes that divide a load between them send together what one process would send, and their merged records
+// contain what both recorded.
 func TestTwoProcessesShareALoad(t *testing.T) {
 	t.Parallel()
 	s, dir := postgres(t), t.TempDir()

@@ -40,7 +40,8 @@ sessions: 1
 load: [{constant: {rate: 20, duration: 1500ms}}]
 `
 
-// A store that returns old values is found, with a counterexample that is short; ones that work are linearizable.
+// A store that returns old values is detected, with a short counterexample, and correct stores are reported as
+// linearizable.
 func TestRegisters(t *testing.T) {
 	t.Parallel()
 	stale := httptest.NewServer(&staleShelf{texts: map[string][]string{}})
@@ -105,7 +106,7 @@ queries: [{name: one, sql: select 1}]
 	}
 }
 
-// Registers of which nothing is known are no success.
+// If nothing is known about the registers, the result is not a success.
 func TestRegistersOfWhichNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	o := load(t, redis(t).with("run", file(t, "plan.yml", registersPlan+`

@@ -11,8 +11,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// The verdict of a run, with its thresholds and figures, follows from its intervals: judged again from
-// them it is the same.
+// A run that is judged again from its intervals has the same verdict, thresholds and figures.
 func TestVerdictFollowsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml",

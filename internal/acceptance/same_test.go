@@ -53,8 +53,8 @@ queries:
     count: 100
 `
 
-// The same seed gives the same rows and the same requests, whatever the server, the number of
-// sessions and the tier. One more seed shows that the comparison can fail.
+// The same seed produces the same rows and the same requests for every server, number of sessions and tier. A different
+// seed shows that the comparison can fail.
 func TestSameSeedSameRowsAndRequests(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "stream.yml", streamPlan)
@@ -168,7 +168,7 @@ func differ(t *testing.T, what, aName string, a []string, bName string, b []stri
 	t.Errorf("%s: %s has %d, %s %d", what, aName, len(a), bName, len(b))
 }
 
-// What a proof of completeness says of the rows doesn't depend on the server or the workers.
+// The result of proving that the rows are complete depends neither on the server nor on the number of workers.
 func TestSameRowsAreProved(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "stream.yml", streamPlan)

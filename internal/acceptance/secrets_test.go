@@ -13,8 +13,8 @@ import (
 // planted is what must be found nowhere.
 const planted = "Pl4nted"
 
-// Whatever the command, and whether the service is there or not, a secret that it was given is in no
-// file of the bundle and in nothing that is printed.
+// No command prints a secret that it was given or writes it into a file of the bundle, whether the service can be
+// reached or not.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

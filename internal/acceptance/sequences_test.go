@@ -32,7 +32,8 @@ load:
   - closed: {sessions: 4, operations: 200}
 `
 
-// On Tarantool prepared statements expire whenever any table changes: other tests mustn't change one.
+// Plans with sequences of keys can be run repeatedly on the same tables. On Tarantool, prepared statements expire when
+// any table changes, so other tests must not change one.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	stands := tableStands(t)

@@ -28,8 +28,8 @@ load:
   - constant: {rate: 100, duration: 8s}
 `
 
-// Updates wait for a lock while reads go on: that is time lost, and the report says of what. Without the lock nothing
-// of the kind is said.
+// If updates wait for a lock while reads succeed, the report shows time lost and names the operation. Without the lock,
+// no time lost is reported.
 func TestTimeLostByOneOperation(t *testing.T) {
 	t.Parallel()
 	const locked = 3 * time.Second

@@ -68,7 +68,7 @@ func warned(run *record.Run, id string) string {
 	return ""
 }
 
-// A run whose tables are of another seed says so before its load, and afterwards why its lookups
+// A run whose tables were filled with another seed says so before its load, and afterwards explains why its lookups
 // found nothing.
 func TestTablesOfAnotherSeed(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
@@ -116,7 +116,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 	})
 }
 
-// A proof of a table that is there already finds a single row that isn't as generated.
+// A proof of an existing table finds a single row that differs from the generated one.
 func TestFullProofOfAnExistingTable(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
 		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--verify", "full", "--checkpoint",
@@ -141,7 +141,7 @@ func TestFullProofOfAnExistingTable(t *testing.T) {
 	})
 }
 
-// What was filled is analyzed, so that the first statements of a load aren't planned blindly.
+// Filled tables are analyzed, so that the first statements of a load are planned with statistics.
 func TestFilledTablesAreAnalyzed(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
 		flags := append(s.with("-c", file(t, "plan.yml", keyed("looked_at", 2000))), "--quiet")
@@ -165,7 +165,7 @@ func TestFilledTablesAreAnalyzed(t *testing.T) {
 	})
 }
 
-// Tables that brunt didn't create are neither filled nor dropped unless forced.
+// Tables that brunt didn't create are neither filled nor dropped unless that is forced.
 func TestTablesOfSomebodyElse(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
 		plan := file(t, "plan.yml", keyed("theirs", 100))
@@ -207,7 +207,7 @@ func TestTablesOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// A run drops what it created and nothing else, and leaves no trace of markers.
+// A run drops exactly what it created, and leaves no marker tables behind.
 func TestRunLeavesNoTrace(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
 		flags := s.with("-c", file(t, "plan.yml", keyed("passing", 100)))
@@ -227,8 +227,8 @@ func TestRunLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// A load that was killed leaves its table unfinished, for runs, for people, and for the load that
-// goes on.
+// A killed load leaves its table marked as unfinished. Runs refuse it, messages to people say so, and the load can be
+// continued.
 func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
 		rows := 200_000

@@ -84,8 +84,7 @@ func answering(t *testing.T, env []string, asked, typed string, args ...string) 
 	return <-shown
 }
 
-// On a terminal there is colour and a progress line drawn in place; NO_COLOR and TERM=dumb are
-// heeded.
+// A terminal gets colour and a progress line that is redrawn in place, and NO_COLOR and TERM=dumb are respected.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
@@ -123,7 +122,8 @@ func TestPasswordPrompt(t *testing.T) {
 	}
 }
 
-// On a terminal, schema down asks before it drops what brunt didn't create; only yes drops it.
+// On a terminal, schema down asks before it drops tables that brunt didn't create, and drops them only after the answer
+// yes.
 func TestSchemaDownAsks(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml",

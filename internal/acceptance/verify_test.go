@@ -118,7 +118,8 @@ queries:
 `,
 }
 
-// What was deleted and changed behind a load's back is found, over every protocol and in both ways of driving.
+// Rows that something else deletes or changes are reported as lost or wrong writes, over every protocol and in both
+// tiers.
 func TestWritesAreReadBack(t *testing.T) {
 	t.Parallel()
 	stands := map[string]func(t *testing.T) stand{
@@ -173,7 +174,7 @@ func checkOrders(t *testing.T, run *record.Run) {
 	}
 }
 
-// A load whose writes are there passes, and the keys that it deletes may be gone.
+// A load whose writes are all present passes, and keys that the load itself deletes may be missing.
 func TestWritesThatAreThere(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
@@ -203,7 +204,7 @@ queries:
 	}
 }
 
-// Rows that are there twice are found.
+// Duplicate rows are reported.
 func TestDuplicatesAreFound(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
@@ -226,7 +227,8 @@ queries:
 	}
 }
 
-// Without an acknowledged write, or a reading, nothing is known, which is no success.
+// Without an acknowledged write, or without a reading, nothing is known about the writes, so the result is not a
+// success.
 func TestNothingReadBackIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	const write = `
@@ -255,7 +257,7 @@ queries:
 	}
 }
 
-// A node that has nothing of what another one acknowledged is stale, and one that is gone isn't read.
+// A node without the writes that another node acknowledged is reported as stale, and a node that is down is not read.
 func TestNodesThatDiffer(t *testing.T) {
 	t.Parallel()
 	one, other := testserver.Redis(t), testserver.Redis(t)
@@ -288,7 +290,8 @@ queries:
 	}
 }
 
-// A load that is killed is read back from its bundle; what hadn't reached the disk isn't taken for fine.
+// The writes of a killed load are read back by its bundle, and writes whose records had not reached the disk are not
+// reported as good.
 func TestAKilledLoadIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := redis(t)
@@ -341,7 +344,7 @@ queries: [{name: rogue, command: [DEL, "killed:1"]}]
 	}
 }
 
-// What can't be read back is refused in one line, before anything is sent.
+// A bundle whose writes can't be read back is refused with a one-line message before anything is sent.
 func TestVerifyOfWhatHasNone(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: ping, command: [PING]}]\nload: [{closed: {operations: 3}}]\n")

@@ -61,7 +61,7 @@ type lossTable struct{ strings.Builder }
 const lossTableHead = "| Cluster | acknowledged | lost, says brunt | missing, says the client | the same keys | " +
 	"without answer: applied, not |\n|---|---|---|---|---|---|\n"
 
-// What brunt calls lost is what a client of its own doesn't find: all of it, and nothing else.
+// The writes that brunt reports as lost are exactly those that an independent client doesn't find.
 func TestLostWritesAreThoseThatAreMissing(t *testing.T) {
 	all := &lossTable{}
 	all.WriteString(lossTableHead)

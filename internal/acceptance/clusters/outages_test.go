@@ -66,9 +66,9 @@ var (
 	rounds = flag.Int("rounds", 3, "measure each outage so often, each time on a new cluster")
 )
 
-// The outage that follows when a cluster's leader is struck is as long in brunt's account as it is for an observer that
-// writes to every node every 5 ms. brunt, the observer and the cluster share one machine, on which any of them may be
-// late: of the rounds, the median difference counts.
+// The outage after a fault at a cluster's leader is as long in brunt's account as for an observer that writes to every
+// node every 5 ms. brunt, the observer and the cluster share one machine, and any of them may be late, so the median
+// difference of several rounds is tested.
 func TestOutagesAgreeWithAnObserver(t *testing.T) {
 	all := &table{}
 	all.WriteString(strings.Replace(tableHead, "ROUNDS", fmt.Sprint(*rounds), 1))

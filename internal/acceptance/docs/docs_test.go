@@ -166,8 +166,8 @@ func shorten(text string) string {
 // onTables finds commands on databases that pages share.
 var onTables = regexp.MustCompile(`127\.0\.0\.1:(54|33)\d\d`)
 
-// Every command in the documentation works as shown. Pages are tried in parallel, but for those that
-// make tables in the same databases.
+// Every command in the documentation works as shown. Pages are tested in parallel, except those that create tables in
+// the same databases.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../../docs/*.md")
@@ -356,7 +356,7 @@ func replacePlaceholders(t *testing.T, dir string) {
 	}
 }
 
-// The comparison itself notices what isn't there.
+// Two outputs have the same shape if they differ only in figures, and a different one if words differ.
 func TestShapes(t *testing.T) {
 	for a, b := range map[string]string{
 		"├─ rate    28,213/s  succeeded":                      "├─ rate    7/s  succeeded",

@@ -98,9 +98,9 @@ load: [{constant: {rate: 50, duration: 1s}}]
 	return base
 }
 
-// The whole workflow runs as it stands, from building both versions to the comment, on a pull request that
-// makes a service slower: with fewer turns, at a free port, and a gh that only notes what it is asked. Left out
-// is only what the machines of GitHub do: actions, and installing as root.
+// The whole workflow, from building both versions to the comment, runs unchanged on a pull request that makes a service
+// slower. It has fewer turns, uses a free port, and a fake gh that only records its arguments. Only steps that need
+// GitHub's machines are left out: actions, and installing as root.
 func TestWorkflowRuns(t *testing.T) {
 	t.Parallel()
 	dir := workFolder(t)
@@ -161,8 +161,8 @@ func gateOf(t *testing.T, dir string) int {
 	return 97
 }
 
-// The ready workflow is YAML, and its gate works as it says: here on measured results, without the
-// servers of GitHub.
+// The workflow is valid YAML, and its gate works as documented. It is tested on measured results, without GitHub's
+// servers.
 func TestWorkflowGate(t *testing.T) {
 	t.Parallel()
 	script := ""

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// What the cluster refuses, or can't do, is said in one line with its reason, and nothing is left.
+// A refusal or failure of the cluster is reported in one line with its reason, and no objects are left behind.
 func TestTheClusterRefuses(t *testing.T) {
 	for name, row := range map[string]struct {
 		noRole bool

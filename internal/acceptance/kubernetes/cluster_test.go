@@ -16,7 +16,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// owner stops what the tests share.
+// owner stops the servers that the tests share.
 var owner = testserver.NewStandalone(os.Stderr)
 
 func TestMain(m *testing.M) {

@@ -58,8 +58,8 @@ func (s *stage) operate(t *testing.T, namespace string) {
 	})
 }
 
-// The TestRun in docs/k6-operator.md is accepted by the definition of k6-operator, whose Jobs run with our image to the
-// end, and send each iteration of the script once. Their bundles are merged into one result.
+// The TestRun in docs/k6-operator.md is valid for k6-operator's definition. The operator's Jobs run to their end with
+// our image and send each iteration of the script once, and their bundles can be merged into one result.
 func TestK6Operator(t *testing.T) {
 	const namespace, iterations = "k6", 400
 	s := onStage(t, namespace, restricted)

@@ -35,8 +35,8 @@ func (s *stage) apply(t *testing.T, namespace, manifest, options string) {
 	}
 }
 
-// What --manifest prints is accepted by the strictest checks of the API server, and does, as its comments say, the load
-// with a coordinator in the cluster.
+// The output of --manifest passes the strictest checks of the API server and, when its comments are followed, runs the
+// load with a coordinator in the cluster.
 func TestManifestRuns(t *testing.T) {
 	const namespace = "manifest"
 	s := onStage(t, namespace, restricted)

@@ -48,8 +48,8 @@ spec:
           while [ ! -e /var/data/go ]; do sleep 0.1; done
 `
 
-// The nodes of these tests do what those of a cluster would: a Job's pods are spread, get their volumes and their
-// environment, are what their security context says, are replaced if they are killed, and end when they are deleted.
+// The nodes that these tests use behave like those of a cluster: the pods of a Job are spread over them, get their
+// volumes and environment, obey their security context, are replaced if they are killed, and end when they are deleted.
 func TestNodes(t *testing.T) {
 	const namespace = "nodes"
 	s := onStage(t, namespace, `{"pod-security.kubernetes.io/enforce": "restricted"}`)

@@ -198,8 +198,8 @@ func more(one, other map[string]int) (all []string) {
 	return all
 }
 
-// Four pods, on four nodes, in a namespace that is as strict as can be, send what one process does, and the record has
-// it all. Nothing is left in the cluster.
+// Four pods on four nodes, in a namespace with the strictest policy, send the load that one process would send. The
+// record is complete, and no objects are left in the cluster.
 func TestFourPodsAreOneLoad(t *testing.T) {
 	const namespace = "cars"
 	s := onStage(t, namespace, restricted)
@@ -239,10 +239,11 @@ func TestFourPodsAreOneLoad(t *testing.T) {
 	}
 }
 
-// refusal is what a worker is told whose share another has begun.
+// refusal is the message for a worker whose share another process has begun.
 const refusal = "has been begun already: it is not sent again"
 
-// A worker whose process is killed is called lost. Kubernetes makes another pod for it, which is told to send nothing.
+// A worker whose process is killed is reported as lost. Kubernetes starts another pod for it, which is told to send
+// nothing.
 func TestASuccessorSendsNothing(t *testing.T) {
 	const namespace = "killed"
 	s := onStage(t, namespace, restricted)
@@ -285,7 +286,7 @@ func TestASuccessorSendsNothing(t *testing.T) {
 	}
 }
 
-// An interrupt ends the load of all, which is kept, and removes what was made in the cluster.
+// An interrupt ends the load of all workers, keeps the record, and deletes the objects in the cluster.
 func TestAnInterruptLeavesNothing(t *testing.T) {
 	const namespace = "interrupted"
 	s := onStage(t, namespace, restricted)
@@ -305,8 +306,8 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
-// A worker whose pod is deleted, as it is when a node is drained, is called lost at once, and all that it has sent is
-// in the record. Its pod ends before the grace is over, and its successor sends nothing.
+// A worker whose pod is deleted, as when a node is drained, is reported as lost at once, and everything that it has
+// sent is in the record. Its pod ends within the grace period, and its successor sends nothing.
 func TestADeletedPodLosesNothingItSent(t *testing.T) {
 	const namespace = "deleted"
 	s := onStage(t, namespace, restricted)

@@ -48,8 +48,8 @@ queries:
     count: 200
 `
 
-// The tables are made, filled and proved row by row, though a statement may not read all of them;
-// queries find what was loaded, on both tiers; the version is Picodata's.
+// Tables are created, filled and proved row by row, although a statement may not read a whole table. Queries find the
+// loaded rows in both tiers, and the version is that of Picodata.
 func TestTablesAndQueries(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		for _, text := range []string{cars, keyed} {
@@ -81,8 +81,7 @@ func TestTablesAndQueries(t *testing.T) {
 	})
 }
 
-// Rows are counted on replicas that lag behind: they are counted again, when they were just loaded and when a later
-// command looks for them.
+// Rows on replicas that lag behind are counted again, both directly after loading and by a later command.
 func TestReplicasThatLag(t *testing.T) {
 	c := pgStandIn(t)
 	plan := file(t, cars)
@@ -101,7 +100,7 @@ func TestReplicasThatLag(t *testing.T) {
 	}
 }
 
-// The seed that tables were filled with is known, and what brunt didn't create is left alone.
+// The seed of filled tables is known, and tables that brunt didn't create are left alone.
 func TestWhatIsKnownOfTables(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		plan := file(t, keyed)
@@ -124,7 +123,7 @@ func TestWhatIsKnownOfTables(t *testing.T) {
 	})
 }
 
-// What an unfinished load left behind goes with its tables, so that they can be loaded again.
+// Dropping the tables also removes the traces of an unfinished load, so that they can be loaded again.
 func TestLoadingAgainAfterAFailure(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		plan := file(t, cars)
@@ -149,7 +148,7 @@ func TestLoadingAgainAfterAFailure(t *testing.T) {
 	})
 }
 
-// Another user's table of markers, which can't be read, stands in no way.
+// A table of markers that belongs to another user and can't be read doesn't prevent dropping tables.
 func TestDroppingWithoutMarkers(t *testing.T) {
 	c := pgStandIn(t)
 	if o := up(t, c, file(t, cars)); o.code != 0 {
@@ -169,7 +168,7 @@ func TestDroppingWithoutMarkers(t *testing.T) {
 	}
 }
 
-// The server prepares so many statements for all sessions of a node: those that find no room aren't connected.
+// The server limits the prepared statements of all sessions of a node. Sessions beyond this limit aren't connected.
 func TestRoomForStatements(t *testing.T) {
 	c := pgStandIn(t)
 	plan := file(t, cars)
@@ -194,7 +193,7 @@ func TestRoomForStatements(t *testing.T) {
 	}
 }
 
-// Transactions would be accepted and undo nothing, so plans with them are refused.
+// Plans with transactions are refused, because the server would accept transactions without being able to undo them.
 func TestTransactionsAreRefused(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		for _, text := range []string{
@@ -209,7 +208,7 @@ func TestTransactionsAreRefused(t *testing.T) {
 	})
 }
 
-// In a script transactions are refused where one is begun.
+// A script with transactions fails where one begins.
 func TestTransactionsOfScriptsAreRefused(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		o := k6(t, c, `
@@ -224,8 +223,8 @@ func TestTransactionsOfScriptsAreRefused(t *testing.T) {
 	})
 }
 
-// Statements that the server won't take are found before the load. Where an error is expected, it is
-// counted with its innermost cause.
+// Statements that the server refuses are found before the load. If an error is expected, it is counted with its
+// innermost cause.
 func TestRefusedStatements(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		const text = "queries: [{name: bad, sql: 'select * from \"brunt_nothere\"', count: 20EXPECTED}]"
@@ -249,7 +248,7 @@ func TestRefusedStatements(t *testing.T) {
 	})
 }
 
-// A statement that can't work is found before the load over both protocols; options for the server stand in no way.
+// A statement that can't work is found before the load over both protocols, also if it has options for the server.
 func TestStatementsThatCannotWork(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		const broken = `
@@ -275,7 +274,7 @@ func TestStatementsThatCannotWork(t *testing.T) {
 	})
 }
 
-// Nested errors show their innermost cause and are counted apart by it.
+// Nested errors are shown and counted by their innermost cause.
 func TestCauses(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		plan := file(t, cars+`
@@ -316,7 +315,7 @@ func TestCauses(t *testing.T) {
 	})
 }
 
-// Fewer sessions than addresses leave some without load.
+// With fewer sessions than addresses, some addresses get no load.
 func TestFewerSessionsThanAddresses(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		if c.standIn {
@@ -340,7 +339,7 @@ func TestFewerSessionsThanAddresses(t *testing.T) {
 	})
 }
 
-// The commands of docs/picostress.md, by the name and with the flags of that tool.
+// The commands in docs/picostress.md work under the name of Picostress and with its flags.
 func TestPicostressCommands(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		plan := file(t, strings.ReplaceAll(cars, "brunt_cars", "brunt_stress"))
@@ -363,8 +362,7 @@ func TestPicostressCommands(t *testing.T) {
 	})
 }
 
-// A drop that doesn't come to its end, as with a node down, costs its timeout, and the other tables are
-// dropped all the same.
+// A drop that never completes, as when a node is down, ends after its timeout, and the other tables are still dropped.
 func TestDownEndsByItsTimeout(t *testing.T) {
 	c := iprotoStandIn(t)
 	var b strings.Builder
@@ -388,7 +386,8 @@ func TestDownEndsByItsTimeout(t *testing.T) {
 	}
 }
 
-// A session that is given up while the server works for it ends with a word too; the stand-in counts those that don't.
+// A session that is given up while the server works for it still sends its final message. The stand-in for the server
+// counts the sessions that don't.
 func TestSessionsGivenUp(t *testing.T) {
 	c := pgStandIn(t)
 	plan := file(t, "queries: [{name: slow, sql: select pg_sleep(20)::text, weight: 1}]")

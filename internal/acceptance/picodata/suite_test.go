@@ -25,7 +25,7 @@ import (
 // requiredVariable is set by make test-picodata: no stand-ins then.
 const requiredVariable = "BRUNT_PICODATA_REQUIRED"
 
-// The test binary is brunt itself when this variable is set: k6 ends its process.
+// If this variable is set, the test binary runs as brunt, because k6 ends its process.
 const roleVariable = "BRUNT_PICODATA_ROLE"
 
 func TestMain(m *testing.M) {

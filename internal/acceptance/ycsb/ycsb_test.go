@@ -230,7 +230,7 @@ func TestYCSBOnRedisCluster(t *testing.T) {
 	b.none(b.ok("run", "redis", "--workload", "a", "-p", "recordcount=200", "--threads", "4"))
 }
 
-// TestYCSBOnHTTP has a service that keeps what is put.
+// YCSB runs against an HTTP service that stores what is put.
 func TestYCSBOnHTTP(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -345,7 +345,7 @@ func TestYCSBOnTarantool(t *testing.T) {
 	}
 }
 
-// TestYCSBArticle goes through the session of the article about etcd, word for word.
+// The commands in the article about etcd work exactly as printed.
 func TestYCSBArticle(t *testing.T) {
 	t.Parallel()
 	s := testserver.Etcd(t)
@@ -423,7 +423,7 @@ read user0
 	}
 }
 
-// The first address of a list may be down.
+// The shell uses the second address of a list if the first one is down.
 func TestYCSBShellGoesToWhoAnswers(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -511,7 +511,7 @@ func TestYCSBWritesFiles(t *testing.T) {
 	}
 }
 
-// TestYCSBWarmUpCausesNoBurst looks at when the operations after a warm-up with a target begin.
+// After a warm-up with a target rate, operations begin at that rate and not in a burst.
 func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
 	t.Parallel()
 	b := newTool(t)
