@@ -86,7 +86,8 @@ func TestALeaderDecidesAnIntervalAhead(t *testing.T) {
 	}
 }
 
-// However late a piece comes, all processes have the same arrivals, and together those of one.
+// All processes have the same arrivals, even if a piece arrives late, and their parts add up to the load of one
+// process.
 func TestPartsOfALedPhaseAreTheWhole(t *testing.T) {
 	all, _ := decisions(t)
 	p := ledPlan()[1]
@@ -127,7 +128,7 @@ func TestPartsOfALedPhaseAreTheWhole(t *testing.T) {
 	}
 }
 
-// What nobody decides has no arrivals, and the phase ends all the same.
+// Time without a decision has no arrivals, and the phase still ends on time.
 func TestALedPhaseEndsWithoutItsLeader(t *testing.T) {
 	p := ledPlan()[1]
 	stage := schedule.Stage{}

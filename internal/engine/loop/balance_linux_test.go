@@ -173,7 +173,7 @@ func weightsOf(mode string) []int {
 	return nil
 }
 
-// A node that dies costs what was under way there, and nothing else; once it is back it is used again.
+// The death of a node fails only the requests in flight there, and the node is used again when it is back.
 func TestOthersServeForANodeThatDied(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
 		h := newHerd(t, codec, 3, 3, single(), &balance.Options{}, nil)
@@ -201,7 +201,7 @@ func nodesOf(servers ...*echo.Server) (all []protocol.Node) {
 	return all
 }
 
-// Nodes that join get their share, and nodes that leave lose theirs without a failure.
+// Nodes that join get their share of requests, and nodes that leave get no more requests, without a failure.
 func TestNodesJoinAndLeave(t *testing.T) {
 	for _, per := range []string{"session", "request"} {
 		t.Run("per "+per, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	}
 }
 
-// Sessions at a node that leaves are cut off where that is asked for.
+// Sessions at a node that leaves are closed at once if the configuration asks for it.
 func TestLeavingIsDropped(t *testing.T) {
 	for _, per := range []string{"session", "request"} {
 		t.Run("per "+per, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestLeavingIsDropped(t *testing.T) {
 	}
 }
 
-// Operations for one role go to nodes that have it, and follow it.
+// Operations for a role go to the nodes that have it, also after it moves.
 func TestOperationsFollowRoles(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
 		p := single()

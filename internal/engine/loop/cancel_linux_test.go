@@ -131,7 +131,7 @@ func awaitAnswer(t *testing.T, s *testserver.Server, query, want string) {
 	t.Errorf("%s: %s, want %s", query, got, want)
 }
 
-// A statement whose time is over goes on neither as an answer awaited nor on the server.
+// A statement whose timeout has expired is no longer waited for, and is cancelled on the server.
 func TestTimeoutCancelsTheStatement(t *testing.T) {
 	s := servers.Postgres(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
@@ -147,7 +147,7 @@ func TestTimeoutCancelsTheStatement(t *testing.T) {
 		})
 }
 
-// Updates that the server has applied, but whose answers are late, aren't failures like others.
+// Updates that the server has applied but answers late are counted as failures with an unknown outcome.
 func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
 	s := servers.Postgres(t)
 	m := newMuffler(t, s.Addr)

@@ -63,8 +63,8 @@ func (c *changer) end() {
 	c.running.Wait()
 }
 
-// A table's column changes under a load that reads all of them: no request fails for that, and inside
-// transactions, which the server ends, the next attempt succeeds.
+// A column of a table changes during a load that reads all columns. No plain request fails, and within transactions,
+// which the server aborts, the next attempt succeeds.
 func TestTablesChangeUnderLoad(t *testing.T) {
 	s := servers.Postgres(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
@@ -97,7 +97,7 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 		})
 }
 
-// Without retries, plain statements go on all the same.
+// Plain statements survive such a change without retries.
 func TestOneChangeNeedsNoRetries(t *testing.T) {
 	s := servers.Postgres(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
@@ -120,8 +120,8 @@ func TestOneChangeNeedsNoRetries(t *testing.T) {
 		})
 }
 
-// Any change of Tarantool's schema ends every prepared statement: they are prepared again, without
-// retries, and no request fails.
+// Any change of Tarantool's schema invalidates all prepared statements. They are prepared again without retries, and no
+// request fails.
 func TestTarantoolsStatementsArePreparedAgain(t *testing.T) {
 	s := testserver.Tarantool(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password}

@@ -89,8 +89,8 @@ func (m *mayhem) disturb(ctx context.Context, t *testing.T, s *echo.Server) {
 	}
 }
 
-// Whatever the server does and whatever ends the load, every arrival has one fate, and at the end of
-// each interval those that have none yet wait or are in flight.
+// Every arrival has exactly one fate, for any behaviour of the server and any end of the load. At the end of each
+// interval, arrivals without a fate are either waiting or in flight.
 func TestFatesAddUp(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
 		for seed := range uint64(6) {

@@ -100,7 +100,7 @@ func runOpen(t *testing.T, fleet engine.Fleet, cfg engine.FleetConfig, rate floa
 	return &total.Operations[0]
 }
 
-// A dead server costs the requests that fall due while it is dead, neither more nor fewer.
+// A dead server fails exactly the requests that fall due while it is dead.
 func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 	const sessions, killedAt, returnsAt = 4, 40, 140
 	onBothTiers(t, func(t *testing.T, codec bool) {
@@ -148,7 +148,7 @@ func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 	})
 }
 
-// With outage: wait, arrivals wait for the server's return.
+// With outage: wait, arrivals wait until the server returns.
 func TestPatientClientsWait(t *testing.T) {
 	const sessions, killedAt = 4, 40
 	onBothTiers(t, func(t *testing.T, codec bool) {
@@ -185,8 +185,8 @@ func (routed) Router(_ *protocol.Nodes, p *protocol.Program) protocol.Router {
 	return make(protocol.Places, len(p.Requests))
 }
 
-// A server that answers more slowly than clients wait for is sent everything nevertheless, but for what a
-// machine without a free core doesn't get to: then it is tried again.
+// A server that answers only after the clients' timeout still receives all requests, except those for which a machine
+// without a free core has no time. In that case the test is repeated.
 func TestBrownOut(t *testing.T) {
 	again := func(t *testing.T, codec bool, d protocol.Driver) {
 		dropped := uint64(0)
@@ -231,8 +231,8 @@ func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 	return c.Dropped()
 }
 
-// A proxy without a server accepts connections only to close them: that is no connection, and the
-// next attempt isn't made at once.
+// A proxy without a server accepts connections and closes them at once. This does not count as a connection, and the
+// next attempt is not made at once.
 func TestConnectionsThatLeadToNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -319,7 +319,7 @@ func TestTiersAgree(t *testing.T) {
 	}
 }
 
-// What a soft stop finds under way is carried out, further attempts included.
+// After a soft stop, operations in flight are completed, including their retries.
 func TestSoftStopsLetOperationsRetry(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -355,7 +355,7 @@ func TestSoftStopsLetOperationsRetry(t *testing.T) {
 	})
 }
 
-// One of two addresses dies and returns under 200 sessions: every arrival is accounted for once.
+// When one of two addresses dies and returns under 200 sessions, every arrival is counted exactly once.
 func TestManySessionsSurviveDeaths(t *testing.T) {
 	for _, codec := range []bool{false, true} {
 		var killed, returned atomic.Bool

@@ -102,7 +102,7 @@ func uneven(session int) int {
 	return 0
 }
 
-// Whatever the policy says, sessions go to its addresses and loops carry equally many.
+// Sessions are assigned to the addresses that the policy chooses, and loops get equal numbers of sessions.
 func TestSessionsFollowThePolicy(t *testing.T) {
 	cfg := engine.FleetConfig{Sessions: 12, Targets: make([]protocol.Target, 3), Balance: uneven,
 		Workload: &workload.Workload{}}

@@ -216,7 +216,7 @@ func TestStallIsChargedToEveryArrival(t *testing.T) {
 	}
 }
 
-// Of an arrival that waits for a session, only what follows the answer is the generator's own lag.
+// If an arrival waits for a session, only the time after the answer counts as the generator's own lag.
 func TestOwnLagBeginsWhereTheSessionBecameFree(t *testing.T) {
 	b := newBench(t, options{servers: []echo.Config{{Answer: func(f echo.Frame) bool {
 		if f.Number(0) == 0 {
@@ -344,7 +344,7 @@ func TestHardStop(t *testing.T) {
 	}
 }
 
-// In a closed load a session is ready when its last operation and the think time after it are over.
+// In a closed load, a session is ready when its last operation and the following think time are over.
 func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 	for _, think := range []int64{0, 2e6} {
 		p := single()

@@ -64,7 +64,7 @@ func TestRequestsCountAtTheAddressThatTheyName(t *testing.T) {
 	}
 }
 
-// A closed load pauses after a request that couldn't be sent, though its session goes on.
+// A closed load pauses after a request that couldn't be sent, although the session itself stays connected.
 func TestClosedLoadsPauseWhereNobodyIs(t *testing.T) {
 	f := &fake{answer: func(_ context.Context, _ string, _ *protocol.Request, _ []gen.Value, r *protocol.Reply) {
 		r.Fail(&protocol.Error{Class: protocol.Connect, Text: "nobody there"})

@@ -35,7 +35,7 @@ func TestClosedDoesExactlyTheQueue(t *testing.T) {
 	}
 }
 
-// A load with a first operation sends what a longer one sends from that number on.
+// A load with a first operation sends what a longer load sends from that operation on.
 func TestLoadGoesOnAfterAnother(t *testing.T) {
 	sent := func(first, operations uint64) (all []int64) {
 		f := &fake{answer: func(_ context.Context, _ string, req *protocol.Request, args []gen.Value, _ *protocol.Reply) {
@@ -84,8 +84,8 @@ func TestOpenSendsEveryArrival(t *testing.T) {
 	}
 }
 
-// A request of which nothing was sent in its time, because this process was held up, is no time-out of the server's: it
-// is sent late. If that happens again and again, it is given up.
+// If this process was stopped and a request's timeout expired before anything was sent, this is not a timeout of the
+// server: the request is sent late. If that happens repeatedly, the request is given up.
 func TestTimeIsOverBeforeAnythingIsSent(t *testing.T) {
 	for name, c := range map[string]struct{ unsent, calls, failed uint64 }{
 		"once": {1, 2 * 20, 0}, "three times": {3, 4 * 20, 0}, "always": {math.MaxUint64 - 1, 4 * 20, 20},
@@ -117,9 +117,8 @@ func TestTimeIsOverBeforeAnythingIsSent(t *testing.T) {
 	}
 }
 
-// A server that stands still for 400 ms from its 100th answer on: every arrival of that time waits until
-// its end, so response times are what is left of the pause, however few sessions there are; and all but
-// the requests that were under way spend it as lag.
+// A server stops for 400 ms after its 100th answer. Every arrival in that time waits until its end, so response times
+// show the rest of the pause for any number of sessions, and all requests except those in flight spend it as lag.
 func TestPauseShowsAtItsTrueSize(t *testing.T) {
 	const pause, length, gap, sessions = 400 * time.Millisecond, time.Second, 2 * time.Millisecond, 2
 	var began, answers atomic.Int64

@@ -180,7 +180,7 @@ func TestNothingReachableFailsOperationsInstead(t *testing.T) {
 	}
 }
 
-// In a closed load a session is ready when its last operation and the think time after it are over.
+// In a closed load, a session is ready when its last operation and the following think time are over.
 func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 	for _, think := range []time.Duration{0, 2 * time.Millisecond} {
 		a := one("a")
