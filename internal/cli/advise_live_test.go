@@ -38,8 +38,8 @@ load:
   - constant: {duration: 1s}
 `
 
-// A database is inspected during a run and reported from its bundle; an index is proposed from the
-// bundle, and built, measured, and kept or dropped by what came of it. No password is printed or kept.
+// A database is inspected during a run and reported from the bundle. An index is proposed from the bundle, built,
+// measured, and kept or dropped according to the result. No password is printed or stored.
 func TestInspectAndAdvise(t *testing.T) {
 	t.Parallel()
 	pg := testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))

@@ -33,7 +33,7 @@ func pretended(t *testing.T) *kubernetestest.Cluster {
 	return kubernetestest.New(t, "brunt")
 }
 
-// Four pods send the whole load, and nothing stays in the cluster or on disk but the record.
+// Four pods send the whole load, and only the record remains, neither objects in the cluster nor other files.
 func TestWorkersOnKubernetes(t *testing.T) {
 	t.Parallel()
 	c := pretended(t)
@@ -65,7 +65,7 @@ func TestWorkersOnKubernetes(t *testing.T) {
 	}
 }
 
-// A pod that is killed costs its own share, and the pod that Kubernetes puts in its place doesn't send that again.
+// A pod that is killed costs only its own share, and its replacement doesn't send that share again.
 func TestAKilledPodIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	c := pretended(t)
@@ -110,7 +110,7 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 	}
 }
 
-// An interrupt while pods are waited for deletes all that was created.
+// An interrupt while brunt waits for pods deletes all the objects that it created.
 func TestAnInterruptCleansTheCluster(t *testing.T) {
 	t.Parallel()
 	c := pretended(t)
@@ -148,7 +148,8 @@ func pending(status string) func(map[string]any) {
 	}
 }
 
-// What a cluster can't do is one line that says what, why and what to do, and leaves nothing.
+// If a cluster can't run the load, the error is one line that says what failed, why, and what to do, and no objects
+// remain.
 func TestWhatAClusterCantDo(t *testing.T) {
 	t.Parallel()
 	image := `{"phase":"Pending","containerStatuses":[{"image":"brunt:test","state":{"waiting":{"reason":"ImagePullBackOff",
@@ -210,7 +211,7 @@ func TestWhatAClusterCantDo(t *testing.T) {
 	}
 }
 
-// A manifest is printed without a request, and has no secret.
+// Printing a manifest sends no request, and the manifest contains no secret.
 func TestAManifestSendsNothing(t *testing.T) {
 	t.Parallel()
 	c := pretended(t)
@@ -256,7 +257,8 @@ func startWorkers(t *testing.T, ticket string, n int) {
 	}
 }
 
-// Workers that somebody else starts find the coordinator by its ticket, whether that writes it or it was made before.
+// Workers that the user starts find the coordinator by its ticket, whether the coordinator writes the ticket or it was
+// made before.
 func TestWorkersOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)
@@ -302,7 +304,7 @@ func TestWorkersOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// Workers that can't know who they are say what to do.
+// A worker whose number is unknown says how to set it.
 func TestWorkersWithoutANumber(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -344,7 +346,7 @@ func TestWorkersWithoutANumber(t *testing.T) {
 	}
 }
 
-// Flags that don't fit together are refused before anything is sent or written.
+// Flags that contradict each other are refused before anything is sent or written.
 func TestFlagsOfWorkersThatDontFit(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "")

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// What a plan says of a cluster that can't be so is one line and an exit code, before anything is sent.
+// If a plan's description of a cluster is impossible, the error is one line with an exit code, before anything is sent.
 func TestClustersThatCantBe(t *testing.T) {
 	t.Parallel()
 	s := testserver.Redis(t)
@@ -94,7 +94,7 @@ func TestClustersThatCantBe(t *testing.T) {
 	}
 }
 
-// What goes wrong with faults during a load is said, and is no failure of the server.
+// Failures of the fault actions during a load are reported, and are not attributed to the server.
 func TestFaultsThatGoWrong(t *testing.T) {
 	t.Parallel()
 	s := testserver.Redis(t)
@@ -163,7 +163,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 	}
 }
 
-// A cluster that loses its quorum for good: brunt ends in time, and says that it never recovered.
+// If a cluster loses its quorum permanently, brunt ends in time and reports that the cluster never recovered.
 func TestAClusterThatNeverRecovers(t *testing.T) {
 	t.Parallel()
 	members := testserver.EtcdCluster(t, 3)
@@ -203,7 +203,7 @@ faults:
 	}
 }
 
-// A set point that can't be reached: the load stays at the least that is allowed, and brunt says so.
+// If a set point can't be reached, the load stays at its lower limit, and brunt says so.
 func TestASetPointThatCantBeReached(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plan.yml")

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// A connection string, and libpq's variables, reach a server that asks for a password, and the record
-// holds all but that.
+// A connection string and libpq's variables work with a server that requires a password, and the record contains
+// everything except the password.
 func TestConnectionStrings(t *testing.T) {
 	const password = "T0psecret"
 	pg := testserver.Postgres(t, testserver.Password(password))

@@ -60,8 +60,7 @@ func reports(path string) int {
 	return len(reportLine.FindAllString(string(b), -1))
 }
 
-// A generator that is stopped says so itself: neither the lines, nor the hints, nor the verdict
-// blame the server.
+// A generator that was stopped says so. Neither its lines, nor the hints, nor the verdict blame the server.
 func TestCookSaysThatItStoodStill(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
@@ -107,7 +106,7 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 	}
 }
 
-// A log that is moved away and a SIGHUP: no line is lost or split.
+// When a log is moved away and SIGHUP is sent, no line is lost or split.
 func TestCookRotatesItsLog(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)

@@ -69,7 +69,7 @@ func (c *cooked) sum(t *testing.T, column int) (lines, sum int) {
 	return lines, sum
 }
 
-// Three nginx behind a proxy, as in the article on slow_cooker.
+// cook works with three nginx servers behind a proxy, as in the article on slow_cooker.
 func TestCookThroughAProxy(t *testing.T) {
 	t.Parallel()
 	var backends []string
@@ -96,8 +96,8 @@ func firstReport(out string) string {
 	return strings.ReplaceAll(reportLine.FindString(out), "+0", "")
 }
 
-// A bounded run against a server that can't keep up ends on time, with all its reports and the totals that
-// were asked for; what wasn't sent by then is given up.
+// A bounded run against a server that is too slow ends on time, with all its reports and the requested totals. Requests
+// not sent by then are given up.
 func TestCookEndsOnTime(t *testing.T) {
 	t.Parallel()
 	const asked, sessions = 200, 5
@@ -129,9 +129,9 @@ func TestCookEndsOnTime(t *testing.T) {
 	}
 }
 
-// The arithmetic of pauses: an arrival at a within a pause that ends at e is answered at e at the
-// earliest. So of rate·length arrivals of each pause at least rate·(length − x) − 1 take x or more.
-// It holds from below whatever else a busy machine does.
+// The response times show the server's pauses. An arrival at time a within a pause that ends at e is answered at e at
+// the earliest. So of the rate·length arrivals of each pause, at least rate·(length − x) − 1 take x or more. This lower
+// bound holds however busy the machine is.
 func TestCookShowsPauses(t *testing.T) {
 	t.Parallel()
 	const rate, pause = 200, time.Second
@@ -407,7 +407,7 @@ func TestCookUsage(t *testing.T) {
 	}
 }
 
-// Neither the output nor any file of the bundle holds what a user keeps secret.
+// Neither the output nor any file of the bundle contains the user's secrets.
 func TestCookKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

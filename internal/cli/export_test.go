@@ -20,7 +20,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// TestExportsAndWatches runs commands with everything switched on and looks at what is left.
+// Commands with all exports and watches enabled leave the expected files and data.
 func TestExportsAndWatches(t *testing.T) {
 	testserver.SkipQuick(t)
 	var received atomic.Int64

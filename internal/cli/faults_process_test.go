@@ -49,7 +49,7 @@ func faultLines(dir string) string {
 	return string(text)
 }
 
-// However brunt ends while a server is stopped, the server continues, and the record knows the fault.
+// A stopped server is continued, and the fault is recorded, in whichever way brunt ends during the fault.
 func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]syscall.Signal{
@@ -87,8 +87,8 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 	}
 }
 
-// A black hole in front of a server holds requests back, all of which succeed when it is healed. The record names the
-// server, not the proxy.
+// A black hole in front of a server delays requests, and all of them succeed after it is healed. The record names the
+// server and not the proxy.
 func TestRequestsSurviveABlackHole(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"codec", "library"} {
@@ -121,7 +121,7 @@ func TestRequestsSurviveABlackHole(t *testing.T) {
 	}
 }
 
-// An administrator's statements go over the plan's protocol: here they end the load's connections.
+// An administrator's statements are sent by the plan's protocol. In this test they end the load's connections.
 func TestAnAdministratorEndsConnections(t *testing.T) {
 	t.Parallel()
 	s := testserver.Postgres(t)

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// A process that may open few files refuses sessions for which that isn't enough before anything is sent, and
-// carries out a load that fits, record included.
+// If the limit of open files is too low for the sessions, brunt refuses the load before anything is sent. A load that
+// fits runs, including its record.
 func TestFewFileDescriptors(t *testing.T) {
 	t.Parallel()
 	web := "http://" + testserver.Nginx(t).Addr + "/"

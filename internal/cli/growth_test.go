@@ -49,7 +49,7 @@ func (c *counting) Close() error {
 	return c.Conn.Close()
 }
 
-// Without -c as many sessions are opened as the rate needs, and not more than the server takes.
+// Without -c, as many sessions are opened as the rate needs, and no more than the server accepts.
 func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -102,7 +102,8 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 	}
 }
 
-// A usual server makes room for new connections by closing idle ones: the load stays below what it takes.
+// A typical server makes room for new connections by closing idle ones. The number of sessions then stays below the
+// server's limit.
 func TestSessionsStayBelowWhatTheServerTakes(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t, testserver.Connections(64))

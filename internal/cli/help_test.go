@@ -18,8 +18,8 @@ func shownFlags(help string) (names []string) {
 	return names
 }
 
-// Help shows ten flags at most besides those for help, those that people need first; --help-all shows each
-// flag once, in its group.
+// Help shows at most ten flags besides those for help, the ones that are needed first. --help-all shows each flag once,
+// in its group.
 func TestHelpInGroups(t *testing.T) {
 	const most = 10 + 2
 	for command, first := range map[string][]string{

@@ -60,7 +60,7 @@ func addressLine(t *testing.T, report, address string) (done, failed string) {
 	return m[1], m[2]
 }
 
-// Three hosts of a list: a fast one, a slow one and one that only fails.
+// The figures of three hosts in a list are kept apart: a fast one, a slow one, and one that always fails.
 func TestCookTellsHostsApart(t *testing.T) {
 	t.Parallel()
 	const slowness = 100 * time.Millisecond
@@ -124,7 +124,7 @@ func TestHTTPTellsHostsApart(t *testing.T) {
 	}
 }
 
-// A host that is down costs its requests only, even with one session and if it is the first.
+// A host that is down fails only its own requests, also with one session and if it is the first host.
 func TestAHostThatIsDownCostsItsRequestsOnly(t *testing.T) {
 	t.Parallel()
 	good := testserver.Nginx(t).Addr
@@ -153,7 +153,7 @@ func closing(t *testing.T, every int64) (address string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// A request that follows a closed connection at once waits for the next one, and doesn't fail.
+// A request right after a connection was closed waits for the next connection and doesn't fail.
 func TestHostsThatCloseConnectionsCostNoRequests(t *testing.T) {
 	t.Parallel()
 	for _, every := range []int64{1, 10} {
@@ -174,7 +174,7 @@ func TestHostsThatCloseConnectionsCostNoRequests(t *testing.T) {
 	}
 }
 
-// One host with TLS, one without.
+// A list may contain hosts with TLS and hosts without.
 func TestListWithAndWithoutTLS(t *testing.T) {
 	t.Parallel()
 	plain, secure := testserver.Nginx(t), testserver.Nginx(t, testserver.TLS())

@@ -140,8 +140,8 @@ func TestHTTPLoad(t *testing.T) {
 	}
 }
 
-// Requests are sent in the order of the list, again and again; bodies make a POST; several arguments
-// are one list; the warm-up counts for nothing.
+// Requests are sent in the order of the list, repeatedly. A request with a body is a POST, several arguments are one
+// list, and the warm-up is not counted.
 func TestHTTPOrderAndBodies(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

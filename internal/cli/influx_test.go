@@ -13,8 +13,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// With the right token InfluxDB has every request; with a wrong one the run says that its points are
-// lost and why. The token is in neither's output or record.
+// With a valid token InfluxDB receives every request. With a wrong one, the run says that its points are lost, and why.
+// The token appears in neither run's output or record.
 func TestTokensForInfluxDB(t *testing.T) {
 	const secret = "geheim"
 	influx := testserver.InfluxDB18(t, testserver.Settings("auth-enabled = true"))

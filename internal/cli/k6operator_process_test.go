@@ -24,8 +24,9 @@ export const options = {scenarios: {s: {executor: 'shared-iterations', vus: 2, i
 export default function () { http.get(__ENV.TARGET); }
 `
 
-// k6-operator 1.6.0 runs the binary as k6: a shell line that archives and inspects the script, whose output it parses,
-// and one runner for each instance that is paused until the starter's curl. The flags here are those that it gives.
+// The binary works as k6 for k6-operator 1.6.0, with the flags that the operator passes: first a shell line that
+// archives and inspects the script, and whose output the operator parses; then a paused runner for each instance, which
+// begins after the starter's curl.
 func TestAsTheRunnerOfK6Operator(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)

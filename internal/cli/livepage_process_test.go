@@ -14,7 +14,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// The stop button ends a run as one interrupt does: with a complete record and its report.
+// The stop button ends a run like an interrupt, with a complete record and its report.
 func TestThePageEndsTheRun(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

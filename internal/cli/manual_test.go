@@ -10,7 +10,7 @@ import (
 	"brunt/internal/cli/usage"
 )
 
-// Every manual page has what holds for all commands.
+// Every manual page contains the sections that apply to all commands.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	if err := usage.WriteManual(newRoot(&streams{}), dir); err != nil {
@@ -29,7 +29,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// The name of a tool is recognised with the ending of a version or a system, and only then.
+// A tool's name is recognized also with a suffix for a version or a system, and in no other case.
 func TestDialectOf(t *testing.T) {
 	for path, want := range map[string]string{
 		"/usr/bin/slow_cooker": "slow_cooker", "slow_cooker_linux_amd64": "slow_cooker", "./slow_cooker-1.2": "slow_cooker",

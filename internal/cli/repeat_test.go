@@ -59,8 +59,7 @@ func (r *recorder) take() []string {
 	return out
 }
 
-// TestAnyRunIsRepeated: the plan in a run's folder sends again what the run has sent, whatever command
-// made it.
+// The plan in a run's folder sends again what the run has sent, for every command that can make the run.
 func TestAnyRunIsRepeated(t *testing.T) {
 	testserver.SkipQuick(t)
 	r := newRecorder(t)
@@ -93,7 +92,7 @@ func TestAnyRunIsRepeated(t *testing.T) {
 	}
 }
 
-// TestSecretsAreAskedFor: a run that had secrets is repeated when they are given again.
+// A run that had secrets can be repeated when they are given again.
 func TestSecretsAreAskedFor(t *testing.T) {
 	r := newRecorder(t)
 	dir := filepath.Join(t.TempDir(), "first")
@@ -142,7 +141,7 @@ func asEarlier(t *testing.T, dir string) {
 	}
 }
 
-// TestSeriesGoOnAfterAKill: a series keeps the runs that are whole and makes the others.
+// A killed series keeps its complete runs when it is continued, and makes the remaining ones.
 func TestSeriesGoOnAfterAKill(t *testing.T) {
 	testserver.SkipQuick(t)
 	r := newRecorder(t)

@@ -19,8 +19,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run, "k6": run, "picostress": run})
 }
 
-// Each script is a story on the command line: what a command prints, how it exits, which files it
-// leaves.
+// Each script runs commands and checks their output, their exit codes and the files that they leave.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",

@@ -76,8 +76,8 @@ func recorded(t *testing.T, dir string) (run *record.Run, intervals int, done ui
 	return b.Run, intervals, done
 }
 
-// Nobody reads the report lines: the load ends by its own duration, the record is whole, and the
-// exit code is the result's.
+// If nobody reads the report lines, the load still ends on time, the record is complete, and the exit code is that of
+// the result.
 func TestCookRunsThoughNobodyReads(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
@@ -100,7 +100,7 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 	}
 }
 
-// A rule that aborts is kept to though nobody takes either output.
+// A threshold that aborts works even if nobody reads the outputs.
 func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	}
 }
 
-// Who comes back late gets all lines in their order.
+// A reader that resumes late gets all lines in order.
 func TestCookPrintsAllToALateReader(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
@@ -168,7 +168,7 @@ func TestCookPrintsAllToALateReader(t *testing.T) {
 	}
 }
 
-// Two interrupts end a run whatever its output waits for.
+// Two interrupts end a run even while its output is blocked.
 func TestInterruptsEndARunThoughNobodyReads(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)

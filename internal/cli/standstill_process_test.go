@@ -15,8 +15,8 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Arrivals that fell due while the generator itself was stopped are given up and counted, in the
-// interval that says so, and nothing of it is put down to the server.
+// Arrivals that fell due while the generator itself was stopped are given up and counted in the interval that reports
+// the stop, and none of them is attributed to the server.
 func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 	t.Parallel()
 	const total, rate = 800, 100

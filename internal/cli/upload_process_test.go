@@ -25,7 +25,7 @@ func withStore(cmd *exec.Cmd, address string) *exec.Cmd {
 	return cmd
 }
 
-// Parts of a load that several machines upload are merged from there.
+// Parts of a load that several machines upload are merged from the object store.
 func TestPartsComeFromAnObjectStore(t *testing.T) {
 	t.Parallel()
 	server := testserver.ObjectStore(t)
@@ -62,7 +62,7 @@ func TestPartsComeFromAnObjectStore(t *testing.T) {
 	}
 }
 
-// An upload that fails loses nothing; one that can't succeed is refused before the load.
+// A failed upload loses nothing, and an upload that can't succeed is refused before the load.
 func TestUploadsThatFail(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)
@@ -98,7 +98,7 @@ func TestUploadsThatFail(t *testing.T) {
 	}
 }
 
-// Bundles of workers whose coordinator is gone go to the object store, and are merged from there.
+// If the coordinator is gone, the workers upload their bundles to the object store, from which they can be merged.
 func TestWorkersUploadWithoutACoordinator(t *testing.T) {
 	t.Parallel()
 	server := testserver.ObjectStore(t)

@@ -71,7 +71,7 @@ func startLate(t *testing.T, server *testserver.Server, out, err *listened, comm
 	return c
 }
 
-// slow_cooker begins although nobody is there, counts failures, and goes on when the service is up.
+// slow_cooker starts without a server, counts the failures, and continues when the service is up.
 func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{"slow_cooker": nil, "brunt cook": {"-compat", "-summary", "none"}} {
@@ -113,7 +113,7 @@ func TestWaitForTheService(t *testing.T) {
 	}
 }
 
-// All hosts of a list are waited for.
+// brunt waits for all hosts of a list.
 func TestWaitForAllHosts(t *testing.T) {
 	t.Parallel()
 	up, late := testserver.Nginx(t), testserver.Nginx(t)
@@ -128,7 +128,7 @@ func TestWaitForAllHosts(t *testing.T) {
 	}
 }
 
-// A service that doesn't come up in time, or isn't waited for, is a clear failure.
+// A service that doesn't start in time, or that brunt doesn't wait for, is reported as a clear failure.
 func TestServiceThatStaysDown(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)

@@ -44,8 +44,8 @@ func scriptFile(t *testing.T, text string) string {
 	return path
 }
 
-// Each worker runs its segment of a script, with the environment of the coordinator; k6's thresholds are judged over
-// all.
+// Each worker runs its segment of a script with the coordinator's environment, and k6's thresholds are judged over all
+// workers.
 func TestAScriptOverWorkers(t *testing.T) {
 	t.Parallel()
 	var good atomic.Int64
@@ -100,7 +100,7 @@ import http from "k6/http";
 export const options = { vus: 4, duration: "1h", thresholds: { http_req_failed: ["rate<0.5"] } };
 export default function () { http.get(__ENV.URL); }`
 
-// A worker of a script that is killed is named, and an interrupt ends the others with their records.
+// A worker of a script that is killed is named, and an interrupt ends the others with complete records.
 func TestAScriptLosesAWorker(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -137,7 +137,7 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	}
 }
 
-// A script that can't be run is told before any load, by k6.
+// If a script can't be run, k6's error is reported before any load.
 func TestABadScriptOverWorkers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")

@@ -108,7 +108,7 @@ func lostOnes(run *record.Run) (names []string) {
 	return names
 }
 
-// A worker that is killed, told to stop, or stands still, is named, costs its own share only, and the verdict says so.
+// A worker that is killed, told to stop, or stands still is named, costs only its own share, and the verdict says so.
 func TestALostWorkerIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{
@@ -161,7 +161,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 	}
 }
 
-// --on-lost abort ends the load of all.
+// With --on-lost abort, a lost worker ends the whole load.
 func TestALostWorkerAborts(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 2, "--on-lost", "abort")
@@ -179,7 +179,7 @@ func TestALostWorkerAborts(t *testing.T) {
 	}
 }
 
-// A rule that aborts sees what all workers did, and none of them obeys it by itself.
+// A threshold that aborts is judged over all workers together, and no worker applies it by itself.
 func TestThresholdsAreOverAllWorkers(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "thresholds: [{expr: count < 300, abort_on_fail: true}]\n")
@@ -201,7 +201,8 @@ func TestThresholdsAreOverAllWorkers(t *testing.T) {
 	}
 }
 
-// When the coordinator is killed, the workers send their shares to the end, and merge makes the whole of their bundles.
+// If the coordinator is killed, the workers send their shares to the end, and merge combines their bundles into the
+// whole.
 func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "")
@@ -251,7 +252,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	}
 }
 
-// Secrets reach the workers, and neither a command line nor a record.
+// Secrets reach the workers, but appear in no command line and in no record.
 func TestWorkersKeepSecrets(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)
@@ -295,7 +296,7 @@ queries:
 	}
 }
 
-// A coordinator whose port is taken says so before anything is sent or kept.
+// If the coordinator's port is taken, it says so before anything is sent or kept.
 func TestTheCoordinatorsPortIsTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -40,8 +40,8 @@ func partOf(t *testing.T, dir string, k int) *record.Recorded {
 	return part
 }
 
-// Faults to servers are done once, by the coordinator, and those of connections by each worker: each is one fault of
-// the record.
+// The coordinator causes the faults of servers once, and each worker causes those of its own connections. Each of them
+// is one fault in the record.
 func TestFaultsOfALoadOfWorkers(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -89,7 +89,7 @@ faults:
 	}
 }
 
-// Each worker reads back its own writes, when the load is over everywhere and the coordinator has healed its faults.
+// Each worker reads its own writes back, after all loads are over and the coordinator has healed its faults.
 func TestWorkersReadBackTheirWrites(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)
@@ -148,7 +148,7 @@ func controls(t *testing.T, part *record.Recorded) (all []measure.Control) {
 	return all
 }
 
-// The coordinator decides for all: workers send residue classes of one schedule.
+// The coordinator decides the rates for all workers, and they send residue classes of one schedule.
 func TestWorkersFollowOneAdaptiveSchedule(t *testing.T) {
 	t.Parallel()
 	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
@@ -203,7 +203,7 @@ load: [{constant: {rate: 100, duration: 2s}}]
 	return cmd, dir, output
 }
 
-// After a trial that overloads the target, workers send the phases in which it recovers, as the coordinator decides.
+// After a trial that overloads the target, the workers send the recovery phases that the coordinator decides.
 func TestASearchOfWorkersLetsTheTargetRecover(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := searching(t, narrow(t, 5*time.Millisecond), "--min", "0.2", "--start", "0.2", "--max", "20",
@@ -232,8 +232,8 @@ func TestASearchOfWorkersLetsTheTargetRecover(t *testing.T) {
 	}
 }
 
-// A worker that is killed in the middle of a search costs a trial; an interrupt ends the search, and it is resumed with
-// the trials that are whole.
+// A worker that is killed during a search costs one trial. An interrupt ends the search, and it can be resumed with its
+// complete trials.
 func TestASearchOfWorkersGoesOn(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := searching(t, narrow(t, time.Millisecond), "--trials", "40", "--width", "0.01", "--trial", "4s")

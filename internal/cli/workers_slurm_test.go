@@ -23,8 +23,8 @@ func onSlurm(cluster *testserver.Slurm, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Workers are tasks of one step, one a node, in an allocation of their own or in one that is there, and neither keys
-// nor the environment's secrets reach Slurm's files.
+// The workers are tasks of one step, one on each node, in a new or an existing allocation. Neither keys nor secrets of
+// the environment reach Slurm's files.
 func TestWorkersOnSlurm(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 3)
@@ -61,7 +61,8 @@ func TestWorkersOnSlurm(t *testing.T) {
 	}
 }
 
-// What Slurm can't do is said within the time for joining, with its reason, and leaves nothing behind.
+// If Slurm can't start the workers, this is reported within the time for joining, with Slurm's reason, and nothing is
+// left behind.
 func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 2)
@@ -122,7 +123,7 @@ func manySessions(t *testing.T) string {
 	return path
 }
 
-// A node whose slurmd dies and a worker that is killed end no other worker.
+// Neither the death of a node's slurmd nor that of a worker ends other workers.
 func TestASlurmNodeIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 3)

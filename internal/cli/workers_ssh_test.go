@@ -24,7 +24,7 @@ func queuePlan(t *testing.T) string {
 	return path
 }
 
-// Hosts that have nothing but an sshd get the program once and send the whole load.
+// Hosts that have only an sshd receive the program once and send the whole load.
 func TestWorkersOverSSH(t *testing.T) {
 	t.Parallel()
 	servers, config := testserver.SSH(t, 2)
@@ -64,7 +64,7 @@ func TestWorkersOverSSH(t *testing.T) {
 	}
 }
 
-// What ssh can't do is one line with the host's name and what to do, before anything is sent or kept.
+// If ssh fails, the error is one line with the host's name and what to do, before anything is sent or kept.
 func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
 	t.Parallel()
 	servers, config := testserver.SSH(t, 2)

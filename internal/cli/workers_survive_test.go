@@ -43,7 +43,7 @@ func numbersOf(run *record.Run) (numbers []uint64) {
 	return append(numbers, run.Total.Arrivals())
 }
 
-// Several workers send what one process sends.
+// Several workers send together exactly what one process sends.
 func TestWorkersSendWhatOneProcessSends(t *testing.T) {
 	t.Parallel()
 	plan := endingPlan(t)
@@ -70,7 +70,7 @@ func texts(numbers []uint64) (out []string) {
 	return out
 }
 
-// A coordinator that is killed with -9 is resumed while the load runs, or when it is over, and loses nothing.
+// A coordinator that is killed with SIGKILL can be resumed during the load or after it, and nothing is lost.
 func TestAKilledCoordinatorIsResumed(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"during the load": false, "after it": true} {
@@ -125,7 +125,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 	}
 }
 
-// A coordinator whose workers run on other hosts, or as tasks of Slurm, is resumed as one of local workers is.
+// A coordinator can be resumed also if its workers run on other hosts or as Slurm tasks.
 func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
 	t.Parallel()
 	servers, config := testserver.SSH(t, 2)
@@ -152,8 +152,8 @@ func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
 	}
 }
 
-// The share of a lost worker is sent by the others. A worker that stood still and goes on after that sends nothing of
-// it: together they never send more than there is.
+// The other workers send the share of a lost worker. A worker that stood still and continues after that sends nothing
+// of its share, so no operation is sent twice.
 func TestALostShareIsRedistributed(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
@@ -207,8 +207,8 @@ func TestALostShareIsRedistributed(t *testing.T) {
 	}
 }
 
-// Workers whose connections to the coordinator are cut for several intervals go on, and nothing of what they measured
-// in the meantime is lost.
+// Workers whose connections to the coordinator are cut for several intervals continue, and nothing that they measured
+// in that time is lost.
 func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
 	t.Parallel()
 	testserver.SkipQuick(t)
@@ -245,7 +245,7 @@ func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
 	}
 }
 
-// A closed load can't be redistributed, which is said before anything is sent.
+// A closed load can't be redistributed, and brunt says so before anything is sent.
 func TestClosedLoadsAreNotRedistributed(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on-lost", "redistribute")

@@ -32,8 +32,7 @@ func documentedLive(t *testing.T) []string {
 	return strings.Fields(string(command[1]))
 }
 
-// The database is watched, intervals are scraped and sent while the workload runs, and no secret is
-// printed or recorded.
+// During a workload the database is watched, and intervals are scraped and sent. No secret is printed or recorded.
 func TestYCSBExportsAndWatches(t *testing.T) {
 	t.Parallel()
 	redis, influx := testserver.Redis(t), testserver.InfluxDB(t)
@@ -135,7 +134,7 @@ func checkYCSBRecord(t *testing.T, dir string) {
 	}
 }
 
-// Mistakes come before the database is touched; what can't be sent is said at the end.
+// Mistakes in the flags are reported before the database is touched. Data that couldn't be sent is reported at the end.
 func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"load", "run"} {

@@ -7,7 +7,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Nobody reads the lines of ycsb: the load ends all the same, and its record is whole.
+// If nobody reads the lines of ycsb, the load still ends, and its record is complete.
 func TestYCSBRunsThoughNobodyReads(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")

@@ -86,7 +86,8 @@ func resumed(t *testing.T, o Options) *Coordinator {
 	return c
 }
 
-// A coordinator that was killed goes on for the same workers: they send what it lacks, and others are refused.
+// A coordinator that was killed can be resumed with the same workers. They send what it lacks, and other workers are
+// refused.
 func TestResume(t *testing.T) {
 	o, workers, journal := killed(t, GoOn, 2)
 	if !strings.Contains(string(journal), "PRIVATE KEY") {
@@ -110,7 +111,7 @@ func TestResume(t *testing.T) {
 	refusedWith(t, err, 0, "has been begun already: it is not sent again")
 }
 
-// Workers that have ended and shares that were given away are so when the coordinator goes on.
+// A resumed coordinator knows which workers have ended and which shares were reassigned.
 func TestResumeKnowsWhatHappened(t *testing.T) {
 	o, workers, journal := killed(t, Redistribute, 3)
 	one := 1
@@ -134,7 +135,7 @@ func TestResumeKnowsWhatHappened(t *testing.T) {
 	}
 }
 
-// What is no journal is refused, and stays.
+// A file that is not a journal is refused and left unchanged.
 func TestResumeOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, JournalFile)
@@ -162,8 +163,8 @@ func TestResumeOfNothing(t *testing.T) {
 	}
 }
 
-// A share is given to those who are left, from the end of what its worker was allowed to send; one whose process has
-// ended has sent all that it will, so its share goes at once.
+// The share of a lost worker is reassigned to the remaining workers from the last operation that it was allowed to
+// send. If the worker's process has ended, its share is reassigned at once, because it sends nothing more.
 func TestSharesOfLostWorkers(t *testing.T) {
 	c := &Coordinator{o: Options{OnLost: Redistribute, Interval: time.Second}, clock: NewClock()}
 	c.prepare()

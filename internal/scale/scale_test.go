@@ -39,7 +39,8 @@ func refusedWith(t *testing.T, err error, code int, text string) {
 	}
 }
 
-// A worker of another run is refused by its certificate, and one that has got hold of a certificate by its run.
+// A worker of another run is refused because of its certificate, and one that has obtained a valid certificate is
+// refused because of its run.
 func TestWorkersOfOtherRunsAreRefused(t *testing.T) {
 	c, ticket := coordinator(t, "one", 1, time.Minute)
 	_, other := coordinator(t, "two", 1, time.Minute)
@@ -83,7 +84,7 @@ func (w *Worker) reportAs(t *testing.T, state State, from int, lines string) (An
 		Process: w.hello.Process, State: state, From: from, Lines: []byte(lines)}, &a)
 }
 
-// A process that comes after another began the same share doesn't get it.
+// A process doesn't get a share that another process has begun.
 func TestASharesSuccessorIsRefused(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	first, _ := connected(t, c, ticket)
@@ -98,7 +99,7 @@ func TestASharesSuccessorIsRefused(t *testing.T) {
 	refusedWith(t, err, 0, "has been begun already: it is not sent again")
 }
 
-// Lines that the coordinator has are not written again, whatever is sent twice after a connection broke.
+// Lines that the coordinator already has are not written again, even if they are sent twice after a connection broke.
 func TestLinesComeHomeOnce(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -125,8 +126,8 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	}
 }
 
-// The live view reads what waits in the files at home: many lines at once, and lines that are longer than it reads at a
-// time.
+// The live view reads the lines that wait in the coordinator's files, also if there are many, and if a line is longer
+// than what is read at a time.
 func TestLinesWaitInFiles(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -155,7 +156,7 @@ func TestLinesWaitInFiles(t *testing.T) {
 	}
 }
 
-// A worker that is ready is answered when the start is known, not sooner and not after its next attempt.
+// A worker that is ready gets its answer as soon as the start is known, without another request.
 func TestReadyWorkersHearOfTheStart(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -178,7 +179,7 @@ func TestReadyWorkersHearOfTheStart(t *testing.T) {
 	}
 }
 
-// A file that came while the load ran isn't sent again; one that differs is.
+// A file that was received during the load is not sent again unless it has changed.
 func TestFilesThatAreThereAreNotSentAgain(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -214,7 +215,7 @@ func TestFilesThatAreThereAreNotSentAgain(t *testing.T) {
 	}
 }
 
-// Who isn't there in time is named.
+// Workers that don't join in time are named.
 func TestMissingWorkersAreNamed(t *testing.T) {
 	c, ticket := coordinator(t, "run", 3, 200*time.Millisecond)
 	ticket.Worker = 1
@@ -237,7 +238,7 @@ func (c *Coordinator) state(k int) State {
 	return c.members[k].state
 }
 
-// Workers that can't run one load are told in which points, all of them.
+// If workers can't run one load together, they are told every difference between them.
 func TestDisagreement(t *testing.T) {
 	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, members: []*member{{}, {number: 1}}}
 	same := Hello{Version: "1", Cores: 4, Offset: Offset{Ns: 5e6, UncertaintyNs: 1e6}}
@@ -272,7 +273,7 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// The true offset is within the uncertainty, however the delays are shared by the directions.
+// The true clock offset is within the reported uncertainty, for any distribution of the delay over both directions.
 func TestClockOffset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -295,7 +296,7 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// Files of a bundle have names of one or two parts, and stay inside it.
+// Names of a bundle's files have one or two parts and don't lead out of the bundle.
 func TestBundleFiles(t *testing.T) {
 	for name, want := range map[string]bool{
 		"run.json": true, "observe/1-host.ndjson": true, "": false, ".": false, "..": false, "../run.json": false,
@@ -309,7 +310,7 @@ func TestBundleFiles(t *testing.T) {
 	}
 }
 
-// A file that arrives damaged leaves what was there as it was.
+// A file that arrives damaged is refused, and the previous file is kept.
 func TestDamagedFilesAreRefused(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "run.json")
 	const hashOfA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" // SHA-256 of "a"

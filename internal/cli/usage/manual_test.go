@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The documentation says of exit codes and of the environment what every manual page says.
+// The documentation of exit codes and environment variables agrees with every manual page.
 func TestManualIsDocumented(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))

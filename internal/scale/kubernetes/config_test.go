@@ -78,7 +78,7 @@ func TestKubeconfigsAreRead(t *testing.T) {
 	}
 }
 
-// Files of KUBECONFIG are joined; what an earlier one has goes before.
+// The files of KUBECONFIG are merged, and settings of earlier files take precedence.
 func TestSeveralKubeconfigs(t *testing.T) {
 	noEnvironment(t)
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func TestSeveralKubeconfigs(t *testing.T) {
 	}
 }
 
-// In a pod without a kubeconfig the service account is used, and its token read again for each request.
+// In a pod without a kubeconfig, the service account is used, and its token is read again for each request.
 func TestInCluster(t *testing.T) {
 	noEnvironment(t)
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -206,7 +206,7 @@ echo '{"status":{"token":"'"$1-$WHO"'","expirationTimestamp":"2999-01-01T00:00:0
 	}
 }
 
-// What keeps the API server from answering is one line with its address and what to do.
+// If the API server doesn't answer, the error is one line with its address, the cause and what to do.
 func TestAPIServersThatDontAnswer(t *testing.T) {
 	noEnvironment(t)
 	answers := func(code int, text string) http.Handler {
