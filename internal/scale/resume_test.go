@@ -163,8 +163,8 @@ func TestResumeOfNothing(t *testing.T) {
 	}
 }
 
-// The share of a lost worker is reassigned to the remaining workers from the last operation that it was allowed to
-// send. If the worker's process has ended, its share is reassigned at once, because it sends nothing more.
+// The share of a lost worker is reassigned to the remaining workers from the time until which it was allowed to send.
+// If the worker's process has ended, its share is reassigned at once, because it sends nothing more.
 func TestSharesOfLostWorkers(t *testing.T) {
 	c := &Coordinator{o: Options{OnLost: Redistribute, Interval: time.Second}, clock: NewClock()}
 	c.prepare()

@@ -238,7 +238,7 @@ func (c *Coordinator) state(k int) State {
 	return c.members[k].state
 }
 
-// If workers can't run one load together, they are told every difference between them.
+// If workers can't run one load together, the error names every difference between them.
 func TestDisagreement(t *testing.T) {
 	c := &Coordinator{o: Options{Version: "1", Interval: time.Second}, members: []*member{{}, {number: 1}}}
 	same := Hello{Version: "1", Cores: 4, Offset: Offset{Ns: 5e6, UncertaintyNs: 1e6}}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// withoutRules, or with rules that say the same as those that hold without any.
+// rulesOrNone returns either no rules or the given ones, which must agree with brunt's default rules.
 func rulesOrNone(d *draw, rules ...string) []string {
 	if d.IntN(2) == 0 {
 		return nil
@@ -15,7 +15,7 @@ func rulesOrNone(d *draw, rules ...string) []string {
 	return rules
 }
 
-// broken are situations in which the server breaks a rule and the generator has a core to itself.
+// broken returns situations in which the server breaks a rule and the generator has a core to itself.
 func broken() []family {
 	return []family{
 		{"server-stopped", truthFail, 16, serverStopped},
@@ -65,7 +65,7 @@ func serverHangs(d *draw) situation {
 	s.ask.thresholds = rulesOrNone(d, "errors < 1%")
 	s.Why = fmt.Sprintf("the server stands still from %v on, and each request gives up after %v", at, s.ask.timeout)
 	if !s.ask.open {
-		// 16 sessions fail some times each; as a share that may be less than 1 % of what came before.
+		// The 16 sessions fail only a few times each, which may be less than 1 % of all requests.
 		s.ask.thresholds = []string{"errors.count < 5"}
 	}
 	return s
@@ -127,7 +127,7 @@ func serverResets(d *draw) situation {
 	if s.server == web {
 		s.ask.operation = fmt.Sprintf("http: {path: /reset?every=%d}", every)
 	} else {
-		// 64 bytes an answer, of one session each.
+		// Each session has its own connection, and an answer has 64 bytes.
 		s.far = &proxyConfig{cut: 64 * every}
 		s.ask.sessions = 4
 	}

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// burnCommand is the word by which this program starts itself as a burner.
+// burnCommand is the argument with which this program starts itself as a burner.
 const burnCommand = "burn"
 
-// burner burns a core for a part of each period; for all of it if the two are the same.
+// burner uses a core for the time busy of each period, or all the time if the two are equal.
 type burner struct {
-	realtime     bool // before all ordinary processes (SCHED_FIFO)
+	realtime     bool // scheduled ahead of all ordinary processes (SCHED_FIFO)
 	busy, period time.Duration
 	nice         int
 }
 
-// start starts one, which ends with ctx.
+// start starts a burner process, which ends with ctx.
 func (b burner) start(ctx context.Context, self string, core int) {
 	cmd := exec.CommandContext(ctx, self, burnCommand, fmt.Sprint(core), fmt.Sprint(b.realtime), fmt.Sprint(int64(b.busy)),
 		fmt.Sprint(int64(b.period)), fmt.Sprint(b.nice))
@@ -33,10 +33,10 @@ func (b burner) start(ctx context.Context, self string, core int) {
 	}
 }
 
-// burnerLife ends a burner that nobody has ended.
+// burnerLife is the longest time that a burner runs if nothing ends it.
 const burnerLife = time.Minute
 
-// burn is the burner's process.
+// burn is the main function of the burner's process.
 func burn(args []string) error {
 	var b burner
 	var core int
@@ -59,8 +59,8 @@ func burn(args []string) error {
 	return nil
 }
 
-// takeCore binds the calling goroutine to a thread and that to a core, ahead of others if asked and
-// permitted.
+// takeCore locks the calling goroutine to its thread and binds the thread to a core, with real-time priority or a
+// niceness.
 func takeCore(core int, realtime bool, nice int) error {
 	runtime.LockOSThread()
 	var set unix.CPUSet
@@ -75,7 +75,7 @@ func takeCore(core int, realtime bool, nice int) error {
 		0)
 }
 
-// mayHurry reports whether processes may be put ahead of all others here.
+// mayHurry reports whether this process may use real-time priority.
 func mayHurry() bool {
 	done := make(chan bool)
 	go func() {

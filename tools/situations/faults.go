@@ -18,12 +18,12 @@ import (
 	"brunt/internal/testserver"
 )
 
-// stopServer holds the server from one moment of the load for a time; 0 means until brunt has ended.
+// stopServer suspends the server at a time of the load for the given length; 0 means until brunt has ended.
 func stopServer(at, length time.Duration) *fault {
 	return serverAway(at, length, (*testserver.Server).Pause, (*testserver.Server).Resume)
 }
 
-// killServer kills the server and starts it again after a time; 0 means when brunt has ended.
+// killServer kills the server and restarts it after the given length; 0 means when brunt has ended.
 func killServer(at, length time.Duration) *fault {
 	return serverAway(at, length, (*testserver.Server).Kill, (*testserver.Server).Restart)
 }
@@ -42,7 +42,7 @@ func serverAway(at, length time.Duration, away, back func(*testserver.Server)) *
 	}
 }
 
-// refuseAll has the proxy reset what is open and refuse the rest.
+// refuseAll makes the proxy reset its connections and refuse new ones.
 func refuseAll(at time.Duration) *fault {
 	return &fault{cause: func(ctx context.Context, r *running) {
 		r.until(ctx, at)
@@ -50,7 +50,7 @@ func refuseAll(at time.Duration) *fault {
 	}}
 }
 
-// holdBrunt stops brunt for a part of each period, to the end of its load.
+// holdBrunt suspends brunt for a part of each period, until the end of its load.
 func holdBrunt(stopped, period time.Duration) *fault {
 	return &fault{cause: func(ctx context.Context, r *running) {
 		for ctx.Err() == nil && time.Since(r.began) < r.ask.load {
@@ -63,7 +63,7 @@ func holdBrunt(stopped, period time.Duration) *fault {
 	}}
 }
 
-// burnBeside starts processes that burn brunt's core, to the end of its load.
+// burnBeside starts n burners on brunt's core, until the end of its load.
 func burnBeside(n int, b burner) *fault {
 	return &fault{cause: func(ctx context.Context, r *running) {
 		_, cores := r.coresOf(r.situation)
@@ -76,7 +76,7 @@ func burnBeside(n int, b burner) *fault {
 	}}
 }
 
-// together causes several faults at a time. What is healed is healed in turn.
+// together causes several faults at the same time. They are healed one after another.
 func together(faults ...*fault) *fault {
 	return &fault{
 		cause: func(ctx context.Context, r *running) {
@@ -96,7 +96,8 @@ func together(faults ...*fault) *fault {
 	}
 }
 
-// groupRoot is the control group's folder that has the CPU controller; version 1's if there are both.
+// groupRoot returns the root folder of control groups with the CPU controller, and their version. Version 1 is
+// preferred. It returns "" if no control group can be created.
 func groupRoot() (folder string, version int) {
 	for _, g := range []struct {
 		folder, file string
@@ -120,8 +121,8 @@ func groupRoot() (folder string, version int) {
 	return "", 0
 }
 
-// confine puts brunt into a control group with limits (the files' names by version, and what is
-// written into them), to the end of its load.
+// confine puts brunt into a control group with limits until the end of its load. The limits are file contents by file
+// name, for each version of control groups.
 func confine(version1, version2 map[string]string) *fault {
 	var folder string
 	return &fault{
@@ -146,26 +147,27 @@ func confine(version1, version2 map[string]string) *fault {
 	}
 }
 
-// quota lets a control group have so many ms of each 100 ms.
+// quota limits brunt's control group to ms of each 100 ms.
 func quota(ms int) *fault {
 	return confine(map[string]string{"cpu.cfs_quota_us": strconv.Itoa(1000 * ms)},
 		map[string]string{"cpu.max": fmt.Sprintf("%d 100000", 1000*ms)})
 }
 
-// leastShare gives a control group the least weight there is: 2 of a process' 1024 (version 2: 1 of 100).
+// leastShare gives brunt's control group the least possible weight: 2, where a process has 1024 (version 2: 1, where it
+// has 100).
 func leastShare() *fault {
 	return confine(map[string]string{"cpu.shares": "2"}, map[string]string{"cpu.weight": "1"})
 }
 
-// proxyConfig is what a proxy does to what passes through it.
+// proxyConfig describes what a proxy does to the connections.
 type proxyConfig struct {
-	delay time.Duration // of answers
-	// cut resets a connection once so many bytes of answers have gone through it; 0 never. What is
-	// left of the piece in which that happens is lost.
+	delay time.Duration // delay of answers
+	// cut resets a connection after that many bytes of answers have passed; 0 means never. The rest of the piece that
+	// reaches the limit is lost.
 	cut int
 }
 
-// proxy passes connections on to a server.
+// proxy forwards connections to a server.
 type proxy struct {
 	address string
 	server  string
@@ -238,13 +240,13 @@ func (p *proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// piece is what was read at a time.
+// piece is the result of one read, with its time.
 type piece struct {
 	at   time.Time
 	data []byte
 }
 
-// answer passes answers on, each so late, up to the cut.
+// answer forwards answers after the delay, up to the cut.
 func (p *proxy) answer(client, server *net.TCPConn) {
 	pieces := make(chan piece, 4096)
 	go func() {
@@ -272,6 +274,6 @@ func (p *proxy) answer(client, server *net.TCPConn) {
 		}
 	}
 	server.Close()
-	for range pieces { // lets the reader end
+	for range pieces { // unblocks the reader
 	}
 }

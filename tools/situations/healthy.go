@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Names of the families whose truth is pass on undisturbed cores, by which the goals go.
+// The names of the healthy families that the goals refer to.
 const (
 	healthyApart    = "healthy-apart"
 	healthySpread   = "healthy-spread"
 	healthyTogether = "healthy-together"
 )
 
-// generous are rules that hold unless a server breaks down.
+// generous returns thresholds that are met unless a server breaks down.
 func generous() []string { return []string{"p(99) < 2s", "errors < 1%"} }
 
-// healthy are situations in which neither server nor generator has much to do.
+// healthy returns situations in which server and generator have little to do.
 func healthy() []family {
 	light := func(kinds ...kind) func(*draw) situation {
 		return func(d *draw) situation { return smallLoad(d, kinds...) }
@@ -50,7 +50,7 @@ func healthy() []family {
 	}
 }
 
-// smallLoad is between 1/s and 5 000/s.
+// smallLoad returns a situation with an open load of 1 to 5 000 requests a second, or a closed load with think time.
 func smallLoad(d *draw, kinds ...kind) situation {
 	s := d.begin(kinds...)
 	s.ask.thresholds = one(d, nil, generous())
@@ -73,7 +73,8 @@ func smallLoad(d *draw, kinds ...kind) situation {
 	return s
 }
 
-// smallServer has a server that takes few connections, and a load that needs few and names no number.
+// smallServer returns a situation with a server that accepts few connections, and a load that needs few and doesn't set
+// a number of sessions.
 func smallServer(d *draw) situation {
 	s := d.begin(small)
 	s.ask.command, s.ask.tier, s.ask.open, s.ask.sessions = "http", "codec", true, 0
@@ -84,7 +85,7 @@ func smallServer(d *draw) situation {
 	return s
 }
 
-// slowButGood has a server that takes its time, and enough sessions for it.
+// slowButGood returns a situation with a slow server and enough sessions for it.
 func slowButGood(d *draw) situation {
 	s := d.begin(postgres, tarantool, web)
 	s.ask.answer = d.between(20*time.Millisecond, 150*time.Millisecond)
@@ -96,7 +97,7 @@ func slowButGood(d *draw) situation {
 	return s
 }
 
-// farButGood has a network between.
+// farButGood returns a situation with network delay.
 func farButGood(d *draw) situation {
 	s := d.begin(postgres, redis, tarantool, nginx, echo)
 	s.far = &proxyConfig{delay: d.between(10*time.Millisecond, 80*time.Millisecond)}
@@ -109,7 +110,7 @@ func farButGood(d *draw) situation {
 	return s
 }
 
-// stoppedWithinRules has a server that stands still for less than the rules allow.
+// stoppedWithinRules returns a situation in which the server stops for less than the thresholds allow.
 func stoppedWithinRules(d *draw) situation {
 	s := d.begin(redis, postgres, nginx)
 	s.ask.rate = one(d, 50.0, 100, 200)

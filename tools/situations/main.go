@@ -1,13 +1,12 @@
 //go:build linux
 
-// Command situations finds out whether brunt's verdict is right: it makes situations whose truth is
-// known by construction, runs brunt in them against real servers, and prints how often which
-// verdict came out.
+// Command situations tests brunt's verdict. It sets up situations whose correct verdict is known by construction, runs
+// brunt in them against real servers, and prints how often each verdict occurred.
 //
 //	make verdict                    the matrix of truth and verdict
 //	make verdict VERDICT=scenes     a dead server and a slow one, next to other tools
 //
-// docs/verdict.md says what the situations are and what came out. It needs Linux.
+// docs/verdict.md describes the situations and the results. It needs Linux.
 package main
 
 import (
@@ -39,7 +38,7 @@ func main() {
 }
 
 func run(args []string) error {
-	// The servers and the loops that situations start end by the signal itself.
+	// Servers and burners don't handle signals, so that a signal ends them directly.
 	if len(args) > 0 && args[0] == serveCommand {
 		return serve(args[1:])
 	}
@@ -54,7 +53,7 @@ func run(args []string) error {
 	return verdicts(ctx, args)
 }
 
-// verdicts runs the situations and prints the matrix. It fails when the goals do.
+// verdicts runs the situations and prints the matrix. It fails if a goal is not reached.
 func verdicts(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("situations", flag.ContinueOnError)
 	only := onlyFlag(f, "run only the situations whose name matches this regular expression")
@@ -94,13 +93,13 @@ func onlyFlag(f *flag.FlagSet, usage string) *regexp.Regexp {
 	return only
 }
 
-// campaign is how situations are run.
+// campaign contains the settings for running a set of situations.
 type campaign struct {
 	program, out   string
 	jobs, attempts int
 }
 
-// run runs situations on as many stages as there are jobs, and logs each.
+// run runs situations on as many stages as there are jobs, and writes each result to the log.
 func (c *campaign) run(ctx context.Context, chosen []situation) ([]*finished, error) {
 	log, err := openLog(c.out)
 	if err != nil {
@@ -169,7 +168,7 @@ func newStage(tb testserver.TB, program, out string) (*stage, error) {
 		servers: map[kind]*testserver.Server{}}, nil
 }
 
-// undisturbed makes a situation until its truth is known, or often enough. The bundle is kept if the
+// undisturbed repeats a situation until a run is not disturbed, at most attempts times. It keeps the bundle if the
 // verdict is wrong.
 func (st *stage) undisturbed(ctx context.Context, s *situation, attempts int) (f *finished, err error) {
 	for attempt := 1; attempt <= attempts; attempt++ {
@@ -203,7 +202,7 @@ func progress(w io.Writer, f *finished, done, of int, took time.Duration) {
 	}
 }
 
-// openLog opens the raw results of today.
+// openLog creates the file of raw results, named after the current time (UTC).
 func openLog(out string) (*linefile.File, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ var (
 	verdictNames = []string{"pass", "fail", "invalid", verdictDown, verdictRefused, verdictError}
 )
 
-// report prints the matrix, the families and every wrong verdict. The error names the goals that
-// don't hold.
+// report prints the matrix, the families and every wrong verdict. It returns an error that names the goals that are not
+// reached.
 func report(w io.Writer, all []*finished) error {
 	var known, void []*finished
 	for _, f := range all {
@@ -51,7 +51,7 @@ func report(w io.Writer, all []*finished) error {
 	return goals(w, known)
 }
 
-// printMatrix prints how often which verdict came for which truth, as Markdown.
+// printMatrix prints how often each verdict occurred for each truth, in Markdown.
 func printMatrix(w io.Writer, known []*finished) {
 	fmt.Fprintf(w, "| Truth \\ verdict | %s |\n|---|%s\n", strings.Join(verdictNames, " | "),
 		strings.Repeat("---:|", len(verdictNames)))
@@ -74,7 +74,7 @@ func printMatrix(w io.Writer, known []*finished) {
 	}
 }
 
-// printFamilies prints the same by family.
+// printFamilies prints the numbers of right, wrong and disturbed runs by family.
 func printFamilies(w io.Writer, all []*finished) {
 	fmt.Fprintln(w, "| Family | Truth | Runs | Right | Wrong | Disturbed |\n|---|---|---:|---:|---:|---:|")
 	for _, fam := range families() {
@@ -114,7 +114,7 @@ func printWrong(w io.Writer, f *finished) {
 	fmt.Fprintln(w)
 }
 
-// goals prints each goal and whether it holds.
+// goals prints each goal and whether it is reached. It returns an error that names those that are not.
 func goals(w io.Writer, known []*finished) error {
 	var passes, invalidFree, free, invalidShared, shared, failed int
 	for _, f := range known {

@@ -28,20 +28,20 @@ import (
 	"brunt/tools/peers"
 )
 
-// scene is what happens to an HTTP server while a tool sends it requests at an even rate.
+// scene describes the behaviour of an HTTP server while a tool sends it requests at a constant rate.
 type scene struct {
 	name, title string
 	rate        int
 	load        time.Duration
-	down, up    time.Duration // the server is away between these moments of the load; both 0: never
-	answer      time.Duration // how long it takes over each answer
+	down, up    time.Duration // the server is down between these times of the load; both 0: never
+	answer      time.Duration // delay of each answer
 	timeout     time.Duration // of a request
 }
 
-// due is how many requests fall due.
+// due returns how many requests fall due during the load.
 func (s *scene) due() int { return int(float64(s.rate) * s.load.Seconds()) }
 
-// scenes are those of docs/verdict.md.
+// scenes returns the scenes of docs/verdict.md.
 func scenes() []scene {
 	return []scene{
 		{
@@ -59,12 +59,13 @@ func scenes() []scene {
 // scenery is the server of a scene.
 type scenery struct {
 	address string
-	seen    atomic.Int64 // requests that reached it
+	seen    atomic.Int64 // requests that reached the server
 	server  *http.Server
 	handler http.Handler
 
 	mu sync.Mutex
-	// wentFrom, wentTo and backFrom, backTo are when its going and its return began and were done.
+	// wentFrom and wentTo are the times before and after the server was closed, backFrom and backTo those before and
+	// after it listened again.
 	wentFrom, wentTo, backFrom, backTo time.Time
 }
 
@@ -92,7 +93,8 @@ func (v *scenery) listen() error {
 	return nil
 }
 
-// play has the server go and return, counted from the first request that it sees: that of moment 0.
+// play closes the server and opens it again at the scene's times, which count from the first request that the server
+// receives.
 func (v *scenery) play(ctx context.Context, s *scene) error {
 	if s.up == 0 {
 		return nil
@@ -118,15 +120,15 @@ func (v *scenery) play(ctx context.Context, s *scene) error {
 	return err
 }
 
-// told is what a tool says of a scene.
+// told contains what a tool reports about a scene.
 type told struct {
 	ok, failed int
-	as         string // what it calls the failures
+	as         string // the tool's names for the failures
 	p99        string
 	verdict    string
 }
 
-// actor is a tool: its command line for a scene, and how what it said is read.
+// actor is a tool: its command line for a scene, and the parser of its output.
 type actor struct {
 	name    string
 	program string
@@ -134,7 +136,7 @@ type actor struct {
 	read    func(out, dir string) (told, error)
 }
 
-// playScenes lets each tool meet each scene and prints the tables.
+// playScenes runs each tool in each scene and prints the tables.
 func playScenes(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("scenes", flag.ContinueOnError)
 	only := onlyFlag(f, "play only the scenes whose name matches this regular expression")
@@ -167,7 +169,7 @@ func playScenes(ctx context.Context, args []string) error {
 	return nil
 }
 
-// cast is brunt and the tools next to it.
+// cast returns brunt and the tools that it is compared with.
 func cast(ctx context.Context, program string) ([]actor, error) {
 	paths := map[string]string{}
 	for _, p := range []string{peers.Vegeta, peers.Hey, peers.SlowCooker} {
@@ -223,7 +225,7 @@ func bruntHTTP(s *scene, url, dir string) []string {
 		s.timeout.String(), "--quiet", "--bundle", filepath.Join(dir, "bundle")}
 }
 
-// cookers is how many sessions slow_cooker's rate is given to.
+// cookers is the number of sessions among which the rate of slow_cooker and hey is divided.
 const cookers = 10
 
 func cookerArgs(s *scene, url, _ string) []string {
@@ -251,7 +253,7 @@ func readBrunt(_, dir string) (told, error) {
 	}, nil
 }
 
-// counts lists failures by class.
+// counts returns the failures by class as text.
 func counts(of *measure.ByClass) string {
 	var all []string
 	for _, class := range of.Sorted() {
@@ -260,7 +262,7 @@ func counts(of *measure.ByClass) string {
 	return strings.Join(all, ", ")
 }
 
-// milliseconds is a time; an infinite one is that of requests without an answer.
+// milliseconds formats a time in ms. Requests without an answer have infinite times.
 func milliseconds(ms float64) string {
 	if math.IsInf(ms, 0) || ms > 1e12 {
 		return "∞"
@@ -297,7 +299,7 @@ func readVegeta(ctx context.Context, program string) func(out, dir string) (told
 	}
 }
 
-// kinds names the kinds of Go's errors, each once.
+// kinds returns the kinds of Go's network errors, each once.
 func kinds(errs []string) string {
 	var all []string
 	for _, e := range errs {
@@ -311,7 +313,7 @@ func kinds(errs []string) string {
 	return strings.Join(all, ", ")
 }
 
-// heyArgs rounds the timeout up: hey knows whole seconds only.
+// heyArgs rounds the timeout up, because hey only accepts whole seconds.
 func heyArgs(s *scene, url, _ string) []string {
 	timeout := int(math.Ceil(s.timeout.Seconds()))
 	return []string{"-c", strconv.Itoa(cookers), "-q", strconv.Itoa(s.rate / cookers), "-z", s.load.String(), "-t",
@@ -330,7 +332,7 @@ func readHey(out, _ string) (told, error) {
 	return t, nil
 }
 
-// readCooker adds up slow_cooker's lines: good/bad/failed.
+// readCooker sums up the counts in slow_cooker's lines: good/bad/failed.
 func readCooker(out, _ string) (told, error) {
 	t := told{as: "failed"}
 	if addUp(out, `(?m)^\S+Z\s+(?:\d+\s+)?(\d+)/(\d+)/(\d+) `, &t.ok, &t.failed, &t.failed) == 0 {
@@ -339,7 +341,7 @@ func readCooker(out, _ string) (told, error) {
 	return t, nil
 }
 
-// addUp adds the numbers of each match of a pattern to where they go, and counts the matches.
+// addUp adds the numbers in each match of a pattern to the sums in to. It returns the number of matches.
 func addUp(text, pattern string, to ...*int) (matches int) {
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		matches++

@@ -25,7 +25,7 @@ const (
 	redis     kind = "redis"
 	nginx     kind = "nginx"
 	web       kind = "web"  // a Go HTTP server: see serveWeb
-	echo      kind = "echo" // brunt's own
+	echo      kind = "echo" // brunt's own echo server
 	crowded   kind = "postgres-of-10"
 	small     kind = "nginx-of-64"
 )
@@ -33,14 +33,13 @@ const (
 // crowdedSessions is max_connections of the server crowded.
 const crowdedSessions = 10
 
-// smallConnections is worker_connections of the server small; nginx keeps a few of them for itself.
+// smallConnections is worker_connections of the server small. nginx uses a few of them itself.
 const smallConnections = 64
 
-// delays reports whether the server itself can take its time over an answer; for the others a
-// proxy does.
+// delays reports whether the server itself can delay its answers. For other servers a proxy does that.
 func (k kind) delays() bool { return k == postgres || k == tarantool || k == web }
 
-// operation is the YAML of a query that takes the server so long.
+// operation returns the YAML of a query that the server answers after the given time, or at once if it is 0.
 func (k kind) operation(answer time.Duration) string {
 	slow := answer > 0 && k.delays()
 	switch k {
@@ -96,7 +95,7 @@ func (k kind) start(t testserver.TB, self string) *testserver.Server {
 	return testserver.Program(t, string(k), self, serveCommand, string(k))
 }
 
-// flags say where the server is; an address other than its own is a proxy's.
+// flags returns the flags for connecting to the server at an address, which may be that of a proxy.
 func (k kind) flags(s *testserver.Server, address string) []string {
 	flags := []string{"--proto", k.protocol(), "-a", address}
 	if s.User != "" {
@@ -108,7 +107,7 @@ func (k kind) flags(s *testserver.Server, address string) []string {
 	return flags
 }
 
-// environment has the password, if there is one.
+// environment returns the environment for brunt, with the server's password if it has one.
 func (k kind) environment(s *testserver.Server) []string {
 	if s.Password == "" {
 		return os.Environ()
@@ -116,10 +115,10 @@ func (k kind) environment(s *testserver.Server) []string {
 	return append(os.Environ(), "BRUNT_PASSWORD="+s.Password)
 }
 
-// serveCommand is the word by which this program starts itself as a server.
+// serveCommand is the argument with which this program starts itself as a server.
 const serveCommand = "serve"
 
-// serve is the servers' process: it serves at an address until it is killed.
+// serve is the main function of the servers' process. It serves at an address until it is killed.
 func serve(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%s needs what and where, such as web 127.0.0.1:8080", serveCommand)
@@ -135,8 +134,8 @@ func serve(args []string) error {
 	return http.ListenAndServe(address, serveWeb())
 }
 
-// serveWeb answers "/" at once, "/slow?ms=N" after that time, "/reset?every=N" by resetting the
-// connection of every N-th request, and "/limit?per_s=N" with 429 beyond that rate.
+// serveWeb returns a handler that answers "/" at once, "/slow?ms=N" after that time, "/reset?every=N" by resetting the
+// connection of every N-th request, and "/limit?per_s=N" with status 429 for requests beyond that rate.
 func serveWeb() http.Handler {
 	page := []byte("a page\n")
 	number := func(r *http.Request, name string) int {
@@ -171,7 +170,7 @@ func serveWeb() http.Handler {
 	return mux
 }
 
-// limiter lets so many a second through, counted by whole tenths of a second.
+// limiter allows a number of requests a second, counted in slices of a tenth of a second.
 type limiter struct {
 	mu    sync.Mutex
 	slice int64

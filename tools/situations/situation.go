@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// truth is what a verdict must say, known from how a situation is made.
+// truth is the verdict that brunt must reach in a situation. It is known from the situation's construction.
 type truth string
 
 const (
-	truthPass truth = "pass" // server and generator do what the rules ask for
+	truthPass truth = "pass" // server and generator keep the rules
 	truthFail truth = "fail" // the server breaks a rule while the generator has all that it needs
-	// the generator can't do what it was asked, or is held up, while the server idles
+	// the generator can't send the requested load, or is held up, while the server is idle
 	truthInvalid truth = "invalid"
-	truthNotPass truth = "fail or invalid" // both are asked for more than they have: only pass is wrong
+	truthNotPass truth = "fail or invalid" // both are overloaded: only pass is wrong
 	truthDown    truth = "unreachable"     // there is no server
-	truthRefused truth = "refused"         // the machine's limits can't hold what is asked for, which is known before
+	truthRefused truth = "refused"         // the load exceeds the machine's limits, which is known before it
 )
 
-// The verdicts besides record.Verdict's that a run can end with.
+// The verdicts that a run can end with in addition to those of record.Verdict.
 const (
 	verdictDown    = "unreachable" // exit code 108
 	verdictRefused = "refused"     // exit code 104: nothing was sent
-	verdictError   = "error"       // no verdict: crashed, or hung
+	verdictError   = "error"       // no verdict: brunt crashed or hung
 )
 
 // allows reports whether a verdict is right.
@@ -39,7 +39,7 @@ func (t truth) allows(verdict string) bool {
 	return verdict == string(t)
 }
 
-// situation is one run of brunt whose verdict is known before.
+// situation is a run of brunt whose correct verdict is known beforehand.
 type situation struct {
 	Name   string // family/server/tier/load#number
 	Family string
@@ -49,43 +49,43 @@ type situation struct {
 
 	ask    ask
 	server kind
-	far    *proxyConfig // between brunt and the server, if not nil
-	wrap   []string     // what starts brunt: taskset, nice
+	far    *proxyConfig // a proxy between brunt and the server; nil: none
+	wrap   []string     // command that starts brunt, such as nice
 	env    []string
 	onBoth bool // brunt and the server share one core; otherwise each has its own
 	spread bool // brunt and the server use all cores
 	fault  *fault
-	warns  string // the id of a warning that the report must have; "" if none must
-	// holds says why the construction failed after all, by what was seen from outside; "" if it
-	// held. nil if nothing can fail.
+	warns  string // the id of a warning that the report must contain; "" if none
+	// holds returns why the situation was not as constructed, by the measurements of the witness, or "" if it was. It
+	// is nil if there is nothing to check.
 	holds func(w *witness) string
 }
 
-// ask is the load that brunt is asked for, and the rules.
+// ask is the load that brunt is asked to send, and its thresholds.
 type ask struct {
 	tier       string // codec or library
-	command    string // run, or http for servers that speak it
+	command    string // run, or http for HTTP servers
 	open       bool
 	rate       float64 // open loads, operations a second
 	poisson    bool
-	sessions   int // 0 with http: as many as the load needs
+	sessions   int // with command http, 0 means as many as the load needs
 	pipeline   int
 	think      time.Duration // closed loads
-	answer     time.Duration // how long the server is to take on purpose
+	answer     time.Duration // intended delay of the server's answers
 	operation  string        // YAML of the query; "" means the server's usual one
 	timeout    time.Duration
-	thresholds []string // none: the rules that hold without any
+	thresholds []string // nil means brunt's default rules
 	load       time.Duration
 }
 
-// fault is what happens while the load runs. cause returns when it is over, or when ctx ends with
-// the run; heal makes things as they were, always.
+// fault is an action while the load runs. cause returns when the action is over, or when ctx ends with the run. heal
+// restores the previous state, and is always called.
 type fault struct {
 	cause func(ctx context.Context, r *running)
 	heal  func(r *running)
 }
 
-// plan is the plan's text.
+// plan returns the text of the plan.
 func (s *situation) plan() string {
 	a := &s.ask
 	var b strings.Builder
@@ -122,7 +122,7 @@ func (s *situation) operation() string {
 	return s.server.operation(s.ask.answer)
 }
 
-// loadName says which kind of load it is, for names.
+// loadName returns the kind and size of the load, for names.
 func (a *ask) loadName() string {
 	if a.open {
 		return fmt.Sprintf("open-%.0f", a.rate)
@@ -130,33 +130,35 @@ func (a *ask) loadName() string {
 	return fmt.Sprintf("closed-%d", a.sessions)
 }
 
-// draw makes the choices of one situation: those that must be covered evenly by its number, the
-// others by its seed.
+// draw makes the choices of one situation. Choices that must be covered evenly depend on the situation's number, and
+// the others on its seed.
 type draw struct {
 	*rand.Rand
 	number int
 	load   time.Duration
 }
 
-// one takes one of a list at random.
+// one returns a random element of a list.
 func one[T any](d *draw, list ...T) T { return list[d.IntN(len(list))] }
 
-// between draws a time, evenly.
+// between returns a uniformly distributed random time, rounded to ms.
 func (d *draw) between(a, b time.Duration) time.Duration {
 	return (a + time.Duration(d.Int64N(int64(b-a)+1))).Round(time.Millisecond)
 }
 
-// share draws a part of the load's length.
+// share returns a random part of the load's length, between the fractions a and b.
 func (d *draw) share(a, b float64) time.Duration {
 	return (time.Duration((a + (b-a)*d.Float64()) * float64(d.load))).Round(time.Millisecond)
 }
 
-// begin is a situation with what a family's number decides: server, tier, open or closed.
+// begin returns a situation with the properties that depend on its number in the family: the server, the tier, and
+// whether the load is open.
 func (d *draw) begin(kinds ...kind) situation {
 	n := d.number
 	s := situation{Seed: d.Uint64() >> 32}
 	s.ask = ask{command: "run", load: d.load, timeout: 10 * time.Second, sessions: 16}
-	// Four numbers in a row have all four of tier and load; kinds go round next to them.
+	// Four consecutive numbers have all four combinations of tier and load. The kinds of servers take turns
+	// independently of these.
 	s.ask.tier = []string{"codec", "library"}[n%2]
 	s.ask.open = n/2%2 == 0
 	s.server = kinds[(n+n/4)%len(kinds)]
@@ -168,12 +170,13 @@ func (d *draw) begin(kinds ...kind) situation {
 type family struct {
 	name  string
 	truth truth
-	// of is how many of the situations are of this family if they are as many as makes fullCount.
+	// of is the number of situations in the family when no count is given.
 	of   int
 	make func(d *draw) situation
 }
 
-// situations are count situations (fullCount if 0), the same for the same seed, each load so long.
+// situations returns count situations, or those of the families' own numbers if count is 0, with loads of the given
+// length. They depend only on the seed.
 func situations(seed uint64, count int, load time.Duration) []situation {
 	all := families()
 	full := 0
@@ -187,7 +190,7 @@ func situations(seed uint64, count int, load time.Duration) []situation {
 	before, done := 0, 0
 	for _, f := range all {
 		before += f.of
-		// Rounding sums, not numbers, gives just count of them.
+		// Rounding the cumulative sums instead of each family's share yields exactly count situations.
 		for k := 0; done < before*count/full; k++ {
 			out = append(out, f.situation(seed, k, load))
 			done++
@@ -197,7 +200,7 @@ func situations(seed uint64, count int, load time.Duration) []situation {
 	return out
 }
 
-// situation is number k of the family.
+// situation returns the k-th situation of the family.
 func (f *family) situation(seed uint64, k int, load time.Duration) situation {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s#%d", f.name, k)

@@ -22,27 +22,27 @@ import (
 	"brunt/internal/testserver"
 )
 
-// stage is where situations happen, one at a time: the servers, the cores, and the program.
+// stage runs situations, one at a time. It has the servers, the cores, and the program under test.
 type stage struct {
 	tb      testserver.TB
-	brunt   []string // the program, and what comes before its arguments
-	self    string   // this program, which also serves and burns
+	brunt   []string // the program and its first arguments
+	self    string   // this program, which is also started as a server or burner
 	cores   []int
-	dir     string // of bundles
+	dir     string // folder for bundles
 	servers map[kind]*testserver.Server
 }
 
-// running is a situation under way.
+// running is a situation that is being run.
 type running struct {
 	*stage
 	*situation
 	server *testserver.Server
 	proxy  *proxy
 	pid    int
-	began  time.Time // of the load
+	began  time.Time // when the load began
 }
 
-// finished is what came of a situation: a line of the raw results.
+// finished is the result of a situation: a line of the raw results.
 type finished struct {
 	At       time.Time `json:"at"`
 	Name     string    `json:"name"`
@@ -53,19 +53,19 @@ type finished struct {
 	Right    bool      `json:"right"`
 	Reasons  []string  `json:"reasons,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
-	Void     string    `json:"void,omitempty"` // why the truth isn't known after all
+	Void     string    `json:"void,omitempty"` // why the truth is unknown: the run was disturbed
 	Command  string    `json:"command"`
 	Plan     string    `json:"plan"`
 	Bundle   string    `json:"bundle"`
 	Exit     int       `json:"exit"`
-	Said     string    `json:"said,omitempty"` // the end of standard error
+	Said     string    `json:"said,omitempty"` // the end of brunt's standard error
 	Attempt  int       `json:"attempt"`
 	WallS    float64   `json:"wall_s"`
 	Figures  figures   `json:"figures"`
 	Witness  witness   `json:"witness"`
 }
 
-// figures are the run's.
+// figures are the main figures of a run.
 type figures struct {
 	DurationS     float64         `json:"duration_s"`
 	Done          uint64          `json:"done"`
@@ -79,7 +79,7 @@ type figures struct {
 	OwnLagP99Us   float64         `json:"own_lag_p99_us"`
 }
 
-// server is the running one of a kind; it is started if it isn't there.
+// server returns the running server of a kind. It starts the server if necessary.
 func (st *stage) server(k kind) *testserver.Server {
 	s := st.servers[k]
 	if s == nil {
@@ -89,7 +89,7 @@ func (st *stage) server(k kind) *testserver.Server {
 	return s
 }
 
-// coresOf are those of the server and of brunt.
+// coresOf returns the cores of the server and of brunt.
 func (st *stage) coresOf(s *situation) (server, brunt []int) {
 	last := st.cores[len(st.cores)-1:]
 	switch {
@@ -101,7 +101,7 @@ func (st *stage) coresOf(s *situation) (server, brunt []int) {
 	return st.cores[:1], last
 }
 
-// do runs a situation. An error means that it couldn't be made.
+// do runs a situation. An error means that the situation could not be set up.
 func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, error) {
 	r := &running{stage: st, situation: s, server: st.server(s.server)}
 	serverCores, bruntCores := st.coresOf(s)
@@ -136,7 +136,7 @@ func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, 
 	return f, nil
 }
 
-// arguments are the whole command line; the plan is written where it says.
+// arguments returns the whole command line. If the command reads a plan, it writes the plan first.
 func (r *running) arguments(f *finished, address string, cores []int) ([]string, error) {
 	args := append([]string{"taskset", "-c", list(cores)}, r.wrap...)
 	args = append(args, r.brunt...)
@@ -166,9 +166,9 @@ func (r *running) arguments(f *finished, address string, cores []int) ([]string,
 }
 
 const (
-	// faultInterval is the slice of the record where a fault waits for the first one.
+	// faultInterval is the length of the record's intervals in a run with a fault, which waits for the first interval.
 	faultInterval = 200 * time.Millisecond
-	// patience is how much longer than its load a run may take.
+	// patience is how much longer than its load a run may take before it is killed.
 	patience = 45 * time.Second
 )
 
@@ -180,7 +180,7 @@ func list(cores []int) string {
 	return strings.Join(text, ",")
 }
 
-// run starts brunt, causes the fault, and notes how both went.
+// run starts brunt, causes the fault, and records the end of the process and the measurements of the witness.
 func (r *running) run(ctx context.Context, f *finished, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.ask.load+patience)
 	defer cancel()
@@ -221,7 +221,8 @@ func (r *running) run(ctx context.Context, f *finished, args []string) error {
 	return nil
 }
 
-// underWay waits for the first interval of the record and notes when the load began.
+// underWay waits for the first interval of the record and sets when the load began. It returns false if ctx ended
+// first.
 func (r *running) underWay(ctx context.Context, bundle string) bool {
 	for ctx.Err() == nil {
 		text, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
@@ -234,7 +235,7 @@ func (r *running) underWay(ctx context.Context, bundle string) bool {
 	return false
 }
 
-// until waits for a moment of the load, or for the end of the run.
+// until waits until the given time after the beginning of the load, or until the end of the run.
 func (r *running) until(ctx context.Context, at time.Duration) {
 	protocol.Sleep(ctx, time.Until(r.began.Add(at)))
 }
@@ -244,7 +245,7 @@ func tail(text string) string {
 	return text[max(0, len(text)-600):]
 }
 
-// judge reads the record and compares.
+// judge reads the record and compares the verdict with the truth.
 func (f *finished) judge(s *situation) {
 	f.Verdict = verdictError
 	switch f.Exit {

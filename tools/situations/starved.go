@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// starved are situations in which the generator doesn't get the core that it needs, while the
-// server has one to itself and idles. The rules, if any, hold either way.
+// starved returns situations in which the generator doesn't get the core that it needs, while the server has a core to
+// itself and is idle. The thresholds, if any, pass in any case.
 func starved() []family {
 	fast := func(of int, name string, how func(d *draw, s *situation)) family {
 		return family{name, truthInvalid, of, func(d *draw) situation {
@@ -33,8 +33,9 @@ func starved() []family {
 	return append(all, family{"garbage", truthInvalid, 6, garbage})
 }
 
-// starvingHolds says that the core was really fought for: brunt's threads were ready to run and
-// waited for a good part of the time. The kernel counts that, not brunt.
+// starvingHolds checks that there was contention for the core: brunt's threads were ready to run but waited for a core
+// for at least 5 % of the time. The kernel measures this, not brunt. It returns "" if that was so, or otherwise what
+// was wrong.
 func starvingHolds(w *witness) string {
 	if w.Waiting < 0.05 {
 		return fmt.Sprintf("brunt's threads waited for a core for only %.0f %% of the time", 100*w.Waiting)
@@ -51,8 +52,8 @@ func starvedByNice(d *draw, s *situation) {
 		"%d endless loops on brunt's core against brunt at nice 19: its fair share, 15 of %d at best, is less than %.0f requests a second or a closed load need", n, 15+1024*n, s.ask.rate)
 }
 
-// leastNice is the niceness of loops: ahead of all that isn't real-time where that's permitted, so
-// that brunt can't help itself by asking for more.
+// leastNice returns the niceness of endless loops: the most favourable value where that is permitted, so that brunt
+// can't get ahead of them by raising its own priority.
 func leastNice() int {
 	if mayHurry() {
 		return -20
@@ -101,8 +102,8 @@ func starvedByGroup(d *draw, s *situation) {
 		"brunt's control group has the least weight there is next to %d endless loops on its core: 2 of %d parts", n, 2+1024*n)
 }
 
-// garbage has the collector run all the time: with a limit below what is alive it takes half of the
-// cores, which is where Go's runtime stops it (GOMEMLIMIT's documentation).
+// garbage makes the garbage collector run all the time. With a memory limit below the live heap, it takes half of the
+// cores, which is where Go's runtime limits it (see the documentation of GOMEMLIMIT).
 func garbage(d *draw) situation {
 	s := d.begin(nginx, redis, postgres)
 	s.ask.tier = "library"
@@ -121,10 +122,10 @@ func garbage(d *draw) situation {
 	return s
 }
 
-// fewFiles lets brunt open 100 files.
+// fewFiles returns a command that limits brunt to 100 open files.
 func fewFiles() []string { return []string{"prlimit", "--nofile=100:100"} }
 
-// tooMuch are situations in which more is asked for than the machine can do.
+// tooMuch returns situations whose load is more than the machine can do.
 func tooMuch() []family {
 	all := []family{
 		{"rate-too-high", truthNotPass, 12, func(d *draw) situation {

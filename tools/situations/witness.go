@@ -14,24 +14,25 @@ import (
 	"brunt/internal/testserver"
 )
 
-// witness is what was seen of a run from outside of brunt, in cores (1 is one core all the time).
+// witness contains measurements of a run that are made outside of brunt. CPU is given in cores: 1 is one core for the
+// whole time.
 type witness struct {
-	Stolen  float64 `json:"stolen_cores"`        // by the hypervisor, from all of the machine
-	Others  float64 `json:"others_cores"`        // used by processes that this program hasn't started
+	Stolen  float64 `json:"stolen_cores"`        // time that the hypervisor took from the whole machine
+	Others  float64 `json:"others_cores"`        // used by processes that this program didn't start
 	Brunt   float64 `json:"brunt_cores"`         // used by brunt
-	Waiting float64 `json:"brunt_waiting_cores"` // brunt's threads ready to run and not running
-	Load1   string  `json:"load1,omitempty"`     // of the machine, at the end
+	Waiting float64 `json:"brunt_waiting_cores"` // brunt's threads that were ready to run but had no core
+	Load1   string  `json:"load1,omitempty"`     // the machine's load average, at the end
 }
 
-// What is let pass before the truth isn't known any more, because the machine wasn't ours. Who has a core to
-// itself for a hundredth of the time decides the p99, which is what runs are judged by; other processes
-// mostly find a core that is free.
+// The largest disturbances, in cores, at which the truth of a situation is still known. Runs are judged by the p99, and
+// taking a core for a hundredth of the time can change it. Other processes mostly find a free core, so they may use
+// more.
 const (
 	mostStolen = 0.01
 	mostOthers = 0.15
 )
 
-// disturbed says who disturbed a run; "" if nobody did.
+// disturbed describes what disturbed a run, or returns "" if nothing did.
 func (w *witness) disturbed() string {
 	switch {
 	case w.Stolen > mostStolen:
@@ -42,23 +43,23 @@ func (w *witness) disturbed() string {
 	return ""
 }
 
-// watch gathers what a witness says. It reads /proc and tells nothing where there is none.
+// watch measures a witness. It reads /proc, and measures nothing on systems without it.
 type watch struct {
 	began  time.Time
 	before usage
 
 	stop chan struct{}
 	wg   sync.WaitGroup
-	wait uint64 // ns, of brunt's threads
+	wait uint64 // how long brunt's threads waited for a core, ns
 }
 
-// usage is CPU time in clock ticks of 10 ms (proc(5)).
+// usage contains CPU times in clock ticks of 10 ms (proc(5)).
 type usage struct{ busy, stolen, ours float64 }
 
 func newWatch() *watch { return &watch{began: time.Now(), before: used(), stop: make(chan struct{})} }
 
-// follow samples how long brunt's threads have waited for a core (the second number of
-// /proc/PID/task/TID/schedstat, in ns), because it is gone when they are.
+// follow samples how long brunt's threads have waited for a core (the second number of /proc/PID/task/TID/schedstat, in
+// ns). It must do so during the run, because the number disappears with the threads.
 func (w *watch) follow(pid int) {
 	w.wg.Go(func() {
 		tick := time.NewTicker(100 * time.Millisecond)
@@ -86,7 +87,7 @@ func waited(pid int) (ns uint64) {
 	return ns
 }
 
-// end is what was seen from newWatch on.
+// end returns the measurements since newWatch.
 func (w *watch) end(brunt *os.ProcessState) witness {
 	close(w.stop)
 	w.wg.Wait()
@@ -101,12 +102,12 @@ func (w *watch) end(brunt *os.ProcessState) witness {
 	}
 }
 
-// used reads what the machine's cores have done so far, and how much of it for this process and
-// those below it. Of those that have ended the parent has the time.
+// used returns the CPU times of the machine so far, and those of this process and its descendants. The times of
+// descendants that have ended are included in their parents' times.
 func used() (u usage) {
 	text, _ := os.ReadFile("/proc/stat")
 	first, _, _ := strings.Cut(string(text), "\n")
-	// cpu user nice system idle iowait irq softirq steal
+	// The fields are: cpu user nice system idle iowait irq softirq steal.
 	for i, field := range strings.Fields(first) {
 		n, _ := strconv.ParseFloat(field, 64)
 		switch i {
@@ -122,8 +123,8 @@ func used() (u usage) {
 	return u
 }
 
-// ticksOf are the 14th to 17th fields of /proc/PID/stat: user and system time, of the process and of
-// its children that have ended.
+// ticksOf returns the sum of the 14th to 17th fields of /proc/PID/stat: user and system time of the process and of its
+// children that have ended.
 func ticksOf(pid int) (n float64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
