@@ -14,25 +14,25 @@ import (
 	"strings"
 )
 
-// bestFile holds the best ratios that were ever measured, in the folder of the raw runs that they come from.
+// bestFile is the file of the best ratios ever measured. It is in the folder of the raw results.
 const bestFile = "best.json"
 
-// mostLost is the share by which a ratio may be worse than the best before it counts as lost speed.
+// mostLost is the share by which a ratio may be worse than the best one without counting as a loss of speed.
 const mostLost = 0.03
 
-// mark is the best that ours reached next to a peer, over all rows that rest on quiet rounds. Ratios are medians of the
-// rounds' ratios, ours to the peer's; 0 where none was measured.
+// mark contains the best results of ours relative to a peer, over all rows with enough quiet rounds. A ratio is the
+// median of the rounds' ratios of ours to the peer's; 0 if none was measured.
 type mark struct {
 	Group    string  `json:"group"`
 	Ours     string  `json:"ours"`
 	Peer     string  `json:"peer"`
-	CPURatio float64 `json:"cpu_ratio,omitempty"`  // of CPU a request, the least
-	CPUFrom  string  `json:"cpu_from,omitempty"`   // the raw runs that it comes from
-	PerS     float64 `json:"rate_ratio,omitempty"` // of operations a second, the greatest
+	CPURatio float64 `json:"cpu_ratio,omitempty"`  // the least ratio of CPU per request
+	CPUFrom  string  `json:"cpu_from,omitempty"`   // the raw results that it comes from
+	PerS     float64 `json:"rate_ratio,omitempty"` // the greatest ratio of operations per second
 	PerSFrom string  `json:"rate_from,omitempty"`
 }
 
-// keep takes what a line has that is better. from names the raw runs.
+// keep updates the mark if a line is better. from names the raw results.
 func (m *mark) keep(l *line, from string) {
 	if r := round3(median(l.ratios)); r > 0 && (m.CPURatio == 0 || r < m.CPURatio) {
 		m.CPURatio, m.CPUFrom = r, from
@@ -42,10 +42,10 @@ func (m *mark) keep(l *line, from string) {
 	}
 }
 
-// round3 is f with three decimals, as many as the rounds' spread leaves meaning.
+// round3 rounds to three decimals. Further ones mean nothing, given the spread of the rounds.
 func round3(f float64) float64 { return math.Round(f*1000) / 1000 }
 
-// lost says by what a line is worse than the best that was reached; "" if by no more than mostLost.
+// lost describes by how much a line is worse than the best result, or returns "" if it isn't by more than mostLost.
 func (m *mark) lost(l *line) string {
 	var all []string
 	if r := median(l.ratios); m.CPURatio > 0 && r > m.CPURatio*(1+mostLost) {
@@ -59,10 +59,10 @@ func (m *mark) lost(l *line) string {
 	return strings.Join(all, "; ")
 }
 
-// isOurs reports whether a line is about brunt. Others are there to be compared with, as the bare loop is.
+// isOurs reports whether a line is about brunt. Other lines, such as those of the bare loop, are only for comparison.
 func (l *line) isOurs() bool { return strings.HasPrefix(l.ours, "brunt") }
 
-// marks are the best ratios, one for each pair of clients in each group.
+// marks contains the best ratios of each pair of clients in each group.
 type marks []mark
 
 func (b marks) find(l *line) *mark {
@@ -74,7 +74,7 @@ func (b marks) find(l *line) *mark {
 	return nil
 }
 
-// keep takes what lines have that is better. Rows without enough quiet rounds set no mark.
+// keep updates the marks with lines that are better. Rows without enough quiet rounds are ignored.
 func (b *marks) keep(lines []line, from string) {
 	for i := range lines {
 		l := &lines[i]
@@ -90,8 +90,8 @@ func (b *marks) keep(lines []line, from string) {
 	}
 }
 
-// compare says on w which lines are worse than the best ever reached. It returns an error if a line on quiet rounds is;
-// one on noisy rounds is only told.
+// compare prints the lines that are worse than the best results. It returns an error if one of them has enough quiet
+// rounds; noisy ones are only printed.
 func (b marks) compare(w io.Writer, lines []line) error {
 	slower := 0
 	for i := range lines {
@@ -117,7 +117,7 @@ func (b marks) compare(w io.Writer, lines []line) error {
 	return nil
 }
 
-// readMarks reads the best ratios of a folder. A folder without them has none.
+// readMarks reads the best ratios of a folder. A missing file means that there are none.
 func readMarks(dir string) (b marks, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, bestFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,7 +129,7 @@ func readMarks(dir string) (b marks, err error) {
 	return b, err
 }
 
-// finding writes the best ratios of all raw runs in a folder.
+// finding computes and writes the best ratios of all raw results in a folder.
 func finding(args []string) error {
 	f := flag.NewFlagSet("best", flag.ContinueOnError)
 	dir := f.String("out", "docs/bench", "folder of the raw runs")
@@ -169,8 +169,8 @@ func finding(args []string) error {
 	return os.WriteFile(filepath.Join(*dir, bestFile), append(text, '\n'), 0o644)
 }
 
-// readRaw reads the turns of a file of raw runs: for each measurement of the file, in order, the results by group and
-// client. A group's measurement ends where its rounds begin again.
+// readRaw reads a file of raw results. It returns the results by group and client for each measurement in the file, in
+// order. A new measurement of a group begins where its round numbers start again.
 func readRaw(file string) ([]map[string]map[string][]sample, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -178,7 +178,7 @@ func readRaw(file string) ([]map[string]map[string][]sample, error) {
 	}
 	defer f.Close()
 	var runs []map[string]map[string][]sample
-	at := map[string]int{} // the measurement that a group is in
+	at := map[string]int{} // the current measurement of each group
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -187,7 +187,7 @@ func readRaw(file string) ([]map[string]map[string][]sample, error) {
 			return nil, err
 		}
 		if p.Group == "" {
-			continue // what the machine is
+			continue // the line that describes the machine
 		}
 		n := at[p.Group]
 		if n < len(runs) && slices.ContainsFunc(runs[n][p.Group][p.Client],

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// echoLag compares what brunt says of its lag with what the receiver saw.
+// echoLag compares the lag that brunt reports with the lag that the receiver measures.
 func echoLag(rate int) group {
 	clients := []struct {
 		name  string

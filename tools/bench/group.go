@@ -9,25 +9,25 @@ import (
 	"brunt/internal/testserver"
 )
 
-// client is one of those that take turns.
+// client is a program that takes turns with others.
 type client struct {
 	name    string
-	missing string // why it can't take part; "" if it can
+	missing string // why the client can't take part; "" if it can
 	turn    func(d time.Duration) (sample, error)
 }
 
-// goal is a row of the table: what ours should cost compared with a peer.
+// goal is a row of the table: what ours should cost, compared with a peer.
 type goal struct {
 	work       string
-	ours, peer string  // clients' names
-	ratio      float64 // of CPU a request, at most; 0 means none is set
-	rate       float64 // of operations a second, at least; 0 means none is set
-	costUs     float64 // CPU of a request of ours, µs, at most; 0 means none is set
-	lagP99Us   float64 // of ours, at most; 0 means none is set
-	tail       bool    // p99 of ours must not be above the peer's
+	ours, peer string  // names of clients
+	ratio      float64 // largest ratio of CPU per request; 0 means no goal
+	rate       float64 // least ratio of operations per second; 0 means no goal
+	costUs     float64 // our largest CPU per request, µs; 0 means no goal
+	lagP99Us   float64 // our largest p99 of lag, µs; 0 means no goal
+	tail       bool    // our p99 must not be above the peer's
 }
 
-// group is clients that take turns on one server.
+// group is a set of clients that take turns on one server.
 type group struct {
 	name  string
 	goals []goal
@@ -47,19 +47,19 @@ func groups() []group {
 	}
 }
 
-// mostStolen is the share of all cores' time, taken by the hypervisor, beyond which a turn isn't quiet.
+// mostStolen is the largest share of all cores' time that the hypervisor may take in a quiet turn.
 const mostStolen = 0.03
 
 // rounds says how often the clients of a group take turns.
 type rounds struct {
-	least    int     // at least so often, and until there are as many quiet rounds
-	most     int     // but not more often
-	stolen   float64 // in place of mostStolen; 0 means that
+	least    int     // least number of rounds, and the number of quiet rounds to reach
+	most     int     // largest number of rounds
+	stolen   float64 // replaces mostStolen; 0 means mostStolen
 	duration time.Duration
 }
 
-// measure lets the clients of a group take turns: forwards in the first round, backwards in the
-// second, and so on. What a missing client would have done is left out.
+// measure lets the clients of a group take turns: forwards in the first round, backwards in the second, and so on.
+// Missing clients are skipped. Results are by client's name.
 func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 	outer := s.tb
 	s.tb = testserver.NewStandalone(os.Stderr)
@@ -109,8 +109,8 @@ func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 	return results, nil
 }
 
-// quietEnough reports whether every goal has so many quiet pairs of turns, but for those with a client
-// that can't take part.
+// quietEnough reports whether every goal has at least n quiet pairs of turns. Goals with a client that can't take part
+// are ignored.
 func (g *group) quietEnough(results map[string][]sample, n int) bool {
 	for i := range g.goals {
 		pairs, possible := g.goals[i].pairs(results)

@@ -76,7 +76,7 @@ func httpOpen(rate int) group {
 	}
 }
 
-// nginx starts a web server with a worker for each of the servers' cores.
+// nginx starts a web server with one worker for each of the servers' cores.
 func (s *stand) nginx() (mine *ours, address string, err error) {
 	n, err := s.started(testserver.Nginx(s.tb, testserver.Workers(len(s.servers))))
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *stand) nginx() (mine *ours, address string, err error) {
 	return mine, n.Addr, nil
 }
 
-// wrk runs wrk or wrk2, which take the same flags and print the same lines.
+// wrk runs wrk or wrk2, which accept the same flags and print the same lines.
 func (s *stand) wrk(program, url string, d time.Duration, more ...string) (sample, error) {
 	args := append([]string{"-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds())) + "s",
 		"--latency"}, more...)
@@ -101,7 +101,7 @@ func (s *stand) wrk(program, url string, d time.Duration, more ...string) (sampl
 	})
 }
 
-// wrkTime reads a time such as 261.00us or 5.23ms, in µs.
+// wrkTime parses a time such as 261.00us or 5.23ms, and returns it in µs.
 func wrkTime(pattern, text string) float64 {
 	us := findFloat(strings.Replace(pattern, `(\S+)`, `([\d.]+)us`, 1), text)
 	ms := findFloat(strings.Replace(pattern, `(\S+)`, `([\d.]+)ms`, 1), text)
@@ -118,8 +118,7 @@ func (s *stand) hey(program, url string, d time.Duration) (sample, error) {
 		})
 }
 
-// vegeta sends as fast as 50 workers can. Its report is made by another process, which isn't
-// charged.
+// vegeta sends as fast as 50 workers can. Another process makes its report, whose CPU is not counted.
 func (s *stand) vegeta(program, url string, d time.Duration) (sample, error) {
 	targets, results := filepath.Join(s.dir, "targets"), filepath.Join(s.dir, "vegeta.bin")
 	if err := os.WriteFile(targets, []byte("GET "+url+"\n"), 0o644); err != nil {
@@ -152,7 +151,7 @@ func (s *stand) vegeta(program, url string, d time.Duration) (sample, error) {
 	})
 }
 
-// slowCookerQPS is the rate of each of slow_cooker's sessions, which only knows open loads.
+// slowCookerQPS is the rate of each of slow_cooker's sessions. slow_cooker supports only open loads.
 const slowCookerQPS = 400
 
 func (s *stand) slowCooker(program, url string, d time.Duration) (sample, error) {

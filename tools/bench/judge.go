@@ -9,30 +9,30 @@ import (
 	"text/tabwriter"
 )
 
-// fewestQuiet is how many quiet rounds a row needs to rest on them alone.
+// fewestQuiet is the number of quiet rounds from which on a row uses only these.
 const fewestQuiet = 3
 
 // line is a row of the table.
 type line struct {
 	goal
-	group            string // its name
+	group            string // name of the group
 	fault            string
-	rounds, quiet    int       // that were measured; that the row rests on, 0 if on all of them
-	oursUs, peerUs   float64   // medians of CPU a request
-	ratios           []float64 // of CPU, by round
-	oursP99, peerP99 float64   // medians, µs; 0 if not known
-	oursPS, peerPS   float64   // medians of operations a second; 0 if not known
-	rates            []float64 // ratios of these, by round
-	lag, seen        float64   // medians of ours' lag p99, µs; 0 if not known
+	rounds, quiet    int       // measured rounds; quiet rounds if only these are used, otherwise 0
+	oursUs, peerUs   float64   // medians of CPU per request, µs
+	ratios           []float64 // ratios of CPU per request, by round
+	oursP99, peerP99 float64   // medians of p99, µs; 0 if unknown
+	oursPS, peerPS   float64   // medians of operations per second; 0 if unknown
+	rates            []float64 // ratios of operations per second, by round
+	lag, seen        float64   // medians of our p99 of lag: our own, and the receiver's; µs; 0 if unknown
 }
 
-// pair is the turns of one round that a goal compares.
+// pair contains the turns of one round that a goal compares.
 type pair struct{ ours, peer *sample }
 
 func (p pair) quiet() bool { return p.ours.Quiet && p.peer.Quiet }
 
-// pairs are the rounds in which both of a goal's clients did their work. A goal without a peer compares
-// ours with itself. possible is false if one of the clients can't take part at all.
+// pairs returns the turns of rounds in which both clients of a goal succeeded. A goal without a peer compares ours with
+// itself. possible is false if one of the clients can't take part.
 func (g *goal) pairs(results map[string][]sample) (all []pair, possible bool) {
 	turns := make(map[int]*sample)
 	possible = true
@@ -54,7 +54,7 @@ func (g *goal) pairs(results map[string][]sample) (all []pair, possible bool) {
 	return all, possible
 }
 
-// judge compares the clients of a group round by round: by the quiet rounds if there are enough.
+// judge compares the clients of a group round by round. It uses only the quiet rounds if there are enough of them.
 func judge(g *group, results map[string][]sample) []line {
 	var lines []line
 	for _, want := range g.goals {
@@ -93,7 +93,7 @@ func judge(g *group, results map[string][]sample) []line {
 	return lines
 }
 
-// basis says which rounds a row rests on.
+// basis describes which rounds a row uses.
 func (l *line) basis() string {
 	if l.quiet == 0 {
 		return fmt.Sprintf("%d, noisy", l.rounds)
@@ -101,7 +101,7 @@ func (l *line) basis() string {
 	return fmt.Sprintf("%d of %d", l.quiet, l.rounds)
 }
 
-// spread shows values as their median, least and greatest.
+// spread formats values as their median, minimum and maximum.
 func spread(v []float64) string {
 	if len(v) == 0 {
 		return "–"
@@ -109,7 +109,7 @@ func spread(v []float64) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(v), slices.Min(v), slices.Max(v))
 }
 
-// median is the middle value, or the mean of the two in the middle; 0 of nothing.
+// median returns the middle value, or the mean of the two middle values; 0 if there are none.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -118,7 +118,7 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// reached says whether the goal is met; "–" where there is none or nothing to compare.
+// reached describes whether the goal is met. It returns "–" if there is no goal or nothing to compare.
 func (l *line) reached() string {
 	missed := []string{}
 	if (l.ratio > 0 || l.rate > 0) && len(l.ratios) == 0 {
@@ -175,7 +175,7 @@ func number(f float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, f)
 }
 
-// printLines prints a Markdown table of what row says of each line, and below it what went wrong.
+// printLines prints the cells that row returns for each line as a Markdown table, followed by the faults.
 func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	put := func(cells []string) { fmt.Fprintf(t, "| %s\t|\n", strings.Join(cells, "\t| ")) }
@@ -192,7 +192,7 @@ func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...st
 	}
 }
 
-// printTable prints what groups came to: CPU, latency and lag.
+// printTable prints the results of groups: CPU, latency and lag.
 func printTable(w io.Writer, lines []line) {
 	printLines(w, lines, func(l *line) []string {
 		return []string{l.work, cmp.Or(l.peer, "–"), number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(),
@@ -202,7 +202,7 @@ func printTable(w io.Writer, lines []line) {
 		"lag p99 own/seen µs", "goal", "reached")
 }
 
-// printRates prints what contests came to: operations a second and CPU.
+// printRates prints the results of contests: operations per second and CPU.
 func printRates(w io.Writer, lines []line) {
 	printLines(w, lines, func(l *line) []string {
 		return []string{l.work, l.ours, number(l.oursPS, 0), number(l.peerPS, 0), spread(l.rates), l.basis(),

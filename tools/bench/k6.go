@@ -13,20 +13,20 @@ import (
 	"brunt/internal/testserver"
 )
 
-// carsInTarantool is what the article on xk6-tarantool writes to: a space of cars, and a function to add one.
-// api_car_put does the same with the two fields as arguments, which a plan's calls have.
+// carsInTarantool creates what the article on xk6-tarantool uses: a space of cars, and a function that adds one.
+// api_car_put does the same with the two fields as arguments, as calls of a plan pass them.
 const carsInTarantool = `
 local s = box.schema.space.create('car', {if_not_exists = true, format = {{'car_id', 'string'}, {'bucket_id', 'unsigned'}, {'model', 'string'}}})
 s:create_index('pk', {if_not_exists = true, parts = {'car_id'}})
 function api_car_put(id, model) s:replace({id, 1, model}); return 'Ok' end
 function api_car_add(car) return api_car_put(car.car_id, car.model) end`
 
-// k6PerS is the rate of each of the article's two scenarios, calls a second.
+// k6PerS is the rate of each of the article's two scenarios, in calls per second.
 const k6PerS = 10_000
 
 const xk6 = "k6 with xk6-tarantool"
 
-// k6Tarantool is the article's constant rate on two servers: 2 × 10 000 calls a second.
+// k6Tarantool measures the article's constant rate on two servers: 2 × 10 000 calls a second.
 func k6Tarantool() group {
 	const work = "Tarantool CALL from scripts, open, 2 × 10 000/s"
 	return group{
@@ -71,13 +71,13 @@ func k6Tarantool() group {
 	}
 }
 
-// carsCalls is what the article's iterations do, with its data made in JavaScript.
+// carsCalls is the body of the article's iterations. The data is made in JavaScript.
 const carsCalls = `
 export const conn1test = () => { tarantool.call(conn1, "api_car_add", [car()]); };
 export const conn2test = () => { tarantool.call(conn2, "api_car_add", [car()]); };
 `
 
-// carsScript is the article's script for an executor; without calls its iterations do nothing, which is the least
+// carsScript returns the article's script for an executor. Without calls its iterations do nothing, which is the least
 // that iterations can cost.
 func carsScript(executor, calls string) func(a, b *testserver.Server, d time.Duration) string {
 	if calls == "" {
@@ -97,7 +97,7 @@ const car = () => ({car_id: __VU + "-" + __ITER, model: "model"});
 	}
 }
 
-// carsPlan is the same load as a plan, with its settings.
+// carsPlan returns a plan for the same load, with additional settings.
 func carsPlan(settings string) func(a, b *testserver.Server, d time.Duration) string {
 	return func(a, b *testserver.Server, d time.Duration) string {
 		return fmt.Sprintf(
@@ -139,7 +139,7 @@ func (s *stand) k6(program string, args []string, script string) (sample, error)
 	})
 }
 
-// scriptRun prepares a script of so many iterations, each of which adds to a Trend.
+// scriptRun prepares the run of a script with a number of iterations, each of which adds a value to a Trend.
 func (s *stand) scriptRun(iterations uint64, atMost time.Duration) (cmd *exec.Cmd, bundle string, err error) {
 	script := fmt.Sprintf(`import { Trend } from "k6/metrics";
 const t = new Trend("waiting");

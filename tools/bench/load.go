@@ -10,8 +10,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// loading compares how fast tables are filled: brunt's accounts with the table that pgbench makes,
-// which has the same columns and rows of the same width, in the same server.
+// loading compares how fast tables are filled. brunt fills its accounts table, and pgbench its own table, which has the
+// same columns and row width, in the same server.
 func loading(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	times := f.Int("rounds", 3, "how often each client has its turn")
@@ -41,8 +41,8 @@ func loading(ctx context.Context, args []string) error {
 	})
 }
 
-// loadGroup times the filling of the table as each client reports it, and whole programs, which
-// make the table and its primary key as well.
+// loadGroup measures the filling of the table as each client reports it, and the run of the whole program, which also
+// creates the table and its primary key.
 func loadGroup() group {
 	return group{name: "load", open: func(s *stand) ([]client, error) {
 		program, err := needed("pgbench", "postgresql-contrib")

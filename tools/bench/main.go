@@ -1,15 +1,15 @@
-// Command bench measures brunt next to its peers on this machine: servers on one half of the cores,
-// clients on the other, one client at a time and in turns.
+// Command bench compares brunt with its peers on this machine. Servers use one half of the cores and clients the other
+// half. The clients take turns, one at a time.
 //
-//	make bench-wire     CPU a request of both, by protocol and load
-//	make bench-load     rows a second into a table
+//	make bench-wire     CPU per request, by protocol and load
+//	make bench-load     rows per second into a table
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb next to go-ycsb
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
-// What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.
+// docs/benchmarks.md describes what is measured, and how to provide peers that aren't installed.
 package main
 
 import (
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, scale and best", args[0])
 }
 
-// wire measures the groups of rounds and prints the table of goals.
+// wire measures all groups in rounds and prints the table of goals.
 func wire(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("wire", flag.ContinueOnError)
 	quiet := f.Int("rounds", 5, "how many quiet rounds there are to be")
@@ -97,7 +97,7 @@ func onlyFlag(f *flag.FlagSet) *regexp.Regexp {
 	return only
 }
 
-// withStand parses the flags of a measurement, makes its stand, and says at the end where the raw runs are.
+// withStand parses the flags of a measurement, creates its stand, runs it, and prints where the raw results are.
 func withStand(ctx context.Context, f *flag.FlagSet, args []string, measure func(*stand) error) error {
 	out := f.String("out", "docs/bench", "folder for the raw runs")
 	if err := f.Parse(args); err != nil {

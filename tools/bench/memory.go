@@ -16,10 +16,10 @@ import (
 	"brunt/internal/record"
 )
 
-// everyRequest is how many requests a plan's run has unless told otherwise.
+// everyRequest is the default number of requests of a plan's run.
 const everyRequest = 100_000_000
 
-// memory runs a load of many requests and watches how much memory brunt holds.
+// memory runs a load of many requests and measures brunt's memory.
 func memory(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("memory", flag.ContinueOnError)
 	requests := f.Uint64("requests", everyRequest, "how many")
@@ -54,7 +54,7 @@ func memory(ctx context.Context, args []string) error {
 	})
 }
 
-// watched runs brunt to its end, watching its memory, and reads its record.
+// watched runs brunt to its end, measures its memory, and reads its record. seen contains the readings of watchMemory.
 func (s *stand) watched(cmd *exec.Cmd, bundle string) (run *record.Run, seen []uint64, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
@@ -74,11 +74,11 @@ func (s *stand) watched(cmd *exec.Cmd, bundle string) (run *record.Run, seen []u
 	return run, seen, err
 }
 
-// flatness says how a process's memory, in kB, went on after its first reading, which was a minute
-// after the start. A run of ns that was over by then says nothing.
+// flatness describes how a process's memory, in kB, changed after the first reading, which is taken a minute after the
+// start. A run that lasted at most a minute (ns is its length) shows nothing.
 //
-// Scripts leave garbage, so that memory swings with the collections, by the collector's target: there it is
-// the mean of the later half that counts, against that of the earlier one.
+// Scripts produce garbage, so their memory varies with the collections. If swings is set, the mean of the second half
+// of the readings is compared with that of the first half.
 func flatness(seen []uint64, ns int64, swings bool) string {
 	if ns <= int64(time.Minute) {
 		return fmt.Sprintf("memory (RSS) %d kB at the end, within the first minute: too short to tell whether it grows",
@@ -126,9 +126,8 @@ func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (
 	return cmd, bundle, nil
 }
 
-// watchMemory reads a process's resident memory, in kB, every second from its first minute on
-// until it has ended, and logs it by the minute. Of a process that ends before its first minute it
-// is the last reading.
+// watchMemory reads a process's resident memory, in kB, every second after its first minute until the process has
+// ended, and logs it. If the process ends within the first minute, it returns the last reading only.
 func watchMemory(pid int, raw *linefile.File) (seen []uint64, err error) {
 	began := time.Now()
 	tick := time.NewTicker(time.Second)
@@ -158,7 +157,8 @@ func watchMemory(pid int, raw *linefile.File) (seen []uint64, err error) {
 	return seen, nil
 }
 
-// resident is VmRSS of /proc/PID/status. A process that has ended and waits to be reaped has none.
+// resident returns VmRSS of /proc/PID/status, in kB. alive is false if the process has ended, also if it has not been
+// reaped yet.
 func resident(pid int) (kB uint64, alive bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"brunt/internal/record"
 )
 
-// A closed load is also measured with a loop that does nothing but write and read: what that costs of a
-// peer is the least that any client of the same design can.
+// A closed load is also measured with a loop that does nothing but write and read. Its cost is the least that a client
+// of the same design can have.
 const (
 	bareLoop      = "a bare loop"
-	besideBare    = 1.05 // of the bare loop's CPU a request, for a closed load without pipelining
+	besideBare    = 1.05 // limit, relative to the bare loop's CPU per request, for a closed load without pipelining
 	leastPossible = "the least possible: write, read, epoll and no more"
 )
 
@@ -28,13 +28,13 @@ func (s *stand) bare(kind, where string, sessions, pipeline, keys int) client {
 		strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys))
 }
 
-// library is a load as a Go program usually makes it: see peer/library.
+// library returns a client that is written as Go programs usually are: see peer/library.
 func (s *stand) library(name string, env []string, kind, where string, sessions, rows int, more ...string) client {
 	args := []string{"-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-rows", strconv.Itoa(rows)}
 	return s.own(name, "library", env, append(args, more...)...)
 }
 
-// own is one of the project's own peers, for the table by a name.
+// own returns a client that runs one of the project's own peers. name is its name in the table.
 func (s *stand) own(name, peer string, env []string, args ...string) client {
 	return client{name: name, turn: func(d time.Duration) (sample, error) {
 		return s.turn(env, s.peer(peer), append(args[:len(args):len(args)], "-duration", d.String()),
@@ -56,7 +56,7 @@ func (s *stand) own(name, peer string, env []string, args ...string) client {
 //go:embed plans/*.yml
 var plans embed.FS
 
-// plan writes a plan of the folder plans, by its name, with a load of another length unless that is "".
+// plan writes a plan of the folder plans to a file. Unless length is "", it replaces the load's duration.
 func (s *stand) plan(name, length string) (file string, err error) {
 	text, err := plans.ReadFile("plans/" + name + ".yml")
 	if err == nil && length != "" {
@@ -66,18 +66,18 @@ func (s *stand) plan(name, length string) (file string, err error) {
 	return file, errors.Join(err, os.WriteFile(file, text, 0o644))
 }
 
-// ours is brunt as a client: one event loop over the codec.
+// ours is brunt as a client, with one event loop in the codec tier.
 type ours struct {
 	s     *stand
-	plan  string   // name of a file in plans, without its ending
-	where []string // flags that say where the server is
+	plan  string   // name of a file in plans, without .yml
+	where []string // flags for connecting to the server
 	flags []string
 	env   []string
-	rate  float64           // open load, operations a second; 0 means closed
-	look  func(*record.Run) // is shown each turn's record; may be nil
+	rate  float64           // open load, operations per second; 0 means closed
+	look  func(*record.Run) // called with each turn's record; may be nil
 }
 
-// turn runs the plan for d and reads what the record says of it.
+// turn runs the plan for d and returns the results from its record.
 func (c *ours) turn(d time.Duration) (sample, error) {
 	file, err := c.s.plan(c.plan, "duration: "+d.String())
 	if err != nil {
@@ -113,15 +113,15 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	if run.Total.Failed > 0 {
 		return p, fmt.Errorf("%d of %d requests failed", run.Total.Failed, run.Total.Done)
 	}
-	// A closed load from one loop keeps the loop busy when the server is fast: the verdict says so,
-	// and that is what is measured here.
+	// A closed load from one loop keeps the loop busy if the server is fast. The verdict then says so, but this load is
+	// what is measured here.
 	if run.Verdict.Result == "fail" {
 		return p, fmt.Errorf("the run failed: %s", strings.Join(run.Verdict.Texts(), "; "))
 	}
 	return p, p.charge(&o)
 }
 
-// client is c with a name for the table.
+// client returns c as a client with a name and further flags.
 func (c *ours) client(name string, more ...string) client {
 	with := *c
 	with.flags = append(append([]string(nil), c.flags...), more...)

@@ -79,7 +79,7 @@ func postgresOpen() group {
 	}
 }
 
-// pgbench starts a PostgreSQL with pgbench's tables.
+// pgbench starts a PostgreSQL server with pgbench's tables. program is the path of pgbench.
 func (s *stand) pgbench() (pg *testserver.Server, program string, err error) {
 	if program, err = needed("pgbench", "postgresql-contrib"); err != nil {
 		return nil, "", err
@@ -101,8 +101,8 @@ func (s *stand) postgres(pg *testserver.Server, plan string) *ours {
 		pg.Database, "--vu", strconv.Itoa(pgSessions)}}
 }
 
-// pgbenchTurn runs the select-only script. With log it writes every transaction's time, which is
-// the only way to its quantiles and costs CPU of its own.
+// pgbenchTurn runs the select-only script. With log, pgbench writes the time of every transaction. Its quantiles can't
+// be obtained otherwise, but the log costs CPU.
 func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Duration, rate int, log bool) (sample,
 	error) {
 	args := append(pgbenchWhere(pg), "-n", "-S", "-M", "prepared", "-c", strconv.Itoa(pgSessions), "-j", "1", "-T",
@@ -125,7 +125,7 @@ func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Durati
 	})
 }
 
-// pgbenchLog reads and removes pgbench's logs: the third field of a line is the time in µs.
+// pgbenchLog reads and removes pgbench's logs. The third field of a line is the time in µs.
 func (s *stand) pgbenchLog(p *sample) error {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "pgbench.*"))
 	var all []float64
@@ -153,7 +153,7 @@ func (s *stand) pgbenchLog(p *sample) error {
 
 func find(pattern, text string) uint64 { return uint64(findFloat(pattern, text)) }
 
-// findFloat is the first group of pattern's last match, or 0.
+// findFloat returns the first group of a pattern's last match as a number, or 0.
 func findFloat(pattern, text string) float64 {
 	all := regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {

@@ -14,14 +14,14 @@ import (
 	"brunt/internal/testserver"
 )
 
-// receiverCommand is the word by which this program starts itself as the receiver.
+// receiverCommand is the argument with which this program starts itself as the receiver.
 const receiverCommand = "receiver"
 
-// noNotes tells a receiver to answer only, and to keep no times.
+// noNotes is the argument for a receiver that only answers and records no times.
 const noNotes = "no-notes"
 
-// arrivals is what a receiver saw: how late requests came, compared with an even schedule that
-// begins so that the earliest of them, relative to its place, was on time.
+// arrivals describes how late requests arrived, compared with an even schedule. The schedule begins so that the request
+// that is earliest relative to it is on time.
 type arrivals struct {
 	Requests uint64  `json:"requests"`
 	P50Us    float64 `json:"p50_us"`
@@ -29,7 +29,7 @@ type arrivals struct {
 	MaxUs    float64 `json:"max_us"`
 }
 
-// receiver is the receiving process.
+// receiver is the process that receives requests.
 type receiver struct {
 	address string
 	cmd     *exec.Cmd
@@ -37,7 +37,7 @@ type receiver struct {
 	out     *bufio.Reader
 }
 
-// receiver starts one on the servers' cores; words go to its command line.
+// receiver starts a receiver on the servers' cores, with further arguments.
 func (s *stand) receiver(words ...string) (*receiver, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *stand) receiver(words ...string) (*receiver, error) {
 	return r, nil
 }
 
-// stop ends the receiver and returns what it saw of an even load of rate a second.
+// stop ends the receiver and returns the lateness of an even load of rate requests per second.
 func (r *receiver) stop(rate int) (arrivals, error) {
 	var seen arrivals
 	fmt.Fprintln(r.in, rate)
@@ -82,15 +82,15 @@ func (r *receiver) stop(rate int) (arrivals, error) {
 	return seen, err
 }
 
-// abandon ends the receiver without asking.
+// abandon kills the receiver.
 func (r *receiver) abandon() {
 	r.in.Close()
 	r.cmd.Process.Kill()
 	r.cmd.Wait()
 }
 
-// receive is the receiver's process: it prints its address, serves until it is told the rate, and
-// prints what it saw.
+// receive is the main function of the receiver's process. It prints its address, serves until it reads the rate, and
+// prints the arrivals.
 func receive(args []string) error {
 	e, err := newEchoReceiver(len(args) > 0 && args[0] == noNotes)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// echoReceiver answers echo frames and notes when the kernel had each (SO_TIMESTAMPNS), so that
-// its own wake-ups don't count.
+// echoReceiver answers echo frames and records when the kernel received each of them (SO_TIMESTAMPNS), so that the
+// receiver's own wake-up delays don't count.
 type echoReceiver struct {
 	address  string
 	listener int
 	poll     int
-	silent   bool // keeps no times
+	silent   bool // don't record times
 	ended    atomic.Bool
 
 	mu   sync.Mutex
@@ -55,7 +55,7 @@ func (e *echoReceiver) watch(fd int) error {
 	return unix.EpollCtl(e.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// serve runs until the process ends.
+// serve accepts and serves connections until the process ends.
 func (e *echoReceiver) serve() {
 	events := make([]unix.EpollEvent, 64)
 	frames, control := make([]byte, 64<<10), make([]byte, 256)
@@ -86,8 +86,8 @@ func (e *echoReceiver) accept() {
 	}
 }
 
-// answer echoes what has come. Sessions have one request in flight, so that the timestamp of a
-// read is its frame's.
+// answer echoes the frames that have been read. Each session has one request in flight, so the timestamp of a read is
+// that of its frame.
 func (e *echoReceiver) answer(fd int, frames, control []byte) {
 	n, nc, _, _, err := unix.Recvmsg(fd, frames, control, 0)
 	if n <= 0 || err != nil {
@@ -108,7 +108,7 @@ func (e *echoReceiver) answer(fd int, frames, control []byte) {
 	}
 	at := stampOf(control[:nc])
 	if at == 0 {
-		at = time.Now().UnixNano() // the first after a socket asked may have none
+		at = time.Now().UnixNano() // the first packet after enabling timestamps may have none
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -117,7 +117,7 @@ func (e *echoReceiver) answer(fd int, frames, control []byte) {
 	}
 }
 
-// stampOf reads the timestamp among a message's control data.
+// stampOf returns the timestamp in a message's control data.
 func stampOf(control []byte) int64 {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -133,7 +133,7 @@ func stampOf(control []byte) int64 {
 	return 0
 }
 
-// stop returns when requests came, in ns since the epoch.
+// stop returns the times at which requests arrived, in ns since the epoch.
 func (e *echoReceiver) stop() []int64 {
 	e.ended.Store(true)
 	e.mu.Lock()

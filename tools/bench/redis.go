@@ -18,7 +18,7 @@ const (
 	redisKeys     = 100_000
 )
 
-// fillRedis makes each key twice: as brunt's plan writes it and as redis-benchmark does.
+// fillRedis creates each key twice: once with the name in brunt's plan, and once with that of redis-benchmark.
 const fillRedis = `for i = 1, 100000 do
 	redis.call('SET', 'key:' .. i, 'xxx')
 	redis.call('SET', string.format('key:%012d', i - 1), 'xxx')
@@ -29,7 +29,7 @@ func redisGet(pipeline int) group {
 	name, work, ratio, bare := "redis-get", "Redis GET, 50 sessions", 0.58, besideBare
 	if pipeline > 1 {
 		name, work = "redis-pipeline", fmt.Sprintf("Redis GET, 50 sessions, pipeline %d", pipeline)
-		ratio, bare = 0.6, 1.2 // encoding and scanning are a greater part where a write sends many requests
+		ratio, bare = 0.6, 1.2 // with many requests per write, encoding and scanning are a larger part
 	}
 	return group{
 		name: name,
@@ -51,7 +51,7 @@ func redisGet(pipeline int) group {
 				return nil, err
 			}
 			b := &redisBenchmark{s: s, program: program, server: r, pipeline: pipeline, perS: 50_000 * float64(pipeline)}
-			if _, err := b.turn(time.Second); err != nil { // learns the rate
+			if _, err := b.turn(time.Second); err != nil { // measures the rate
 				return nil, err
 			}
 			mine := s.redis(r, "redis-get")
@@ -66,7 +66,8 @@ func (s *stand) redis(r *testserver.Server, plan string) *ours {
 	return &ours{s: s, plan: plan, where: []string{"--proto", "redis", "-a", r.Addr, "--vu", strconv.Itoa(redisSessions)}}
 }
 
-// redisBenchmark runs for a number of requests, not a time: the last turn's rate says how many.
+// redisBenchmark runs redis-benchmark, which takes a number of requests instead of a duration. The number follows from
+// the rate of the last turn.
 type redisBenchmark struct {
 	s        *stand
 	program  string
@@ -94,7 +95,7 @@ func (b *redisBenchmark) turn(d time.Duration) (sample, error) {
 	})
 }
 
-// evalRedis runs a script in the server.
+// evalRedis runs a Lua script in the server.
 func evalRedis(address, script string) error {
 	c := redis.NewClient(&redis.Options{Addr: address})
 	defer c.Close()

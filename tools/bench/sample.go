@@ -11,7 +11,7 @@ import (
 	"brunt/internal/linefile"
 )
 
-// sample is one turn of one client: a line of the raw runs.
+// sample is the result of one turn of one client: a line of the raw results.
 type sample struct {
 	At        time.Time `json:"at"`
 	Group     string    `json:"group"`
@@ -27,18 +27,18 @@ type sample struct {
 	P99Us     float64   `json:"p99_us,omitempty"`
 	LagP50Us  float64   `json:"lag_p50_us,omitempty"`
 	LagP99Us  float64   `json:"lag_p99_us,omitempty"`
-	SeenP50Us float64   `json:"seen_lag_p50_us,omitempty"` // lag as the receiver saw it
+	SeenP50Us float64   `json:"seen_lag_p50_us,omitempty"` // lag as measured by the receiver
 	SeenP99Us float64   `json:"seen_lag_p99_us,omitempty"`
-	RowsPerS  float64   `json:"rows_per_s,omitempty"` // while a table is filled, as the client reports it
-	PerS      float64   `json:"per_s,omitempty"`      // operations, as the client counts and times them
+	RowsPerS  float64   `json:"rows_per_s,omitempty"` // when filling a table, as reported by the client
+	PerS      float64   `json:"per_s,omitempty"`      // operations per second, by the client's count and time
 	Failed    uint64    `json:"failed,omitempty"`
-	Load1     string    `json:"load1"`        // of the host, before
-	Stolen    float64   `json:"stolen_share"` // of all cores' time, by the hypervisor
-	Quiet     bool      `json:"quiet"`        // little enough of it
+	Load1     string    `json:"load1"`        // the host's load average before the turn
+	Stolen    float64   `json:"stolen_share"` // share of all cores' time that the hypervisor took
+	Quiet     bool      `json:"quiet"`        // stolen_share is below the limit
 	Fault     string    `json:"fault,omitempty"`
 }
 
-// charge puts an outcome's CPU time on the sample's requests.
+// charge sets the CPU per request from a program's outcome and the sample's number of requests.
 func (p *sample) charge(o *outcome) error {
 	p.UserS, p.SysS, p.WallS = o.user.Seconds(), o.sys.Seconds(), o.wall.Seconds()
 	if p.Requests == 0 {
@@ -48,8 +48,8 @@ func (p *sample) charge(o *outcome) error {
 	return nil
 }
 
-// createLog opens a file of lines named after what is measured and the date (UTC). A second one of a day
-// goes on in the same file.
+// createLog opens a file of lines that is named after the measurement and the date (UTC). A second measurement on the
+// same day appends to the same file.
 func createLog(dir, what string) (*linefile.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func createLog(dir, what string) (*linefile.File, error) {
 	return linefile.Open(filepath.Join(dir, what+"-"+time.Now().UTC().Format("2006-01-02")+".ndjson"))
 }
 
-// plain is a command as it goes into the log: without folders of this machine.
+// plain returns a command for the log, without folders of this machine.
 func (s *stand) plain(name string, args []string) []string {
 	out := []string{filepath.Base(name)}
 	for _, a := range args {
@@ -66,7 +66,7 @@ func (s *stand) plain(name string, args []string) []string {
 	return out
 }
 
-// load1 is the host's load average over the last minute.
+// load1 returns the host's load average over the last minute.
 func load1() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -76,9 +76,9 @@ func load1() string {
 	return first
 }
 
-// stolen is how long, in seconds over all cores, the hypervisor has let something else run while
-// this machine had work: the eighth number of the first line of /proc/stat (proc(5)), in ticks of
-// 10 ms. 0 where there is no such file.
+// stolen returns the time, in seconds over all cores, for which the hypervisor ran something else while this machine
+// had work. It is the eighth number of the first line of /proc/stat (proc(5)), in ticks of 10 ms. It returns 0 if there
+// is no such file.
 func stolen() float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

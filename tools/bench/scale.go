@@ -21,15 +21,15 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The goals of loads that are quantiles over workers.
+// The goals of loads over many workers.
 const (
-	goalCores  = 1.0  // of the coordinator
-	goalMB     = 1024 // of its memory
-	goalRatio  = 1.03 // of the CPU a request of one process
-	goalSkewMs = 5.0  // between workers of one machine
+	goalCores  = 1.0  // cores that the coordinator uses
+	goalMB     = 1024 // memory of the coordinator
+	goalRatio  = 1.03 // CPU per request, relative to that of one process
+	goalSkewMs = 5.0  // between the beginnings of workers on one machine
 )
 
-// scaling simulates many workers against a coordinator, and compares four workers with one process.
+// scaling measures a coordinator with many simulated workers, and compares four workers with one process.
 func scaling(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("scale", flag.ContinueOnError)
 	sim := &simulation{}
@@ -64,7 +64,7 @@ func scaling(ctx context.Context, args []string) error {
 	})
 }
 
-// row is a row of the table: what must be less than a goal, if that isn't 0.
+// row returns a row of the table. Unless goal is 0, got must be less than goal.
 func row(what, unit string, got, goal float64) []string {
 	text := strconv.FormatFloat(got, 'f', max(0, 3-len(strconv.Itoa(int(got)))), 64)
 	if goal == 0 {
@@ -77,7 +77,7 @@ func row(what, unit string, got, goal float64) []string {
 	return []string{what, text + unit, strconv.FormatFloat(goal, 'g', -1, 64) + unit, met}
 }
 
-// simulate runs the two processes of a simulation on a half of the cores each, and then merges the bundles.
+// simulate runs the two processes of a simulation, each on one half of the cores, and then merges the bundles.
 func (s *stand) simulate(sim *simulation) ([][]string, error) {
 	if err := os.MkdirAll(sim.dir, 0o755); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *stand) simulate(sim *simulation) ([][]string, error) {
 		return nil, err
 	}
 	defer workers.end()
-	if _, err := workers.line(); err != nil { // intervals are made
+	if _, err := workers.line(); err != nil { // the workers have prepared their intervals
 		return nil, err
 	}
 	coordinator, err := begin(ctx, self, sim.args(coordinatorCommand))
@@ -162,12 +162,12 @@ func (s *stand) simulate(sim *simulation) ([][]string, error) {
 	}, err
 }
 
-// merging is what brunt merge needed.
+// merging contains the measurements of brunt merge.
 type merging struct {
 	WallS float64 `json:"wall_s"`
 	CPUS  float64 `json:"cpu_s"`
 	RSSMB float64 `json:"rss_mb"`
-	Files int     `json:"files"` // most that were open, looked at ten times a second
+	Files int     `json:"files"` // most files open at a time, read ten times a second
 	Done  uint64  `json:"done"`
 }
 
@@ -194,7 +194,7 @@ func (s *stand) mergeAll(sim *simulation) (*merging, error) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", cmd.Process.Pid)) // gone at the end
+				open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", cmd.Process.Pid)) // fails once the process has ended
 				m.Files = max(m.Files, len(open))
 			}
 		}
@@ -204,7 +204,7 @@ func (s *stand) mergeAll(sim *simulation) (*merging, error) {
 	<-watched
 	m.WallS = time.Since(began).Seconds()
 	b, failure := record.Open(record.OS{}, whole)
-	if failure != nil { // the exit code of a merge is its verdict's
+	if failure != nil { // a merge exits with the code of its verdict
 		return nil, fmt.Errorf("%w (%v): %s", failure, err, tail(complaints.String()))
 	}
 	u := cmd.ProcessState.SysUsage().(*syscall.Rusage)
@@ -251,22 +251,22 @@ func (c *child) result(into any) error {
 	return errors.Join(json.Unmarshal(line, into), c.cmd.Wait())
 }
 
-// end ends the process if it is still there.
+// end kills the process if it is still running.
 func (c *child) end() {
 	if c.cmd.ProcessState == nil {
-		_ = c.cmd.Process.Kill() // it may just have ended
+		_ = c.cmd.Process.Kill() // the process may just have ended
 		_ = c.cmd.Wait()
 	}
 }
 
-// fourRate is what each of four workers sends, and the process that they are compared with, requests a second: four of
-// them leave a core of this machine idle for a part of the time.
+// fourRate is the rate of each of four workers, and of the process that they are compared with, in requests per second.
+// Four of these rates leave one core of this machine partly idle.
 const fourRate = 5_000
 
-// turnNames are those of the turns of a round.
+// turnNames are the names of a round's turns.
 var turnNames = [...]string{"one process", "four workers"}
 
-// fourWorkers compares four workers, each of which sends what one process does, with that process, in turns.
+// fourWorkers compares four workers, each of which sends the load of one process, with that process, in turns.
 func (s *stand) fourWorkers(rounds int, d time.Duration) ([][]string, error) {
 	var out [][]string
 	var skews []time.Duration
@@ -304,7 +304,7 @@ func (s *stand) fourWorkers(rounds int, d time.Duration) ([][]string, error) {
 				p, err := c.turn(d)
 				p.At, p.Group, p.Client, p.Round = time.Now().UTC(), "workers "+t.name, turnNames[i], round
 				p.Load1 = load1()
-				if costs[i] = p.CPUUs; err != nil { // a machine that is too busy
+				if costs[i] = p.CPUUs; err != nil { // fails if the machine is too busy
 					p.Fault, costs[i] = err.Error(), 0
 					fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.name, turnNames[i], err)
 				}
@@ -332,7 +332,8 @@ func (s *stand) fourWorkers(rounds int, d time.Duration) ([][]string, error) {
 	return append(out, row("four workers: begin, from the first of them, p99", " ms", quantilesOf(skews).P99, goalSkewMs)), nil
 }
 
-// beganApart is how much later each worker of a run began than the first, by a clock that all of them read.
+// beganApart returns how much later each worker of a run began than the first one, plus the uncertainty of the worker's
+// clock.
 func beganApart(run *record.Run) (out []time.Duration) {
 	first := int64(0)
 	for i := range run.Parts {

@@ -25,17 +25,17 @@ import (
 	"brunt/internal/scale"
 )
 
-// The processes that a simulation of many workers consists of, next to this one.
+// The arguments with which this program starts itself as the processes of a simulation of many workers.
 const (
-	coordinatorCommand = "scale-coordinator" // leads workers as brunt does
-	workersCommand     = "scale-workers"     // is all of them, each with its own connection, folder and clock offset
+	coordinatorCommand = "scale-coordinator" // the coordinator, which works as in brunt
+	workersCommand     = "scale-workers"     // all workers, each with its own connection, folder and clock offset
 )
 
-// simulation is what both processes are told.
+// simulation contains the parameters of both processes.
 type simulation struct {
 	dir     string
 	workers int
-	rate    int // operations a second of each worker
+	rate    int // operations per second of each worker
 	seconds int
 }
 
@@ -54,17 +54,17 @@ func (s *simulation) args(command string) []string {
 		"-seconds", strconv.Itoa(s.seconds)}
 }
 
-// simulatedRun is the id and the version of simulated workers.
+// simulatedRun is the run's id and the version of the simulated workers.
 const simulatedRun = "simulated"
 
-// quantiles are those of times, ms.
+// quantiles are quantiles of times, in ms.
 type quantiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
-// quantilesOf are the quantiles of times in milliseconds.
+// quantilesOf returns the quantiles of some times.
 func quantilesOf(all []time.Duration) quantiles {
 	if len(all) == 0 {
 		return quantiles{}
@@ -74,18 +74,18 @@ func quantilesOf(all []time.Duration) quantiles {
 	return quantiles{at(0.5), at(0.99), at(1)}
 }
 
-// ledResult is what the coordinator's process has measured of itself.
+// ledResult contains the measurements of the coordinator's process.
 type ledResult struct {
-	GatherS   float64   `json:"gather_s"` // until all have joined, agreed and become ready
-	OpenS     float64   `json:"open_s"`   // their bundles
+	GatherS   float64   `json:"gather_s"` // until all workers have joined and are ready
+	OpenS     float64   `json:"open_s"`   // opening the workers' bundles
 	Intervals int       `json:"intervals"`
-	Done      uint64    `json:"done"` // operations in the live view
+	Done      uint64    `json:"done"` // operations counted in the live view
 	LoadS     float64   `json:"load_s"`
 	LoadCPUS  float64   `json:"load_cpu_s"`
-	AfterMs   quantiles `json:"after_ms"` // how long after an interval's end its sum was there
-	ReadMB    float64   `json:"read_mb"`  // by the process under load: from workers, and their lines from disk
+	AfterMs   quantiles `json:"after_ms"` // from an interval's end until its sum was available
+	ReadMB    float64   `json:"read_mb"`  // read by the process during the load: from workers, and from disk
 	WrittenMB float64   `json:"written_mb"`
-	LinesMB   float64   `json:"lines_mb"` // of intervals that came
+	LinesMB   float64   `json:"lines_mb"` // size of the intervals received
 	LoadRSSMB float64   `json:"load_rss_mb"`
 	HomeS     float64   `json:"home_s"`
 	HomeCPUS  float64   `json:"home_cpu_s"`
@@ -94,7 +94,8 @@ type ledResult struct {
 	Told      []string  `json:"told,omitempty"`
 }
 
-// coordinate leads the workers of a simulation as the command line does, and prints a ticket and a result.
+// coordinate leads the workers of a simulation as the command line does. It prints a ticket and then the result as
+// JSON.
 func coordinate(args []string) error {
 	s, err := parseSimulation(coordinatorCommand, args)
 	if err != nil {
@@ -154,7 +155,7 @@ func (o *ledResult) lead(c *scale.Coordinator, s *simulation) error {
 		err := sum.Interval(iv)
 		o.Intervals++
 		after = append(after, time.Since(start.Add(time.Duration(o.Intervals)*time.Second)))
-		if o.Intervals == s.seconds { // what follows are bundles that come home
+		if o.Intervals == s.seconds { // after this, the bundles are received
 			o.LoadS, o.LoadCPUS = time.Since(start).Seconds(), (cpuTime() - cpu).Seconds()
 			o.ReadMB, o.WrittenMB, o.LoadRSSMB = ioOf("rchar")-read, ioOf("wchar")-written, peakMB()
 			began, cpu = time.Now(), cpuTime()
@@ -175,13 +176,13 @@ func (o *ledResult) lead(c *scale.Coordinator, s *simulation) error {
 	return nil
 }
 
-// mostTold bounds what is kept of what the coordinator says of its workers.
+// mostTold limits the messages of the coordinator that are kept, to the last ones.
 const mostTold = 10
 
-// startLead is how much ahead the start is told; see package cli.
+// startLead is how long before the start the workers are told about it; see package cli.
 const startLead = 300 * time.Millisecond
 
-// kept is the size of the intervals that have come, in bytes.
+// kept returns the size of the intervals received, in bytes.
 func (s *simulation) kept() (total int64) {
 	for k := range s.workers {
 		if info, err := os.Stat(filepath.Join(s.dir, strconv.Itoa(k+1), record.IntervalsFile)); err == nil {
@@ -191,7 +192,7 @@ func (s *simulation) kept() (total int64) {
 	return total
 }
 
-// cpuTime is what this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -200,7 +201,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMB is the most memory that this process has had.
+// peakMB returns the peak of this process's resident memory, in MiB.
 func peakMB() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -209,9 +210,9 @@ func peakMB() float64 {
 	return float64(u.Maxrss) / 1024
 }
 
-// ioOf is a counter of /proc/self/io (proc(5)) in megabytes: rchar and wchar count sockets, too.
+// ioOf returns a counter of /proc/self/io (proc(5)) in megabytes. The counters rchar and wchar include sockets.
 func ioOf(name string) float64 {
-	text, _ := os.ReadFile("/proc/self/io") // without it the counters are 0
+	text, _ := os.ReadFile("/proc/self/io") // without the file the counters are 0
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, name+": "); ok {
 			n, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
@@ -221,23 +222,23 @@ func ioOf(name string) float64 {
 	return 0
 }
 
-// workedResult is what the workers' process has measured.
+// workedResult contains the measurements of the workers' process.
 type workedResult struct {
 	CPUS      float64   `json:"cpu_s"`
-	LineBytes int       `json:"line_bytes"` // the mean of an interval's
-	HeardMs   quantiles `json:"heard_ms"`   // from the first worker that heard of the start to each
-	LeadMs    float64   `json:"lead_ms"`    // how long before the start the last of them did
-	LateMs    quantiles `json:"late_ms"`    // how much later than agreed each began, by its own clock
-	SkewMs    quantiles `json:"skew_ms"`    // how far apart from the median each began
+	LineBytes int       `json:"line_bytes"` // mean length of an interval's line
+	HeardMs   quantiles `json:"heard_ms"`   // when each worker received the start, after the first one
+	LeadMs    float64   `json:"lead_ms"`    // the least time between receiving the start and the start
+	LateMs    quantiles `json:"late_ms"`    // how much later than agreed each worker began, by its own clock
+	SkewMs    quantiles `json:"skew_ms"`    // distance of each worker's beginning from the median
 	UnsureMs  quantiles `json:"unsure_ms"`  // uncertainty of the clocks' offsets
-	BehindMs  quantiles `json:"behind_ms"`  // how late this process wrote intervals: it may be too slow itself
+	BehindMs  quantiles `json:"behind_ms"`  // how late this process wrote intervals, if it is too slow itself
 	Failed    int       `json:"failed"`
 }
 
-// kinds is how many different workers there are: the others repeat what these say.
+// kinds is the number of different workers. The others send the same data.
 const kinds = 8
 
-// work simulates all workers. The ticket is on standard input, the result goes to standard output.
+// work simulates all workers. It reads the ticket from standard input and prints the result.
 func work(args []string) error {
 	s, err := parseSimulation(workersCommand, args)
 	if err != nil {
@@ -310,7 +311,7 @@ type worked struct {
 	err          error
 }
 
-// run is a worker's life: the real protocol, with intervals that were made before.
+// run executes a worker: the real protocol with prepared intervals.
 func (w *worked) run(ticket scale.Ticket, made *kind, s *simulation, k int) error {
 	ticket.Worker = k
 	ticket.Dir = filepath.Join(s.dir, "spool", strconv.Itoa(k+1))
@@ -356,7 +357,7 @@ func appendTo(path string, line []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// kind is what workers of a kind send.
+// kind contains the data that workers of one kind send.
 type kind struct {
 	lines        [][]byte
 	begun, ended []byte // run.json
@@ -370,13 +371,13 @@ func (m *kind) size() (n int) {
 	return n
 }
 
-// Places in a kind's run.json for what is a worker's own.
+// Placeholders in a kind's run.json for what differs between workers.
 const (
 	ownID     = "id-of-a-worker"
 	ownOffset = 999_983
 )
 
-// write writes the files of worker k but its intervals.
+// write writes the files of worker k except its intervals.
 func (m *kind) write(dir string, k int, run []byte) error {
 	run = bytes.ReplaceAll(run, []byte(ownID), fmt.Appendf(nil, "worker-%d", k))
 	run = bytes.Replace(run, []byte(strconv.Itoa(ownOffset)), strconv.AppendInt(nil, int64(k), 10), 1)
@@ -384,7 +385,7 @@ func (m *kind) write(dir string, k int, run []byte) error {
 		os.WriteFile(filepath.Join(dir, record.PlanFile), m.plan, 0o644))
 }
 
-// make makes the bundles of the workers' kinds by what writes all bundles, so that lines are what they are.
+// make writes the bundles of all kinds of workers with package record, so that their lines are real.
 func (s *simulation) make() (all []*kind, err error) {
 	plan, err := plans.ReadFile("plans/redis-get.yml")
 	if err != nil {
@@ -446,7 +447,7 @@ func (m *kind) make(dir string, s *simulation, seed uint64) error {
 	return nil
 }
 
-// run is the record of a worker at the beginning.
+// run returns the record of a worker at its beginning.
 func (s *simulation) run() *record.Run {
 	run := &record.Run{
 		Schema: record.SchemaVersion, ID: ownID, Name: "simulated", Started: time.Now().UTC(), Seed: 7, LoadModel: "open",
@@ -464,8 +465,8 @@ func (s *simulation) run() *record.Run {
 	return run
 }
 
-// interval is a second of a worker: four operations at four addresses, response times of a log-normal distribution with
-// a median of 0.4 ms, and one failure in 200.
+// interval returns one second of a worker: four operations at four addresses, response times with a log-normal
+// distribution and a median of 0.4 ms, and one failure in 200.
 func (s *simulation) interval(r *rand.Rand, i int) *measure.Interval {
 	iv := &measure.Interval{Index: i, UnixNs: time.Now().UnixNano(), Phase: "hold", Kind: measure.KindOpen,
 		Account: measure.Account{

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// soak keeps a steady load on a web server for long and watches how much memory brunt holds.
+// soak runs a steady load on a web server for a long time and measures brunt's memory.
 func soak(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	rate := f.Int("rate", 20_000, "requests a second; a multiple of 50")
@@ -64,7 +64,7 @@ func (s *stand) soak(rate int, duration time.Duration) error {
 	return nil
 }
 
-// sizeOf is the size of a folder's files, in bytes.
+// sizeOf returns the total size of the files in a folder, in bytes.
 func sizeOf(dir string) (total int64) {
 	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -17,20 +17,20 @@ import (
 	"brunt/tools/peers"
 )
 
-// stand is what all measurements share.
+// stand contains what all measurements share.
 type stand struct {
 	ctx     context.Context
 	servers []int // cores
-	clients []int // cores; this process and what it starts are bound to them
+	clients []int // cores to which this process and its children are bound
 	dir     string
-	brunt   string // the program
+	brunt   string // brunt's program
 	raw     *linefile.File
-	best    marks // of earlier runs
+	best    marks // the best results of earlier runs
 	tb      *testserver.Standalone
 }
 
-// newStand binds this process to the clients' cores, builds brunt and the peers that are part of the
-// project, and begins the log of what is measured in the folder out.
+// newStand binds this process to the clients' cores, builds brunt and the project's own peers, and opens the log of the
+// measurement in the folder out.
 func newStand(ctx context.Context, out, what string) (*stand, error) {
 	cores, err := testserver.Cores()
 	if err != nil {
@@ -51,7 +51,7 @@ func newStand(ctx context.Context, out, what string) (*stand, error) {
 	return s, nil
 }
 
-// prepare does what may fail of newStand's work, with the folder there.
+// prepare does the steps of newStand that may fail after the temporary folder was created.
 func (s *stand) prepare(out, what string) (err error) {
 	if err := peers.BuildBrunt(s.ctx, s.brunt); err != nil {
 		return err
@@ -84,15 +84,15 @@ func (s *stand) close() {
 	os.RemoveAll(s.dir)
 }
 
-// peer is where a peer of the project's own is built.
+// peer returns the path of one of the project's own peers.
 func (s *stand) peer(name string) string { return filepath.Join(s.dir, "peer-"+name) }
 
-// started binds a server to the servers' cores.
+// started binds a server to the servers' cores and returns it.
 func (s *stand) started(server *testserver.Server) (*testserver.Server, error) {
 	return server, testserver.Pin(server.PID, s.servers)
 }
 
-// machine is the first line of the raw runs.
+// machine returns the first line of the raw results, which describes the machine.
 func (s *stand) machine() any {
 	e := record.Fingerprint()
 	e.Hostname = ""
@@ -103,17 +103,17 @@ func (s *stand) machine() any {
 	}
 }
 
-// outcome is how a program's run went. CPU times are of the whole process, its start included.
+// outcome is the result of running a program. CPU times are those of the whole process, including its start.
 type outcome struct {
 	out       string
 	user, sys time.Duration
 	wall      time.Duration
 }
 
-// turnTimeout ends programs that hang.
+// turnTimeout limits the time of a program, in case it hangs.
 const turnTimeout = 5 * time.Minute
 
-// turn runs a program to its end; read takes what it has done from what it printed.
+// turn runs a program to its end. read sets the sample from the program's output.
 func (s *stand) turn(env []string, program string, args []string, read func(out string, p *sample) error) (sample,
 	error) {
 	o, err := s.do(env, program, args...)
@@ -127,7 +127,7 @@ func (s *stand) turn(env []string, program string, args []string, read func(out 
 	return p, p.charge(&o)
 }
 
-// do runs a program to its end, with additions to the environment.
+// do runs a program to its end, with additional environment variables.
 func (s *stand) do(env []string, name string, args ...string) (outcome, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, turnTimeout)
 	defer cancel()
@@ -152,7 +152,8 @@ func tail(text string) string {
 	return text[max(0, len(text)-400):]
 }
 
-// tool finds a peer's program: by the environment's variable, or in PATH.
+// tool finds a peer's program, by an environment variable or in PATH. If it isn't found, missing says how to provide
+// it.
 func tool(variable, name, hint string) (path, missing string) {
 	if path = os.Getenv(variable); variable != "" && path != "" {
 		return path, ""
@@ -166,7 +167,7 @@ func tool(variable, name, hint string) (path, missing string) {
 	return "", fmt.Sprintf("%s isn't there: %s", name, hint)
 }
 
-// needed finds a program without which there is nothing to measure.
+// needed finds a program that a measurement can't do without.
 func needed(name, debianPackage string) (path string, err error) {
 	path, missing := tool("", name, "install it: apt-get install -y "+debianPackage)
 	if missing != "" {
@@ -175,7 +176,7 @@ func needed(name, debianPackage string) (path string, err error) {
 	return path, err
 }
 
-// built is a client that is built with the project.
+// built returns a client for a peer that package peers builds.
 func (s *stand) built(name, peer, url string, turn func(program, url string, d time.Duration) (sample, error)) client {
 	path, err := peers.Build(s.ctx, peer)
 	if err != nil {

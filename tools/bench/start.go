@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// startGroup measures what a start costs: brunt next to a Go program that does nothing.
+// startGroup compares the cost of starting brunt with that of a Go program that does nothing.
 func startGroup() group {
 	return group{
 		name:  "start",
@@ -17,7 +17,7 @@ func startGroup() group {
 
 const emptyProgram = "an empty Go program"
 
-// starts is a program as a client whose requests are its starts, one after the other.
+// starts returns a client whose requests are starts of a program, one after another.
 func (s *stand) starts(name, program string, args ...string) client {
 	return client{name: name, turn: func(d time.Duration) (sample, error) {
 		p := sample{Command: s.plain(program, args)}

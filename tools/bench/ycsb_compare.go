@@ -14,8 +14,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// comparing measures brunt ycsb next to go-ycsb: the same commands, properties and numbers of
-// operations, one after the other on one server.
+// comparing compares brunt ycsb with go-ycsb: the same commands, properties and numbers of operations, one after
+// another on one server.
 func comparing(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("ycsb", flag.ContinueOnError)
 	times := f.Int("rounds", 3, "how often each client has its turn")
@@ -45,7 +45,7 @@ func comparing(ctx context.Context, args []string) error {
 	})
 }
 
-// contest is a command of YCSB that both programs carry out on one database.
+// contest is a command of YCSB that both programs run on one database.
 type contest struct {
 	name, work string
 	program    string // go-ycsb
@@ -57,13 +57,13 @@ type contest struct {
 
 	s      *stand
 	where  []string
-	clear  func() error // before a load; may be nil
-	counts int          // of operations of a turn of reads; 0 until it is known
+	clear  func() error // called before a load; may be nil
+	counts int          // number of operations in a turn of reads; 0 if not known yet
 }
 
 const (
 	compareRecords = 10_000
-	etcdRecords    = 1_000 // each is a commit to disk
+	etcdRecords    = 1_000 // each record is a commit to disk
 )
 
 func contests(program string, loadRecords int) []*contest {
@@ -99,7 +99,7 @@ const (
 	peerName     = "go-ycsb"
 )
 
-// goals are what ours should reach next to go-ycsb.
+// goals returns what ours should reach, compared with go-ycsb.
 func (c *contest) goals() []goal {
 	if c.load {
 		return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1.5},
@@ -128,7 +128,8 @@ func (c *contest) open(s *stand) (*testserver.Server, error) {
 	return s.started(server)
 }
 
-// calibrate loads the records, finds out how many reads make a turn's time, and lets clients do so many.
+// calibrate loads the records and determines how many reads fill a turn's time. The clients then do this number of
+// reads.
 func (c *contest) calibrate(clients []client) error {
 	if _, err := c.s.do(nil, c.program, c.args("load")...); err != nil {
 		return err
@@ -161,8 +162,8 @@ func (c *contest) args(verb string, more ...string) []string {
 	return args
 }
 
-// turn gives a program one turn. Both print the same lines, so they are read alike; the rate is
-// the count over the time that the program says it took.
+// turn returns a function that runs a program for one turn. Both programs print the same lines and are parsed in the
+// same way. The rate is the count divided by the time that the program reports.
 func (c *contest) turn(program string, more ...string) func(time.Duration) (sample, error) {
 	return func(time.Duration) (sample, error) {
 		args, operation := c.args("load", more...), "INSERT"
@@ -216,7 +217,7 @@ func redisYCSB() group {
 		func(s *stand, r *testserver.Server) *ours { return s.redis(r, "redis-ycsb") })
 }
 
-// besideGoYCSB is reads of single records, by a plan of brunt's and by go-ycsb.
+// besideGoYCSB compares reads of single records by one of brunt's plans with those by go-ycsb.
 func besideGoYCSB(name, work string, ratio float64, c contest, mine func(*stand, *testserver.Server) *ours) group {
 	return group{
 		name: name, goals: []goal{{work: work, ours: oursName, peer: peerName, ratio: ratio}},

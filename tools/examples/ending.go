@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// ending is how a script ended.
+// ending describes how a script ended.
 type ending struct {
 	code        int
-	interrupted bool // by this program
-	summed      bool // it had a summary
+	interrupted bool // this program interrupted the script
+	summed      bool // the script ended with a summary
 	metrics     []string
 	checks      map[string]string // by path: "passed", "failed" or "mixed"
 	iterations  float64
 }
 
-// summary is what is compared of k6's --summary-export.
+// summary contains the fields of k6's --summary-export that are compared.
 type summary struct {
 	Group   group `json:"root_group"`
 	Metrics map[string]struct {
@@ -36,7 +36,7 @@ type group struct {
 	} `json:"checks"`
 }
 
-// read takes a summary in JSON.
+// read reads a summary in JSON.
 func (e *ending) read(data []byte) error {
 	var s summary
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -65,8 +65,8 @@ func (e *ending) addChecks(g *group) {
 	}
 }
 
-// differences says in what o differs from e. What a script had done when it was interrupted is chance: of two such
-// only the exit codes are compared.
+// differences returns the differences between two endings. If both scripts were interrupted, only the exit codes are
+// compared, because it depends on chance what the scripts had done by then.
 func (e *ending) differences(o *ending) (all []string) {
 	if e.code != o.code {
 		all = append(all, fmt.Sprintf("exit codes %d and %d", e.code, o.code))
@@ -92,7 +92,7 @@ func (e *ending) differences(o *ending) (all []string) {
 	return all
 }
 
-// onlyIn are the names that one of two lists lacks.
+// onlyIn returns the names that are in only one of two lists.
 func onlyIn(a, b []string) (out []string) {
 	for _, name := range a {
 		if !slices.Contains(b, name) {

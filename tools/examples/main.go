@@ -1,9 +1,10 @@
 //go:build linux
 
-// Command examples runs k6's own example scripts under k6 and under brunt, and compares how they end: the exit code,
-// the metrics of the summary, and which checks held. Both programs are built from the same version of k6's module,
-// which has the scripts. Each script runs without a network, so that no request leaves this machine: scripts that need
-// one must fail alike. It prints a table in Markdown and exits with 1 if a script ends differently.
+// Command examples runs k6's own example scripts with k6 and with brunt, and compares how they end: the exit code, the
+// metrics of the summary, and the results of checks. Both programs are built from the same version of k6's module,
+// which contains the scripts. Each script runs without a network, so that no request leaves this machine. Scripts that
+// need a network must fail in the same way. The command prints a table in Markdown and exits with 1 if a script ends
+// differently.
 //
 //	make k6-examples
 package main
@@ -29,7 +30,7 @@ import (
 
 const module = "go.k6.io/k6/v2"
 
-// The lines of docs/k6.md between which the table stands.
+// The lines of docs/k6.md that enclose the table.
 const (
 	tableBegins = "<!-- table of tools/examples -->\n"
 	tableEnds   = "<!-- end of the table -->\n"
@@ -58,7 +59,7 @@ type options struct {
 	write    bool
 }
 
-// compareAll runs the scripts and prints the table.
+// compareAll runs the scripts and prints the table. differ reports whether a script ended differently.
 func compareAll(ctx context.Context, o *options) (differ bool, err error) {
 	root, err := peers.Root()
 	if err != nil {
@@ -101,7 +102,7 @@ func compareAll(ctx context.Context, o *options) (differ bool, err error) {
 	return t.different > 0, nil
 }
 
-// writeInto puts a table into a page.
+// writeInto replaces the table in a page.
 func writeInto(page, text string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -115,7 +116,7 @@ func writeInto(page, text string) error {
 	return os.WriteFile(page, []byte(before+tableBegins+text+tableEnds+after), 0o644)
 }
 
-// runAlike runs a script by both programs until they end alike, or o.attempts times.
+// runAlike runs a script with both programs until they end in the same way, at most o.attempts times.
 func runAlike(ctx context.Context, programs [2]string, script string, o *options) (ends [2]ending, err error) {
 	for range o.attempts {
 		ends, err = runBoth(ctx, programs, script, o.limit)
@@ -126,7 +127,7 @@ func runAlike(ctx context.Context, programs [2]string, script string, o *options
 	return ends, err
 }
 
-// runBoth runs a script by both programs at once.
+// runBoth runs a script with both programs at the same time.
 func runBoth(ctx context.Context, programs [2]string, script string, limit time.Duration) (ends [2]ending, err error) {
 	var errs [2]error
 	var both sync.WaitGroup
@@ -137,7 +138,7 @@ func runBoth(ctx context.Context, programs [2]string, script string, limit time.
 	return ends, errors.Join(errs[:]...)
 }
 
-// locate finds the version of k6 that brunt requires, and the folder of its examples.
+// locate returns the version of k6 that brunt requires, and the folder of its examples.
 func locate(ctx context.Context, root string) (version, dir string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-C", root, "-m", "-f", "{{.Version}} {{.Dir}}", module)
 	cmd.Stderr = os.Stderr
@@ -149,7 +150,7 @@ func locate(ctx context.Context, root string) (version, dir string, err error) {
 	return version, filepath.Join(dir, "examples"), nil
 }
 
-// scriptsIn are the scripts below a folder whose names contain only, in order.
+// scriptsIn returns the scripts below a folder whose names contain only, in order.
 func scriptsIn(dir, only string) (names []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".js" && ext != ".ts" {
@@ -165,7 +166,7 @@ func scriptsIn(dir, only string) (names []string, err error) {
 	return names, err
 }
 
-// run runs a script by a program of its own in a folder of its own. It has no network, not even loopback.
+// run runs a script with a program in a separate folder. The script has no network, not even loopback.
 func run(ctx context.Context, program, script string, limit time.Duration) (ending, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(program), "run-")
 	if err != nil {
@@ -194,11 +195,11 @@ func run(ctx context.Context, program, script string, limit time.Duration) (endi
 	if err := cmd.Start(); err != nil {
 		return ending{}, fmt.Errorf("start %s without a network, which needs user namespaces: %w", program, err)
 	}
-	_ = cmd.Wait() // the exit code says it
+	_ = cmd.Wait() // the exit code is used instead
 	e := ending{code: cmd.ProcessState.ExitCode(), interrupted: ctx.Err() != nil}
 	data, err := os.ReadFile(summary)
 	if err != nil {
-		return e, nil // it ended before it had one
+		return e, nil // the script ended before it had a summary
 	}
 	return e, e.read(data)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// table is what became of scripts: those that ended in the same way share a row.
+// table contains the results of scripts. Scripts that ended in the same way share a row.
 type table struct {
 	version   string // of k6
 	date      time.Time
@@ -18,14 +18,14 @@ type table struct {
 	different int
 }
 
-// row is one way to end.
+// row is a way to end.
 type row struct {
-	k6, brunt   string // brunt is "" where it is the same
+	k6, brunt   string // brunt is "" if both ended in the same way
 	differences string
 	scripts     []string
 }
 
-// add adds a script, which ended in k6 and in brunt.
+// add adds a script that ended in the given ways with k6 and with brunt.
 func (t *table) add(script string, ends [2]ending) {
 	t.scripts++
 	r := row{k6: ends[0].String(), scripts: []string{"`" + script + "`"}}
@@ -42,7 +42,7 @@ func (t *table) add(script string, ends [2]ending) {
 	t.rows = append(t.rows, r)
 }
 
-// String writes Markdown.
+// String returns the table in Markdown.
 func (t *table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "k6 %s, %s, without a network, interrupted after %g s: ", t.version, t.date.Format(time.DateOnly),

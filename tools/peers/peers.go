@@ -1,5 +1,5 @@
-// Package peers builds other load generators, to measure brunt next to them: from a module of their
-// own (module/go.mod), so that their versions are pinned and none of it is part of brunt.
+// Package peers builds other load generators that brunt is compared with. They come from a separate module
+// (module/go.mod), so that their versions are pinned and none of their code is part of brunt.
 package peers
 
 import (
@@ -18,8 +18,8 @@ const (
 	SlowCooker = "github.com/buoyantio/slow_cooker"
 )
 
-// Build builds a peer into .cache/bin of the working directory, which must be in brunt's tree, and
-// says where it is. It needs the module proxy the first time.
+// Build builds a peer into .cache/bin of the working directory, which must be in brunt's tree, and returns its path.
+// The first build of a peer needs the Go module proxy.
 func Build(ctx context.Context, peer string) (path string, err error) {
 	root, err := Root()
 	if err != nil {
@@ -41,7 +41,7 @@ func BuildBrunt(ctx context.Context, path string) error {
 	return build(ctx, root, path, "./cmd/brunt")
 }
 
-// BuildK6 builds k6 in the version that brunt requires.
+// BuildK6 builds the version of k6 that brunt requires.
 func BuildK6(ctx context.Context, path string) error {
 	root, err := Root()
 	if err != nil {
@@ -50,7 +50,7 @@ func BuildK6(ctx context.Context, path string) error {
 	return build(ctx, root, path, "go.k6.io/k6/v2")
 }
 
-// BuildTool builds one of the programs in the folder tools, named from there.
+// BuildTool builds one of the programs in the folder tools. name is its path in this folder.
 func BuildTool(ctx context.Context, path, name string) error {
 	root, err := Root()
 	if err != nil {
@@ -59,7 +59,7 @@ func BuildTool(ctx context.Context, path, name string) error {
 	return build(ctx, filepath.Join(root, "tools"), path, "./"+name)
 }
 
-// Root finds brunt's folder: the working directory, or the nearest above it that holds tools/go.mod.
+// Root returns brunt's folder: the working directory, or the nearest folder above it that contains tools/go.mod.
 func Root() (string, error) {
 	working, err := os.Getwd()
 	if err != nil {
@@ -75,7 +75,7 @@ func Root() (string, error) {
 	}
 }
 
-// build builds what a module's folder calls what, into the file path.
+// build builds the package what of the module in dir into the file path.
 func build(ctx context.Context, dir, path, what string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-C", dir, "-trimpath", "-o", path, what)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command pictures makes the pictures of reports in docs/images: it runs a load on a PostgreSQL of its
-// own, which is stopped for a while, and looks at the report, the page and the page of the run under way
-// in a headless Chromium.
+// Command pictures makes the pictures of reports in docs/images. It runs a load on its own PostgreSQL server, which is
+// stopped for a while, and takes pictures of the report, the page and the page of a live run in a headless Chromium.
 //
 //	make pictures
 package main
@@ -37,12 +36,12 @@ func main() {
 	p.make()
 }
 
-// pictures makes pictures.
+// pictures contains what is needed to make the pictures.
 type pictures struct {
 	tb      *testserver.Standalone
 	program string
 	out     string
-	dir     string // of bundles and pages
+	dir     string // folder for bundles and pages
 	seconds int
 	browser *testserver.Browser
 }
@@ -89,7 +88,7 @@ func (p *pictures) make() {
 	p.versions()
 }
 
-// versions makes the pictures of one version against another, and of a history in which one of them got slower.
+// versions makes the pictures of a comparison of two versions, and of a history in which one version is slower.
 func (p *pictures) versions() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.fail(err)
@@ -156,7 +155,7 @@ func (p *pictures) load(server *testserver.Server) string {
 	done := make(chan string)
 	go func() {
 		var text bytes.Buffer
-		// script gives brunt a terminal, so that it prints in colour.
+		// script runs brunt in a terminal, so that it prints in colour.
 		cmd := exec.Command("script", "-qec", "stty cols 100; "+priority()+shell(append([]string{p.program}, args...)),
 			"/dev/null")
 		cmd.Env = append(os.Environ(), "PGPASSWORD="+server.Password, "BRUNT_PASSWORD="+server.Password, "TERM=xterm")
@@ -180,7 +179,7 @@ func (p *pictures) load(server *testserver.Server) string {
 	return <-done
 }
 
-// watching passes text on and finds the address of the page in it.
+// watching forwards text to a writer and finds the address of the page in it.
 type watching struct {
 	to    *bytes.Buffer
 	found chan<- string
@@ -199,7 +198,8 @@ func (w *watching) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// priority keeps what else runs on this machine out of the pictures, where that is allowed.
+// priority returns a command prefix that raises brunt's priority, if that is permitted, so that other processes don't
+// affect the pictures.
 func priority() string {
 	if os.Geteuid() == 0 {
 		return "nice -n -15 "
@@ -228,13 +228,13 @@ func (p *pictures) picture(name string) {
 	p.fail(os.WriteFile(filepath.Join(p.out, name), p.browser.Picture(), 0o644))
 }
 
-// Colours of a terminal that is easy on the eyes.
+// Colours of a readable terminal, as CSS by ANSI code.
 var colours = map[string]string{"1": "font-weight:700", "2": "color:#8b949e", "31": "color:#ff7b72",
 	"32": "color:#56d364", "33": "color:#e3b341", "36": "color:#76c7e8"}
 
 var escape = regexp.MustCompile("\x1b\\[([0-9;]*)([A-Za-z])")
 
-// terminal makes the picture of the printed report.
+// terminal makes the picture of the report in the terminal.
 func (p *pictures) terminal(printed string) {
 	_, report, found := strings.Cut(strings.ReplaceAll(printed, "\r", ""), "━━ ")
 	if !found {

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nobody runs brunt in a container.
+// nobody is the user id of brunt in a container.
 const nobody = 65532
 
-// writeImage writes a container image for every processor of Linux, made from nothing but the binary
-// and a link to it, as an archive of the OCI image layout that podman, skopeo and docker load.
+// writeImage writes a container image for every Linux processor. It contains only the binary and a link to it. The
+// archive has the OCI image layout, which podman, skopeo and docker load can read.
 func (r *release) writeImage() error {
 	platforms := v1.ImageIndex(empty.Index)
 	for _, t := range r.targets {
@@ -51,7 +51,7 @@ func (r *release) writeImage() error {
 	return r.archive(path, dir)
 }
 
-// names are those of the image: podman and skopeo take the first, containerd the other.
+// names returns the annotations with the image's name: podman and skopeo use the first one, containerd the other.
 func (r *release) names() map[string]string {
 	name := "localhost/brunt:" + r.version
 	return map[string]string{"org.opencontainers.image.ref.name": name, "io.containerd.image.name": name}
@@ -66,7 +66,7 @@ func (r *release) image(t target) (v1.Image, error) {
 	w := tar.NewWriter(&b)
 	for _, h := range []*tar.Header{
 		{Typeflag: tar.TypeReg, Name: "brunt", Mode: 0o755, Size: int64(len(binary))},
-		{Typeflag: tar.TypeSymlink, Name: "usr/bin/k6", Linkname: "/brunt", Mode: 0o777}, // for k6-operator
+		{Typeflag: tar.TypeSymlink, Name: "usr/bin/k6", Linkname: "/brunt", Mode: 0o777}, // k6-operator starts the image's k6
 		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777},
 		{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o755, Uid: nobody, Gid: nobody},
 	} {
@@ -109,7 +109,7 @@ func (r *release) image(t target) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// archive writes a folder's files in order of their names, with nothing of this machine's in them.
+// archive writes a folder's files, sorted by name, without any property of this machine.
 func (r *release) archive(path, dir string) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command release builds everything that a release consists of: static binaries, Debian and RPM
-// packages, a container image, a list of contents for each binary, and checksums. The same commit
-// gives the same bytes, wherever and whenever it is built.
+// Command release builds all files of a release: static binaries, Debian and RPM packages, a container image, a list of
+// contents for each binary, and checksums. Builds are reproducible: the same commit produces the same bytes.
 package main
 
 import (
@@ -16,13 +15,13 @@ import (
 	"time"
 )
 
-// release is what is built, from where, and where it goes.
+// release contains the settings of a build.
 type release struct {
 	source  string // the module's folder
-	out     string // the folder for everything made
+	out     string // the folder for the files of the release
 	pages   string // the folder of manual pages and completions
 	version string
-	made    time.Time // the commit's time: everything is dated so
+	made    time.Time // the commit's time, which is the date of all files
 	targets []target
 }
 
@@ -81,16 +80,16 @@ func prepare(source, out, only string) (*release, error) {
 	return r, err
 }
 
-// say tells what was made.
+// say prints the name of a file that was built.
 func (r *release) say(path string) { fmt.Println(filepath.Base(path)) }
 
-// target is a system and a processor, as Go calls them.
+// target is an operating system and a processor, by their names in Go.
 type target struct{ system, processor string }
 
 func (t target) String() string { return t.system + "/" + t.processor }
 
-// targets are the systems that brunt is released for. Event loops need Linux; elsewhere all sessions
-// use client libraries.
+// targets returns the systems for which brunt is released. Event loops need Linux. On other systems all sessions use
+// client libraries.
 func targets() []target {
 	return []target{
 		{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"},
@@ -109,7 +108,7 @@ func choose(names []string) (chosen []target, err error) {
 	return chosen, nil
 }
 
-// binary is where the binary of a target goes.
+// binary returns the path of the binary for a target.
 func (r *release) binary(t target) string {
 	name := fmt.Sprintf("brunt-%s-%s-%s", r.version, t.system, t.processor)
 	if t.system == "windows" {
@@ -140,7 +139,7 @@ func (r *release) build(path string, env ...string) error {
 	return nil
 }
 
-// writePages has a binary for this machine write its manual pages, completions and JSON Schemas.
+// writePages runs a binary for this machine, which writes its manual pages, completions and JSON Schemas.
 func (r *release) writePages() error {
 	here := target{runtime.GOOS, runtime.GOARCH}
 	native := r.binary(here)
@@ -158,7 +157,7 @@ func (r *release) writePages() error {
 	return nil
 }
 
-// commitTime is SOURCE_DATE_EPOCH, if it is set, or the commit's time. See
+// commitTime returns SOURCE_DATE_EPOCH if it is set, or otherwise the commit's time. See
 // https://reproducible-builds.org/docs/source-date-epoch/.
 func (r *release) commitTime() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")

@@ -21,8 +21,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm" // makes nfpm.Get know it
 )
 
-// writeContents writes what each binary was built from, in CycloneDX's form (https://cyclonedx.org,
-// version 1.6), as the binary itself says.
+// writeContents writes a list of the modules in each binary, in CycloneDX format (https://cyclonedx.org, version 1.6).
+// The list is read from the binary.
 func (r *release) writeContents() error {
 	for _, t := range r.targets {
 		path := r.binary(t)
@@ -64,7 +64,7 @@ func (r *release) contents(info *debug.BuildInfo) *cyclonedx.BOM {
 	return bom
 }
 
-// part is a module. Its sum is that of go.sum.
+// part returns the entry of a module. sum is its checksum in go.sum.
 func part(path, version, sum string) cyclonedx.Component {
 	url := "pkg:golang/" + path + "@" + version
 	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version,
@@ -75,9 +75,9 @@ func part(path, version, sum string) cyclonedx.Component {
 	return c
 }
 
-// writeSums writes the SHA-256 of everything made, as sha256sum(1) reads it.
+// writeSums writes the SHA-256 of all files of the release in the format of sha256sum(1).
 func (r *release) writeSums() error {
-	entries, err := os.ReadDir(r.out) // sorted
+	entries, err := os.ReadDir(r.out) // sorted by name
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (r *release) writeSums() error {
 	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(b.String()), 0o644)
 }
 
-// packAll writes a .deb and an .rpm of every binary for Linux.
+// packAll writes a .deb and an .rpm package for every Linux binary.
 func (r *release) packAll() error {
 	contents, err := r.shared()
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *release) content(source, destination string, mode os.FileMode) *files.C
 		FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.made, Owner: "root", Group: "root"}}
 }
 
-// shared lists what packages contain besides the binary.
+// shared returns the contents of the packages other than the binary.
 func (r *release) shared() (files.Contents, error) {
 	all := files.Contents{
 		r.content(filepath.Join(r.pages, "completions/brunt"), "/usr/share/bash-completion/completions/brunt", 0o644),
@@ -182,7 +182,8 @@ func (r *release) shared() (files.Contents, error) {
 	return all, nil
 }
 
-// compress writes a file's compressed form next to it, without name and date.
+// compress writes a compressed copy of a file next to it. The copy contains neither name nor date, so that it is
+// reproducible.
 func compress(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -197,8 +198,8 @@ func compress(path string) error {
 
 var tagged = regexp.MustCompile(`^v?(\d+(?:\.\d+)*)(?:-(.+))?$`)
 
-// packageVersion is a version that dpkg and rpm can order: git's description begins with a tag, or is
-// a commit's hash, which the date then precedes.
+// packageVersion returns a version that dpkg and rpm can order. The description by git begins with a tag, or is a
+// commit's hash, before which the date is put.
 func packageVersion(described, date string) string {
 	described = strings.TrimSuffix(described, "-dirty")
 	if m := tagged.FindStringSubmatch(described); m != nil && strings.Contains(m[1], ".") {

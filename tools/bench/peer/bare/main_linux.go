@@ -1,7 +1,7 @@
-// Command bare is the least that a closed load can cost on a machine: one locked thread, epoll, a write
-// and a read a request, and nothing else. It keeps no times and no counts but one, checks no answer,
-// and relies on all answers being as long as the first. What it takes more than another client, brunt
-// can't be below. It prints how many requests it made as one line of JSON.
+// Command bare measures the least that a closed load can cost on a machine: one locked thread, epoll, and one write and
+// one read per request. It measures no times, checks no answers, counts only requests, and relies on all answers having
+// the length of the first one. brunt can't use less CPU than this. It prints the number of requests as one line of
+// JSON.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statement is what the pg kind prepares under the name s.
+// statement is the statement that the pg kind prepares under the name s.
 const statement = "SELECT abalance FROM pgbench_accounts WHERE aid = $1"
 
 func main() {
@@ -111,7 +111,7 @@ func load(kind, where string, sessions, pipeline int, duration time.Duration, ke
 	return done, nil
 }
 
-// encoder returns what appends a request with a number in it.
+// encoder returns a function that appends a request containing the number n.
 func encoder(kind, where string) (func(dst []byte, n int) []byte, error) {
 	switch kind {
 	case "redis":
@@ -167,7 +167,7 @@ func connect(kind, where string) (fd int, err error) {
 	return fd, unix.SetNonblock(fd, true)
 }
 
-// measure sends one request and returns how long its answer is: what comes within 50 ms.
+// measure sends one request and returns the length of its answer: the bytes that have arrived after 50 ms.
 func measure(fd int, request, buffer []byte) (size int, err error) {
 	if _, err := unix.Write(fd, request); err != nil {
 		return 0, err

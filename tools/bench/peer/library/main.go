@@ -1,6 +1,5 @@
-// Command library is a peer for measurements: a closed load as a Go program usually makes it, one
-// goroutine and one connection of the server's usual library a session. It prints what it has done as
-// one line of JSON.
+// Command library is a peer for benchmarks: a closed load as Go programs usually make it. Each session is a goroutine
+// with a connection of the server's usual client library. It prints its results as one line of JSON.
 package main
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/tarantool/go-tarantool/v2"
 )
 
-// session asks for a row by its number, from 1 on.
+// session requests a row by its number, from 1.
 type session func(row int) error
 
 func main() {
@@ -69,7 +68,7 @@ func openTarantool(address, user, kind string) (session, error) {
 	}, err
 }
 
-// load lets sessions ask until the time is up and prints their service times.
+// load runs the sessions for the duration and prints the quantiles of their service times.
 func load(open func() (session, error), sessions int, duration time.Duration, rows int) error {
 	all := make([]session, sessions)
 	for i := range all {
