@@ -1,7 +1,7 @@
-// Book is a small service to test: an HTTP API over one table of PostgreSQL, written as its like are
-// written: a number of worker threads, a pool of connections, and statements as an object-relational
-// mapper makes them. It has a load profile (plan.yml), a test programme (campaign.yml), and a command
-// that runs the whole of it.
+// Book is a small service to test: an HTTP API over one table of PostgreSQL. It is written like typical services of
+// this kind, with a limited number of worker threads, a pool of connections, and statements as an object-relational
+// mapper generates them. It comes with a load profile (plan.yml), a test programme (campaign.yml), and a command that
+// runs both.
 package main
 
 import (

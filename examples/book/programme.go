@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fullRows is the table's size in plan.yml.
+// fullRows is the number of rows of the table in plan.yml.
 const fullRows = 1_000_000
 
-// programme starts PostgreSQL and has brunt run the campaign, which fills the table and starts this
-// program again as the service. Further arguments are brunt campaign run's.
+// programme starts PostgreSQL and runs the campaign with brunt. The campaign fills the table and starts this program
+// again as the service. Further arguments are passed to brunt campaign run.
 func programme(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("book programme", flag.ContinueOnError)
 	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
@@ -50,7 +50,7 @@ func programme(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// A server that keeps what it commits, unlike those of tests.
+	// This server makes commits durable, unlike the servers of tests.
 	owner := testserver.NewStandalone(os.Stderr)
 	defer owner.Close()
 	pg := testserver.Postgres(owner, testserver.Settings("fsync = on", "synchronous_commit = on", "full_page_writes = on",
@@ -73,8 +73,8 @@ func programme(ctx context.Context, args []string) error {
 	return nil
 }
 
-// extend makes the extensions with which statements are counted and indexes tried out. The latter needn't
-// be there: indexes are then built to try them.
+// extend creates the extensions for statistics of statements and for hypothetical indexes. The latter is optional:
+// without it, indexes are built to test them.
 func extend(ctx context.Context, dsn string) error {
 	conn, err := openAdmin(ctx, dsn)
 	if err != nil {
@@ -98,7 +98,7 @@ func openAdmin(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// prepared copies the plan and the campaign to where they are run, with as many rows as wanted.
+// prepared copies the plan and the campaign to the folder in which they are run, with the given number of rows.
 func prepared(files, results string, rows int) (string, error) {
 	if rows < 1000 {
 		return "", fmt.Errorf("--rows %d: give at least 1000", rows)
@@ -121,7 +121,7 @@ func prepared(files, results string, rows int) (string, error) {
 	return work, nil
 }
 
-// freeAddress is a port of this machine that nobody uses at the moment.
+// freeAddress returns an address on this machine with a port that is currently free.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 const (
 	pageSize     = 20
 	shutdownTime = 5 * time.Second
-	waitTime     = 30 * time.Second // for a thread, and for a connection
+	waitTime     = 30 * time.Second // limit for a request, including the wait for a thread and a connection
 )
 
-// service answers requests with at most threads of them at a time.
+// service answers requests, as many at a time as it has threads.
 type service struct {
 	store   *store
 	threads chan struct{}
@@ -57,7 +57,7 @@ func serve(ctx context.Context, args []string) error {
 	return server.Shutdown(bounded)
 }
 
-// env is a variable of the environment, or what is usual.
+// env returns an environment variable, or a default.
 func env(name, usual string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
@@ -65,7 +65,7 @@ func env(name, usual string) string {
 	return usual
 }
 
-// number is a variable that holds a number, or what is usual.
+// number returns a number from an environment variable, or a default.
 func number(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -83,7 +83,7 @@ func (s *service) routes() http.Handler {
 	return mux
 }
 
-// worked has a thread do it, and answers with what it returns as JSON.
+// worked returns a handler that takes a thread, calls do, and sends the result as JSON.
 func (s *service) worked(do func(context.Context, *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), waitTime)
@@ -104,17 +104,17 @@ func (s *service) worked(do func(context.Context, *http.Request) (any, error)) h
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		default:
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			_ = json.NewEncoder(w).Encode(answer) // whoever went away needs no answer
+			_ = json.NewEncoder(w).Encode(answer) // fails only if the client has gone
 		}
 	})
 }
 
-// badRequest is the client's mistake.
+// badRequest is an error in a client's request.
 type badRequest struct{ text string }
 
 func (b *badRequest) Error() string { return b.text }
 
-// find answers with the books of an author, of a name, of both, or of a page.
+// find returns the books of an author, with a name, with both, or on a page.
 func (s *service) find(ctx context.Context, r *http.Request) (any, error) {
 	q := r.URL.Query()
 	author, name := q.Get("author"), q.Get("name")

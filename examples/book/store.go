@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The statements, as an object-relational mapper writes them.
+// The statements as an object-relational mapper generates them.
 const (
 	columns       = "select bookv2x0_.id as id1_0_, bookv2x0_.author as author2_0_, bookv2x0_.name as name3_0_, bookv2x0_.price as price4_0_ from bookv2 bookv2x0_"
 	byAuthorSQL   = columns + " where bookv2x0_.author=$1"
@@ -23,7 +23,7 @@ const (
 	highestKeySQL = "select coalesce(max(id), 0) from bookv2"
 )
 
-// book is a row of the table.
+// book is a row of the table bookv2.
 type book struct {
 	ID     int64   `json:"id"`
 	Author string  `json:"author"`
@@ -31,21 +31,21 @@ type book struct {
 	Price  float64 `json:"price"`
 }
 
-// bookPage is a page of all books.
+// bookPage is one page of the list of all books.
 type bookPage struct {
 	Books []book `json:"books"`
 	Total int64  `json:"total"`
 }
 
-// changed is how many rows a change met.
+// changed contains the number of rows that a statement changed.
 type changed struct {
 	Rows int64 `json:"rows"`
 }
 
-// store is the table, over a pool of connections.
+// store accesses the table over a pool of connections.
 type store struct {
 	pool *pgxpool.Pool
-	last atomic.Int64 // key given out
+	last atomic.Int64 // the last key that was used
 }
 
 func openStore(ctx context.Context, dsn string, connections int) (*store, error) {
@@ -82,7 +82,7 @@ func (s *store) byNameAndAuthor(ctx context.Context, name, author string) ([]boo
 	return s.books(ctx, byBothSQL, name, author)
 }
 
-// page is a page of all books in the order of their keys, and how many there are.
+// page returns a page of all books in the order of their keys, and the number of all books.
 func (s *store) page(ctx context.Context, page int) (*bookPage, error) {
 	books, err := s.books(ctx, pageSQL, pageSize, page*pageSize)
 	if err != nil {

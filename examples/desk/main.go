@@ -1,7 +1,7 @@
-// Desk is a small service with faults, to see what a campaign finds: a help desk over three tables of PostgreSQL. It
-// looks customers up by an expression without an index, asks for the agent of each ticket by a statement of its own
-// (N+1), pages by OFFSET, keeps transactions open while it waits for somebody else, and has an index that nobody uses.
-// It has a load profile (plan.yml), a test programme (campaign.yml), and a command that runs the whole of it.
+// Desk is a small service with performance faults, which shows what a campaign finds: a help desk over three tables of
+// PostgreSQL. It looks customers up by an expression without an index, asks for the agent of each ticket with a
+// separate statement (N+1), pages by OFFSET, keeps transactions open while it waits for another server, and has an
+// unused index. It comes with a load profile (plan.yml), a test programme (campaign.yml), and a command that runs both.
 package main
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// programme starts PostgreSQL and has brunt run the campaign, which fills the tables and starts this program again as
-// the service. Further arguments are brunt campaign run's.
+// programme starts PostgreSQL and runs the campaign with brunt. The campaign fills the tables and starts this program
+// again as the service. Further arguments are passed to brunt campaign run.
 func programme(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("desk programme", flag.ContinueOnError)
 	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
@@ -61,7 +61,7 @@ func programme(ctx context.Context, args []string) error {
 	return nil
 }
 
-// extend makes the extensions with which statements are counted and indexes tried.
+// extend creates the extensions for statistics of statements and for hypothetical indexes.
 func extend(ctx context.Context, dsn string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -76,7 +76,7 @@ func extend(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// freeAddress is a port of this machine that nobody uses at the moment.
+// freeAddress returns an address on this machine with a port that is currently free.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -46,7 +46,7 @@ func serve(ctx context.Context, args []string) error {
 	return server.Shutdown(bounded)
 }
 
-// number is a variable of the environment that holds a number, or what is usual.
+// number returns a number from an environment variable, or a default.
 func number(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -69,7 +69,7 @@ func routes(s *store) http.Handler {
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(out) // a client that has gone needs no answer
+			_ = json.NewEncoder(w).Encode(out) // fails only if the client has gone
 		})
 	}
 	answer("GET /customers", []string{"email"}, s.signIn)

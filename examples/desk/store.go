@@ -19,18 +19,18 @@ const (
 	notifySQL  = "update ticket set notified = notified + 1 where id = $1"
 
 	pageSize = 20
-	// mailTime is how long the mail server takes that the notifier waits for.
+	// mailTime is how long the mail server takes, for which the notifier waits.
 	mailTime = 150 * time.Millisecond
 )
 
-// customer is a row of the table.
+// customer is a row of the table customer.
 type customer struct {
 	ID    int64  `json:"id"`
 	Email string `json:"email"`
 	Name  string `json:"name"`
 }
 
-// ticket is a row of the table, with its agent's name.
+// ticket is a row of the table ticket with the name of its agent.
 type ticket struct {
 	ID    int64  `json:"id"`
 	Agent string `json:"agent"`
@@ -39,7 +39,7 @@ type ticket struct {
 	agent int
 }
 
-// store is the tables, over a pool of connections for requests and one for the notifier.
+// store accesses the tables over two pools of connections, one for requests and one for the notifier.
 type store struct{ pool, notifier *pgxpool.Pool }
 
 func openStore(ctx context.Context, dsn string, connections, notifiers int) (*store, error) {
@@ -78,7 +78,7 @@ func (s *store) signIn(ctx context.Context, values []string) (any, error) {
 	})
 }
 
-// tickets asks for the agent of each ticket by itself.
+// tickets returns a customer's tickets. It asks for the agent of each ticket with a separate statement (N+1).
 func (s *store) tickets(ctx context.Context, values []string) (any, error) {
 	id, err := strconv.Atoi(values[0])
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *store) open(ctx context.Context, values []string) (id any, err error) {
 	return n, err
 }
 
-// notify waits for the mail server with a transaction open.
+// notify keeps a transaction open while it waits for the mail server.
 func (s *store) notify(ctx context.Context, values []string) (any, error) {
 	id, err := strconv.Atoi(values[0])
 	if err != nil {

@@ -1,5 +1,6 @@
-// Failover starts a cluster on this machine and has brunt stop or kill its leader under load, by the plan
-// failover-etcd.yml or failover-postgres.yml. The leader's process is in the file leader.pid, which the plan names.
+// Failover starts a cluster on this machine and runs brunt with the plan failover-etcd.yml or failover-postgres.yml,
+// which stops or kills the cluster's leader under load. The process id of the leader is in the file leader.pid, which
+// the plan refers to.
 package main
 
 import (
@@ -30,17 +31,17 @@ func main() {
 	var ended *exec.ExitError
 	switch {
 	case errors.As(err, &ended):
-		os.Exit(ended.ExitCode()) // brunt has said why
+		os.Exit(ended.ExitCode()) // brunt has printed the reason
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "failover:", err)
 		os.Exit(1)
 	}
 }
 
-// cluster is what a plan needs to know.
+// cluster contains the addresses of a cluster and finds its leader.
 type cluster struct {
 	addresses []string
-	leader    func() (pid int) // 0 if there is none now
+	leader    func() (pid int) // process id; 0 if there is no leader now
 }
 
 func run(ctx context.Context, args []string) error {
@@ -94,7 +95,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(failed, replace(*page, args[0], excerpt(report.String())))
 }
 
-// excerpt returns the sections of a report that say what happened to the cluster.
+// excerpt returns the sections of a report that describe what happened to the cluster.
 func excerpt(report string) string {
 	var out []string
 	for _, section := range strings.Split(report, "\n\n") {
@@ -106,7 +107,7 @@ func excerpt(report string) string {
 	return strings.Join(out, "\n…\n")
 }
 
-// replace puts a report between the comments of a page that name its cluster.
+// replace replaces the report on a cluster in a page. Comments in the page mark its place.
 func replace(page, cluster, report string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -121,7 +122,7 @@ func replace(page, cluster, report string) error {
 	return os.WriteFile(page, []byte(before+begin+"```\n"+report+"\n```\n"+end+after), 0o644)
 }
 
-// follow keeps the number of the leader's process in a file until the context ends.
+// follow writes the process id of the leader to a file, and updates it until the context ends.
 func (c *cluster) follow(ctx context.Context, path string) error {
 	write := func() error {
 		pid := c.leader()
@@ -139,7 +140,7 @@ func (c *cluster) follow(ctx context.Context, path string) error {
 	go func() {
 		for ctx.Err() == nil {
 			time.Sleep(100 * time.Millisecond)
-			_ = write() // there may be none for a while
+			_ = write() // there may be no leader for a while
 		}
 	}()
 	return nil
