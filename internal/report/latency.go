@@ -45,7 +45,7 @@ func quantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 	return out
 }
 
-// estimate adds the interval within the run to a figure, if the record has one.
+// estimate adds the range of a figure within the run, if the record has one.
 func estimate(c cell.Cell, b *record.Bounds) cell.Cell {
 	if b == nil {
 		return c

@@ -66,8 +66,8 @@ func OpenForPage(b *record.Recorded) (*Result, error) {
 	return r, err
 }
 
-// Compare puts what a comparison says of several runs onto their page, or why there is none. Without others it gives
-// the intervals of the runs.
+// Compare puts the comparison of runs with others on their page, or the reason why there is none. Without others it
+// shows the confidence intervals of the runs.
 func (s *Sheet) Compare(runs, others []*result.Result, l units.Language) (err error) {
 	if len(others) > 0 {
 		var c *compare.Comparison

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// workers is the table of the workers that sent the load, if any did.
+// workers is the table of the workers that sent the load. It is empty if there were none.
 func (t *writer) workers() cell.Table {
 	out := cell.Table{ID: "workers", Title: t.say("WORKERS"), Note: t.say("response time, all operations")}
 	out.Columns = []cell.Column{
@@ -30,7 +30,7 @@ func (t *writer) workers() cell.Table {
 	return out
 }
 
-// workerResult says how a worker fared: what its own figures are worth, or that it was lost.
+// workerResult returns a worker's verdict, or that the worker was lost.
 func (t *writer) workerResult(p *record.Part) cell.Cell {
 	w := p.Worker
 	if w.LostNs > 0 {
