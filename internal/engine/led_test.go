@@ -11,7 +11,7 @@ import (
 	"brunt/internal/schedule"
 )
 
-// rising raises the rate with each decision, and keeps what it was shown.
+// rising is a controller that raises the rate with each decision, and keeps the intervals that it receives.
 type rising struct {
 	n    int
 	seen []int64
@@ -27,7 +27,7 @@ func (r *rising) Next(iv *measure.Interval) measure.Control {
 
 const slice = int64(100 * time.Millisecond)
 
-// ledPlan is a warm-up of two intervals and an adaptive phase of ten.
+// ledPlan returns a warm-up of two intervals and an adaptive phase of ten.
 func ledPlan() []plan.Phase {
 	return []plan.Phase{
 		{Name: "warm-up", Kind: plan.Open, Duration: 2 * time.Duration(slice), RateFrom: 10, RateTo: 10},
@@ -36,7 +36,7 @@ func ledPlan() []plan.Phase {
 	}
 }
 
-// decisions are what a leader decides about ledPlan. Intervals are passed on as they end, or all at once.
+// decisions returns the decisions of a leader for ledPlan.
 func decisions(t *testing.T) (all []Decided, control *rising) {
 	t.Helper()
 	control = &rising{}
@@ -79,7 +79,7 @@ func TestALeaderDecidesAnIntervalAhead(t *testing.T) {
 	if len(all) != 5 {
 		t.Errorf("%d pieces, want 5", len(all))
 	}
-	// Of each piece it saw the first interval.
+	// The controller saw the first interval of each piece.
 	want := []int64{1000 + 2*slice, 1000 + 4*slice, 1000 + 6*slice, 1000 + 8*slice}
 	if !slices.Equal(control.seen, want) {
 		t.Errorf("the controller saw the intervals at %v, want %v", control.seen, want)

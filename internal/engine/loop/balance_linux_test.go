@@ -28,15 +28,15 @@ type herd struct {
 	nodes   *protocol.Nodes
 	cfg     engine.FleetConfig
 	failed  atomic.Int64
-	late    atomic.Int64 // of those that failed, by their timeout
+	late    atomic.Int64 // failed operations that timed out
 	next    uint64
 
-	holding atomic.Bool   // the first server keeps requests
-	held    chan struct{} // has one for each that it keeps
-	release chan struct{} // closed to let them go
+	holding atomic.Bool   // the first server withholds its answers
+	held    chan struct{} // receives a value for each withheld answer
+	release chan struct{} // closed to send the withheld answers
 }
 
-// newHerd connects a fleet to the first of so many servers; the others may join.
+// newHerd connects a fleet to the first members of the servers. The others may join later.
 func newHerd(t *testing.T, codec bool, servers, members int, p *plan.Plan, o *balance.Options,
 	change func(*engine.FleetConfig)) *herd {
 	t.Helper()
@@ -98,7 +98,7 @@ func newHerd(t *testing.T, codec bool, servers, members int, p *plan.Plan, o *ba
 	return h
 }
 
-// run does so many operations and returns how many each server had.
+// run executes a number of operations and returns how many of them each server received.
 func (h *herd) run(operations uint64) (counts []uint64) {
 	h.t.Helper()
 	before := h.requests()
@@ -121,7 +121,7 @@ func (h *herd) requests() (all []uint64) {
 	return all
 }
 
-// until runs operations until what they do to the servers is as wanted.
+// until runs operations until their counts by server satisfy ok.
 func (h *herd) until(what string, ok func(counts []uint64) bool) {
 	h.t.Helper()
 	var counts []uint64

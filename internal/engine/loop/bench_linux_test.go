@@ -19,7 +19,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// plain is a fleet with nothing between its loops and their recorders.
+// plain returns a fleet without a wrapper between its loops and their recorders.
 func plain(t testing.TB, cfg engine.FleetConfig) (*loop.Fleet, *measure.Collector) {
 	t.Helper()
 	s, err := echo.Listen("127.0.0.1:0", echo.Config{})
@@ -69,7 +69,7 @@ func TestRequestsAllocateNothing(t *testing.T) {
 	}
 }
 
-// threadCPU is the CPU time that threads of this process have used, in ns.
+// threadCPU returns the CPU time that threads of this process have used, in ns.
 func threadCPU(b *testing.B, threads []int) (ns int64) {
 	b.Helper()
 	for _, tid := range threads {
@@ -104,8 +104,8 @@ func BenchmarkClosed(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen reports how late sends are, and the CPU of the loop's thread an arrival. One
-// iteration is one arrival.
+// BenchmarkOpen reports the lateness of sends, and the CPU of the loop's thread per arrival. One iteration is one
+// arrival.
 func BenchmarkOpen(b *testing.B) {
 	for _, rate := range []float64{1_000, 10_000, 50_000} {
 		for _, c := range []engine.FleetConfig{{}, {TimingTolerance: 200 * time.Microsecond}} {

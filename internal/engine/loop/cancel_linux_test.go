@@ -21,7 +21,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// muffler passes on what clients send and, while it is on, keeps the answers to itself.
+// muffler is a proxy that forwards requests and, while it is on, withholds the answers.
 type muffler struct {
 	net.Listener
 	server string

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// lost is echo with a codec that says that it consumed what it can't have.
+// lost is echo with a codec that reports a chosen number of consumed bytes, which may be impossible.
 type lost struct {
 	echo.Driver
 	consumed func(held int) int

@@ -23,13 +23,13 @@ type changer struct {
 	t         *testing.T
 	driver    protocol.AdminDriver
 	target    protocol.Target
-	statement string // with a number
-	changes   int    // so far
+	statement string // with a verb for a number
+	changes   int    // number of changes so far
 	running   sync.WaitGroup
 	stop      context.CancelFunc
 }
 
-// begin returns after the first change.
+// begin starts the changes and returns after the first one.
 func (c *changer) begin() {
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(c.t.Context())

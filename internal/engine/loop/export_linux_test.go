@@ -2,10 +2,10 @@ package loop
 
 import "brunt/internal/measure"
 
-// Recorder is what a loop needs of a measure.Recorder.
+// Recorder is the part of a measure.Recorder that a loop uses.
 type Recorder = recorder
 
-// Watch puts something between the loops and their recorders.
+// Watch inserts a wrapper between the loops and their recorders.
 func (f *Fleet) Watch(wrap func(*measure.Recorder) Recorder) {
 	f.recorder = func() recorder { return wrap(f.cfg.Collector.NewRecorder()) }
 }
@@ -18,7 +18,7 @@ func (f *Fleet) WithoutPwait2() error {
 	return nil
 }
 
-// Threads are the loops' threads.
+// Threads returns the ids of the loops' threads.
 func (f *Fleet) Threads() []int {
 	var out []int
 	for _, l := range f.loops {
@@ -27,5 +27,5 @@ func (f *Fleet) Threads() []int {
 	return out
 }
 
-// Loops is how many event loops the fleet has.
+// Loops returns the number of event loops of the fleet.
 func (f *Fleet) Loops() int { return len(f.loops) }

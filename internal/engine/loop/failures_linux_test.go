@@ -100,7 +100,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// script answers by the operation's number.
+// script chooses the answers by the operation's number.
 type script struct {
 	mu    sync.Mutex
 	tries map[int64]int
@@ -150,7 +150,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// transaction is: begin, a call whose answer's number is captured, a call with it, commit.
+// transaction returns a transaction: begin, a call whose answer is captured, a call with the captured number, commit.
 func transaction() *plan.Plan {
 	first, second := call(), call()
 	first.Request.Capture = []protocol.Capture{{Column: 1, Kind: gen.Int}}

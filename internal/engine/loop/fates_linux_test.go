@@ -13,10 +13,10 @@ import (
 	"brunt/internal/schedule"
 )
 
-// ledger adds up what intervals say and holds it against what fell due.
+// ledger sums up the fates in the intervals and compares them with the arrivals that fell due.
 type ledger struct {
 	t                       *testing.T
-	most                    int // operations that can be in flight
+	most                    int // largest number of operations in flight
 	offered, fates, carried uint64
 }
 
@@ -36,7 +36,7 @@ func (g *ledger) add(iv *measure.Interval) {
 	}
 }
 
-// mayhem is a server that now and then is slow, refuses, closes, stands still, dies and returns.
+// mayhem is a server that at random times is slow, refuses, closes connections, stops, dies and returns.
 type mayhem struct {
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -62,7 +62,7 @@ func (m *mayhem) answer(f echo.Frame) bool {
 	return true
 }
 
-// disturb goes on until ctx ends.
+// disturb changes the server's behaviour until ctx ends.
 func (m *mayhem) disturb(ctx context.Context, t *testing.T, s *echo.Server) {
 	pause := func() {
 		m.mu.Lock()
@@ -134,7 +134,7 @@ func fates(t *testing.T, codec bool, seed uint64) {
 	if uint64(len(o.class)) != g.fates || g.fates == 0 {
 		t.Errorf("seed %d: %d operations ended, %d have a fate", seed, len(o.class), g.fates)
 	}
-	// A closed stage afterwards: what is begun ends or is cut off.
+	// In a closed stage that follows, operations that were begun finish or are cut off.
 	g.offered, g.fates = 0, 0
 	clear(o.class)
 	closed := &ledger{t: t, most: g.most}
@@ -147,8 +147,8 @@ func fates(t *testing.T, codec bool, seed uint64) {
 	<-disturbed
 }
 
-// carryOut runs a stage while intervals are cut. how is 0 to let it end, 1 to stop it after a while, 2
-// to cut it off then.
+// carryOut runs a stage while intervals are cut. how is 0 to let the stage end, 1 to stop it after a while, and 2 to
+// cut it off after that.
 func (g *ledger) carryOut(fleet engine.Fleet, cfg engine.FleetConfig, stage schedule.Stage, how int,
 	after time.Duration) (next uint64) {
 	ctx, stop := context.WithCancel(g.t.Context())
@@ -179,7 +179,7 @@ func (g *ledger) carryOut(fleet engine.Fleet, cfg engine.FleetConfig, stage sche
 		}
 		iv := cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{Phase: "x"})
 		if !open {
-			iv.Offered = 0 // operations of closed loads don't fall due: those begun stand for them
+			iv.Offered = 0 // operations of closed loads don't fall due; count those that began instead
 			for i := range iv.Operations {
 				c := &iv.Operations[i].Counts
 				iv.Offered += c.Done + c.Dropped() + c.Unfinished

@@ -24,7 +24,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// bench is a fleet, the servers that it sends to, and what was seen of it.
+// bench is a fleet, its servers, and what was observed of it.
 type bench struct {
 	t         testing.TB
 	fleet     *loop.Fleet
@@ -38,7 +38,7 @@ type bench struct {
 	done   []uint64 // indices in the order finished
 }
 
-// watcher notes what the loops tell their recorders.
+// watcher records what the loops pass to their recorders.
 type watcher struct {
 	mu          sync.Mutex
 	samples     []measure.Sample
@@ -95,22 +95,22 @@ func (r watched) Reconnect(address int) {
 	r.Recorder.Reconnect(address)
 }
 
-// number is a parameter that is the operation's number.
+// number returns a parameter whose value is the operation's number.
 func number() plan.Param {
 	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}}
 }
 
-// call is a step that sends the operation's number.
+// call returns a step that sends the operation's number.
 func call() plan.Step {
 	return plan.Step{Request: protocol.Request{Verb: protocol.Call, Text: "echo"}, Params: []plan.Param{number()}}
 }
 
-// single is a workload of one call.
+// single returns a workload of one call.
 func single() *plan.Plan {
 	return &plan.Plan{Seed: 7, Operations: []plan.Operation{{Name: "echo", Weight: 1, Steps: []plan.Step{call()}}}}
 }
 
-// options say how a bench differs from the plain one: one server, one session.
+// options describe how a bench differs from the default: one server, one session.
 type options struct {
 	plan    *plan.Plan
 	servers []echo.Config
@@ -178,7 +178,7 @@ func newBench(t testing.TB, o options) *bench {
 	return b
 }
 
-// run carries out a stage that begins now and returns the next operation's number.
+// run executes a stage that begins now, and returns the number of the next operation.
 func (b *bench) run(stage schedule.Stage) uint64 {
 	b.t.Helper()
 	stage.StartNs = b.clock.Now()
@@ -189,13 +189,13 @@ func (b *bench) run(stage schedule.Stage) uint64 {
 	return next
 }
 
-// total is everything recorded so far.
+// total returns everything recorded so far.
 func (b *bench) total() *measure.Account {
 	b.collector.Cut(b.clock.Now(), measure.Meta{})
 	return b.collector.Total()
 }
 
-// openStage is so many arrivals a second for so long.
+// openStage returns a stage with a rate in arrivals per second and a duration.
 func openStage(t testing.TB, rate float64, d time.Duration) schedule.Stage {
 	t.Helper()
 	shape, err := schedule.NewShape([]schedule.Segment{{DurationNs: int64(d), RateFrom: rate, RateTo: rate}}, 0)
@@ -230,7 +230,7 @@ func (x *indices) sorted() []int64 {
 	return slices.Sorted(slices.Values(x.seen))
 }
 
-// series is first, first+step, … n of them.
+// series returns n numbers: first, first+step, …
 func series(first, step int64, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {

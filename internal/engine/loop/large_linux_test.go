@@ -18,12 +18,12 @@ import (
 	"brunt/internal/workload"
 )
 
-// large is a protocol whose answers are as long as asked for: a request is a length of 4 bytes,
-// an answer that length and so many bytes, all of which the codec wants to see at once.
+// large is a protocol whose answers have any length. A request is a length of 4 bytes. Its answer is this length,
+// followed by that many bytes. The codec needs the whole answer at once.
 type large struct {
 	echo.Driver
 	lengths []uint32
-	told    bool // the codec says how much it needs
+	told    bool // the codec announces how many bytes it needs
 }
 
 func (p large) Open(ctx context.Context, t protocol.Target, _ *protocol.Program) (protocol.CodecConn, error) {

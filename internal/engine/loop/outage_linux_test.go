@@ -18,18 +18,18 @@ import (
 	"brunt/internal/workload"
 )
 
-// onBothTiers runs a test once a tier.
+// onBothTiers runs a test once for each tier.
 func onBothTiers(t *testing.T, test func(t *testing.T, codec bool)) {
 	for _, codec := range []bool{false, true} {
 		t.Run(map[bool]string{false: "library", true: "codec"}[codec], func(t *testing.T) { test(t, codec) })
 	}
 }
 
-// outcomes is how each operation ended, by its number, and what follows from that.
+// outcomes records how each operation ended, by its number.
 type outcomes struct {
 	mu    sync.Mutex
 	class map[uint64]protocol.Class
-	then  func(index uint64, class protocol.Class) // called in turn for each
+	then  func(index uint64, class protocol.Class) // called for each operation, one at a time
 }
 
 func (o *outcomes) done(_ int, index uint64, class protocol.Class) {
@@ -54,7 +54,7 @@ func (o *outcomes) of(index uint64) protocol.Class {
 	return class
 }
 
-// newFleet makes a fleet of either tier of single calls to an address.
+// newFleet returns a fleet of either tier that sends single calls to an address.
 func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, o *outcomes) (engine.Fleet,
 	engine.FleetConfig) {
 	t.Helper()
@@ -131,7 +131,7 @@ func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 				t.Errorf("arrival %d succeeded while the server was dead", i)
 			case protocol.Connect:
 			default:
-				other++ // a session that didn't know yet
+				other++ // a session that had not noticed yet
 			}
 		}
 		if other > sessions {
@@ -221,7 +221,7 @@ func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 	if sent := c.Errors[protocol.Timeout] + c.Errors[protocol.UnknownOutcome]; sent+c.Dropped() != 200 {
 		t.Errorf("%v, %d dropped; want 200", c.Errors, c.Dropped())
 	}
-	// It may get to read a request only after that was given up.
+	// The server may read a request only after the client has given it up.
 	for end := time.Now().Add(time.Minute); seen.Load()+c.Dropped() < 200 &&
 		time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}

@@ -20,35 +20,35 @@ import (
 	"brunt/internal/workload"
 )
 
-// parity is a load that both tiers must carry out alike.
+// parity is a load that must have the same result in both tiers.
 type parity struct {
 	plan    *plan.Plan
-	servers []func(*match) echo.Config // one an address
+	servers []func(*match) echo.Config // one for each address
 	absent  bool                       // nothing listens
-	dead    int                        // the last so many addresses don't listen
+	dead    int                        // number of addresses, at the end, that don't listen
 	config  engine.FleetConfig
 	stages  []schedule.Stage
-	release func(m *match) // receives each finished operation
+	release func(m *match) // called with each finished operation
 	shows   func(m *match, total *measure.Account) string
 }
 
-// match is one tier's turn.
+// match is the run of one tier.
 type match struct {
 	mu      sync.Mutex
 	servers []*echo.Server
 	done    int
 	byClass [protocol.NumClasses]int
 	tries   map[int64]int
-	open    chan struct{} // closed when what is withheld may go on
+	open    chan struct{} // closed when withheld answers may be sent
 	once    sync.Once
 }
 
 func (m *match) goOn() { m.once.Do(func() { close(m.open) }) }
 
-// plain echoes.
+// plainEcho returns a server that answers every call.
 func plainEcho(*match) echo.Config { return echo.Config{} }
 
-// failing answers the calls of some numbers with a status so many times each.
+// failing returns a server that answers some calls with a status, each of them the given number of times.
 func failing(status echo.Status, times int, which func(n int64) bool) func(*match) echo.Config {
 	return func(m *match) echo.Config {
 		return echo.Config{Answer: func(f echo.Frame) bool {
@@ -64,7 +64,7 @@ func failing(status echo.Status, times int, which func(n int64) bool) func(*matc
 	}
 }
 
-// withholding answers the calls of some numbers only at the end.
+// withholding returns a server that answers some calls only at the end.
 func withholding(which func(n int64) bool) func(*match) echo.Config {
 	return func(m *match) echo.Config {
 		return echo.Config{Answer: func(f echo.Frame) bool {
@@ -149,7 +149,7 @@ func play(t *testing.T, p parity, codec bool) string {
 	return out
 }
 
-// count is how many values a histogram holds, which is nil where nothing happened.
+// count returns the number of values in a histogram, which may be nil.
 func count(h *measure.Histogram) uint64 {
 	if h == nil {
 		return 0
@@ -157,7 +157,7 @@ func count(h *measure.Histogram) uint64 {
 	return h.Count()
 }
 
-// requests is how many frames the servers answered in all.
+// requests returns the number of frames that the servers answered.
 func requests(m *match, _ *measure.Account) string {
 	var n uint64
 	for _, s := range m.servers {
@@ -170,7 +170,7 @@ func closedStage(n uint64) schedule.Stage { return schedule.Stage{Operations: n}
 
 func tenth(n int64) bool { return n%10 == 3 }
 
-// paused is a begin, two calls with a pause between them, and a commit.
+// paused returns a transaction: begin, two calls with a pause between them, and commit.
 func paused(think time.Duration) *plan.Plan {
 	first, second := call(), call()
 	first.Think = plan.Think{Min: think, Max: think}
@@ -180,7 +180,7 @@ func paused(think time.Duration) *plan.Plan {
 	}}}
 }
 
-// inTransaction is failing for the second call of a transaction: request 0 is its begin.
+// inTransaction is failing for the second call of a transaction. Request 0 is its begin.
 func inTransaction(status echo.Status, times int) func(*match) echo.Config {
 	return func(m *match) echo.Config {
 		return echo.Config{Answer: func(f echo.Frame) bool {
@@ -257,7 +257,7 @@ func parities(t *testing.T) map[string]parity {
 			config: engine.FleetConfig{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond},
 			stages: []schedule.Stage{closedStage(100)},
 			shows: func(_ *match, total *measure.Account) string {
-				// Answers to the tenth come after a pause of at least 2.4 ms.
+				// The answers to every tenth operation come after a pause of at least 2.4 ms.
 				return fmt.Sprint(total.Operations[0].Response.CountAbove(2_400_000) >= 10)
 			}},
 		"too few retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 3, tenth)},
@@ -281,7 +281,7 @@ func parities(t *testing.T) map[string]parity {
 		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one,
 			config: engine.FleetConfig{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
 			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Account) string {
-				// Of each: its begin, the first call, and the end of its transaction.
+				// For each operation: begin, the first call, and the end of its transaction.
 				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[protocol.Timeout], " of 6 too late, ",
 					total.Addresses[0].Reconnects, " reconnects")
 			}},

@@ -94,7 +94,7 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 	}
 }
 
-// uneven gives the last address nine sessions and the first the others.
+// uneven assigns nine sessions to the last address and the others to the first one.
 func uneven(session int) int {
 	if session < 9 {
 		return 2

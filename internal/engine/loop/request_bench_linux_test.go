@@ -18,9 +18,9 @@ import (
 	"brunt/internal/workload"
 )
 
-// BenchmarkRequest is what a loop itself does for a request of a closed load: begin, encode, note, scan, record.
-// Nothing is written, and answers are in memory. One iteration is one request; a turn of the loop has one answer of
-// each session, or as many as are pipelined.
+// BenchmarkRequest measures the loop's own work for a request of a closed load: begin, encode, note, scan, record.
+// Nothing is written, and answers are in memory. One iteration is one request. In a turn of the loop, each session gets
+// one answer, or as many as are pipelined.
 func BenchmarkRequest(b *testing.B) {
 	for _, c := range []struct{ sessions, pipeline int }{{1, 1}, {50, 1}, {50, 16}} {
 		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d", c.sessions, c.pipeline), func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// offline is a loop that doesn't run, for whose sessions commands of Redis may be encoded.
+// offline returns a loop that doesn't run. Commands of Redis can be encoded for its sessions.
 func offline(b *testing.B, sessions, pipeline int) *loop {
 	b.Helper()
 	p := &plan.Plan{Name: "get", Seed: 1, Operations: []plan.Operation{{Name: "get", Weight: 1, Steps: []plan.Step{{
@@ -80,7 +80,7 @@ func offline(b *testing.B, sessions, pipeline int) *loop {
 	return l
 }
 
-// ponger answers the greeting of connections, and then nothing.
+// ponger starts a server that answers only PING, which connections begin with.
 func ponger(b *testing.B) (address string) {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

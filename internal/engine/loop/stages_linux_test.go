@@ -274,7 +274,7 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	b.run(openStage(t, 1000, 50*time.Millisecond))
 	total := b.total()
 	o := total.Operations[0]
-	// Requests are sent until 150 ms, each occupies the session for 100 ms at least: that is room for two. The
+	// Requests are sent until 150 ms, and each occupies the session for at least 100 ms, so at most two are sent. The
 	// others wait, or fail if the loop gets no core for so long that nothing was connected in the meantime.
 	if sent := o.Done - o.Errors[protocol.Connect]; sent == 0 || sent > 2 || o.Done+o.Dropped() != 50 ||
 		total.Offered != 50 || o.OK() != 0 || o.Errors[protocol.Server] != 0 {

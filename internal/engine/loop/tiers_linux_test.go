@@ -19,7 +19,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// outcome is what the two tiers must agree on.
+// outcome returns the results in which the two tiers must agree.
 func outcome(iv *measure.Account) (out []string) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]

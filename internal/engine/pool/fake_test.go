@@ -15,7 +15,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// fake is a protocol in memory whose answers a test decides.
+// fake is an in-memory protocol whose answers are chosen by the test.
 type fake struct {
 	answer func(ctx context.Context, address string, req *protocol.Request, args []gen.Value, reply *protocol.Reply)
 	refuse func(address string) bool
@@ -55,7 +55,7 @@ func (c *fakeConn) Do(ctx context.Context, req *protocol.Request, args []gen.Val
 
 func (c *fakeConn) Close() error { return nil }
 
-// one is an operation of one request with one integer parameter.
+// one returns an operation with one request and one integer parameter.
 func one(name string) plan.Operation {
 	return plan.Operation{Name: name, Weight: 1, Count: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Name: name, Verb: protocol.SQL, Text: "select $1", Params: []gen.Kind{gen.Int}},
@@ -64,7 +64,7 @@ func one(name string) plan.Operation {
 	}}}
 }
 
-// bench is a plan with everything around it.
+// bench is a plan with all that is needed to run it.
 type bench struct {
 	cfg  engine.Config
 	pool *Pool
@@ -127,7 +127,7 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 	return b
 }
 
-// ended is how a run ended and what happened in it.
+// ended is the outcome of a run and its measurements.
 type ended struct {
 	*engine.Outcome
 	Total *measure.Account

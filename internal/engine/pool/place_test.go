@@ -48,7 +48,7 @@ func TestRequestsCountAtTheAddressThatTheyName(t *testing.T) {
 	p.Settings.Sessions = 1
 	b := newPlacing(t, f, p, "a", "b", "c")
 	out := b.run(t, t.Context())
-	// The session belongs to the first address, and so do requests that name none.
+	// The session belongs to the first address, and so do requests without an address.
 	done := func(operation int) uint64 { return out.Total.Operations[operation].Done }
 	for i, want := range []struct{ done, failed, reconnects uint64 }{{done(0) + done(3), 0, 0}, {done(1), done(1), 0},
 		{done(2), 0, done(2)}} {

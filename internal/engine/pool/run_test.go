@@ -145,7 +145,7 @@ func TestPauseShowsAtItsTrueSize(t *testing.T) {
 	from := time.Duration(began.Load() - bn.ivs[0].start)
 	for _, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond,
 		390 * time.Millisecond} {
-		// Those that fell due in the pause, early enough and within the load.
+		// The arrivals that fell due in the pause, early enough, and before the end of the load.
 		want := int64((min(from+pause-wait, length)-from)/gap) - 1
 		above := int64(wait) * 998 / 1000 // for the histogram's buckets
 		if got := int64(h.CountAbove(above)); got < want {

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// transfer is a transaction whose second statement takes a value from the answer to the first.
+// transfer returns a transaction whose second statement uses a value from the answer to the first one.
 func transfer() plan.Operation {
 	first := one("read").Steps[0]
 	first.Request.Capture = []protocol.Capture{{Name: "v", Kind: gen.Int}}
