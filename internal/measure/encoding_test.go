@@ -70,7 +70,7 @@ func TestDecodedFiguresAreTheBuckets(t *testing.T) {
 	}
 }
 
-// wrap packs a payload as the encoding does.
+// wrap compresses and encodes a payload as EncodeHDR does.
 func wrap(payload []byte) string {
 	var b bytes.Buffer
 	b.Write(make([]byte, 8))
@@ -82,7 +82,7 @@ func wrap(payload []byte) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// payload makes a header and counts.
+// payload returns counts with a valid header.
 func payload(counts []byte) []byte {
 	b := appendRaw(nil, NewHistogram())
 	binary.BigEndian.PutUint32(b[4:], uint32(len(counts)))
@@ -127,7 +127,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeIsBounded feeds a zlib bomb: 64 MiB of zeros behind a valid wrapping.
+// A zlib bomb, 64 MiB of zeros in a valid encoding, is decoded in bounded memory.
 func TestDecodeIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	b.Write(make([]byte, 8))
@@ -136,7 +136,7 @@ func TestDecodeIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	zeros := make([]byte, 1<<20)
-	for range 16 { // twice what may be used
+	for range 16 { // twice the allowed memory
 		z.Write(zeros)
 	}
 	z.Close()
@@ -182,7 +182,7 @@ func FuzzDecodeHDR(f *testing.F) {
 	})
 }
 
-// FuzzDecodeCounts reaches the part behind the compression.
+// FuzzDecodeCounts tests the decoder behind the decompression.
 func FuzzDecodeCounts(f *testing.F) {
 	raw := appendRaw(nil, record(spread(1, 500)))
 	f.Add(raw[headerSize:])
@@ -231,7 +231,7 @@ func FuzzAgainstPeer(f *testing.F) {
 	})
 }
 
-// What the compact form has held is as if it had been recorded twice, sums and extremes included.
+// Merging a histogram's compact form is the same as recording its values again, including sums and extremes.
 func TestCompactKeepsEverything(t *testing.T) {
 	for name, values := range map[string][]int64{
 		"nothing": nil, "one": {7}, "few": {0, 1, 1, 2047, 2048}, "many": nil, "the greatest": {highestNs, highestNs - 1, 0},

@@ -21,7 +21,7 @@ func peer(t testing.TB, values []int64) *hdr.Histogram {
 	return p
 }
 
-// spread draws values over all magnitudes.
+// spread returns random values of all magnitudes.
 func spread(seed uint64, n int) []int64 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	values := make([]int64, n)
@@ -261,7 +261,7 @@ func TestRecordDoesNotAllocateOnceWarm(t *testing.T) {
 	}
 }
 
-// A histogram of few values takes little memory, and holds the same as one with pages.
+// A histogram with few values uses little memory, and has the same contents as one with pages.
 func TestFewValuesTakeNoPages(t *testing.T) {
 	few, many := NewHistogram(), NewHistogram()
 	many.paginate()

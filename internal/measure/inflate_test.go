@@ -25,7 +25,7 @@ func zipped(t testing.TB, data []byte, level int) []byte {
 	return b.Bytes()
 }
 
-// unzipped is what compress/zlib makes of a stream.
+// unzipped decompresses a stream with compress/zlib.
 func unzipped(stream []byte, most int) ([]byte, error) {
 	r, err := zlib.NewReader(bytes.NewReader(stream))
 	if err != nil {
@@ -38,7 +38,7 @@ func unzipped(stream []byte, most int) ([]byte, error) {
 	return data, err
 }
 
-// texts are data of all sorts.
+// texts returns data of various kinds.
 func texts() (all [][]byte) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all = append(all, nil, []byte{0}, bytes.Repeat([]byte{7}, 70_000), bytes.Repeat([]byte("abcabd"), 5000))
@@ -58,7 +58,7 @@ func texts() (all [][]byte) {
 	return append(all, skewed, appendRaw(nil, record(spread(1, 5000))))
 }
 
-// Whatever is compressed, at any level, comes back.
+// Data that is compressed at any level is decompressed correctly.
 func TestInflate(t *testing.T) {
 	var f inflater
 	for i, data := range texts() {
@@ -80,7 +80,7 @@ func TestInflate(t *testing.T) {
 	}
 }
 
-// FuzzInflate compares with compress/zlib: what one takes the other takes, with the same result.
+// FuzzInflate compares the inflater with compress/zlib: both accept the same streams, with the same result.
 func FuzzInflate(f *testing.F) {
 	for _, data := range texts() {
 		data = data[:min(len(data), 2000)]

@@ -83,7 +83,7 @@ func TestRecordSorts(t *testing.T) {
 	}
 }
 
-// The generator's own lag counts from the intended start, or from when the session became free.
+// The generator's own lag counts from the intended start, or from the time at which the session became free.
 func TestOwnLag(t *testing.T) {
 	c := NewCollector(1, 1)
 	r := c.NewRecorder()
@@ -92,9 +92,9 @@ func TestOwnLag(t *testing.T) {
 		// the session was free before: 7
 		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},
 		{Open: true, Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                        // waited for a session: 3
-		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                        // clocks that disagree: 0
+		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                        // inconsistent times: 0
 		{Open: true, Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: protocol.Server}, // failures count as well: 11
-		{Intended: 1000, Sent: 9000, End: 9000},                                                 // not known
+		{Intended: 1000, Sent: 9000, End: 9000},                                                 // a closed load: unknown
 	} {
 		r.Record(&s)
 	}
@@ -112,8 +112,8 @@ func TestOwnLag(t *testing.T) {
 	check("total", c.Total().OwnLag)
 }
 
-// What piles up while the generator stands still is its own, to the last arrival; what piles up before
-// sessions that are busy is not, however long the generator takes between two operations.
+// Backlog that builds up during a stall of the generator is attributed to the generator in full. Backlog before busy
+// sessions is not, even if the generator is slow between two operations.
 func TestUnhinderedByWhatPiledUp(t *testing.T) {
 	const service, turn = 1_000_000, 100_000
 	play := func(gap, standsUntil int64, n int) (response, unhindered *Histogram) {
@@ -188,7 +188,7 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-// TestSilentOwner: an owner that doesn't poll delays nothing for good and loses nothing.
+// An owner that doesn't poll delays a cut only for a limited time, and its samples are not lost.
 func TestSilentOwner(t *testing.T) {
 	c := NewCollector(1, 1)
 	r := c.NewRecorder()
@@ -201,7 +201,7 @@ func TestSilentOwner(t *testing.T) {
 	r.Record(&Sample{End: 20})
 	r.Poll() // too late for the first cut
 	r.Record(&Sample{End: 30})
-	r.Poll() // nobody has asked
+	r.Poll() // no hand-over was requested
 	if iv := c.Cut(2, Meta{}); iv.Operations[0].Done != 2 || iv.Operations[0].Response.Max() != 20 {
 		t.Errorf("%d done, want the 2 handed over late", iv.Operations[0].Done)
 	}
@@ -234,12 +234,12 @@ func TestCloseWithHandOverPending(t *testing.T) {
 	}
 }
 
-// TestConservation: whatever owners and collector do at the same time, the intervals together
-// hold exactly what was recorded. Some owners close and new ones come.
+// The intervals together contain exactly what was recorded, for any concurrency of owners and collector. Some owners
+// close, and new ones are added.
 func TestConservation(t *testing.T) {
 	const owners, rounds, each = 4, 6, 3000
 	c := NewCollector(3, 2)
-	// Owners that are slow to poll are left for later on purpose.
+	// The short wait is intended: owners that are slow to poll are left for later.
 	c.SetWait(func(attempt int) bool { runtime.Gosched(); return attempt < 20 })
 	var recorded, sum, offered atomic.Uint64
 	var running sync.WaitGroup
@@ -317,7 +317,7 @@ func randomSample(rnd *rand.Rand) Sample {
 	return s
 }
 
-// own is the life of one owner.
+// own records samples as one owner does, from creation to close.
 func own(c *Collector, owner, round, n int, recorded, sum, offered *atomic.Uint64) {
 	r := c.NewRecorder()
 	rnd := rand.New(rand.NewPCG(uint64(owner), uint64(round)))

@@ -6,7 +6,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Every arrival is in the slot of its intended start, whatever came of it and whoever recorded it.
+// Every arrival is counted in the slot of its intended start, for any fate and any recorder.
 func TestArrivalsAreKeptByIntendedStart(t *testing.T) {
 	const ms = 1_000_000
 	c := NewCollector(2, 2)
@@ -49,7 +49,8 @@ func TestArrivalsAreKeptByIntendedStart(t *testing.T) {
 	}
 }
 
-// What finds no room is counted: more than a quarter of an hour of starts within one interval.
+// Arrivals for which there is no page are counted, such as those of an interval with more than a quarter of an hour of
+// intended starts.
 func TestArrivalsBeyondAllRoomAreCounted(t *testing.T) {
 	c := NewCollector(1, 1)
 	c.KeepArrivals(1)
@@ -69,7 +70,8 @@ func TestArrivalsBeyondAllRoomAreCounted(t *testing.T) {
 	}
 }
 
-// Arrivals that wait for a full disk are not kept in memory, which is told.
+// Arrivals of intervals that wait for space on the disk are not kept in memory, and the interval says that they are
+// lost.
 func TestExtendedIntervalsLoseArrivals(t *testing.T) {
 	one := Interval{Phase: "a", Arrivals: []ArrivalSlots{{Slots: []Slot{{Index: 1, Good: 3, Bad: 2}}}}}
 	one.Intervals = 1

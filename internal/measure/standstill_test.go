@@ -8,12 +8,12 @@ import (
 	"brunt/internal/protocol"
 )
 
-// ms are times in milliseconds: of an operation when it was to start, was sent and ended.
+// sampleMs returns a sample with times in milliseconds: the intended start, the send and the end of an operation.
 func sampleMs(intended, sent, end int64, class protocol.Class) *Sample {
 	return &Sample{Intended: intended * 1e6, Sent: sent * 1e6, End: end * 1e6, Attempts: 1, Class: class}
 }
 
-// found writes standstills in milliseconds.
+// found formats standstills in milliseconds.
 func found(standstills []Standstill) (out []string) {
 	for _, s := range standstills {
 		out = append(out, fmt.Sprintf("%d-%d", s.StartNs/1e6, s.EndNs/1e6))
@@ -21,7 +21,7 @@ func found(standstills []Standstill) (out []string) {
 	return out
 }
 
-// act is something that happens to a run's owners, of which there are two.
+// act is an event of a run with two owners.
 type act func(c *Collector, owners []*Shared) (iv *Interval)
 
 // answers is a success of an owner every 10 ms, sent 1 ms before.
@@ -51,7 +51,7 @@ func connected(owner int, intended, ready, end int64) act {
 	}
 }
 
-// closing ends an owner.
+// closing closes an owner's recorder.
 func closing(owner int) act {
 	return func(_ *Collector, owners []*Shared) *Interval { owners[owner].Close(); return nil }
 }
@@ -152,7 +152,7 @@ func TestStandstills(t *testing.T) {
 	}
 }
 
-// Operations stand still one by one. What others do meanwhile neither ends that nor makes it one.
+// Each operation has its own standstills. Successes of other operations neither end nor cause them.
 func TestStandstillsOfOperations(t *testing.T) {
 	const ok, failed = protocol.OK, protocol.Timeout
 	const read, update = 0, 1
@@ -251,7 +251,7 @@ func TestStandstillsOfOperations(t *testing.T) {
 	}
 }
 
-// The memory of a recorder that nobody cuts is bounded.
+// A recorder that is never asked uses bounded memory for gaps.
 func TestLullsAreBounded(t *testing.T) {
 	finder, all := newGapFinder(), newTold()
 	q, told := &finder, &all
