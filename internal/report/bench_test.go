@@ -11,8 +11,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// BenchmarkPageOfADay makes the page of 24 hours of seconds, and opens it in Chromium until its charts
-// are drawn.
+// BenchmarkPageOfADay builds the page of a run of 24 hours with intervals of a second, and opens it in Chromium until
+// its charts are drawn.
 func BenchmarkPageOfADay(b *testing.B) {
 	run, line := day()
 	path := filepath.Join(b.TempDir(), "day.html")

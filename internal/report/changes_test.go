@@ -49,7 +49,8 @@ func TestChangesAreShown(t *testing.T) {
 	}
 }
 
-// What comes to light late stands where it began; a record of old says when it came to light.
+// A change is listed at the time when it began, even if it was noticed later. Old records contain only when it was
+// noticed.
 func TestChangesStandWhereTheyBegan(t *testing.T) {
 	run := &record.Run{Name: "x", Hints: []record.Hint{
 		{AtNs: 80e9, Metric: "throughput", Kind: "recovery", To: 480},

@@ -20,7 +20,7 @@ func finish(t *measure.Tally, run *record.Run) *record.Run {
 	return run
 }
 
-// fixtures are runs of every kind.
+// fixtures returns runs of every kind.
 func fixtures() map[string]func() *record.Run {
 	return map[string]func() *record.Run{
 		"pass": passing, "fail": failing, "invalid": invalid, "incomplete": incomplete,
@@ -29,7 +29,7 @@ func fixtures() map[string]func() *record.Run {
 	}
 }
 
-// kept sums intervals up and keeps them.
+// kept is a sink that keeps intervals and their sum.
 type kept struct {
 	measure.Tally
 	intervals []*measure.Interval
@@ -49,13 +49,13 @@ func (k *kept) each(f func(*measure.Interval) error) error {
 	return nil
 }
 
-// withIntervals is a run whose record has confidence intervals.
+// withIntervals returns a run whose record has confidence intervals.
 func withIntervals() *record.Run {
 	run, _ := steady()
 	return run
 }
 
-// steady is a run whose response times change a little from second to second, and its intervals.
+// steady returns a run whose response times vary a little from second to second, and its intervals.
 func steady() (*record.Run, *kept) {
 	run, k := recordtest.Base(), &kept{}
 	run.Phases[1].StartNs = 2e9
@@ -216,7 +216,7 @@ func fixture(t *testing.T, name string) *record.Run {
 	return build()
 }
 
-// passes returns a run that passes without warnings, of its own.
+// passes returns a new run that passes without warnings.
 func passes() *record.Run {
 	run, t := recordtest.Base(), &measure.Tally{}
 	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3,

@@ -97,7 +97,7 @@ func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
 	}
 }
 
-// An operation that lost time while others went on is named; one that lost what all did isn't.
+// An operation that lost time while others succeeded is named. One that lost only the time that all lost is not.
 func TestTimeLostByOperations(t *testing.T) {
 	const all = "nothing succeeded: 4 times, the longest 5.1 s"
 	for name, c := range map[string]struct {
@@ -138,7 +138,7 @@ func TestTimeLostByOperations(t *testing.T) {
 	}
 }
 
-// The brief report holds the figures and the verdict, and names the warnings.
+// The brief report contains the figures and the verdict, and names the warnings.
 func TestBrief(t *testing.T) {
 	run := passing()
 	run.Warnings = []record.Warning{{ID: "short-run", Text: message.Literal("the load lasted only 1 s")}}

@@ -22,7 +22,7 @@ import (
 	"brunt/internal/units"
 )
 
-// shown is a run ready for a page: with changes, a standstill, a fault and failures.
+// shown returns a run for a page, with changes, a standstill, a fault and failures.
 func shown(t *testing.T) *Result {
 	t.Helper()
 	run, k := steady()
@@ -155,7 +155,7 @@ func TestPageOfTenThousandOperations(t *testing.T) {
 	}
 }
 
-// day makes up 24 hours of seconds; one in ten thousand has a slow answer.
+// day returns a generated run of 24 hours of seconds. One answer in ten thousand is slow.
 func day() (*record.Run, *timeline.Timeline) {
 	run := recordtest.Base()
 	out, r := timeline.New(0), rand.New(rand.NewPCG(1, 2))
@@ -213,7 +213,7 @@ func TestPageOfADay(t *testing.T) {
 	}
 }
 
-// opened is a page in a browser whose charts are drawn.
+// opened opens a page in a browser and waits until its charts are drawn.
 func opened(t *testing.T, s *Sheet, l units.Language, width int) *testserver.Browser {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")
@@ -227,7 +227,7 @@ func opened(t *testing.T, s *Sheet, l units.Language, width int) *testserver.Bro
 	return b
 }
 
-// What is chosen at the top is what all charts and the percentiles show.
+// The selection at the top applies to all charts and to the percentiles.
 func TestPageFollowsWhatIsChosen(t *testing.T) {
 	r := shown(t)
 	r.Run.Phases = append(r.Run.Phases, record.Phase{Name: "later", StartNs: 20e9, DurationNs: 5e9})
@@ -272,8 +272,8 @@ func TestPageFollowsWhatIsChosen(t *testing.T) {
 	}
 }
 
-// Charts stand next to each other, their time axes and the heat map's agree, zooming one zooms all, and one tooltip
-// tells of all.
+// Charts are placed side by side with the same time axes as the heat map. Zooming one zooms all, and one tooltip shows
+// the values of all.
 func TestChartsOfAPageAgree(t *testing.T) {
 	b := opened(t, &Sheet{Results: []Result{*shown(t)}}, units.English, 1400)
 	var columns int
@@ -289,14 +289,14 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	if !below {
 		t.Error("rate, heat map and curve aren't below each other")
 	}
-	// One drag over the rate chart.
+	// Drag over the rate chart.
 	var box struct{ X, Y, W, H float64 }
 	b.Eval(`document.querySelector("figure[data-chart=rate]").scrollIntoView({block: "center"})`, nil)
 	b.Eval(
 		`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("figure[data-chart=rate] .u-over").getBoundingClientRect())`, &box)
 	b.Drag(box.X+box.W*0.4, box.Y+box.H/2, box.X+box.W*0.6, box.Y+box.H/2)
 	b.Wait(`document.getElementById("window-text").textContent.startsWith("window")`)
-	// Where a moment is on one chart it is on all: the tooltip tells the same slot wherever it is asked for.
+	// All charts agree on the position of a time: the tooltip shows the same slot on each of them.
 	tip := func(kind string) (s string) {
 		b.Eval(
 			fmt.Sprintf(
@@ -314,7 +314,7 @@ func TestChartsOfAPageAgree(t *testing.T) {
 		!strings.Contains(latency, "Rate achieved") {
 		t.Errorf("the tooltip over the rate:\n%s\nover response times:\n%s", rate, latency)
 	}
-	// A legend by keyboard.
+	// Use a legend with the keyboard.
 	b.Eval(`document.querySelector("figure[data-chart=latency] .u-legend th[role=button]").focus()`, nil)
 	b.Key("Enter", 13)
 	b.Wait(`document.activeElement.getAttribute("aria-pressed") === "false"`)
@@ -325,7 +325,7 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	if lines < 4 || dashed != lines {
 		t.Errorf("%d lines have %d kinds of dashes in the legend", lines, dashed)
 	}
-	// A link of the bar unfolds its section, and the bar stays.
+	// A link in the navigation bar unfolds its section, and the bar stays visible.
 	b.Eval(`document.getElementById("part-figures").open = false`, nil)
 	b.Eval(`document.querySelector("nav a[href='#part-figures']").click()`, nil)
 	b.Wait(
@@ -335,7 +335,7 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	}
 }
 
-// No figure is lost where there is little room, whatever operations are called.
+// Tables show all figures on a narrow page, for any names of operations.
 func TestTablesOfAPageLoseNothing(t *testing.T) {
 	r := shown(t)
 	r.Run.Operations[0].Name = "GET /api/v2/customers/{customer}/orders/{order}?" +
@@ -413,7 +413,7 @@ func TestPageInABrowser(t *testing.T) {
 	if answers == 0 || answers > all/2 {
 		t.Errorf("%d of %d answers in a window of a fifth: %q", answers, all, window)
 	}
-	// The keyboard: the end of the window moves, and Escape takes it away.
+	// The keyboard moves the end of the window, and Escape removes the window.
 	b.Eval(`document.getElementById("window-to").focus()`, nil)
 	b.Key("ArrowRight", 39)
 	b.Wait(`document.getElementById("window-text").textContent !== ` + fmt.Sprintf("%q", window))
@@ -427,7 +427,7 @@ func TestPageInABrowser(t *testing.T) {
 	if before != "rgb(255, 255, 255)" || after == before {
 		t.Errorf("the theme changes the background from %s to %s", before, after)
 	}
-	// Print: the drawn charts give way to those that print.
+	// For printing, the interactive charts are replaced by static ones.
 	b.Look(1180, 900, "print", "light")
 	var svgs, canvases int
 	b.Eval(`[...document.querySelectorAll("figure > svg")].filter(e => e.getClientRects().length).length`, &svgs)

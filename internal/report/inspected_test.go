@@ -13,7 +13,7 @@ import (
 	"brunt/internal/units"
 )
 
-// inspectedRun is a run against a database that was asked, with something of everything.
+// inspectedRun returns a run with an inspected database that has rows in every table.
 func inspectedRun() *record.Run {
 	run := passes()
 	name := run.Operations[0].Name
@@ -73,7 +73,7 @@ func inspectedRun() *record.Run {
 	return run
 }
 
-// The chapter on a database is whole in both languages.
+// The chapter on the database is complete in both languages.
 func TestDatabaseChapter(t *testing.T) {
 	for _, l := range []units.Language{units.English, units.Russian} {
 		tables := Tables(inspectedRun(), Options{Language: l})
@@ -90,7 +90,7 @@ func TestDatabaseChapter(t *testing.T) {
 	}
 }
 
-// What sessions waited for is drawn over time.
+// The wait events of sessions are drawn over time.
 func TestWaitsAreDrawn(t *testing.T) {
 	run := inspectedRun()
 	b := &builder{l: units.English}
@@ -109,7 +109,7 @@ func TestWaitsAreDrawn(t *testing.T) {
 	}
 }
 
-// Nothing that a server sent can steer a terminal.
+// Control characters in texts from a server don't reach the terminal.
 func TestDatabaseChapterIsClean(t *testing.T) {
 	run := inspectedRun()
 	run.Inspections[0].Windows[0].Statements[0].Text = "select '\x1b[2J'"

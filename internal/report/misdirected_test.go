@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The share of misdirected operations is shown, in all and by address, where there are any.
+// If there are misdirected operations, their share is shown in total and by address.
 func TestMisdirectedOperationsAreShown(t *testing.T) {
 	run := manyAddresses()
 	text := func() string {

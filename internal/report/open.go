@@ -44,13 +44,13 @@ func open(b *record.Recorded, sink measure.Sink) (*Result, error) {
 			return nil, err
 		}
 	}
-	if run.Complete { // what is damaged is known when it has been read
+	if run.Complete { // damage is known only after the intervals were read
 		run.Warnings = append(run.Warnings, b.Damage()...)
 	}
 	return &Result{Run: run, Path: b.Dir}, nil
 }
 
-// OpenForPage reads a run as Open does, with all that a page shows besides.
+// OpenForPage reads a run as Open does, and also what only a page shows: its timeline, plan and machines.
 func OpenForPage(b *record.Recorded) (*Result, error) {
 	t := timeline.New(0)
 	t.Part(MostParts)

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/render/cell"
 )
 
-// tick is a second of a run.
+// tick returns an interval of a second of a run.
 func tick(k, done, failed int) *measure.Interval {
 	iv := &measure.Interval{Index: k, Phase: "hold", Account: measure.Account{StartNs: int64(k) * 1e9,
 		EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1)}}
@@ -24,7 +24,7 @@ func tick(k, done, failed int) *measure.Interval {
 	return iv
 }
 
-// progressOf is the progress of a run of one phase.
+// progressOf returns the progress of a run with one phase.
 func progressOf(w io.Writer, o Options, planned time.Duration, limit uint64) *Progress {
 	p := NewProgress(w, o)
 	p.Start(&record.Run{Phases: []record.Phase{{Name: "hold", Kind: "closed", DurationNs: int64(planned), Limit: limit}}})

@@ -16,8 +16,8 @@ import (
 	"brunt/internal/units"
 )
 
-// ownNames are Latin words that Russian reports have of themselves: names of programs, flags, metrics and
-// units, and the stable ids of warnings, which stand in brackets.
+// ownNames are the Latin words that Russian reports may contain: names of programs, flags, metrics and units, and the
+// stable ids of warnings, which are in brackets.
 var ownNames = strings.Fields(
 	`brunt GOMAXPROCS CPU RSS CSV JSON INVALID ANALYZE VACUUM OFFSET WHERE ORDER LIMIT CREATE INDEX EXTENSION GRANT COMMIT FOR UPDATE SKIP LOCKED
 	output text errors ndjson response Little MSER connect dropped threshold vu loops UTC csv last performance results alert TIMESTAMPNS`)
@@ -28,7 +28,7 @@ var (
 	tags      = regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>|<svg.*?>|<[^>]*>`)
 )
 
-// english are the Latin words of a text that come neither from the run's own data nor are names.
+// english returns the Latin words of a text that are neither names nor part of the run's data.
 func english(t *testing.T, text string, run *record.Run) (left []string) {
 	t.Helper()
 	data := *run
@@ -42,7 +42,7 @@ func english(t *testing.T, text string, run *record.Run) (left []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Keys of JSON aren't data, but for settings'.
+	// Keys of JSON are not data, except those of settings.
 	values := regexp.MustCompile(`"[a-z_0-9]+":`).ReplaceAllString(string(raw), "")
 	known := append(latinWord.FindAllString(values, -1), ownNames...)
 	for i := range run.Targets {
@@ -58,7 +58,7 @@ func english(t *testing.T, text string, run *record.Run) (left []string) {
 	return left
 }
 
-// Reports in Russian have no English in any form.
+// Russian reports contain no English words in any format.
 func TestReportsAreInRussian(t *testing.T) {
 	all := map[string]*Result{"shown": shown(t)}
 	for name, run := range fixtures() {

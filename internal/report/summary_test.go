@@ -8,7 +8,7 @@ import (
 	"brunt/internal/units"
 )
 
-// A load of three seconds is said to be one, though its last answers come later.
+// A load of three seconds is reported as such, even if its last answers arrive later.
 func TestHowLongALoadWas(t *testing.T) {
 	for _, c := range []struct {
 		name   string

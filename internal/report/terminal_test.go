@@ -123,7 +123,7 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	}
 }
 
-// What fell due is what has a fate, also of arrivals that the warm-up left to the load.
+// The number of arrivals that fell due is the sum of all fates, including arrivals left over from the warm-up.
 func TestFatesSayWhatFellDueBefore(t *testing.T) {
 	for offered, want := range map[uint64]string{
 		10: "7 ok + 2 failed + 1 unsent",
@@ -136,7 +136,7 @@ func TestFatesSayWhatFellDueBefore(t *testing.T) {
 	}
 }
 
-// What a warm-up left on its way and what succeeds later doesn't make more than all of what was offered.
+// Operations left over from the warm-up don't make the share of successes more than all of the offered load.
 func TestNoMoreThanAllThatWasOffered(t *testing.T) {
 	run := fixture(t, "pass")
 	run.Total.RatePerS = 1.02 * run.Total.OfferedPerS

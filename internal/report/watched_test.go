@@ -11,7 +11,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// leaking is a run with a process that leaks, a service that doesn't, and falling throughput.
+// leaking returns a run with a process that leaks memory, a service that doesn't, and falling throughput.
 func leaking() *record.Run {
 	run := passes()
 	run.Watched = []record.Watched{
@@ -90,7 +90,7 @@ func TestSteadyThroughputIsNoSection(t *testing.T) {
 	}
 }
 
-// Machines have a table of their own, with what they had to do in short.
+// Machines have their own table, which summarizes their load.
 func TestMachinesAreReported(t *testing.T) {
 	run := passes()
 	machine := func(source string, busy float64) record.Watched {
@@ -137,7 +137,7 @@ func TestChecksOfAScriptHaveAChart(t *testing.T) {
 	}
 }
 
-// A script's counters are sums of the whole run: they stand once.
+// The counters of a script are sums over the whole run, so each is shown once.
 func TestSumsOfAScriptStandOnce(t *testing.T) {
 	run := passes()
 	run.Watched = []record.Watched{{Source: record.WatchedScript, Samples: 3, Metrics: []record.WatchedMetric{
@@ -155,7 +155,7 @@ func TestSumsOfAScriptStandOnce(t *testing.T) {
 	}
 }
 
-// A script of k6 doesn't say what its load is.
+// The phases of a k6 script are shown without the size of their load, which a script doesn't declare.
 func TestPhasesOfUnknownLoad(t *testing.T) {
 	run := passes()
 	run.Phases = []record.Phase{{Name: "load", Kind: "open", DurationNs: 1e9},
@@ -169,7 +169,7 @@ func TestPhasesOfUnknownLoad(t *testing.T) {
 	}
 }
 
-// Of a script's many figures some have rows, checks that failed before all others.
+// If a script has many figures, only some have rows, and failed checks come first.
 func TestManyFiguresOfAScript(t *testing.T) {
 	run := passes()
 	w := record.Watched{Source: record.WatchedScript, Samples: 1}

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/record/recordtest"
 )
 
-// Each worker has a line with what it did, and what became of it.
+// Each worker has a line with its figures and its result.
 func TestWorkersHaveLines(t *testing.T) {
 	run := recordtest.Base()
 	run.Parts = []record.Part{

@@ -19,7 +19,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// serve begins the page of a made-up run; feed sends it the interval of a second.
+// serve starts the page of a generated run. feed sends it the interval of a second.
 func serve(t *testing.T, address string, stop func()) (s *Server, feed func(second int)) {
 	t.Helper()
 	s, err := Listen(address, Options{Stop: stop})
@@ -63,7 +63,7 @@ func get(t *testing.T, url string, header ...string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// stream follows the events at a URL and passes on the data of each slot.
+// stream follows the events at a URL and returns a channel with the data of each slot.
 func stream(t *testing.T, ctx context.Context, url string) <-chan string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"events", nil)
@@ -128,7 +128,7 @@ func TestIntervalsReachAllWhoFollow(t *testing.T) {
 	}
 }
 
-// A browser that doesn't read is dropped; the load is never kept waiting for it.
+// A browser that doesn't read is disconnected, and the load never waits for it.
 func TestSlowReadersAreDropped(t *testing.T) {
 	s, feed := serve(t, "127.0.0.1:0", nil)
 	slow, err := net.Dial("tcp", s.listener.Addr().String())
@@ -201,7 +201,7 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-// What is printed can be opened, also where the page is at all of a machine's addresses.
+// The printed URL can be opened, also if the page listens on all addresses of the machine.
 func TestTheAddressCanBeOpened(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", ":0"} {
 		t.Run(address, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestTheAddressCanBeOpened(t *testing.T) {
 	}
 }
 
-// A day of intervals stays within the slots of a timeline.
+// A day of intervals fits into the slots of a timeline.
 func TestMemoryIsBounded(t *testing.T) {
 	s, _ := serve(t, "127.0.0.1:0", nil)
 	iv := &measure.Interval{Phase: "hold", Kind: measure.KindOpen}
@@ -297,7 +297,7 @@ func TestLivePageInABrowser(t *testing.T) {
 	}
 }
 
-// An interval that comes while the page is drawn neither waits for it nor changes what is drawn.
+// An interval that arrives while the page is being drawn neither waits for it nor changes what is drawn.
 func TestIntervalsDoNotWaitForTheDrawing(t *testing.T) {
 	s, feed := serve(t, "127.0.0.1:0", nil)
 	feed(0)
