@@ -84,7 +84,7 @@ func TestInspectAndAdvise(t *testing.T) {
 		"CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
 		t.Errorf("not proposed:\n%s", got)
 	}
-	// Killed while an index is there that isn't proven, it goes on.
+	// If the command is killed while an unproven index exists, it can be continued.
 	var proofs []record.Proof
 	series := filepath.Join(dir, "series")
 	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway",

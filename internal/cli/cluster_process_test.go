@@ -21,7 +21,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// onCluster are the flags for a pretended cluster, whose pods are processes of this machine.
+// onCluster returns the flags for an imitated cluster, whose pods are processes of this machine.
 func onCluster(c *kubernetestest.Cluster, more ...string) []string {
 	return append([]string{"--on", "kubernetes", "--image", "brunt:test", "--kubeconfig", c.Kubeconfig, "--listen",
 		"127.0.0.1:0"}, more...)
@@ -137,7 +137,7 @@ func TestAnInterruptCleansTheCluster(t *testing.T) {
 	}
 }
 
-// pending has pods stay in a state.
+// pending returns a function that makes pods stay in a state.
 func pending(status string) func(map[string]any) {
 	return func(pod map[string]any) {
 		var s map[string]any
@@ -240,7 +240,8 @@ func TestAManifestSendsNothing(t *testing.T) {
 	}
 }
 
-// startWorkers starts workers by hand: the first with a flag for its number, others with what engines set.
+// startWorkers starts workers by hand. The first one gets its number by a flag, the others by the variables that
+// container engines set.
 func startWorkers(t *testing.T, ticket string, n int) {
 	t.Helper()
 	for k := range n {

@@ -19,10 +19,10 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// patience is how long tests wait for what must happen.
+// patience is the longest time that tests wait for an expected event.
 const patience = 5 * time.Minute
 
-// until waits until something holds.
+// until waits until a condition holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -33,7 +33,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
-// start runs a command line in a process of its own, with its output in a file.
+// start starts a command line in a separate process, with its output in a file.
 func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output string) {
 	t.Helper()
 	output = filepath.Join(t.TempDir(), "out")

@@ -24,7 +24,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// cooked is what a command left behind.
+// cooked contains the results of a command.
 type cooked struct {
 	code     int
 	out, err string
@@ -55,7 +55,7 @@ func cookAs(t *testing.T, name string, args ...string) cooked {
 var reportLine = regexp.MustCompile(
 	`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d) +(?:(\d+) +)?(\d+)/(\d+)/(\d+) (\d+) +(\d+)% +\S+ +\d+ \[ *\d+ +\d+ +\d+ +\d+ \] +\d+(?: +(\d+))? [-+]*$`)
 
-// sum adds up a column of the lines: 2 good, 3 bad, 4 failed, 7 wrong hashes.
+// sum returns the number of lines and the sum of a column: 2 good, 3 bad, 4 failed, 7 wrong hashes.
 func (c *cooked) sum(t *testing.T, column int) (lines, sum int) {
 	t.Helper()
 	for _, m := range reportLine.FindAllStringSubmatch(c.out, -1) {
@@ -183,7 +183,8 @@ func TestCookShowsPauses(t *testing.T) {
 			whole++
 		}
 	}
-	// A server stands still from one answer to the next: through slices without one, and parts of the two beside.
+	// A standstill lasts from one answer to the next, so it covers slices without an answer and parts of the adjacent
+	// ones.
 	if s := c.run.Standstill; whole == 0 || s.Count < whole || time.Duration(s.TotalNs) < stopped*95/100 ||
 		time.Duration(s.TotalNs) > silent+2*longest*time.Duration(s.Count) || !strings.Contains(c.out, "time lost ") {
 		t.Errorf("the server was stopped for %v, no answer came for %v: %+v", stopped, silent, s)
@@ -198,8 +199,8 @@ func TestCookShowsPauses(t *testing.T) {
 	}
 }
 
-// silence is how long the slices are together in which nothing was answered, how long the longest slice is, and when
-// the first began.
+// silence returns the total length of the slices without an answer, the length of the longest one, and the beginning of
+// the first.
 func (c *cooked) silence(t *testing.T) (silent, longest time.Duration, began time.Time) {
 	t.Helper()
 	b, err := record.Open(record.OS{}, c.dir)
@@ -221,7 +222,7 @@ func (c *cooked) silence(t *testing.T) (silent, longest time.Duration, began tim
 	return silent, longest, began
 }
 
-// place is a server that remembers what it was asked.
+// place is a server that records the requests that it receives.
 type place struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -25,7 +25,7 @@ func processState(pid int) string {
 	return fields[0]
 }
 
-// faultPlan writes a plan that asks a Redis for an hour, with faults.
+// faultPlan writes a plan with faults that sends requests to a Redis for an hour.
 func faultPlan(t *testing.T, s *testserver.Server, faults string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.yml")
@@ -43,7 +43,7 @@ faults:
 	return path
 }
 
-// faultLines are the states of faults that a run has written so far.
+// faultLines returns the states of faults that a run has recorded so far.
 func faultLines(dir string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, record.FaultsFile))
 	return string(text)

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// crowded is a listener that closes connections at once while it has so many already.
+// crowded is a listener that limits its connections and closes further ones at once.
 type crowded struct {
 	net.Listener
 	most int64
@@ -54,7 +54,7 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string
-		most         int64 // connections that the server takes
+		most         int64 // connections that the server accepts
 		flags        []string
 		least, atMax int // sessions used
 		full         bool
@@ -89,8 +89,8 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 				t.Errorf("%d sessions, want %d to %d; the server saw %d at a time", run.Sessions, c.least, c.atMax,
 					limited.peak.Load())
 			}
-			// A session that the server closes takes the request with it that found out; there are no more than half as
-			// many of those under way as are connected.
+			// A session that the server closes fails the request that notices it. The number of such sessions that are
+			// connecting is at most half of those connected.
 			if run.Total.Failed > uint64(c.atMax) || !c.full && run.Total.Failed > 0 {
 				t.Errorf("%d of %d failed", run.Total.Failed, run.Total.Done)
 			}

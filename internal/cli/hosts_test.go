@@ -26,7 +26,7 @@ func listOf(t *testing.T, lines ...string) string {
 	return path
 }
 
-// answering is a server that answers with a status after a while.
+// answering starts a server that answers with a status after a delay.
 func answering(t *testing.T, status int, after time.Duration) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -37,7 +37,7 @@ func answering(t *testing.T, status int, after time.Duration) (address string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// targetOf is what a record says of an address.
+// targetOf returns the record's entry for an address.
 func targetOf(t *testing.T, run *record.Run, address string) *record.Target {
 	t.Helper()
 	for i := range run.Targets {
@@ -49,7 +49,7 @@ func targetOf(t *testing.T, run *record.Run, address string) *record.Target {
 	return nil
 }
 
-// addressLine is the line of an address in a report: done and the share that failed.
+// addressLine returns figures from the line of an address in a report: the operations done and the share that failed.
 func addressLine(t *testing.T, report, address string) (done, failed string) {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(address) +
@@ -139,8 +139,8 @@ func TestAHostThatIsDownCostsItsRequestsOnly(t *testing.T) {
 	}
 }
 
-// closing is a server that closes the connection with every so many answers, as those do that bound
-// how many requests a connection may have.
+// closing starts a server that closes a connection after a number of answers, as servers with a limit of requests per
+// connection do.
 func closing(t *testing.T, every int64) (address string) {
 	t.Helper()
 	var answers atomic.Int64

@@ -58,7 +58,7 @@ func TestThePageEndsTheRun(t *testing.T) {
 	if token == nil {
 		t.Fatal("no token on the page")
 	}
-	// Stopped before its load began, a run would leave no record.
+	// A run that is stopped before its load begins leaves no record.
 	for deadline := time.Now().Add(5 * time.Minute); !regexp.MustCompile(`"start":\[\d`).Match(get("data")); time.Sleep(
 		10 * time.Millisecond) {
 		if time.Now().After(deadline) {

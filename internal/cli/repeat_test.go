@@ -26,7 +26,7 @@ func brunt(args ...string) (code int, err string) {
 	return code, stderr.String()
 }
 
-// recorder is a service that remembers what it is asked.
+// recorder is a service that records the requests that it receives.
 type recorder struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ func newRecorder(t *testing.T) *recorder {
 	return r
 }
 
-// take returns what was asked since the last call, sorted.
+// take returns the requests since the last call, sorted.
 func (r *recorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,8 @@ thresholds: ["errors < 1%%"]
 load: [{constant: {duration: 300ms}}]
 `
 
-// asEarlier makes a series' folder as earlier versions left it: with the hash of what was asked for, and no journal.
+// asEarlier changes a series' folder to the format of earlier versions: with a hash of the request, and without a
+// journal.
 func asEarlier(t *testing.T, dir string) {
 	t.Helper()
 	h, _, err := program.ReadJournal(dir)

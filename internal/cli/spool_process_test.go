@@ -20,7 +20,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// blockedPipe is a pipe that is full, so that the next to write waits, and how much is in it.
+// blockedPipe returns a full pipe, which blocks the next write, and the number of bytes in it.
 func blockedPipe(t *testing.T) (r, w *os.File, filling int) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -42,7 +42,7 @@ func blockedPipe(t *testing.T) (r, w *os.File, filling int) {
 	return r, w, filling
 }
 
-// startBlocked runs a command line whose standard output nobody takes.
+// startBlocked starts a command line whose standard output is not read.
 func startBlocked(t *testing.T, args ...string) (cmd *exec.Cmd, r *os.File, filling int, errs *bytes.Buffer) {
 	t.Helper()
 	r, w, filling := blockedPipe(t)
@@ -57,7 +57,7 @@ func startBlocked(t *testing.T, args ...string) (cmd *exec.Cmd, r *os.File, fill
 	return cmd, r, filling, errs
 }
 
-// recorded is what the bundle has of a run.
+// recorded returns the run in a bundle, the number of its intervals, and the operations in them.
 func recorded(t *testing.T, dir string) (run *record.Run, intervals int, done uint64) {
 	t.Helper()
 	b, err := record.Open(record.OS{}, dir)

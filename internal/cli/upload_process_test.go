@@ -14,7 +14,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// storeAt are the variables by which an object store is reached.
+// storeAt returns the environment variables for an object store.
 func storeAt(address string) []string {
 	return []string{"AWS_ACCESS_KEY_ID=somebody", "AWS_SECRET_ACCESS_KEY=topsecret", "AWS_ENDPOINT_URL=http://" + address,
 		"AWS_CONFIG_FILE=/none", "AWS_SHARED_CREDENTIALS_FILE=/none"}

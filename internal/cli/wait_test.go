@@ -13,7 +13,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// listened is an output that tells when a text has been written to it.
+// listened is an output that signals when a certain text has been written to it.
 type listened struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -34,15 +34,15 @@ func (l *listened) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// said is what has been written so far.
+// said returns what has been written so far.
 func (l *listened) said() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// startLate runs a command line while a server is down, starts the server when out or err has said
-// what it is listened for, and returns what the command left behind.
+// startLate runs a command line while a server is down, starts the server when out or err has received its text, and
+// returns the results of the command.
 func startLate(t *testing.T, server *testserver.Server, out, err *listened, command string, args ...string) cooked {
 	t.Helper()
 	c := cooked{dir: filepath.Join(t.TempDir(), "bundle")}

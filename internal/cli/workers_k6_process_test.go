@@ -94,7 +94,7 @@ func TestAScriptOverWorkers(t *testing.T) {
 	}
 }
 
-// endless goes on until it is ended.
+// endless is a script that runs until it is stopped.
 const endless = `
 import http from "k6/http";
 export const options = { vus: 4, duration: "1h", thresholds: { http_req_failed: ["rate<0.5"] } };

@@ -22,7 +22,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// workerPlan writes a plan of an open load without a server, until it is ended.
+// workerPlan writes a plan with an open load that needs no server and has no end.
 func workerPlan(t *testing.T, more string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.yml")
@@ -38,7 +38,7 @@ load: [{constant: {rate: 400, duration: 1h}}]
 	return path
 }
 
-// workersOf are the processes of the workers that a process has started, in the order of their numbers.
+// workersOf returns the processes of the workers that a process has started, in the order of their numbers.
 func workersOf(t *testing.T, parent int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -62,13 +62,13 @@ func workersOf(t *testing.T, parent int) (pids []int) {
 	return pids
 }
 
-// linesHome is how many intervals of worker k, from 1, its coordinator has.
+// linesHome returns how many intervals of worker k, from 1, the coordinator has received.
 func linesHome(dir string, k int) int {
 	text, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k), record.IntervalsFile))
 	return bytes.Count(text, []byte("\n"))
 }
 
-// leading starts a load of workers and returns when intervals of all have come home.
+// leadingProcess starts a load of workers and returns when the coordinator has received intervals of all of them.
 func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd *exec.Cmd, dir, output string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "bundle")
@@ -98,7 +98,7 @@ func wholeRun(t *testing.T, dir, output string) *record.Run {
 	return b.Run
 }
 
-// lostOnes are the names of the workers that a record says were lost.
+// lostOnes returns the names of the workers that a record reports as lost.
 func lostOnes(run *record.Run) (names []string) {
 	for _, p := range run.Parts {
 		if p.Worker != nil && p.Worker.LostNs > 0 {

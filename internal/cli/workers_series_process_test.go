@@ -131,7 +131,7 @@ faults:
 	}
 }
 
-// controls are the decisions that a worker's intervals followed, each once.
+// controls returns the decisions in a worker's intervals, each once.
 func controls(t *testing.T, part *record.Recorded) (all []measure.Control) {
 	t.Helper()
 	err := part.Intervals(func(iv *measure.Interval) error {
@@ -174,7 +174,7 @@ load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, durat
 	}
 }
 
-// narrow is a server that answers one request at a time, each after so long.
+// narrow starts a server that handles one request at a time and takes the given time for each.
 func narrow(t *testing.T, each time.Duration) string {
 	t.Helper()
 	var one sync.Mutex
@@ -187,7 +187,7 @@ func narrow(t *testing.T, each time.Duration) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// searching begins a search of two workers on a server.
+// searching starts a search with two workers.
 func searching(t *testing.T, address string, more ...string) (cmd *exec.Cmd, dir, output string) {
 	t.Helper()
 	plan := writePlan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}

@@ -108,7 +108,7 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 	}
 }
 
-// manySessions writes a plan of enough sessions for 9 workers.
+// manySessions writes a plan with enough sessions for 9 workers.
 func manySessions(t *testing.T) string {
 	t.Helper()
 	path := workerPlan(t, "")
@@ -174,7 +174,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	}
 }
 
-// slurmTasks are the workers at a node.
+// slurmTasks returns the process ids of the workers on a node.
 func slurmTasks(t *testing.T, cluster *testserver.Slurm, node string) (pids []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")

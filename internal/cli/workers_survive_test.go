@@ -35,7 +35,7 @@ load: [{constant: {rate: 400, duration: 3s}}]
 	return path
 }
 
-// numbersOf are how many operations of each kind a record has, and in all.
+// numbersOf returns the number of operations of each kind in a record, and in total.
 func numbersOf(run *record.Run) (numbers []uint64) {
 	for i := range run.Operations {
 		numbers = append(numbers, run.Operations[i].Arrivals())
