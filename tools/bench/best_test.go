@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// turns are rounds of quiet turns of ours and of a peer that needs 10 µs a request.
+// turns returns rounds of turns of ours and of a peer that needs 10 µs per request.
 func turns(group string, ours float64, quiet bool) []sample {
 	var all []sample
 	for round := 1; round <= 3; round++ {
@@ -20,7 +20,7 @@ func turns(group string, ours float64, quiet bool) []sample {
 	return all
 }
 
-// The best ratios come from all raw runs, those of noisy rounds apart, and a slower row is an error.
+// The best ratios are computed from all raw results except noisy rounds, and a slower row is an error.
 func TestBest(t *testing.T) {
 	dir := t.TempDir()
 	for name, samples := range map[string][]sample{
@@ -77,7 +77,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// The marks of the repository can be read, and name measurements that there are.
+// The repository's file of best ratios is valid, and refers to existing measurements.
 func TestMarks(t *testing.T) {
 	best, err := readMarks("../../docs/bench")
 	if err != nil || len(best) == 0 {

@@ -82,7 +82,7 @@ func TestArrivalsAgainstTheirSchedule(t *testing.T) {
 	for i := range int64(1000) {
 		at = append(at, 5_000_000+i*1000) // a million a second
 	}
-	at[500] += 900 // late, yet before the next
+	at[500] += 900 // late, but before the next request
 	if got := against(at, 1_000_000); got.Requests != 1000 || got.P50Us != 0 || got.P99Us != 0 || got.MaxUs != 0.9 {
 		t.Errorf("%+v", got)
 	}

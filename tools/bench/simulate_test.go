@@ -8,7 +8,7 @@ import (
 	"brunt/internal/record"
 )
 
-// What simulated workers write is read, and merged, as what workers write.
+// The bundles of simulated workers can be read and merged like those of real workers.
 func TestSimulatedBundlesMerge(t *testing.T) {
 	s := &simulation{dir: t.TempDir(), workers: 3, rate: 400, seconds: 2}
 	made, err := s.make()

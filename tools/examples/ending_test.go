@@ -11,7 +11,7 @@ import (
 	"brunt/tools/peers"
 )
 
-// summaryOf is a summary with a metric, a number of iterations and a check in a group.
+// summaryOf returns a summary with a metric, a number of iterations and a check in a group.
 func summaryOf(metric, iterations, passes, fails string) string {
 	check := `{"path": "::a::b", "passes": ` + passes + `, "fails": ` + fails + `}`
 	return `{"root_group": {"groups": {"a": {"checks": {"b": ` + check + `}}}, "checks": {}}, ` +
@@ -28,9 +28,9 @@ func TestDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		summary string // "": none
+		summary string // "" means none
 		change  func(e *ending)
-		want    string // "": alike
+		want    string // "" means no difference
 	}{
 		"the same":         {summary: summaryOf("http_reqs", "3", "2", "0")},
 		"more passes":      {summary: summaryOf("http_reqs", "3", "7", "0")},
@@ -63,7 +63,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Of two that were interrupted only exit codes are compared.
+// If both scripts were interrupted, only their exit codes are compared.
 func TestInterruptedScripts(t *testing.T) {
 	a, b := ending{code: 105, interrupted: true, iterations: 7}, ending{code: 105, interrupted: true, iterations: 9}
 	if got := a.differences(&b); got != nil {
@@ -71,7 +71,7 @@ func TestInterruptedScripts(t *testing.T) {
 	}
 }
 
-// The page has a table of the version that brunt requires, with every script of it.
+// The page contains a table for the version of k6 that brunt requires, with each of its example scripts.
 func TestPageHasTheTable(t *testing.T) {
 	root, err := peers.Root()
 	if err != nil {

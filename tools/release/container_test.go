@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// checkContainer runs the image as a container is run in a namespace of Kubernetes that is restricted: as its user,
-// without capabilities, with a read-only file system but for its working folder.
+// checkContainer runs the image as in a restricted namespace of Kubernetes: as the image's user, without capabilities,
+// and with a file system that is read-only except for its working folder.
 func checkContainer(t *testing.T, image v1.Image) {
 	if _, err := exec.LookPath("crun"); err != nil {
 		t.Fatal("there is no crun; install it: apt-get install crun")
@@ -45,8 +45,8 @@ func checkContainer(t *testing.T, image v1.Image) {
 	}
 }
 
-// runContainer runs the entrypoint of an image, which lies in the folder rootfs of dir, by crun. crun refuses machines
-// with both versions of control groups even if it is to make none, so it doesn't see them.
+// runContainer runs the entrypoint of an image, which is in the folder rootfs of dir, with crun. crun refuses machines
+// with both versions of control groups even if it creates none, so they are hidden from it.
 func runContainer(t *testing.T, dir string, image v1.Image, args []string) {
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -60,7 +60,7 @@ func runContainer(t *testing.T, dir string, image v1.Image, args []string) {
 		t.Fatalf("the image's user is %q: Kubernetes can't see that it isn't root", c.User)
 	}
 	namespace := []string{"--mount"}
-	if os.Getuid() != 0 { // who isn't root has no other user to be
+	if os.Getuid() != 0 { // only root can run as another user
 		namespace, uid, gid = append(namespace, "--map-root-user"), 0, 0
 	}
 	type object = map[string]any

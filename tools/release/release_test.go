@@ -19,13 +19,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// native is this machine's kind of Linux, for which everything is made.
+// native is the Linux target of this machine. All kinds of files are built for it.
 const native = "linux/" + runtime.GOARCH
 
 // clone copies the last commit into a folder.
 func clone(t *testing.T, dir string) string {
 	t.Helper()
-	// Not of somebody's: git reads only folders of whoever asks.
+	// git reads only folders of the same user, unless safe.directory is set.
 	do(t, "git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", "../..", dir)
 	return dir
 }
@@ -48,7 +48,7 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// only is the file that a pattern names.
+// only returns the one file that matches a pattern.
 func only(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -58,8 +58,7 @@ func only(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// Two builds of one commit, in folders of different names, are the same to the last bit; and what is
-// made can be used.
+// Two builds of one commit in different folders are identical byte by byte, and the files can be used.
 func TestRelease(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
 	dir := t.TempDir()
@@ -99,7 +98,7 @@ func checkBinary(t *testing.T, binary string) {
 	}
 }
 
-// checkDebian installs and removes the package in a folder of the test's, with dpkg itself.
+// checkDebian installs and removes the package with dpkg in a temporary root folder.
 func checkDebian(t *testing.T, deb, binary string) {
 	root := filepath.Join(t.TempDir(), "root")
 	for _, dir := range []string{"info", "updates", "triggers"} {
@@ -161,7 +160,7 @@ func checkRPM(t *testing.T, rpm string) {
 	}
 }
 
-// checkImage reads the image back: it is whole, and holds the binary.
+// checkImage reads the image and checks that it is complete and contains the binary.
 func checkImage(t *testing.T, archive, binary string) {
 	dir := t.TempDir()
 	do(t, "tar", "-xf", archive, "-C", dir)
@@ -215,7 +214,7 @@ func checkImage(t *testing.T, archive, binary string) {
 	checkContainer(t, image)
 }
 
-// checkContents compares the list of contents with what the binary says of itself.
+// checkContents compares the list of contents with the build information in the binary.
 func checkContents(t *testing.T, binary string) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -258,7 +257,7 @@ func TestOnlyKnownSystems(t *testing.T) {
 	}
 }
 
-// make release builds for the systems that ONLY names, or for all.
+// make release builds for the systems in ONLY, or for all.
 func TestMakeOnly(t *testing.T) {
 	for variable, want := range map[string]bool{"ONLY=linux/amd64": true, "ONLY=": false} {
 		t.Run(variable, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// perform lets brunt meet a scene and reads its record.
+// perform runs brunt in a scene and reads its record.
 func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []string) (*scenery, *record.Run) {
 	t.Helper()
 	v, err := s.serve()
@@ -49,7 +49,7 @@ func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []stri
 	return v, run
 }
 
-// commands are brunt's two that load HTTP services, with sessions for answers of 200 ms.
+// commands are brunt's two commands that load HTTP services, with enough sessions for answers of 200 ms.
 var commands = map[string]func(s *scene, url, dir string) []string{
 	"http": func(s *scene, url, dir string) []string { return append(bruntHTTP(s, url, dir), "--sessions", "20") },
 	"cook": func(s *scene, url, dir string) []string {
@@ -59,16 +59,16 @@ var commands = map[string]func(s *scene, url, dir string) []string{
 	},
 }
 
-// away is for how long the server refused, at least and at most.
+// away returns bounds for the time in which the server refused connections.
 func (v *scenery) away() (least, most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.backFrom.Sub(v.wentTo), v.backTo.Sub(v.wentFrom)
 }
 
-// A server that is down costs the requests that fall due in the meantime: no more, because they fail at
-// once, and no fewer, because nothing is held back for its return; but for what a machine without a free
-// core doesn't get to before the end.
+// A server that is down fails the requests that fall due in the meantime: no others, because requests fail at once, and
+// all of them, because none wait for its return. Requests for which a machine without a free core has no time before
+// the end are an exception.
 func TestDeadServerCostsItsRequests(t *testing.T) {
 	testserver.SkipQuick(t)
 	for name, args := range commands {
@@ -98,8 +98,8 @@ func TestDeadServerCostsItsRequests(t *testing.T) {
 	}
 }
 
-// A server that accepts and doesn't answer in time gets every request, and each is a timeout; but for what
-// a machine without a free core doesn't get to, of sending and of connecting again: then it is tried again.
+// A server that accepts connections but answers too late receives every request, and each request is a timeout. If a
+// machine without a free core has no time to send or to connect again, the test is repeated.
 func TestBrownOutIsTimeouts(t *testing.T) {
 	testserver.SkipQuick(t)
 	for name, args := range commands {
@@ -113,7 +113,7 @@ func TestBrownOutIsTimeouts(t *testing.T) {
 					t.Fatalf("%d done, %d unsent of 300 that fell due; failed: %v", run.Total.Done, run.Total.Dropped,
 						run.Total.Errors)
 				}
-				if run.Verdict.Result == "pass" { // invalid where others have the cores
+				if run.Verdict.Result == "pass" { // invalid is possible if other processes use the cores
 					t.Errorf("every request failed, and the verdict is %s: %v", run.Verdict.Result, run.Verdict.Reasons)
 				}
 				// The server may get to read a request only after it was given up.

@@ -17,7 +17,7 @@ import (
 	"brunt/tools/peers"
 )
 
-// The test binary is a server or a burner when its command line says so.
+// Depending on its command line, the test binary runs as a server or a burner.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == serveCommand || os.Args[1] == burnCommand) {
 		if err := run(os.Args[1:]); err != nil {
@@ -68,8 +68,8 @@ func testStage(t *testing.T) *stage {
 	}
 }
 
-// wide makes a situation whose margins hold on a machine that is busy with something else: answers of
-// 400 ms, next to which what others take from the generator is small.
+// wide returns a situation with such wide margins that it works on a busy machine: answers take 400 ms, compared with
+// which the delays of the generator are small.
 func wide(name string, tr truth, server kind, tier string, open bool, change func(s *situation)) situation {
 	s := situation{Name: name, Family: name, Truth: tr, Seed: 1, server: server, spread: true}
 	s.ask = ask{
@@ -85,7 +85,7 @@ func wide(name string, tr truth, server kind, tier string, open bool, change fun
 	return s
 }
 
-// dozen are the situations with the widest margins.
+// dozen returns the situations with the widest margins.
 func dozen() []situation {
 	const ms = time.Millisecond
 	held := func(s *situation) { s.fault = holdBrunt(900*ms, time.Second) }
@@ -128,7 +128,7 @@ func dozen() []situation {
 	}
 }
 
-// The dozen of situations whose verdict can't be doubted on any machine.
+// brunt's verdict is right in the situations with the widest margins.
 func TestVerdictsThatCantBeDoubted(t *testing.T) {
 	testserver.SkipQuick(t)
 	st := testStage(t)
@@ -139,7 +139,8 @@ func TestVerdictsThatCantBeDoubted(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%+v, %+v", f.Figures, f.Witness)
-			// Where others have the cores invalid is no mistake; pass and fail in each other's place still are.
+			// If other processes use the cores, the verdict may be invalid. It must still not be pass instead of fail,
+			// or fail instead of pass.
 			if !f.Right && (f.Void == "" || f.Verdict != "invalid") {
 				t.Errorf("truth %s, verdict %s, exit %d: %s\n%s\n%s\n%s", f.Truth, f.Verdict, f.Exit, strings.Join(f.Reasons, "\n"),
 					f.Said, f.Command, f.Plan)
