@@ -17,7 +17,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The service does what its seven operations ask for, and refuses the rest in one line.
+// The service carries out its seven operations, and refuses other requests in one line.
 func TestOperations(t *testing.T) {
 	pg := testserver.Postgres(t)
 	dsn := fmt.Sprintf("postgres://%s@%s/%s", pg.User, pg.Addr, pg.Database)
@@ -90,7 +90,7 @@ func TestOperations(t *testing.T) {
 	do("PUT", "/books?price=dear", "", 400)
 }
 
-// What the programme runs are plans and campaigns that brunt reads, of any size.
+// The plan and the campaign that the programme prepares are valid for any number of rows.
 func TestPreparedFiles(t *testing.T) {
 	work, err := prepared(".", t.TempDir(), 5000)
 	if err != nil {

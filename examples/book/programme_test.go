@@ -19,7 +19,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The test binary is brunt itself when this variable is set.
+// If this variable is set, the test binary runs as brunt.
 const roleVariable = "BRUNT_BOOK_ROLE"
 
 func TestMain(m *testing.M) {
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rehearsal makes minutes and hours of the book's campaign seconds, and gives its steps loads of their
-// own, so that nothing depends on what a busy machine can take.
+// rehearsal shortens the book's campaign from hours to seconds and sets the loads of its steps, so that nothing depends
+// on what a busy machine can do.
 var rehearsal = strings.NewReplacer(
 	"fix: {advisor: true, warm_up: 3s, duration: 15s}", "fix: {advisor: true, warm_up: 100ms, duration: 3s}",
 	"{start: 1, min: 0.05, max: 1000, trial: 15s, warm_up: 2s, width: 0.03, trials: 14, max_sessions: 256}",
@@ -48,8 +48,9 @@ var rehearsal = strings.NewReplacer(
 	"        - {THREADS: 80, POOL: 3}\n", "", "        - {THREADS: 5, POOL: 48}\n", "",
 )
 
-// One command runs the book service's whole programme: it fills the table, finds out what the service
-// takes, what the database does and which indexes help, applies them unprompted, and writes the document.
+// One command runs the whole programme of the book service: it fills the table, measures the capacity of the service,
+// the activity of the database and the effect of indexes, applies the helpful ones without asking, and writes the
+// document.
 func TestBookProgramme(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -95,7 +96,7 @@ func TestBookProgramme(t *testing.T) {
 	checkBook(t, found[0])
 }
 
-// The documents that docs show rest on maxima that were held, and are no longer than people read.
+// The published documents are based on maxima that were confirmed, and are short enough to be read.
 func TestPublishedDocument(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -119,7 +120,7 @@ func TestPublishedDocument(t *testing.T) {
 	}
 }
 
-// checkBook looks for the article's conclusions in a campaign's folder.
+// checkBook checks that a campaign's folder contains the conclusions of the article.
 func checkBook(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "05-fix", "step.json"))
@@ -137,7 +138,7 @@ func checkBook(t *testing.T, dir string) {
 		if p.Table != "bookv2" || (columns != "author" && columns != "name") {
 			t.Errorf("an index on %s (%s) was tried", p.Table, columns)
 		}
-		// What other processes do may hide the effect of one: then it goes, and nothing is claimed.
+		// Other processes may hide the effect of an index. Then the index is dropped and no effect is claimed.
 		if c := p.Change; !p.Kept && (c == nil || c.Low >= 0 || c.High < 0) {
 			t.Errorf("the index on %s was dropped, with a change of %v", columns, c)
 		}
@@ -155,7 +156,8 @@ func checkBook(t *testing.T, dir string) {
 			t.Errorf("%s before and after: %v, want %v\n%+v", id, got, want, after.Findings)
 		}
 	}
-	// Before, the sequential scans may leave deep offsets too small a share of the server's time to be told.
+	// Without the indexes, the sequential scans may use so much of the server's time that deep offsets are not
+	// reported.
 	if both && !has(after, "deep-offset") {
 		t.Errorf("no deep-offset once the indexes are there: %+v", after.Findings)
 	}
@@ -193,8 +195,8 @@ func checkBook(t *testing.T, dir string) {
 			}
 		}
 		responses, statements := factorsOf(string(text), "| by author | "), factorsOf(string(text), "| by author | select ")
-		// Response times hold waits for a connection and for a core, which are the machine's: the statement's time is
-		// the server's.
+		// Response times include waits for a connection and for a core, which depend on the machine. The time of the
+		// statement is that of the server.
 		if kept["author"] &&
 			(len(responses) != 2 || len(statements) != 1 || responses[0] <= 1 || statements[0] < 5) {
 			t.Errorf("%s: by author is faster by %v, its statement by %v", name, responses, statements)
@@ -221,7 +223,7 @@ func inspectionOf(t *testing.T, step string) *record.Inspection {
 	return &run.Inspections[0]
 }
 
-// factorsOf are the figures of how many times as fast, in the first line of a document that begins so and has any.
+// factorsOf returns the factors of improvement in the first line of a document that begins with begin and contains any.
 func factorsOf(text, begin string) (all []float64) {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, begin) || !strings.Contains(line, "×") {

@@ -18,7 +18,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The test binary is brunt itself when this variable is set.
+// If this variable is set, the test binary runs as brunt.
 const roleVariable = "BRUNT_DESK_ROLE"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rehearsal makes the programme small: fewer rows, seconds of load, and no search for a maximum, which depends on the
+// rehearsal shrinks the programme: fewer rows, loads of seconds, and no search for a maximum, which depends on the
 // machine.
 var rehearsal = strings.NewReplacer(
 	"50000", "6000", "19000", "2000", "400000", "40000",
@@ -39,7 +39,7 @@ var rehearsal = strings.NewReplacer(
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
 )
 
-// The programme finds each of the five faults, and proves the one that an index mends.
+// The programme finds each of the five faults, and proves the improvement for the fault that an index fixes.
 func TestFaultsAreFound(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestFaultsAreFound(t *testing.T) {
 	check(t, filepath.Dir(found[0]))
 }
 
-// check looks for the five faults in a campaign's folder, and in its documents.
+// check checks that the five faults are found in a campaign's folder and in its documents.
 func check(t *testing.T, dir string) {
 	t.Helper()
 	before, after := inspectionOf(t, filepath.Join(dir, "02-analyse")), inspectionOf(t, filepath.Join(dir, "04-analyse"))

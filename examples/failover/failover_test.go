@@ -11,7 +11,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The examples run: the leader is struck, the cluster gets another, and the report has the account of it.
+// The examples run: the leader fails, the cluster elects another one, and the report contains the account of the
+// outage.
 func TestFailover(t *testing.T) {
 	testserver.SkipQuick(t)
 	dir := t.TempDir()
@@ -57,7 +58,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A page gets the report's sections on outages and events, and nothing else of it changes.
+// The report's sections on outages and events are inserted into a page, and nothing else on the page changes.
 func TestWrite(t *testing.T) {
 	report := excerpt("TOTAL\n├─ rate 5\n\nFAILOVER  an arrival\n  what\n\nERRORS  none\n\nEVENTS  what was done\n  1 s\n")
 	page := filepath.Join(t.TempDir(), "page.md")
