@@ -20,8 +20,8 @@ func num(i int64) gen.Value     { return gen.Value{Kind: gen.Int, I: i} }
 func text(s string) gen.Value   { return gen.Value{Kind: gen.String, B: []byte(s)} }
 func float(f float64) gen.Value { return gen.Value{Kind: gen.Float, F: f} }
 
-// oracle is a program for Tarantool that returns the hashes of keys, which stand in it as Lua's own literals, so that
-// nothing of ours is between a key and its hash but the text.
+// oracle is a Tarantool program that returns the hashes of keys. The keys are Lua literals in its text, so that no
+// encoding of ours is between a key and its hash.
 const oracle = `
 local digest, msgpack, ffi, packed = require('digest'), require('msgpack'), require('ffi'), require('msgpackffi')
 local uuid, decimal = require('uuid'), require('decimal')
@@ -52,7 +52,7 @@ local function key(...)
 end
 `
 
-// literal is a value in Lua.
+// literal returns a value as a Lua literal.
 func literal(v *gen.Value) string {
 	switch v.Kind {
 	case gen.Bool:
@@ -80,7 +80,7 @@ func literal(v *gen.Value) string {
 	return "box.NULL"
 }
 
-// drawn is a random value of a kind.
+// drawn returns a random value of a kind.
 func drawn(r *rand.Rand, kind gen.Kind) gen.Value {
 	v := gen.Value{Kind: kind, I: int64(r.Uint64() >> r.IntN(64))}
 	switch kind {
@@ -111,13 +111,13 @@ func drawn(r *rand.Rand, kind gen.Kind) gen.Value {
 			v.B[i] = byte(r.Uint32())
 		}
 		if kind == gen.UUID {
-			v.B[8] = v.B[8]&0x3f | 0x80 // Tarantool knows no other variant than that of RFC 9562
+			v.B[8] = v.B[8]&0x3f | 0x80 // Tarantool supports only the variant of RFC 9562
 		}
 	}
 	return v
 }
 
-// keys are those at the borders of formats, and many at random.
+// keys returns keys at the limits of formats, and many random ones.
 func keys() (all [][]gen.Value) {
 	for _, v := range []gen.Value{
 		{}, {Kind: gen.Bool}, {Kind: gen.Bool, I: 1}, num(0), num(-1), num(math.MaxInt64), num(math.MinInt64),
@@ -145,7 +145,7 @@ func keys() (all [][]gen.Value) {
 	return all
 }
 
-// asked is what Tarantool says of keys.
+// asked returns Tarantool's hashes of keys.
 func asked(t *testing.T, all [][]gen.Value) []string {
 	t.Helper()
 	s := testserver.Tarantool(t)
@@ -183,14 +183,14 @@ func asked(t *testing.T, all [][]gen.Value) []string {
 	return said
 }
 
-// Tarantool's own hash functions give the buckets that Key does.
+// Key computes the same buckets as Tarantool's own hash functions.
 func TestTarantoolHashesSo(t *testing.T) {
 	all := keys()
 	said := asked(t, all)
 	if len(said) != len(all) {
 		t.Fatalf("%d answers for %d keys", len(said), len(all))
 	}
-	const buckets = math.MaxInt32 // so that little of the hash is lost
+	const buckets = math.MaxInt32 // a large number keeps most bits of the hash
 	for h, hash := range Hashes() {
 		t.Run(hash, func(t *testing.T) {
 			for i, key := range all {
@@ -274,7 +274,7 @@ func BenchmarkBucket(b *testing.B) {
 	}
 }
 
-// The buckets that Picodata's manual and its own tests show of tables with 3000 buckets.
+// Key computes the buckets in Picodata's manual and in its own tests for tables with 3000 buckets.
 func TestPicodataHashesSo(t *testing.T) {
 	for _, c := range []struct {
 		key  []gen.Value

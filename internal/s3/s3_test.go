@@ -39,12 +39,12 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// transport is a connection in place of the network.
+// transport replaces the network.
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The examples of requests and signatures in the documentation of Amazon S3, "Signature Calculations for the
+// Requests are signed as in the examples in the documentation of Amazon S3, "Signature Calculations for the
 // Authorization Header: Transferring Payload in a Single Chunk".
 func TestPublishedSignatures(t *testing.T) {
 	for query, want := range map[string]string{
@@ -89,7 +89,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// clean has the environment name no credentials but those of a test.
+// clean sets the environment to the credentials of the test only.
 func clean(t *testing.T, set map[string]string) {
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
 		"AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_CONFIG_FILE",
@@ -147,7 +147,7 @@ func store(t *testing.T) (*Store, Place) {
 		Place{Bucket: server.Database, Prefix: "runs of ü"}
 }
 
-// A folder comes back as it went, and what marks it as whole is stored last.
+// A folder is the same after upload and download, and the file that marks it as complete is uploaded last.
 func TestFoldersComeBack(t *testing.T) {
 	t.Parallel()
 	s, p := store(t)
@@ -192,7 +192,7 @@ func TestFoldersComeBack(t *testing.T) {
 	}
 }
 
-// Lists of more than a page are whole.
+// Listings with several pages are complete.
 func TestLongListsAreWhole(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -213,7 +213,7 @@ func TestLongListsAreWhole(t *testing.T) {
 	}
 }
 
-// What may pass is tried again, what can't is not; neither tells a secret.
+// Requests that fail for a temporary reason are repeated, and others are not. Errors contain no secrets.
 func TestFailuresOfTheStore(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -254,7 +254,7 @@ func TestFailuresOfTheStore(t *testing.T) {
 	}
 }
 
-// A store that never answers is given up when the caller does.
+// Waiting for a store that never answers ends with the caller's context.
 func TestAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	came, over := make(chan struct{}, attempts), make(chan struct{})
@@ -275,7 +275,7 @@ func TestAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// Keys that would leave the folder are not written.
+// Keys that lead out of the folder are not written.
 func TestKeysThatLeaveTheFolder(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -122,7 +122,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// libpq's pairs are one argument, whose password may hold what ends one elsewhere.
+// A libpq connection string is one argument, and its password may contain characters that end a value elsewhere.
 func TestArgsPairs(t *testing.T) {
 	for pairs, want := range map[string]string{
 		`host=h password=s3cret,s3cret;s3cret dbname=d`: `host=h password=*** dbname=d`,

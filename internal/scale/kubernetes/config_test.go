@@ -25,7 +25,7 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// noEnvironment keeps the kubeconfig of who runs the tests out of them.
+// noEnvironment hides the user's own kubeconfig from the tests.
 func noEnvironment(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
