@@ -15,12 +15,12 @@ import (
 	"brunt/internal/record"
 )
 
-// gated is a shelf at whose gates requests may wait.
+// gated is a shelf whose requests can be held back.
 type gated struct {
 	shelf
 	puts, gets atomic.Int64
-	rogue      func()        // what POST /rogue does
-	put        func(n int64) // before PUT number n, from 1, is answered; it has been applied
+	rogue      func()        // called by POST /rogue
+	put        func(n int64) // called before PUT number n, from 1, is answered and after it was applied
 	// get is called before GET number n is served. gone is closed when its client has left.
 	get func(n int64, gone <-chan struct{})
 }
@@ -41,7 +41,7 @@ func (g *gated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// remove removes a text behind the load's back.
+// remove deletes a text without the load's knowledge.
 func (g *gated) remove(path string) {
 	g.mu.Lock()
 	delete(g.texts, path)
@@ -61,7 +61,7 @@ func (g *gated) serve(t *testing.T) string {
 	return s.Listener.Addr().String()
 }
 
-// aftermathPlan writes 100 keys twice, and meets a fault: a POST to the service, which may wait.
+// aftermathPlan writes 100 keys twice. Its fault is a POST request to the service, which may be held back.
 const aftermathPlan = `
 config_name: aftermath
 target: {protocol: http, addresses: [%[1]s]}
@@ -80,7 +80,7 @@ faults:
   - {name: rogue, at: 100ms, http: {inject: {path: /rogue, origin: "http://%[2]s"}, timeout: 10m}}
 `
 
-// readings waits until a bundle has so many readings after faults.
+// readings waits until a bundle contains n readings after faults.
 func readings(t *testing.T, dir string, n int) {
 	t.Helper()
 	eventually(t, "writes are read back after a fault", func() bool {

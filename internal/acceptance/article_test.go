@@ -73,7 +73,7 @@ func TestArticle(t *testing.T) {
 	}
 }
 
-// noSecret fails if the password stands in any output or file.
+// noSecret fails the test if the password is in any output or file.
 func noSecret(t *testing.T, folder string, outcomes ...outcome) {
 	t.Helper()
 	for _, o := range outcomes {

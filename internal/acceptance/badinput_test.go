@@ -13,8 +13,8 @@ import (
 	"brunt/internal/record"
 )
 
-// refused runs a plan that must be refused with exit 104, with nothing on standard output and no
-// bundle, and returns what was said.
+// refused runs a plan that must be refused with exit code 104, no standard output and no bundle. It returns the
+// message.
 func refused(t *testing.T, plan string, flags ...string) string {
 	t.Helper()
 	results := filepath.Join(t.TempDir(), "results")
@@ -38,7 +38,7 @@ func TestBadPlans(t *testing.T) {
 	const query = "queries:\n  - sql: select 1\n"
 	for _, c := range []struct {
 		name, plan string
-		at         string // where the first fault is
+		at         string // position of the first fault
 		says       []string
 	}{
 		{"empty", "", "1:1", []string{"empty"}},

@@ -46,7 +46,7 @@ load: [{closed: {sessions: 12, operations: 24}}]
 	before, again, after := side("before", 2), side("again", 2), side("after", 3)
 	running.Wait()
 	compared := func(base, candidate []string) (code int, median string) {
-		// How busy this machine is isn't what is tested.
+		// The load of this machine is not what this test is about.
 		args := append([]string{"compare", "--anyway", "--tolerance", "15%", "--output", "json"}, base...)
 		o := brunt(t, append(append(args, "--"), candidate...)...)
 		var c struct {

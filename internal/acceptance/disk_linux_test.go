@@ -18,12 +18,12 @@ import (
 
 const (
 	diskVariable   = "BRUNT_ACCEPTANCE_DISK"   // where a process mounts its disk
-	sizeVariable   = "BRUNT_ACCEPTANCE_SIZE"   // of the disk
-	fillerVariable = "BRUNT_ACCEPTANCE_FILLER" // bytes of it that are taken until it has been full for a while
+	sizeVariable   = "BRUNT_ACCEPTANCE_SIZE"   // size of the disk
+	fillerVariable = "BRUNT_ACCEPTANCE_FILLER" // bytes that are in use until the disk has been full for a while
 )
 
-// onSmallDisk is the role of a process with a file system of its own that is too small: it mounts
-// it, runs brunt, and reports the bundle, if asked to, after it.
+// onSmallDisk is the main function of a process with a file system that is too small. It mounts the file system, runs
+// brunt, and then reports the bundle if asked to.
 func onSmallDisk(args []string) int {
 	dir := os.Getenv(diskVariable)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+os.Getenv(sizeVariable)); err != nil {
@@ -59,8 +59,7 @@ func onSmallDisk(args []string) int {
 	return code
 }
 
-// onReadOnlyDisk is the role of a process whose results would go to a file system that can't be
-// written to.
+// onReadOnlyDisk is the main function of a process whose results would be written to a read-only file system.
 func onReadOnlyDisk(args []string) int {
 	if err := syscall.Mount("tmpfs", os.Getenv(diskVariable), "tmpfs", syscall.MS_RDONLY, ""); err != nil {
 		fmt.Fprintln(os.Stderr, "mount:", err)
@@ -69,8 +68,8 @@ func onReadOnlyDisk(args []string) int {
 	return cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
 }
 
-// onDisk runs brunt in a process that may mount file systems, in namespaces of its own: that
-// needs no privileges.
+// onDisk runs brunt in a process that may mount file systems, because it is in separate namespaces. This needs no
+// privileges.
 func onDisk(t *testing.T, role string, env []string, args ...string) outcome {
 	t.Helper()
 	self, err := os.Executable()

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Processes with file systems of their own need Linux's namespaces; so do the tests that use them.
+// A process can have its own file system only with Linux's namespaces, so the tests that use one need Linux.
 
 func onSmallDisk([]string) int { return noNamespaces() }
 

@@ -9,7 +9,7 @@ import (
 
 const diskPlan = "queries: [{name: one, command: [PING], weight: 1}]\n"
 
-// doneIn reads how much was done from a result in JSON.
+// doneIn returns the number of finished operations in a result in JSON.
 func doneIn(t *testing.T, text string) uint64 {
 	t.Helper()
 	var run struct {

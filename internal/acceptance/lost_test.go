@@ -86,8 +86,8 @@ func TestServerKilledWhileRunning(t *testing.T) {
 	}
 }
 
-// killedWhileRunning kills a server under load and starts it again. It is false if that took so long that
-// its sessions can't be seen to return.
+// killedWhileRunning kills a server under load and restarts it. It returns false if that took too long to see the
+// sessions return.
 func killedWhileRunning(t *testing.T, s stand, server *testserver.Server, plan, tier string) bool {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bundle")
@@ -103,7 +103,7 @@ func killedWhileRunning(t *testing.T, s stand, server *testserver.Server, plan, 
 	back := time.Now()
 	o := <-ended
 	run := readRun(t, dir)
-	sent := 1000 - run.Total.Dropped // a busy machine can be too late for some at the end
+	sent := 1000 - run.Total.Dropped // a busy machine may be too late to send the last ones
 	if !run.Complete || run.Total.Done != sent || o.code != 99 && o.code != 98 {
 		t.Fatalf("exit %d, complete %v, %d done\n%s", o.code, run.Complete, run.Total.Done, o.err)
 	}
@@ -169,8 +169,8 @@ func TestOneOfTwoServersKilled(t *testing.T) {
 	}
 }
 
-// oneOfTwoKilled kills one of two servers under load and starts it again. It is false if that took so long
-// that its sessions can't be seen to return, or if this machine didn't get to send all within the load.
+// oneOfTwoKilled kills one of two servers under load and restarts it. It returns false if that took too long to see its
+// sessions return, or if this machine couldn't send everything within the load.
 func oneOfTwoKilled(t *testing.T, steady, mortal *testserver.Server, plan, tier string) bool {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bundle")

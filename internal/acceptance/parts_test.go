@@ -15,7 +15,7 @@ import (
 func TestTwoProcessesShareALoad(t *testing.T) {
 	t.Parallel()
 	s, dir := postgres(t), t.TempDir()
-	// The one that begins later would find what the other has inserted, and begin after it.
+	// The process that begins later would find the other's inserted rows and begin after them.
 	plan := file(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}",
 		"range: [1, 500000], unique: true, start: range}", 1))
 	_, whole := s.stream(t, plan, "42", "codec", "2")

@@ -1,4 +1,4 @@
-// Package acceptance_test uses brunt as its users do: by its command line, against real servers.
+// Package acceptance_test tests brunt as users use it: by its command line, against real servers.
 package acceptance_test
 
 import (
@@ -18,8 +18,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The test binary is brunt itself when this variable is set: processes that are killed,
-// interrupted or short of disk must be others than the tests'.
+// If this variable is set, the test binary runs as brunt. Tests need separate processes if they kill or interrupt
+// brunt, or limit its disk.
 const roleVariable = "BRUNT_ACCEPTANCE_ROLE"
 
 var servers testserver.Pool
@@ -40,11 +40,11 @@ func TestMain(m *testing.M) {
 	os.Exit(servers.Run(m))
 }
 
-// outcome is what a command left behind.
+// outcome is the result of a command.
 type outcome struct {
 	code     int
 	out, err string
-	dir      string      // of the bundle, if the command was to leave one
+	dir      string      // folder of the bundle, if the command writes one
 	run      *record.Run // nil if there is none
 }
 
@@ -63,7 +63,7 @@ func bruntWith(t *testing.T, stdin string, args ...string) outcome {
 	return outcome{code: code, out: out.String(), err: err.String()}
 }
 
-// load runs a command that leaves a bundle, and reads it.
+// load runs a command that writes a bundle, and reads the bundle.
 func load(t *testing.T, args ...string) outcome {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bundle")
@@ -73,7 +73,7 @@ func load(t *testing.T, args ...string) outcome {
 	return o
 }
 
-// readRun reads a bundle's result; nil if there is no bundle.
+// readRun reads a bundle's result. It returns nil if there is no bundle.
 func readRun(t *testing.T, dir string) *record.Run {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err != nil {
@@ -106,7 +106,7 @@ func intervals(t *testing.T, dir string) (all []measure.Interval) {
 	return all
 }
 
-// child is brunt in a process of its own.
+// child is brunt in a separate process.
 type child struct {
 	t        *testing.T
 	cmd      *exec.Cmd
@@ -114,7 +114,7 @@ type child struct {
 	done     chan struct{}
 }
 
-// buffer may be read while it is written to.
+// buffer can be read while it is being written.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -132,7 +132,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// spawn starts brunt in a process of its own, in the folder given.
+// spawn starts brunt in a separate process, in the given folder.
 func spawn(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
 	self, err := os.Executable()
@@ -156,7 +156,7 @@ func spawn(t *testing.T, dir string, args ...string) *child {
 	return c
 }
 
-// wait waits for the end of the process. A signal that ended it gives the code -1.
+// wait waits for the end of the process. If a signal ended it, the code is -1.
 func (c *child) wait() outcome {
 	c.t.Helper()
 	select {
@@ -170,10 +170,10 @@ func (c *child) wait() outcome {
 	return outcome{code: c.cmd.ProcessState.ExitCode(), out: c.out.String(), err: c.err.String()}
 }
 
-// patience is how long a test waits for what must happen before it gives up.
+// patience is the longest time that a test waits for an expected event.
 const patience = 5 * time.Minute
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -184,7 +184,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
-// inTime plays a scene that must fit into a load's time, again if the machine was too busy for that.
+// inTime runs a scene that must fit into a load's time, and repeats it if the machine was too busy.
 func inTime(t *testing.T, scene func() bool) {
 	t.Helper()
 	for range 3 {
@@ -204,7 +204,7 @@ func underWay(t *testing.T, dir string, n int) {
 	})
 }
 
-// oneLine fails unless a text is one line that contains all the words.
+// oneLine fails the test unless a text is one line that contains all the words.
 func oneLine(t *testing.T, text string, words ...string) {
 	t.Helper()
 	if strings.Count(strings.TrimSuffix(text, "\n"), "\n") != 0 || !strings.HasPrefix(text, "brunt: ") {
@@ -227,6 +227,6 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
-// judged reports whether an exit code is that of a run to whose end nothing was wrong with the
-// server: on a busy machine the generator may have been late, which makes it invalid.
+// judged reports whether an exit code is that of a run that found no fault of the server: pass, or invalid, because a
+// generator on a busy machine may have been late.
 func judged(code int) bool { return code == 0 || code == 98 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// staleShelf is a service that keeps texts by path, and now and then returns the one before the last.
+// staleShelf is a service that stores texts by path, and sometimes returns the previous text.
 type staleShelf struct {
 	mu    sync.Mutex
 	texts map[string][]string

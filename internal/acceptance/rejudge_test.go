@@ -33,7 +33,7 @@ func TestVerdictFollowsFromTheRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdict.Judge(again, sums.Total())
-			// What was read holds the same texts; how they are nested isn't kept.
+			// The texts read from the record are the same, but their nesting isn't stored.
 			for _, l := range []units.Language{units.English, units.Russian} {
 				got, want := message.Strings(l, again.Verdict.Reasons), message.Strings(l, b.Run.Verdict.Reasons)
 				if !slices.Equal(got, want) {

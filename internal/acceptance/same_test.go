@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// streamPlan fills one table and sends INSERTs whose generated parameters land in another, so that
-// what was loaded and what was sent can be read back.
+// streamPlan fills one table and sends INSERTs with generated parameters into another, so that the loaded and the sent
+// rows can be read back.
 const streamPlan = `
 config_name: STREAM
 seed: 42
@@ -91,7 +91,7 @@ func TestSameSeedSameRowsAndRequests(t *testing.T) {
 	}
 }
 
-// stream runs streamPlan and returns what its tables hold, in canonical form.
+// stream runs streamPlan and returns the contents of its tables in canonical form.
 func (s stand) stream(t *testing.T, plan, seed, tier, sessions string) (filled, landed []string) {
 	t.Helper()
 	o := load(t, s.with("queue", "-c", plan, "--vu", sessions, "--tier", tier, "--seed", seed, "--quiet",

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// planted is what must be found nowhere.
+// planted is the secret that must not appear anywhere.
 const planted = "Pl4nted"
 
 // No command prints a secret that it was given or writes it into a file of the bundle, whether the service can be

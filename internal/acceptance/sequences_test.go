@@ -47,7 +47,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// A plan that inserts can be run again, also from its record, on the rows of the runs before.
+// A plan that inserts rows can be run again, also from its record, on tables with the rows of earlier runs.
 func insertsOfRepeatedRuns(t *testing.T, s stand) {
 	path := file(t, "plan.yml", growing)
 	point := t.TempDir() + "/load"
@@ -84,8 +84,8 @@ func insertsOfRepeatedRuns(t *testing.T, s stand) {
 	}
 }
 
-// A plan may name the column of a table that it doesn't have, also without set-up; where nobody can be
-// asked it isn't run.
+// A plan may use a column that its table doesn't have, also without set-up. If the database can't be asked, the plan is
+// refused.
 func sequenceAfterForeignTable(t *testing.T, s stand) {
 	if err := s.exec("CREATE TABLE " + s.quote("foreign_log") + " (" + s.quote("id") +
 		" INTEGER NOT NULL PRIMARY KEY)"); err != nil {
@@ -141,8 +141,8 @@ load:
   - closed: {sessions: 4, operations: 100}
 `
 
-// A plan that inserts UUIDs can be run again on the rows of the runs before, and inserts the same ones into
-// the same tables.
+// A plan that inserts UUIDs can be run again on tables with the rows of earlier runs, and inserts the same UUIDs into
+// equal tables.
 func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 	var first []string
 	for attempt := range 2 {

@@ -19,12 +19,12 @@ const (
 	secret      = "T0psecret"
 )
 
-// stand is a server as the command line names it.
+// stand is a server with its flags for the command line.
 type stand struct {
 	proto, addr, user, password, database string
 }
 
-// flags are the stand's flags; the password comes with -p.
+// flags returns the stand's flags. The password is passed with -p.
 func (s stand) flags() []string {
 	f := []string{"--proto", s.proto, "-a", s.addr}
 	if s.user != "" {
@@ -42,16 +42,15 @@ func (s stand) flags() []string {
 // with appends the stand's flags to a command.
 func (s stand) with(args ...string) []string { return append(args, s.flags()...) }
 
-// of is the stand of a server that a test started itself.
+// of returns the stand of a server that a test has started itself.
 func of(proto string, s *testserver.Server) stand {
 	return stand{proto: proto, addr: s.Addr, user: s.User, password: s.Password, database: s.Database}
 }
 
-// databases is how many databases of the shared PostgreSQL were handed out.
+// databases is the number of databases of the shared PostgreSQL that are in use by tests.
 var databases atomic.Int64
 
-// postgres is a database of its own on the shared PostgreSQL, which asks for a password and knows the
-// article's user.
+// postgres returns a separate database on the shared PostgreSQL. It requires a password and has the article's user.
 func postgres(t *testing.T) stand {
 	t.Helper()
 	s := articlesPostgres(t)
@@ -63,7 +62,7 @@ func postgres(t *testing.T) stand {
 	return s
 }
 
-// articlesPostgres is the shared PostgreSQL with the database that the article's commands use.
+// articlesPostgres returns the shared PostgreSQL with the database that the article's commands use.
 func articlesPostgres(t *testing.T) stand {
 	t.Helper()
 	s := servers.Get(t, "postgres with password", func(tb testserver.TB) *testserver.Server {
@@ -85,15 +84,15 @@ const stressInTarantool = `box.schema.user.create('stress', {if_not_exists = tru
 box.schema.user.passwd('stress', '` + secret + `')
 box.schema.user.grant('stress', 'super', nil, nil, {if_not_exists = true})`
 
-// tarantool is a Tarantool of the test's own, which knows the article's user: prepared statements expire
-// whenever anybody changes any of its tables.
+// tarantool returns a separate Tarantool with the article's user. It is not shared because prepared statements expire
+// when any table changes.
 func tarantool(t *testing.T) stand {
 	t.Helper()
 	s := testserver.Tarantool(t, testserver.Lua(stressInTarantool))
 	return stand{proto: "iproto", addr: s.Addr, user: articleUser, password: secret}
 }
 
-// sqlite is a database in a file of its own.
+// sqlite returns a database in a separate file.
 func sqlite(t *testing.T) stand {
 	return stand{proto: "sqlite", addr: t.TempDir() + "/test.db"}
 }
@@ -126,7 +125,7 @@ func (s stand) exec(statement string) error {
 	return err
 }
 
-// rows reads a query's answer, values joined by " | ".
+// rows returns the rows of a query, with values joined by " | ".
 func (s stand) rows(t *testing.T, query string) (all []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// read and update are one kind of operation that a lock leaves alone, and one that it keeps waiting.
+// readAndUpdate has one kind of operation that a lock does not affect, and one that it blocks.
 const readAndUpdate = `
 config_name: STUCK
 tables_schema:
@@ -66,7 +66,7 @@ func TestTimeLostByOneOperation(t *testing.T) {
 						t.Fatalf("exit %d, %d failed\n%s", o.code, run.Total.Failed, o.err)
 					}
 					all := intervals(t, dir)
-					// A generator that had no core sees gaps of its own.
+					// If the generator had no core, it has gaps of its own.
 					starved := run.Verdict.Result == verdict.Invalid && run.Operations[0].Standstill.Count > 0
 					if busy := run.Total.Dropped > 0 || run.Health.PausedNs > 0 || starved; busy ||
 						lock && began.Add(waited).Sub(time.Unix(0, all[0].UnixNs)) > 7*time.Second {

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// tableStands are servers whose databases the tests have to themselves.
+// tableStands returns servers whose databases only these tests use.
 func tableStands(t *testing.T) map[string]stand {
 	return map[string]stand{
 		"PostgreSQL": of("pg", servers.Get(t, "postgres of tables",
@@ -40,7 +40,7 @@ func (s stand) quote(name string) string {
 	return `"` + name + `"`
 }
 
-// keyed is a plan whose keys depend on the seed, so that rows of another seed aren't found.
+// keyed returns a plan whose keys depend on the seed, so that rows of another seed aren't found.
 func keyed(table string, rows int) string {
 	return fmt.Sprintf(`
 config_name: KEYED

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a pseudo-terminal: what a program on tty prints is read from the controller.
+// terminal opens a pseudo-terminal. What a program prints on tty can be read from controller.
 func terminal(t *testing.T) (controller, tty *os.File) {
 	t.Helper()
 	controller, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -38,8 +38,7 @@ func terminal(t *testing.T) (controller, tty *os.File) {
 	return controller, tty
 }
 
-// onTerminal runs brunt on a terminal, types a line into it if it asks for a password, and returns what it
-// showed.
+// onTerminal runs brunt on a terminal, types a line if it asks for a password, and returns its output.
 func onTerminal(t *testing.T, env []string, typed string, args ...string) string {
 	t.Helper()
 	if typed != "" {
@@ -48,7 +47,7 @@ func onTerminal(t *testing.T, env []string, typed string, args ...string) string
 	return answering(t, env, "Password: ", typed, args...)
 }
 
-// answering runs brunt on a terminal, types something into it once it has asked, and returns what it showed.
+// answering runs brunt on a terminal, types a text after brunt has printed asked, and returns its output.
 func answering(t *testing.T, env []string, asked, typed string, args ...string) string {
 	t.Helper()
 	controller, tty := terminal(t)

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// shelf is a service that keeps texts by path.
+// shelf is an HTTP service that stores texts by path.
 type shelf struct {
 	mu    sync.Mutex
 	texts map[string]string
@@ -39,7 +39,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// service is a shelf as the command line names it.
+// service starts a shelf and returns it as a stand.
 func service(t *testing.T) stand {
 	t.Helper()
 	s := httptest.NewServer(&shelf{texts: map[string]string{}})
@@ -57,8 +57,8 @@ tables_schema:
     primary_keys: [id]
 `
 
-// ordersPlan writes orders, of which the second request deletes the first and the third changes the second, behind the
-// back of what reads them back.
+// ordersPlan writes orders. Its second request deletes the first order and its third one changes the second, without
+// the knowledge of the reader that reads the writes back.
 const ordersPlan = `
 config_name: orders
 sessions: 1
@@ -68,7 +68,7 @@ turns: [1, 1, 1, 1, 2, 1, 1, 1, 1, 3]
 load: [{closed: {operations: 200}}]
 `
 
-// ordersOver are the requests of ordersPlan over a protocol.
+// ordersOver contains the requests of ordersPlan by protocol.
 var ordersOver = map[string]string{
 	"pg": ordersTable + `
 queries:
@@ -151,7 +151,7 @@ func TestWritesAreReadBack(t *testing.T) {
 	}
 }
 
-// checkOrders checks what a run of ordersPlan says of the writes that aren't there as they were.
+// checkOrders checks what a run of ordersPlan reports about lost and changed writes.
 func checkOrders(t *testing.T, run *record.Run) {
 	t.Helper()
 	bad := map[string]record.BadWrite{}

@@ -18,18 +18,18 @@ import (
 	"brunt/internal/testserver"
 )
 
-// cluster is one whose leader can be struck.
+// cluster is a cluster whose leader can be made to fail.
 type cluster struct {
 	plan   string        // the target and queries of a load on it
-	lasts  time.Duration // how long the load goes on
+	lasts  time.Duration // length of the load
 	nodes  int
-	write  func(ctx context.Context, node, tick int) error // the observer's, to one node
-	strike func(t *testing.T) (heal func())                // heal is called when the load is over
+	write  func(ctx context.Context, node, tick int) error // the observer's write to one node
+	strike func(t *testing.T) (heal func())                // causes the failure; heal is called after the load
 }
 
 func nothing() {}
 
-// holeLasts is how long a black hole lasts.
+// holeLasts is the length of a black hole.
 const holeLasts = 1500 * time.Millisecond
 
 func etcd(t *testing.T, members []*testserver.Server) *cluster {
@@ -59,7 +59,7 @@ queries:
 	return c
 }
 
-// leads is which member leads.
+// leads returns the number of the member that is the leader.
 func leads(t *testing.T, members []*testserver.Server) (number int) {
 	t.Helper()
 	leader := testserver.EtcdLeader(members)
@@ -93,8 +93,8 @@ func etcdStopped(t *testing.T) *cluster {
 	return c
 }
 
-// etcdBehindProxies is a cluster whose members reach each other through proxies. A member sends to another over a
-// connection that the other has made, so that a proxy holds back what its own member sends if it holds back what
+// etcdBehindProxies returns an etcd cluster whose members reach each other through proxies. A member sends to another
+// one over a connection that the other has made. So a proxy blocks what its own member sends if it blocks what its
 // clients receive.
 func etcdBehindProxies(t *testing.T, isHeld func(member, leader int) bool) *cluster {
 	t.Helper()
@@ -138,7 +138,7 @@ func etcdDeaf(t *testing.T) *cluster {
 	return etcdBehindProxies(t, func(member, leader int) bool { return member != leader })
 }
 
-// redisKilled is a cluster all of whose load is on one master, which is killed.
+// redisKilled returns a Redis cluster whose load is all on one master, which is killed.
 func redisKilled(t *testing.T) *cluster {
 	timeout := testserver.Settings("cluster-node-timeout 1000")
 	nodes := testserver.RedisCluster(t, timeout)
@@ -173,7 +173,7 @@ queries:
 	return c
 }
 
-// patroniKilled is a cluster whose primary brunt finds by Patroni's REST API.
+// patroniKilled returns a cluster whose primary brunt finds by Patroni's REST API.
 func patroniKilled(synchronous bool) func(t *testing.T) *cluster {
 	return func(t *testing.T) *cluster {
 		members := testserver.PatroniCluster(t, 3, synchronous)
@@ -253,7 +253,7 @@ queries:
 	return c
 }
 
-// silent drops what the connection's library says.
+// silent discards the messages of the client library.
 type silent struct{}
 
 // Report implements tarantool.Logger.

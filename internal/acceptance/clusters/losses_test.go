@@ -32,7 +32,7 @@ type keeper struct {
 	kept   func(t *testing.T) map[uint64]bool // the keys that the cluster has, by a client of its own
 }
 
-// losing is the rest of every plan. The fault is a request to the test, which strikes.
+// losing is the common part of all plans. The fault is a request to the test, which kills the leader.
 const losing = `
 config_name: losses
 sessions: 32
@@ -49,13 +49,14 @@ faults:
   - {name: kill the leader, at: 2s, http: {inject: {path: /, origin: "%[3]s"}, timeout: 2m}}
 `
 
-// Times of a load whose leader is killed: readings wait for a new leader, and all is read after the fault, too.
+// The times of a load whose leader is killed. Readings wait for a new leader, and everything is also read after the
+// fault.
 const (
 	losingPatience = 2 * testserver.PatroniTTL
 	losingLasts    = losingPatience + 10*time.Second
 )
 
-// lossTable is what all clusters lost: a row for each.
+// lossTable contains the losses of all clusters, with a row for each.
 type lossTable struct{ strings.Builder }
 
 const lossTableHead = "| Cluster | acknowledged | lost, says brunt | missing, says the client | the same keys | " +
@@ -120,7 +121,7 @@ func TestLostWritesAreThoseThatAreMissing(t *testing.T) {
 	}
 }
 
-// same fails unless two sets of keys are the same.
+// same fails the test unless two sets of keys are equal.
 func same(t *testing.T, when string, named, missing map[uint64]bool) {
 	t.Helper()
 	for key := range named {
@@ -135,7 +136,7 @@ func same(t *testing.T, when string, named, missing map[uint64]bool) {
 	}
 }
 
-// run sends the load and returns its record, and what it said.
+// run runs the load and returns its record and its output.
 func (k *keeper) run(t *testing.T) (*record.Recorded, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -161,7 +162,7 @@ func (k *keeper) run(t *testing.T) (*record.Recorded, string) {
 	return b, fmt.Sprintf("exit %d\n%s%s", code, out.String(), errs.String())
 }
 
-// acknowledgedKeys are the keys of a run's acknowledged writes: operation i writes key i + 1.
+// acknowledgedKeys returns the keys of a run's acknowledged writes. Operation i writes key i + 1.
 func acknowledgedKeys(t *testing.T, b *record.Recorded) map[uint64]bool {
 	t.Helper()
 	out := map[uint64]bool{}
@@ -177,7 +178,7 @@ func acknowledgedKeys(t *testing.T, b *record.Recorded) map[uint64]bool {
 	return out
 }
 
-// namedKeys are the keys that a run calls lost.
+// namedKeys returns the keys that a run reports as lost.
 func namedKeys(t *testing.T, all []record.BadWrite) map[uint64]bool {
 	t.Helper()
 	out := map[uint64]bool{}
@@ -193,7 +194,7 @@ func namedKeys(t *testing.T, all []record.BadWrite) map[uint64]bool {
 	return out
 }
 
-// until waits for something that is to happen within a minute.
+// until waits up to a minute until a condition holds.
 func until(what string, holds func() (bool, error)) error {
 	var last error
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -252,11 +253,12 @@ queries:
 	}
 }
 
-// heldBack is how many writes an asynchronous primary acknowledges after it has stopped sending them to its replicas.
+// heldBack is the number of writes that an asynchronous primary acknowledges after it has stopped sending them to its
+// replicas.
 const heldBack = 200
 
-// patroniKeeps is a cluster whose primary stops sending to its replicas: an asynchronous one goes on acknowledging, a
-// synchronous one doesn't. Then it is killed.
+// patroniKeeps returns a cluster whose primary stops sending to its replicas and is then killed. In between, an
+// asynchronous primary continues to acknowledge writes, and a synchronous one doesn't.
 func patroniKeeps(synchronous bool) func(t *testing.T) *keeper {
 	return func(t *testing.T) *keeper {
 		members := testserver.PatroniCluster(t, 3, synchronous)
@@ -286,7 +288,7 @@ queries:
 	}
 }
 
-// holdAndKill stops the processes that send to replicas, waits for what the primary does then, and kills it.
+// holdAndKill stops the processes that send to replicas, waits for the primary's reaction, and kills the primary.
 func holdAndKill(members []*testserver.PatroniMember, synchronous bool) error {
 	leader := testserver.PatroniLeader(members)
 	if leader == nil {
@@ -328,7 +330,7 @@ func dsn(m *testserver.PatroniMember) string {
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable", m.Host, m.Port, m.User, m.Database)
 }
 
-// rowsOnPrimary are the keys that the primary has, once there is one.
+// rowsOnPrimary returns the keys on the primary, as soon as there is one.
 func rowsOnPrimary(t *testing.T, members []*testserver.PatroniMember) map[uint64]bool {
 	t.Helper()
 	out := map[uint64]bool{}

@@ -1,4 +1,4 @@
-// Package clusters_test holds the account of outages against an independent observer, on clusters whose leaders are
+// Package clusters_test compares the account of outages with an independent observer, on clusters whose leaders are
 // killed and stopped.
 package clusters_test
 
@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// How the observer asks: each node so often, and for so long.
+// The interval at which the observer writes to each node, and the timeout of a write.
 const (
 	observeEvery    = 5 * time.Millisecond
 	observeDeadline = 100 * time.Millisecond
 )
 
-// observer writes to every node of a cluster over a connection of its own, on a schedule, whatever became of the
-// writes before.
+// observer writes to every node of a cluster on a schedule, over its own connections, and independently of the results
+// of earlier writes.
 type observer struct {
 	began  time.Time
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
-	ticks []bool // whether any node has taken the write of that instant
+	ticks []bool // whether any node accepted the write of that tick
 }
 
-// observe begins to write. write is called for node i with a context that ends at the deadline.
+// observe starts the writing. write is called for node i with a context that ends at the deadline.
 func observe(t *testing.T, nodes int, write func(ctx context.Context, node, tick int) error) *observer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +55,7 @@ func observe(t *testing.T, nodes int, write func(ctx context.Context, node, tick
 	return o
 }
 
-// end stops the writing and returns the longest time in which no node took a write.
+// end stops the writing and returns the longest time in which no node accepted a write.
 func (o *observer) end() (longest time.Duration) {
 	o.cancel()
 	o.wg.Wait()

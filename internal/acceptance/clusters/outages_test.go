@@ -16,18 +16,18 @@ import (
 	"brunt/internal/record"
 )
 
-// page is where -write puts the table, between two comments that name it.
+// page is the page into which -write puts the table, between two comments.
 const page = "../../../docs/failover.md"
 
-// agreement is how far the outage that brunt reports may be from the observer's: 2 %, or 20 ms.
+// agreement returns how far the outage that brunt reports may be from the observer's: 2 %, or 20 ms if that is more.
 func agreement(outage time.Duration) time.Duration { return max(outage/50, 20*time.Millisecond) }
 
-// outage is how long nothing succeeded in one round, by brunt's account and by the observer's.
+// outage is the time without a success in one round, by brunt's account and by the observer's.
 type outage struct{ reported, observed time.Duration }
 
 func (o outage) difference() time.Duration { return o.reported - o.observed }
 
-// table is what all rounds came to: a row for each fault.
+// table contains the results of all rounds, with a row for each fault.
 type table struct{ strings.Builder }
 
 func (t *table) add(cluster, fault string, rounds []outage) {
@@ -43,7 +43,7 @@ const tableHead = `| Cluster | Fault | brunt's outage | observer's | difference 
 |---|---|---|---|---|---|
 `
 
-// replace puts a table between the comments of a page that name it.
+// replace replaces the table between two comments of a page.
 func replace(t *testing.T, file, table, text string) {
 	t.Helper()
 	begin, end := "<!-- "+table+": make test-clusters WRITE=1 -->\n", "<!-- end of "+table+" -->"
@@ -105,7 +105,7 @@ func TestOutagesAgreeWithAnObserver(t *testing.T) {
 	}
 }
 
-// load is the rest of every plan: many sessions and short deadlines, so that the account is fine.
+// load is the common part of all plans. It has many sessions and short deadlines, so that the account is precise.
 const load = `
 config_name: failover
 sessions: 256
@@ -119,7 +119,7 @@ load:
   - constant: {rate: 1000, duration: %v}
 `
 
-// measure runs a load within which the cluster is struck.
+// measure runs a load during which the cluster's leader fails.
 func (c *cluster) measure(t *testing.T) outage {
 	t.Helper()
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func (c *cluster) measure(t *testing.T) outage {
 	return all
 }
 
-// reportedOutage is the longest outage of all arrivals in a run's account.
+// reportedOutage returns the longest outage of all arrivals in a run's account.
 func reportedOutage(t *testing.T, run *record.Run) time.Duration {
 	t.Helper()
 	f := run.Failover

@@ -48,10 +48,10 @@ func consoleBlocks(page string) (blocks [][]command) {
 	return blocks
 }
 
-// placeholder is an address that the documentation uses, and the server that stands for it.
+// placeholder matches the addresses in the documentation that are replaced by those of servers.
 var placeholder = regexp.MustCompile(`(127\.0\.0\.1|localhost):(\d+)`)
 
-// What the documentation's nginx and Tarantool know.
+// The configuration of the documentation's nginx and Tarantool.
 const (
 	shop   = "location / { error_page 405 =200 /index.html; try_files $uri /index.html; }\nlocation /orders { return 201; }"
 	stress = `box.schema.user.create('stress', {if_not_exists = true})
@@ -59,7 +59,8 @@ box.schema.user.passwd('stress', 'T0psecret')
 box.schema.user.grant('stress', 'super', nil, nil, {if_not_exists = true})`
 )
 
-// addressOf is the test's server for a port of the documentation; "" if the port means no server.
+// addressOf returns the address of the test's server for a port in the documentation, or "" if the port stands for no
+// server.
 func addressOf(t *testing.T, port string) string {
 	t.Helper()
 	get := func(key string, start func(tb testserver.TB) *testserver.Server) string {
@@ -106,7 +107,7 @@ func addressOf(t *testing.T, port string) string {
 	return ""
 }
 
-// carsRouter is a router of the application in examples/cars, which has two, and two storages.
+// carsRouter starts a router of the application in examples/cars, which has two routers and two storages.
 func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) *testserver.Server) string,
 	key string) string {
 	t.Helper()
@@ -135,7 +136,7 @@ func toTestServers(t *testing.T, text string) string {
 	})
 }
 
-// writeMissing makes a file that a block shows with cat, if it isn't there.
+// writeMissing creates a file that a block shows with cat, if it doesn't exist.
 func writeMissing(t *testing.T, path, content string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
@@ -146,7 +147,7 @@ func writeMissing(t *testing.T, path, content string) {
 	}
 }
 
-// shortened are the lengths of the documentation's loads, which the test doesn't wait for.
+// shortened replaces the lengths of loads in the documentation, so that the test need not wait for them.
 var shortened = []struct {
 	long *regexp.Regexp
 	text string
@@ -163,7 +164,7 @@ func shorten(text string) string {
 	return text
 }
 
-// onTables finds commands on databases that pages share.
+// onTables matches commands on databases that several pages use.
 var onTables = regexp.MustCompile(`127\.0\.0\.1:(54|33)\d\d`)
 
 // Every command in the documentation works as shown. Pages are tested in parallel, except those that create tables in
@@ -217,7 +218,7 @@ func textOf(block []command) string {
 	return b.String()
 }
 
-// tryBlock runs a block's commands one after the other in one shell.
+// tryBlock runs a block's commands one after another in one shell.
 func tryBlock(t *testing.T, block []command) {
 	dir := workFolder(t)
 	var script strings.Builder
@@ -259,10 +260,10 @@ func tryBlock(t *testing.T, block []command) {
 	}
 }
 
-// nothingFailed is the row of a report, however wide its labels are.
+// nothingFailed matches the row of a report that says that nothing failed, for any width of the labels.
 var nothingFailed = regexp.MustCompile(`failed +none`)
 
-// part is what a command printed between its marks, and its exit code.
+// part returns the output of a command between its marks, and its exit code.
 func part(t *testing.T, text string, i int) (string, int) {
 	t.Helper()
 	begin := 0
@@ -282,16 +283,16 @@ func part(t *testing.T, text string, i int) (string, int) {
 	return text[begin:end], code
 }
 
-// notWords is what differs from run to run: numbers and their units, bars, rules and tree lines.
+// notWords matches what differs between runs: numbers and their units, bars, rules and tree lines.
 var notWords = regexp.MustCompile(`[0-9][0-9.,:TZ]*|\b(ns|us|ms|s|m|min|h|B|KiB|MiB|GiB|KB|MB)\b|µs|[^\pL ]+`)
 
-// shape is what stays of a line when all that differs from run to run is taken away.
+// shape returns a line without everything that differs between runs.
 func shape(line string) string {
 	return strings.Join(strings.Fields(notWords.ReplaceAllString(line, " ")), " ")
 }
 
-// checkShown fails if the documentation shows a line that has no counterpart of its shape in what
-// the command printed. It need not be the whole line, and "…" ends what is compared.
+// checkShown fails the test if a line in the documentation has no counterpart of its shape in the output. The line may
+// be only the beginning, and "…" ends the comparison.
 func checkShown(t *testing.T, c command, printed string) {
 	t.Helper()
 	var shapes []string
@@ -315,8 +316,8 @@ func checkShown(t *testing.T, c command, printed string) {
 	}
 }
 
-// workFolder is a folder as the reader's: with the examples, and brunt and the tools that it
-// stands in for on the path.
+// workFolder returns a folder like a reader's: it contains the examples, and brunt and the tools that brunt imitates
+// are in PATH.
 func workFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package docs_test does what the documentation shows: every command of every page, and the workflow that is
-// ready to be copied, against real servers.
+// Package docs_test runs what the documentation shows, against real servers: every command of every page, and the
+// workflow that is ready to be copied.
 package docs_test
 
 import (
@@ -12,10 +12,10 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The test binary is brunt itself when this variable is set.
+// If this variable is set, the test binary runs as brunt.
 const roleVariable = "BRUNT_DOCS_ROLE"
 
-// patience is how long a test waits for what must happen before it gives up.
+// patience is the longest time that a test waits for an expected event.
 const patience = 5 * time.Minute
 
 var servers testserver.Pool
@@ -31,6 +31,6 @@ func TestMain(m *testing.M) {
 	os.Exit(servers.Run(m))
 }
 
-// judged reports whether an exit code is that of a run to whose end nothing was wrong with the
-// server: on a busy machine the generator may have been late, which makes it invalid.
+// judged reports whether an exit code is that of a run that found no fault of the server: pass, or invalid, because a
+// generator on a busy machine may have been late.
 func judged(code int) bool { return code == 0 || code == 98 }

@@ -17,7 +17,7 @@ import (
 // step is a step of the ready workflow.
 type step struct{ Name, Uses, Run string }
 
-// workflowSteps are the steps of the ready workflow.
+// workflowSteps returns the steps of the ready workflow.
 func workflowSteps(t *testing.T) []step {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/ci/github-actions.yml")
@@ -43,7 +43,7 @@ func workflowStep(dir, script string) (code int, out string) {
 	return shell.ProcessState.ExitCode(), string(said)
 }
 
-// pullRequest is a repository of a service that a commit has made many times slower, with a plan for it.
+// pullRequest creates a repository with a plan and a service that the last commit has made many times slower.
 func pullRequest(t *testing.T, dir, address string) (base string) {
 	t.Helper()
 	service := func(pause string) string {
@@ -140,7 +140,8 @@ func TestWorkflowRuns(t *testing.T) {
 	}
 }
 
-// gateOf is what the comparison has to come to: a regression, unless this machine was too busy to measure.
+// gateOf returns the exit code that the comparison must have: that of a regression, unless this machine was too busy to
+// measure.
 func gateOf(t *testing.T, dir string) int {
 	t.Helper()
 	bundles, err := filepath.Glob(filepath.Join(dir, "results", "*"))

@@ -56,7 +56,7 @@ func TestTheClusterRefuses(t *testing.T) {
 	}
 }
 
-// quota bounds what a namespace may use, and waits until it does.
+// quota sets a quota for a namespace and waits until it is in force.
 func (s *stage) quota(t *testing.T, namespace, hard string) {
 	t.Helper()
 	path := "/api/v1/namespaces/" + namespace + "/resourcequotas"

@@ -1,5 +1,5 @@
-// Package kubernetes_test runs brunt on a cluster of Kubernetes, whose control plane is real and whose pods are
-// processes of this machine. `make test-kubernetes` builds the control plane before.
+// Package kubernetes_test runs brunt on a Kubernetes cluster with a real control plane, whose pods are processes of
+// this machine. `make test-kubernetes` builds the control plane first.
 package kubernetes_test
 
 import (
@@ -25,15 +25,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The images that the nodes know.
+// The images that are available on the nodes.
 const (
-	bruntImage    = "localhost/brunt:test" // as tools/release makes it
+	bruntImage    = "localhost/brunt:test" // built as by tools/release
 	shellImage    = "localhost/shell:test" // the programs of this machine
 	operatorImage = "ghcr.io/grafana/k6-operator:test"
 	starterImage  = "ghcr.io/grafana/k6-operator:latest-starter" // has sh and curl
 )
 
-// stage is what the tests share: a cluster, and a binary of brunt.
+// stage contains what the tests share: a cluster, and a binary of brunt.
 type stage struct {
 	*testserver.KubernetesCluster
 	nodes *testserver.KubernetesNodes
@@ -76,7 +76,7 @@ func nodesOf(n int, cpu string) (all []testserver.KubernetesNode) {
 	return all
 }
 
-// onStage returns what the tests share, and makes a namespace for one of them.
+// onStage returns the shared stage, and creates a namespace for one test.
 func onStage(t *testing.T, namespace, labels string) *stage {
 	t.Helper()
 	testserver.SkipQuick(t)
@@ -97,7 +97,7 @@ func onStage(t *testing.T, namespace, labels string) *stage {
 	return s
 }
 
-// pods are the pods of a namespace.
+// pods returns the pods of a namespace.
 func (s *stage) pods(t *testing.T, namespace string) (all []pod) {
 	t.Helper()
 	var list struct{ Items []pod }
@@ -123,10 +123,10 @@ type pod struct {
 	}
 }
 
-// index is the pod's in its Job.
+// index returns the pod's index in its Job.
 func (p *pod) index() string { return p.Metadata.Labels["batch.kubernetes.io/job-completion-index"] }
 
-// exitCode is that of its container; 0 if it hasn't ended.
+// exitCode returns the exit code of the pod's container, or 0 if it hasn't ended.
 func (p *pod) exitCode() int {
 	if len(p.Status.Statuses) == 0 {
 		return 0
@@ -134,10 +134,10 @@ func (p *pod) exitCode() int {
 	return p.Status.Statuses[0].State.Terminated.ExitCode
 }
 
-// patience is how long a test waits for what must happen before it gives up.
+// patience is the longest time that a test waits for an expected event.
 const patience = 3 * time.Minute
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -148,7 +148,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
-// running waits until so many pods of a namespace run, and returns them.
+// running waits until n pods of a namespace are running, and returns them.
 func (s *stage) running(t *testing.T, namespace string, n int) (all []pod) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d pods run", n), func() bool {
@@ -163,10 +163,10 @@ func (s *stage) running(t *testing.T, namespace string, n int) (all []pod) {
 	return all
 }
 
-// restricted has the cluster refuse pods that ask for more than the strictest profile allows.
+// restricted makes the cluster refuse pods that exceed the strictest security profile.
 const restricted = `{"pod-security.kubernetes.io/enforce": "restricted"}`
 
-// documented is the block of YAML with a text on a page of docs: one in fences, or one that is indented.
+// documented returns the block of YAML that contains a text on a page of docs, either in fences or indented.
 func documented(t *testing.T, name, with string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/" + name)

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// operatorPod is k6-operator, as the administrator, where programs in a cluster find their API server.
+// operatorPod runs k6-operator as the administrator. It finds the API server as programs in a cluster do.
 const operatorPod = `
 apiVersion: v1
 kind: Pod
@@ -33,7 +33,7 @@ spec:
   volumes: [{name: account, secret: {secretName: account}}]
 `
 
-// operate starts k6-operator for the TestRuns of a namespace, in one of its own.
+// operate starts k6-operator for the TestRuns of a namespace. The operator has its own namespace.
 func (s *stage) operate(t *testing.T, namespace string) {
 	t.Helper()
 	own := namespace + "-operator"

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// collections are the paths of the kinds of objects that a manifest may have.
+// collections contains the API paths of the kinds of objects that a manifest may have.
 var collections = map[string]string{
 	"ConfigMap": "/api/v1/namespaces/%s/configmaps",
 	"Service":   "/api/v1/namespaces/%s/services",
@@ -21,7 +21,7 @@ var collections = map[string]string{
 	"Job":       "/apis/batch/v1/namespaces/%s/jobs",
 }
 
-// apply makes the objects of a manifest, with options of the request.
+// apply creates the objects of a manifest. options are options of the requests.
 func (s *stage) apply(t *testing.T, namespace, manifest, options string) {
 	t.Helper()
 	for _, text := range strings.Split("\n"+manifest, "\n---\n")[1:] {

@@ -34,17 +34,17 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	}
 }
 
-// flags are those with which the cluster is used as a user.
+// flags returns the flags for using the cluster as a user.
 func (s *stage) flags(user, namespace string) []string {
 	return []string{"--workers", "4", "--on", "kubernetes", "--image", bruntImage, "--kubeconfig",
 		s.Kubeconfig(user, namespace), "--listen", "127.0.0.1:0"}
 }
 
-// child is brunt in a process of its own.
+// child is brunt in a separate process.
 type child struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	dir  string // of the bundle
+	dir  string // folder of the bundle
 	done chan struct{}
 	mu   sync.Mutex
 	said bytes.Buffer
@@ -57,7 +57,7 @@ func (c *child) Write(b []byte) (int, error) {
 	return c.said.Write(b)
 }
 
-// output is what the process has written.
+// output returns what the process has written.
 func (c *child) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,11 +75,11 @@ func (s *stage) start(t *testing.T, args ...string) *child {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = c.cmd.Wait() // its state says how it ended
+		_ = c.cmd.Wait() // the process's state shows how it ended
 		close(c.done)
 	}()
 	t.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // it has mostly ended
+		_ = c.cmd.Process.Kill() // it has usually ended
 		<-c.done
 		if t.Failed() {
 			t.Logf("%q:\n%s", c.cmd.Args[1:], c.output())
@@ -102,7 +102,7 @@ func (c *child) wait() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// judged fails unless an exit code is that of a load to whose end a busy machine may have been too slow.
+// judged fails the test unless the load passed or was invalid, which is possible if this machine was too slow.
 func (c *child) judged() {
 	c.t.Helper()
 	switch code := c.wait(); code {
@@ -112,7 +112,7 @@ func (c *child) judged() {
 	}
 }
 
-// run is the record that the process has left.
+// run returns the record that the process has left.
 func (c *child) run() *record.Run {
 	c.t.Helper()
 	b, err := record.Open(record.OS{}, c.dir)
@@ -122,7 +122,7 @@ func (c *child) run() *record.Run {
 	return b.Run
 }
 
-// underWay waits until intervals of all workers have come home.
+// underWay waits until the coordinator has received intervals of all workers.
 func (c *child) underWay(workers int) {
 	c.t.Helper()
 	eventually(c.t, "all workers send", func() bool {
@@ -136,7 +136,7 @@ func (c *child) underWay(workers int) {
 	})
 }
 
-// empty fails unless nothing is left in a namespace of what brunt makes there. Pods take a while to end.
+// empty fails the test if objects of brunt remain in a namespace. It waits a while for pods to end.
 func (s *stage) empty(t *testing.T, namespace string) {
 	t.Helper()
 	for _, kind := range []string{"/apis/batch/v1/namespaces/%s/jobs", "/api/v1/namespaces/%s/secrets"} {
@@ -188,7 +188,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// more lists what there is more of in one than in the other.
+// more lists what one has more often than other.
 func more(one, other map[string]int) (all []string) {
 	for query, count := range one {
 		if count > other[query] {

@@ -1,4 +1,4 @@
-// Package ycsb_test uses brunt as people use YCSB and go-ycsb, against real servers.
+// Package ycsb_test tests brunt in the way that YCSB and go-ycsb are used, against real servers.
 package ycsb_test
 
 import (

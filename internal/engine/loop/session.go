@@ -107,8 +107,8 @@ func (s *session) promote(tag uint64) {
 }
 
 // worker executes operations, one at a time or as many as may be pipelined. Users call it a session. It has one
-// connection or, with a Router, one to every address that serves requests. Any free worker takes the next operation,
-// whatever its address, so that no operation waits for an address while workers are free.
+// connection or, with a Router, one to every address that serves requests. Any free worker takes the next operation for
+// any address, so that no operation waits for an address while workers are free.
 type worker struct {
 	id       int // over all loops
 	active   bool
