@@ -84,8 +84,8 @@ func insertsOfRepeatedRuns(t *testing.T, s stand) {
 	}
 }
 
-// A plan may use a column that its table doesn't have, also without set-up. If the database can't be asked, the plan is
-// refused.
+// A sequence may start after the values in a column of a table that isn't part of the plan, also without set-up. If the
+// database can't be asked, the plan isn't run.
 func sequenceAfterForeignTable(t *testing.T, s stand) {
 	if err := s.exec("CREATE TABLE " + s.quote("foreign_log") + " (" + s.quote("id") +
 		" INTEGER NOT NULL PRIMARY KEY)"); err != nil {
@@ -141,8 +141,8 @@ load:
   - closed: {sessions: 4, operations: 100}
 `
 
-// A plan that inserts UUIDs can be run again on tables with the rows of earlier runs, and inserts the same UUIDs into
-// equal tables.
+// A plan that inserts UUIDs can be run again on tables with the rows of earlier runs. It inserts the same UUIDs if the
+// tables are the same.
 func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 	var first []string
 	for attempt := range 2 {
