@@ -130,7 +130,7 @@ func operatorRunners(t *testing.T, script, target string) {
 	}
 }
 
-// operatorStatus is what the REST API of a runner says of it.
+// operatorStatus returns the status that a runner reports by its REST API, or "" if it doesn't answer.
 func operatorStatus(address string) string {
 	response, err := http.Get("http://" + address + "/v1/status")
 	if err != nil {

@@ -65,7 +65,8 @@ func (l *Leader) Interval(iv *measure.Interval) error {
 	if l.phase.Adaptive == nil || iv.Drain || l.reaches[iv.Phase] >= int64(l.phase.Duration) {
 		return nil
 	}
-	// An interval normally ends one interval before the last piece does. It may end later if it was cut late.
+	// The next piece is decided when the interval ends one interval before the last piece does. The interval may end
+	// later if it was cut late, so compare with a margin.
 	if iv.EndNs-l.beganNs+l.intervalNs+l.intervalNs/4 >= l.reaches[iv.Phase] {
 		l.decide(l.phase, l.controller.Next(iv))
 	}

@@ -36,7 +36,8 @@ func ledPlan() []plan.Phase {
 	}
 }
 
-// decisions returns the decisions of a leader for ledPlan.
+// decisions returns the decisions of a leader for ledPlan, and the controller. It checks that each piece is decided an
+// interval before it begins.
 func decisions(t *testing.T) (all []Decided, control *rising) {
 	t.Helper()
 	control = &rising{}
@@ -128,7 +129,7 @@ func TestPartsOfALedPhaseAreTheWhole(t *testing.T) {
 	}
 }
 
-// Time without a decision has no arrivals, and the phase still ends on time.
+// Time without a decision has no arrivals, and the phase still ends.
 func TestALedPhaseEndsWithoutItsLeader(t *testing.T) {
 	p := ledPlan()[1]
 	stage := schedule.Stage{}
