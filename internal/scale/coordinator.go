@@ -278,7 +278,7 @@ func (c *Coordinator) watch() {
 			if late {
 				m.seen = now
 			}
-			begun := m.state == Running || m.state == Sent || m.state == Ready && c.fillsAt(now)
+			begun := m.state == Running || m.state == Sent || m.state == Ready && c.beginsBefore(now)
 			if begun && !m.lost && now.Sub(m.seen) > c.silence() {
 				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
 			}
@@ -286,6 +286,11 @@ func (c *Coordinator) watch() {
 		c.mu.Unlock()
 		last = now
 	}
+}
+
+// beginsBefore reports whether every worker must have said by a time that it has begun. The lock is held.
+func (c *Coordinator) beginsBefore(now time.Time) bool {
+	return c.startNs > 0 && now.After(c.clock.At(c.startNs).Add(c.silence()))
 }
 
 // lose gives a worker up, which may come back.

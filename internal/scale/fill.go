@@ -22,12 +22,6 @@ func (c *Coordinator) Rows() (rows uint64) {
 	return rows
 }
 
-// fillsAt reports whether workers fill tables by now, although the last that was heard of one is that it is ready. The
-// lock is held.
-func (c *Coordinator) fillsAt(now time.Time) bool {
-	return c.o.Job.Fill != nil && c.startNs > 0 && now.After(c.clock.At(c.startNs).Add(c.silence()))
-}
-
 // SetRows notes for the next report how many of the worker's rows are in place.
 func (w *Worker) SetRows(rows uint64) {
 	w.mu.Lock()

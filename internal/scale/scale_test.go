@@ -30,6 +30,36 @@ func coordinator(t *testing.T, run string, workers int, patience time.Duration) 
 	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker}
 }
 
+// A worker that stands still between being ready and its first report of the load is lost like any other: nobody waits
+// for it.
+func TestAWorkerThatNeverBeginsIsLost(t *testing.T) {
+	lead, worker, err := NewIdentities("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan string, 1)
+	c, err := Listen(Options{Run: "run", Version: "1", Workers: 1, Dir: t.TempDir(), Listen: "127.0.0.1:0", Identity: lead,
+		Interval: 10 * time.Millisecond, Patience: time.Minute, OnLost: GoOn, Job: Job{Run: "run"},
+		Tell: func(text string) { told <- text }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	w, _ := connected(t, c, Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()}, Identity: worker})
+	c.Start(0)
+	if _, err := w.reportAs(t, Ready, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case text := <-told:
+		if !strings.Contains(text, "nothing was heard of it") {
+			t.Errorf("told %q", text)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the worker isn't called lost")
+	}
+}
+
 // refusedWith fails unless err is an *Error with a code and a text.
 func refusedWith(t *testing.T, err error, code int, text string) {
 	t.Helper()
