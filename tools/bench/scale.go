@@ -285,9 +285,6 @@ func (s *stand) fourWorkers(rounds int, d time.Duration) ([][]string, error) {
 			}
 			return s.redis(r, "redis-get"), evalRedis(r.Addr, fillRedis)
 		}},
-		{"noop", func() (*ours, error) {
-			return &ours{s: s, plan: "noop", where: []string{"--proto", "noop", "--vu", "48"}}, nil
-		}},
 	} {
 		mine, err := t.open()
 		if err != nil {

@@ -43,7 +43,11 @@ func benchmarkBalance(b *testing.B, o *balance.Options) {
 		p.Target.Balance = plan.Balance{Mode: o.Mode, Per: "request", Hash: "id"}
 	}
 	if o != nil && o.Mode == "bucket" {
-		p.Target.Balance = plan.Balance{Mode: o.Mode, By: []string{"id"}, Buckets: 3000, HashFunction: "murmur3"}
+		for i := range targets {
+			p.Target.Addresses = append(p.Target.Addresses, targets[i].Address)
+		}
+		p.Target.Balance = plan.Balance{Mode: o.Mode, By: []string{"id"}, Buckets: 3000, HashFunction: "murmur3",
+			Map: plan.BucketMap{Ranges: []plan.BucketRange{{From: 1, To: 3000, Address: targets[0].Address}}}}
 	}
 	work, err := workload.Compile(p)
 	if err != nil {
