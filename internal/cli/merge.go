@@ -64,6 +64,7 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 				if part.Live() {
 					return exitcode.Usage(fmt.Errorf("%s is still under way; merge it when it has ended", path))
 				}
+				part.Run.DropDistributions()
 				parts = append(parts, part)
 			}
 			run, err := loadtest.Join(dir, parts, func(*record.Run) {})

@@ -11,23 +11,26 @@ import (
 type Reader struct {
 	in   *bufio.Reader
 	most int
+	line []byte // the last line
 }
 
 // NewReader returns a reader of lines of at most most bytes.
-func NewReader(r io.Reader, most int) *Reader { return &Reader{bufio.NewReaderSize(r, 1<<16), most} }
+func NewReader(r io.Reader, most int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(r, 1<<16), most: most}
+}
 
-// Next returns the next line without its newline, or io.EOF.
+// Next returns the next line without its newline, or io.EOF. The line is valid until the next call.
 func (r *Reader) Next() ([]byte, error) {
-	var line []byte
+	r.line = r.line[:0]
 	for {
 		part, err := r.in.ReadSlice('\n')
-		line = append(line, part...)
+		r.line = append(r.line, part...)
 		switch {
 		case err == nil:
-			return bytes.TrimSuffix(line, []byte{'\n'}), nil
+			return bytes.TrimSuffix(r.line, []byte{'\n'}), nil
 		case err != bufio.ErrBufferFull:
 			return nil, err
-		case len(line) > r.most:
+		case len(r.line) > r.most:
 			return nil, fmt.Errorf("line longer than %d bytes", r.most)
 		}
 	}

@@ -495,6 +495,7 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 		if err != nil {
 			return nil, fmt.Errorf("worker %s: %w", h.Name, err)
 		}
+		part.Run.DropDistributions()
 		parts = append(parts, part)
 		if !h.Lost {
 			continue

@@ -87,9 +87,9 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 // parts started at different times, intervals are joined by the time since the beginning of each part's load. It keeps
 // one line of each part in memory and one file open, regardless of the number of parts.
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
-	sources := make([]Source, len(parts))
+	sources, buffer := make([]Source, len(parts)), []byte(nil)
 	for i, p := range parts {
-		sources[i] = Source{p.Run, p.intervalLines}
+		sources[i] = Source{p.Run, func(f func([]byte) error) error { return p.intervalLines(&buffer, f) }}
 	}
 	return Align(run, sources, f)
 }

@@ -50,6 +50,27 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	return run, sum, nil
 }
 
+// DropDistributions removes the histograms and confidence intervals of all figures, which are most of a run.json. Merge
+// and Join compute those of the whole from intervals, so that parts needn't keep theirs.
+func (r *Run) DropDistributions() {
+	r.Total.dropDistributions()
+	for i := range r.Operations {
+		r.Operations[i].dropDistributions()
+	}
+	for i := range r.Targets {
+		r.Targets[i].Service.HDR, r.Targets[i].Service.Within = "", nil
+	}
+	for i := range r.Phases {
+		r.Phases[i].Response.HDR, r.Phases[i].Response.Within = "", nil
+	}
+}
+
+func (o *Operation) dropDistributions() {
+	for _, l := range []*Latency{&o.Response, &o.ResponseOK, &o.WithoutGenerator, &o.Service, &o.Lag, &o.FailedResponse} {
+		l.HDR, l.Within = "", nil
+	}
+}
+
 func mergeable(a, b *Run) error {
 	if a.Seed != b.Seed {
 		return fmt.Errorf("their seeds are %d and %d", a.Seed, b.Seed)

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,13 +137,14 @@ func (r *Recorded) Errors(f func(e *ErrorSample) error) error {
 	})
 }
 
-// intervalLines calls f with the lines of intervals.ndjson, including damaged ones. It doesn't keep the file open.
-func (r *Recorded) intervalLines(f func(line []byte) error) error {
+// intervalLines calls f with the lines of intervals.ndjson, including damaged ones. It doesn't keep the file open, and
+// reads into buffer, which other parts may use between two calls of f: so it keeps no memory for a part.
+func (r *Recorded) intervalLines(buffer *[]byte, f func(line []byte) error) error {
 	path := filepath.Join(r.Dir, IntervalsFile)
 	in := &reopened{fsys: r.fsys, path: path}
 	defer in.close()
-	for lines, n := linefile.NewReader(in, maxLineBytes), 1; ; n++ {
-		line, err := lines.Next()
+	for n := 1; ; n++ {
+		line, err := in.line(buffer)
 		if err == io.EOF || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -154,37 +157,55 @@ func (r *Recorded) intervalLines(f func(line []byte) error) error {
 	}
 }
 
-// reopened reads a file that it opens for each call of Read only.
+// reopened reads the lines of a file that it opens for each of them.
 type reopened struct {
-	fsys FS
-	path string
-	at   int64
-	kept io.ReadCloser // set if the file is no io.ReaderAt: it then stays open
+	fsys   FS
+	path   string
+	at     int64 // where the next line begins
+	likely int   // an estimate of the line's length
+	// kept and lines are set if the file is no io.ReaderAt: it then stays open.
+	kept  io.Closer
+	lines *linefile.Reader
 }
 
-// Read implements io.Reader.
-func (r *reopened) Read(b []byte) (int, error) {
-	if r.kept != nil {
-		return r.kept.Read(b)
+// leastLine is the least that is read at a time, bytes.
+const leastLine = 4 << 10
+
+// line returns the next line without its newline, in the memory of buffer, or io.EOF. It ignores what follows the last
+// newline.
+func (r *reopened) line(buffer *[]byte) ([]byte, error) {
+	if r.lines != nil {
+		return r.lines.Next()
 	}
 	file, err := r.fsys.Open(r.path)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	from, ok := file.(io.ReaderAt)
 	if !ok {
-		r.kept = file
-		return file.Read(b)
+		r.kept, r.lines = file, linefile.NewReader(file, maxLineBytes)
+		return r.lines.Next()
 	}
-	n, err := from.ReadAt(b, r.at)
-	r.at += int64(n)
-	if n > 0 && err == io.EOF {
-		err = nil
+	line, err := r.lineOf(from, buffer)
+	return line, cmp.Or(err, file.Close())
+}
+
+func (r *reopened) lineOf(file io.ReaderAt, buffer *[]byte) ([]byte, error) {
+	for have, want := 0, max(r.likely, leastLine); ; want *= 2 {
+		*buffer = slices.Grow((*buffer)[:have], want-have)[:want]
+		n, err := file.ReadAt((*buffer)[have:], r.at+int64(have))
+		if end := bytes.IndexByte((*buffer)[have:have+n], '\n'); end >= 0 {
+			end += have
+			r.at, r.likely = r.at+int64(end)+1, end+end/8
+			return (*buffer)[:end], nil
+		}
+		switch have += n; {
+		case err != nil:
+			return nil, err
+		case have > maxLineBytes:
+			return nil, fmt.Errorf("line longer than %d bytes", maxLineBytes)
+		}
 	}
-	if failed := file.Close(); err == nil { // io.EOF must be returned unwrapped
-		err = failed
-	}
-	return n, err
 }
 
 func (r *reopened) close() {
