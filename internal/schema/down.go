@@ -16,20 +16,21 @@ import (
 	"brunt/internal/target"
 )
 
-// DownOptions say what Down may do.
+// DownOptions are the options of Down.
 type DownOptions struct {
-	Force bool // drop tables too that brunt didn't create
-	// Ask, if not nil, is asked about each table that brunt didn't create, and why it thinks so.
+	Force bool // also drop tables that brunt didn't create
+	// Ask, if not nil, decides about each table that brunt didn't create. why says why brunt takes the table for
+	// another owner's. The table is dropped if Ask returns true.
 	Ask     func(table, why string) bool
-	Timeout time.Duration // of each table, unless the plan gives it less; 0 means 1 minute
-	// Checkpoint is the file that remembers what has been loaded. It goes with the last of the plan's tables, for
-	// Up would look for the rows it names; "" means none.
+	Timeout time.Duration // for each table, unless the plan sets a shorter one; 0 means 1 minute
+	// Checkpoint is the file that records which rows have been loaded; "" means none. It is removed together with the
+	// last of the plan's tables, because Up would look for the rows that it names.
 	Checkpoint string
 }
 
-// Down drops the plan's tables that brunt created. Others are dropped by force or if Ask
-// says so, and else are a *target.UsageError, before anything has been dropped. It goes on after a
-// failure and returns the first. That the tables can't be forgotten once they are dropped is a warning.
+// Down drops the plan's tables that brunt created. It drops other tables only with Force, or if Ask agrees. Without
+// either, it drops nothing and returns a *target.UsageError. After a failure Down continues with the other tables, and
+// returns the first error. If the tables were dropped but their markers couldn't be removed, it returns a warning.
 func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, []record.Warning, error) {
 	s, a, err := open(ctx, p, "")
 	if err != nil {
@@ -71,7 +72,7 @@ func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, []record.
 	return changes, nil, first
 }
 
-// dropping is a set of drops under way, each within a timeout.
+// dropping drops tables, each within a timeout.
 type dropping struct {
 	*database
 	admin   protocol.Admin
@@ -79,7 +80,8 @@ type dropping struct {
 	timeout time.Duration
 }
 
-// choose says of each table what becomes of it: "absent", "kept", or "" for what is to be dropped.
+// choose returns a Change for each table of the plan. Action is "absent" or "kept", or "" for a table that is to be
+// dropped.
 func (d *dropping) choose(ctx context.Context, o DownOptions) ([]Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.most())
 	defer cancel()
@@ -113,7 +115,7 @@ func (d *dropping) choose(ctx context.Context, o DownOptions) ([]Change, error) 
 	return changes, nil
 }
 
-// foreign says why a table can't be taken for brunt's own; "" if it is.
+// foreign returns why brunt doesn't regard a table as its own, or "" if the marker says that brunt created it.
 func (d *dropping) foreign(name string) string {
 	m, ok := d.marks.of[name]
 	switch {
@@ -134,7 +136,8 @@ func (d *dropping) most() time.Duration {
 	return ddlTimeout
 }
 
-// drop drops tables by their names, the last first; their indexes go with them.
+// drop drops the named tables in reverse order, with their indexes. It returns the names of the dropped tables and the
+// first error.
 func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, first error) {
 	for i := len(names) - 1; i >= 0; i-- {
 		err := d.one(ctx, d.Table(names[i]))
@@ -145,7 +148,7 @@ func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, 
 		if first == nil {
 			first = fmt.Errorf("drop table %s: %w", names[i], err)
 		}
-		// What the session may still be waiting for isn't worth waiting for.
+		// The session may still wait for the failed statement. Don't wait with it: open a new one.
 		d.admin.Close()
 		bounded, cancel := context.WithTimeout(ctx, d.most())
 		a, err := d.Admin(bounded)
@@ -158,7 +161,8 @@ func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, 
 	return dropped, first
 }
 
-// one drops a table. A server that knows timeouts ends by its own; the session's is a little longer.
+// one drops a table. The statement carries the timeout for servers that support one. The session waits a little longer,
+// so that the server's own error arrives first.
 func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	const grace = 2 * time.Second
 	short := *t

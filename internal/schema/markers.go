@@ -18,7 +18,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// The origins and states of a sql.Marker.
+// The values of sql.Marker's Origin and State.
 const (
 	originCreated   = "created"
 	originFilled    = "filled"
@@ -26,11 +26,11 @@ const (
 	stateComplete   = "complete"
 )
 
-// markers is what a server's sql.MarkerTable says of all tables. Where it can't be read or
-// written, tables are worked on without, and the system's notices say so once.
+// markers are the rows of a server's sql.MarkerTable. If the table can't be read or written, brunt works without
+// markers and adds one notice to the system's.
 type markers struct {
 	exists bool
-	known  bool // they could be read, or there are none yet
+	known  bool // the markers could be read, or the table doesn't exist yet
 	of     map[string]sql.Marker
 }
 
@@ -56,7 +56,7 @@ func (s *database) unmarked(err error) {
 		Text: message.New("tables-unmarked", message.Text("table", sql.MarkerTable), message.Text("error", err.Error()))})
 }
 
-// markUnfinished notes that t's rows are about to be loaded.
+// markUnfinished writes a marker for t, whose rows are about to be loaded. A marker that exists keeps its origin.
 func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table,
 	origin string) error {
 	hash, err := s.fingerprintOf(t)
@@ -78,8 +78,8 @@ func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *mark
 	return nil
 }
 
-// addMarker puts a marker in place of the table's old one. Another brunt may create or drop the
-// markers' table at the same time.
+// addMarker replaces the table's marker. It tries up to three times, because another brunt process may create or drop
+// the table of markers at the same time.
 func (s *database) addMarker(ctx context.Context, a protocol.Admin, m *markers, mark *sql.Marker) (err error) {
 	const tries = 3
 	for range tries {
@@ -100,7 +100,7 @@ func (s *database) addMarker(ctx context.Context, a protocol.Admin, m *markers, 
 	return err
 }
 
-// markComplete notes that tables hold all of their rows, have their indexes, and are proved.
+// markComplete marks tables as complete: they have all rows and indexes, and have been verified.
 func (s *database) markComplete(ctx context.Context, a protocol.Admin, m *markers, tables []*plan.Table) {
 	var names []string
 	for _, t := range tables {
@@ -116,8 +116,8 @@ func (s *database) markComplete(ctx context.Context, a protocol.Admin, m *marker
 	}
 }
 
-// unmark forgets tables that have been dropped, and drops the markers' own table with the last. Markers that can't
-// be read are left alone.
+// unmark removes the markers of tables that have been dropped. If no marker is left, it also drops the table of
+// markers. It does nothing if the markers couldn't be read.
 func (s *database) unmark(ctx context.Context, a protocol.Admin, m *markers, names []string) error {
 	if !m.exists || !m.known || len(names) == 0 {
 		return nil
@@ -127,14 +127,14 @@ func (s *database) unmark(ctx context.Context, a protocol.Admin, m *markers, nam
 	}
 	left, err := number(ctx, a, s.Flavor.CountRows(sql.MarkerTable))
 	if drop := s.Flavor.DropMarkers(); err == nil && left == 0 && drop != "" {
-		// Another brunt may have been quicker, or has begun to use it.
+		// This fails if another brunt process has already dropped the table, or has begun to use it.
 		_, _ = a.Exec(ctx, drop)
 	}
 	return nil
 }
 
-// fingerprintVersion goes before a marker's fingerprint. It changes when equal rows would get
-// another one.
+// fingerprintVersion is the prefix of a marker's fingerprint. It changes whenever the algorithm gives the same rows
+// another fingerprint.
 const fingerprintVersion = "1:"
 
 func (s *database) fingerprintOf(t *plan.Table) (string, error) {
@@ -145,7 +145,7 @@ func (s *database) fingerprintOf(t *plan.Table) (string, error) {
 	return fingerprintVersion + fingerprint([]fill.Table{lt}), nil
 }
 
-// loadTable is a table of the plan as the loader needs it, values as the server takes them.
+// loadTable returns a table of the plan as fill needs it. Its rows have values converted for the server.
 func (s *database) loadTable(t *plan.Table) (fill.Table, error) {
 	row, columns, err := workload.Rows(s.Plan, t)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *database) loadTable(t *plan.Table) (fill.Table, error) {
 	return out, nil
 }
 
-// fingerprint differs when the rows of the tables would: it covers their names and columns, and
-// the content of rows from their whole length.
+// fingerprint returns a hash that changes when the tables or their rows change. It covers the names, columns and keys
+// of the tables, and 64 rows spread evenly over each table.
 func fingerprint(tables []fill.Table) string {
 	const rows = 64
 	h := fnv.New64a()

@@ -14,18 +14,18 @@ import (
 	"brunt/internal/target"
 )
 
-// PartOptions say how FillPart fills.
+// PartOptions are the options of FillPart.
 type PartOptions struct {
 	Part       fill.Part
-	Tables     []string // of the plan, to be filled
-	Checkpoint string   // file of the part
-	Resumed    bool     // an earlier run has begun the load: rows may be there that no checkpoint names
-	Sessions   int      // 0 means 4
+	Tables     []string // names of the plan's tables to fill
+	Checkpoint string   // the part's own file
+	Resumed    bool     // an earlier run began the load, so rows may exist that no checkpoint names
+	Sessions   int      // number of database sessions; 0 means 4
 	Progress   func(fill.Progress)
 }
 
-// FillPart loads one part of the rows of tables that Up, in another process, has made ready. Its report has the
-// part's rows and their checksums.
+// FillPart loads one part of the rows of tables that Up has prepared in another process. Its reports give the part's
+// rows and their checksums.
 func FillPart(ctx context.Context, p *plan.Plan, o PartOptions) ([]fill.TableReport, error) {
 	if err := os.MkdirAll(filepath.Dir(o.Checkpoint), 0o755); err != nil {
 		return nil, &target.UsageError{Err: fmt.Errorf("checkpoint: %w", err)}
@@ -55,14 +55,15 @@ func FillPart(ctx context.Context, p *plan.Plan, o PartOptions) ([]fill.TableRep
 	return report.Tables, err
 }
 
-// forgetLoad removes the checkpoint of a load, and those of its parts beside it; "" is none.
+// forgetLoad removes the checkpoint of a load and the checkpoints of its parts, which are in the same folder. "" means
+// that there is no checkpoint.
 func forgetLoad(checkpoint string) error {
 	if checkpoint == "" {
 		return nil
 	}
 	err := removed(checkpoint)
 	dir, name := filepath.Split(checkpoint)
-	entries, _ := os.ReadDir(filepath.Clean(dir)) // without the folder there are none
+	entries, _ := os.ReadDir(filepath.Clean(dir)) // if the folder doesn't exist, there are no parts
 	for _, e := range entries {
 		var p fill.Part
 		rest, ok := strings.CutPrefix(e.Name(), name)

@@ -1,6 +1,6 @@
-// Package schema makes the tables of a plan: creates and fills them, notes in the database what was made, says whether
-// the rows there are the plan's, and drops what brunt created. schema/sql writes the statements, schema/fill loads
-// rows.
+// Package schema manages the tables of a plan. It creates and fills them, records in the database what it created,
+// checks whether existing rows are the plan's, and drops the tables that brunt created. Package schema/sql writes the
+// statements, and schema/fill loads the rows.
 package schema
 
 import (
@@ -19,13 +19,13 @@ import (
 	"brunt/internal/target"
 )
 
-// database is a system that holds tables.
+// database is a system under test that has tables.
 type database struct {
 	*target.System
-	version string // of brunt, for the markers of tables
+	version string // version of brunt, for the markers of tables
 }
 
-// number runs a query whose answer is one unsigned number.
+// number runs a query that returns a single unsigned number. A null or a missing value is an error.
 func number(ctx context.Context, a protocol.Admin, query string) (uint64, error) {
 	var n uint64
 	err := a.Query(ctx, query, func(values []*string) error {
@@ -39,8 +39,8 @@ func number(ctx context.Context, a protocol.Admin, query string) (uint64, error)
 	return n, err
 }
 
-// create creates a table without what is made faster once it is filled: its indexes and, where
-// that can be, its primary key.
+// create creates a table without its indexes, which are faster to build once the table is full. If the flavor supports
+// it, the primary key is left out for the same reason.
 func (s *database) create(ctx context.Context, a protocol.Admin, t *plan.Table) error {
 	write := s.Flavor.CreateTable
 	if s.Flavor.KeyLast() {
@@ -57,7 +57,7 @@ func (s *database) create(ctx context.Context, a protocol.Admin, t *plan.Table) 
 	return nil
 }
 
-// keys makes the primary keys of tables that were created without them.
+// keys creates the primary keys of tables that were created without them.
 func (s *database) keys(ctx context.Context, tables []*plan.Table) error {
 	if len(tables) == 0 || !s.Flavor.KeyLast() {
 		return nil
@@ -79,8 +79,8 @@ func (s *database) keys(ctx context.Context, tables []*plan.Table) error {
 	return nil
 }
 
-// index creates the indexes of a table. Those that are there already are made again: they may be of
-// another plan.
+// index creates the indexes of a table. If the table existed before, its indexes are dropped and created again, because
+// they may belong to another plan.
 func (s *database) index(ctx context.Context, a protocol.Admin, t *plan.Table, existed bool) error {
 	for i := range s.Plan.Indexes {
 		ix := &s.Plan.Indexes[i]
@@ -93,7 +93,7 @@ func (s *database) index(ctx context.Context, a protocol.Admin, t *plan.Table, e
 		}
 		s.Notices = sql.Merge(s.Notices, notices...)
 		if existed {
-			// MySQL refuses to drop what isn't there; any other failure makes the next statement fail.
+			// MySQL returns an error if the index doesn't exist. Any other failure makes the next statement fail too.
 			_, _ = a.Exec(ctx, s.Flavor.DropIndex(ix))
 		}
 		if _, err := a.Exec(ctx, text); err != nil {
@@ -103,9 +103,9 @@ func (s *database) index(ctx context.Context, a protocol.Admin, t *plan.Table, e
 	return nil
 }
 
-// analyze makes the planner's statistics of tables that were filled, and says of which. A server that refuses
-// is no reason not to use them. A table without rows is left out: the planner guesses better of one that it
-// knows nothing of than of one that was empty once.
+// analyze updates the planner's statistics of tables that were filled, and returns the names of these tables. If the
+// server refuses, the table gets a notice, because it can be used all the same. Tables without rows are left out: the
+// planner estimates an unknown table better than one that was empty when it was analyzed.
 func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Table) (analyzed []string, err error) {
 	for _, t := range tables {
 		text := s.Flavor.Analyze(t.Name)
@@ -126,8 +126,7 @@ func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan
 	return analyzed, nil
 }
 
-// checkDDL writes all statements of DDL without sending one, so that faults come before anything
-// has been changed.
+// checkDDL writes all DDL statements without sending any, so that errors in the plan are found before anything changes.
 func (s *database) checkDDL() error {
 	for i := range s.Plan.Tables {
 		t := &s.Plan.Tables[i]
@@ -144,25 +143,26 @@ func (s *database) checkDDL() error {
 	return nil
 }
 
-// FillOptions say how tables are filled.
+// FillOptions are the options of Up.
 type FillOptions struct {
-	Checkpoint string      // file; "" means none
-	Workers    int         // sessions; 0 means 4
-	Verify     fill.Verify // "" means load.VerifyCount
+	Checkpoint string      // path of the file; "" means none
+	Workers    int         // number of database sessions; 0 means 4
+	Verify     fill.Verify // "" means fill.VerifyCount
 	Progress   func(fill.Progress)
-	Force      bool   // fill empty tables that brunt didn't create
-	Version    string // of brunt, for the tables' markers
-	// Processes is how many other processes fill the tables, by Others; 0: this one does. See FillPart.
+	Force      bool   // also fill empty tables that brunt didn't create
+	Version    string // version of brunt, for the markers of tables
+	// Processes is the number of other processes that fill the tables with FillPart. Others starts them. 0 means that
+	// this process fills the tables.
 	Processes int
 	Others    func(ctx context.Context, s *fill.Shared) ([]fill.TableReport, error)
 
 	keyless []*plan.Table // created without their primary keys
-	part    fill.Part     // of FillPart
-	replace bool          // rows may be there
+	part    fill.Part     // set by FillPart
+	replace bool          // rows may exist already and are replaced
 }
 
-// load fills tables and proves it. Those to keep hold their rows already; they are proved only, if
-// more than their counts is asked for.
+// load fills tables and verifies them. The tables in keep have their rows already. They are only verified, and only if
+// o.Verify asks for more than a count.
 func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
 	cfg := fill.Config{
 		Driver: s.Driver.(protocol.AdminDriver), Targets: s.Targets, SQL: s.Flavor,
@@ -202,11 +202,11 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 	return fill.Run(ctx, cfg)
 }
 
-// ddlTimeout bounds the drop of a table, which also happens after an interrupt.
+// ddlTimeout is the default timeout of dropping a table, which also happens after an interrupt.
 const ddlTimeout = time.Minute
 
-// CreateIndexes creates the plan's indexes on its tables, which are there already. Those of the same
-// names are made again.
+// CreateIndexes creates the plan's indexes on its tables, which must exist. Existing indexes with the same names are
+// dropped first.
 func CreateIndexes(ctx context.Context, p *plan.Plan) error {
 	s, a, err := open(ctx, p, "")
 	if err != nil {
@@ -221,7 +221,7 @@ func CreateIndexes(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// DropIndexes drops the plan's indexes. It goes on after a failure and returns all.
+// DropIndexes drops the plan's indexes. It continues after a failure and returns all errors joined.
 func DropIndexes(ctx context.Context, p *plan.Plan) error {
 	s, a, err := open(ctx, p, "")
 	if err != nil {

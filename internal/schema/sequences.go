@@ -16,9 +16,9 @@ import (
 
 const warnSequence = "sequence-start"
 
-// StartSequences lets the keys that the plan inserts begin after those that the tables hold, and returns a remark for
-// each. Where that can't be asked it is an error if the plan says so, and else a warning. apart says that other
-// machines insert into the same tables.
+// StartSequences sets the first key of each sequence after the greatest key that its table has. It returns one line of
+// text for each sequence. If a table can't be queried, this is an error if the plan sets the sequence explicitly, and a
+// warning otherwise. apart means that other machines insert into the same tables.
 func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, apart bool) (remarks []string,
 	err error) {
 	for _, q := range all {
@@ -43,7 +43,8 @@ func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, a
 	return remarks, nil
 }
 
-// startSequence lets one sequence begin after what there is, and says so.
+// startSequence sets the start of one sequence, and describes it. A sequence of UUIDs is derived from the number of
+// rows that the table has beyond the plan's.
 func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart bool) (remark string, err error) {
 	kept := record.Sequence{Table: q.Table, Column: q.Column}
 	if q.UUID {
@@ -76,7 +77,7 @@ func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart 
 	return remark, nil
 }
 
-// rowsBeyondPlan is how many rows more than the plan's a table holds.
+// rowsBeyondPlan returns how many more rows a table has than the plan gives it.
 func (t *Tables) rowsBeyondPlan(ctx context.Context, table string) (uint64, error) {
 	var planned uint64
 	if t := t.Table(table); t != nil {
@@ -94,7 +95,7 @@ func (t *Tables) rowsBeyondPlan(ctx context.Context, table string) (uint64, erro
 	return uint64(*rows) - min(planned, uint64(*rows)), nil
 }
 
-// ask puts a question whose answer is one number, nil if it is null.
+// ask runs a query that returns a single number. It returns nil if the value is null.
 func (t *Tables) ask(ctx context.Context, question func(sql.Flavor) string) (*int64, error) {
 	a := t.admin
 	if a == nil {

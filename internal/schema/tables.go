@@ -19,15 +19,15 @@ import (
 	"brunt/internal/target"
 )
 
-// found is one of the plan's tables as the server has it.
+// found describes one of the plan's tables on the server.
 type found struct {
 	table  *plan.Table
 	exists bool
 	rows   uint64
-	marker *sql.Marker // what brunt noted of it; nil if nothing
+	marker *sql.Marker // nil if brunt has not recorded the table
 }
 
-// find asks the server for a table.
+// find queries whether a table exists, and how many rows it has.
 func (s *database) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *markers) (found, error) {
 	f := found{table: t}
 	exists, err := number(ctx, a, s.Flavor.HasTable(t.Name))
@@ -44,10 +44,10 @@ func (s *database) find(ctx context.Context, a protocol.Admin, t *plan.Table, m 
 	return f, nil
 }
 
-// countRows counts a table's rows. Of a table that was filled completely fewer may be seen for a while, on servers
-// that read from replicas: it is counted again as long as the number changes.
+// countRows counts a table's rows. On servers that read from replicas, a table that was filled completely may seem to
+// have too few rows for a while. Then the rows are counted again for as long as the number changes.
 func (s *database) countRows(ctx context.Context, a protocol.Admin, f *found) error {
-	const alike = 5 // 0.75 s
+	const alike = 5 // equal counts in a row; takes 0.75 s
 	filled := f.marker != nil && f.marker.State == stateComplete && f.marker.Rows == strconv.FormatUint(f.table.Rows, 10)
 	err := fill.Settle(ctx, alike, nil, func() (err error) {
 		f.rows, err = number(ctx, a, s.Flavor.CountRows(f.table.Name))
@@ -58,15 +58,14 @@ func (s *database) countRows(ctx context.Context, a protocol.Admin, f *found) er
 	})
 	var fewer *fill.MismatchError
 	if errors.As(err, &fewer) {
-		return nil // rows have been deleted since
+		return nil // rows have been deleted since the table was filled
 	}
 	return err
 }
 
 func (f *found) unfinished() bool { return f.marker != nil && f.marker.State == stateUnfinished }
 
-// differs says why the rows that a table was filled with aren't the plan's; nothing if they are, or
-// nobody knows.
+// differs returns why the rows of a table aren't the plan's. The message is zero if they are, or if this isn't known.
 func (s *database) differs(f *found) (why message.Message, err error) {
 	m := f.marker
 	if m == nil {
@@ -88,12 +87,12 @@ func (s *database) differs(f *found) (why message.Message, err error) {
 			message.Text("plans", rows)), nil
 	}
 	if !strings.HasPrefix(m.Plan, fingerprintVersion) {
-		return why, nil // of another brunt, which counted otherwise
+		return why, nil // written by another version, with another algorithm
 	}
 	return message.New("table.rules", message.Text("table", m.Name), message.Text("since", m.Since)), nil
 }
 
-// mayFill says why a table that exists must not be filled, if so.
+// mayFill returns an error if an existing table must not be filled, because brunt didn't create it.
 func (s *database) mayFill(f *found, m *markers, force bool) error {
 	if f.marker != nil || force {
 		return nil
@@ -108,7 +107,7 @@ func (s *database) mayFill(f *found, m *markers, force bool) error {
 			f.table.Name, f.rows, why)}
 }
 
-// The stable ids of the warnings about tables.
+// The ids of the warnings about tables. They don't change between versions.
 const (
 	warnTableRows        = "table-rows"
 	warnTableDiffers     = "table-differs"
@@ -119,7 +118,7 @@ func differWarning(why message.Message) record.Warning {
 	return record.NewWarning(warnTableDiffers, message.Nested("why", why))
 }
 
-// use takes a table with rows into the record and warns if they aren't the plan's.
+// use adds a table that has rows to the record, and warns if the rows aren't the plan's.
 func (t *Tables) use(f *found) error {
 	why, err := t.differs(f)
 	if err != nil {
@@ -147,8 +146,8 @@ func (t *Tables) use(f *found) error {
 	return nil
 }
 
-// Look takes what tables there are into the record without changing anything. That it can't is no
-// reason not to run.
+// Look adds the tables that exist to the record, and changes nothing on the server. If the server can't be queried,
+// Look returns nil, because the load can run without this.
 func (t *Tables) Look(ctx context.Context) error {
 	s := t.database
 	if _, ok := s.Driver.(protocol.AdminDriver); !ok || len(s.Plan.Tables) == 0 {
@@ -174,8 +173,8 @@ func (t *Tables) Look(ctx context.Context) error {
 	return nil
 }
 
-// MissedReferences warns of operations whose references find nothing in more than a hundredth of
-// their successes, and says why as far as that is known.
+// MissedReferences returns a warning for each operation whose references found no row in more than 1 % of its
+// successes. The warning names the cause if it is known.
 func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 	for i := range p.Operations {
 		if i >= len(run.Operations) {
@@ -198,7 +197,7 @@ func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 	return out
 }
 
-// referred lists the tables that an operation's references take values from.
+// referred returns the names of the tables that an operation's references take values from.
 func referred(op *plan.Operation) (tables []string) {
 	for i := range op.Steps {
 		for _, p := range op.Steps[i].Params {
@@ -210,7 +209,7 @@ func referred(op *plan.Operation) (tables []string) {
 	return tables
 }
 
-// causeOf says why rows of some tables may be missing.
+// causeOf returns why rows of these tables may be missing. known is false if the cause is only a guess.
 func causeOf(tables []string, uses []record.TableUse) (why message.Message, known bool) {
 	for _, u := range uses {
 		if !u.Differs.IsZero() && slices.Contains(tables, u.Name) {
@@ -225,32 +224,33 @@ func causeOf(tables []string, uses []record.TableUse) (why message.Message, know
 	return message.New("table.as-planned"), false
 }
 
-// Tables are the plan's tables in one run: what is noted of them goes into its record. It is used by one goroutine.
+// Tables are the plan's tables in one run. Findings about them go into the run's record. Tables isn't safe for
+// concurrent use.
 type Tables struct {
 	*database
 	run     *record.Run
 	o       RunOptions
-	admin   protocol.Admin // open from Fill to Drop
-	created []string       // by this run
+	admin   protocol.Admin // open between Fill and Drop
+	created []string       // created by this run
 	marks   markers
 }
 
-// RunOptions say what a run does with its tables.
+// RunOptions are the options of a run for its tables.
 type RunOptions struct {
-	Version  string // of brunt, for the tables' markers
-	Force    bool   // fill empty tables that brunt didn't create
-	Keep     bool   // leave what the run created
+	Version  string // version of brunt, for the markers of tables
+	Force    bool   // also fill empty tables that brunt didn't create
+	Keep     bool   // don't drop the tables that the run created
 	Progress func(fill.Progress)
-	Warn     func(record.Warning) // is called with each warning; it takes it into the record
+	Warn     func(record.Warning) // called with each warning; must add it to the record
 }
 
-// OfRun are the tables of a run's system. Nothing has been asked of it yet.
+// OfRun returns the tables of a run's system. It doesn't contact the system.
 func OfRun(s *target.System, run *record.Run, o RunOptions) *Tables {
 	return &Tables{database: &database{System: s, version: o.Version}, run: run, o: o}
 }
 
-// Fill creates and fills the tables that are missing, and those of brunt's own that are empty. Tables with rows are
-// used as they are; the record says what is known of them. Errors are as Up's.
+// Fill creates and fills the tables that are missing, and fills empty tables that brunt created. Tables with rows are
+// used unchanged, and added to the record. Errors are those of Up.
 func (t *Tables) Fill(ctx context.Context) (err error) {
 	if len(t.Plan.Tables) == 0 {
 		return nil
@@ -279,15 +279,15 @@ func (t *Tables) Fill(ctx context.Context) (err error) {
 	return nil
 }
 
-// filling takes a table that is about to be filled into the record.
+// filling adds a table that is about to be filled to the record.
 func (t *Tables) filling(table *plan.Table) {
 	t.run.Tables = append(t.run.Tables, record.TableUse{
 		Name: table.Name, Origin: "run", Rows: table.Rows, Seed: &t.Plan.Seed,
 	})
 }
 
-// Drop drops what the run created, unless it is to be kept, and closes the session that set the tables up. Further
-// calls change nothing.
+// Drop drops the tables that the run created, unless Keep is set, and closes the session of the set-up. Further calls
+// do nothing.
 func (t *Tables) Drop() error {
 	if t.admin == nil {
 		return nil

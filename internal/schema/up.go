@@ -16,15 +16,15 @@ import (
 	"brunt/internal/target"
 )
 
-// Change is what Up or Down did to a table.
+// Change says what Up or Down did with a table.
 type Change struct {
 	Name     string
 	Action   string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
 	Load     *fill.TableReport
-	Analyzed bool // the planner's statistics of it were made
+	Analyzed bool // the planner's statistics were updated
 }
 
-// String says what was done to the table.
+// String describes the change in one line.
 func (c *Change) String() string {
 	var b strings.Builder
 	b.WriteString(c.Action)
@@ -49,28 +49,27 @@ func (c *Change) String() string {
 	return b.String()
 }
 
-// up is an Up under way, or the set-up of a run.
+// up is the state of a call of Up, or of the set-up of a run.
 type up struct {
 	*database
 	admin      protocol.Admin
 	o          FillOptions
 	marks      markers
-	unfinished bool // an earlier one left its checkpoint
+	unfinished bool // an earlier call was interrupted and left its checkpoint
 	changes    []Change
 	fill       []*plan.Table
 	keep       []*plan.Table // complete already
 	warnings   []record.Warning
 
-	// Of a run: what is done with a table that isn't to be filled, whatever rows it has, and what is told
-	// of one that is.
+	// use and filling are set for a run only. use is called for a table that has rows already or needs none, and the
+	// table is left as it is. filling is called for a table that is about to be filled.
 	use     func(*found) error
 	filling func(*plan.Table)
 }
 
-// Up creates the plan's tables and indexes, fills them, and has the server make its statistics of what
-// was filled. A table that is there already
-// and complete is left alone, but proved if that is asked for; one that an interrupted Up
-// left unfinished is completed from its checkpoint; one with other rows, or one that brunt didn't
+// Up creates the plan's tables and indexes, fills the tables, and updates the planner's statistics of the tables that
+// it filled. A table that is complete already is left alone, and only verified if o.Verify asks for it. A table that an
+// interrupted Up left unfinished is completed from its checkpoint. A table with other rows, or one that brunt didn't
 // create, is a *target.UsageError.
 func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Warning, error) {
 	s, a, err := open(ctx, p, o.Version)
@@ -91,7 +90,7 @@ func (u *up) run(ctx context.Context) error {
 		if err := os.MkdirAll(filepath.Dir(u.o.Checkpoint), 0o755); err != nil {
 			return &target.UsageError{Err: fmt.Errorf("checkpoint: %w", err)}
 		}
-		// The checkpoint goes when the indexes are there, so its presence means unfinished work.
+		// The checkpoint is removed once the indexes exist. If it is there, an earlier load is unfinished.
 		_, err := os.Stat(u.o.Checkpoint)
 		u.unfinished = err == nil
 	}
@@ -125,7 +124,7 @@ func (u *up) run(ctx context.Context) error {
 	return forgetLoad(u.o.Checkpoint)
 }
 
-// table finds out what a table needs and makes it ready to be filled.
+// table decides what a table needs, and prepares it for being filled.
 func (u *up) table(ctx context.Context, t *plan.Table) error {
 	f, err := u.find(ctx, u.admin, t, &u.marks)
 	if err != nil {
@@ -139,7 +138,7 @@ func (u *up) table(ctx context.Context, t *plan.Table) error {
 	case u.use != nil && (f.rows > 0 || t.Rows == 0):
 		return u.use(&f)
 	case u.unfinished && (f.unfinished() || f.marker == nil && !u.marks.known):
-		// Rows that are loaded again are found by the key.
+		// Rows that are loaded a second time are found by their key, so the key is needed first.
 		action, err = "resumed", u.keys(ctx, []*plan.Table{t})
 	case complete:
 		u.changes, u.keep = append(u.changes, Change{Name: t.Name, Action: "complete"}), append(u.keep, t)
@@ -172,7 +171,7 @@ func (u *up) createFor(ctx context.Context, t *plan.Table) error {
 	return u.markUnfinished(ctx, u.admin, &u.marks, t, originCreated)
 }
 
-// refill makes a table ready that exists and is empty.
+// refill prepares an existing empty table for being filled.
 func (u *up) refill(ctx context.Context, f *found) error {
 	if err := u.mayFill(f, &u.marks, u.o.Force); err != nil {
 		return err
@@ -185,7 +184,7 @@ func (u *up) refill(ctx context.Context, f *found) error {
 	return u.markUnfinished(ctx, u.admin, &u.marks, f.table, originFilled)
 }
 
-// refuse says why a table with rows can't be filled.
+// refuse returns the error for a table with rows that can't be filled.
 func (u *up) refuse(f *found) error {
 	if f.unfinished() {
 		return &target.UsageError{
@@ -202,7 +201,7 @@ func (u *up) refuse(f *found) error {
 		f.table.Name, f.rows, f.table.Rows)}
 }
 
-// compare warns of a complete table whose rows aren't the plan's.
+// compare adds a warning if the rows of a complete table aren't the plan's.
 func (u *up) compare(f *found) error {
 	why, err := u.differs(f)
 	if !why.IsZero() {
@@ -211,7 +210,7 @@ func (u *up) compare(f *found) error {
 	return err
 }
 
-// explain adds to a failed proof why the rows can't be the plan's, if that is known.
+// explain adds the reason to a failed verification, if it is known why the rows can't be the plan's.
 func (u *up) explain(err error) error {
 	var m *fill.MismatchError
 	if !errors.As(err, &m) {

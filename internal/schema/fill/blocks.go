@@ -10,23 +10,23 @@ import (
 	"brunt/internal/gen"
 )
 
-// The most rows that one query of the full proof reads: by a range of keys, and by a list of them.
+// The largest numbers of rows that one query of VerifyFull reads, by a range of keys and by a list of keys.
 const (
 	blockRows  = 5000
 	listedRows = 500
 )
 
-// block is a range of rows that is read back at once.
+// block is a range of rows that one query reads back.
 type block struct {
 	first, rows uint64
-	sum         uint64 // of rowHash
+	sum         uint64 // sum of rowHash over the rows
 	lo, hi      gen.Value
-	ordered     bool // lo and hi are numbers of one kind
+	ordered     bool // lo and hi are integers of one kind
 }
 
-// verifyFull reads all rows back: in blocks by ranges of the first key where the generated keys
-// allow it (numbers, and blocks that don't overlap, as keys counted upwards give), else by lists of
-// keys if the server bounds its answers, and else the whole table with one query.
+// verifyFull reads all rows of a table back and compares them. If the generated values of the first key column are
+// integers and the blocks' ranges don't overlap, as with counted keys, it reads blocks by ranges of keys. Otherwise it
+// reads lists of keys if the server limits the size of answers, and else the whole table with one query.
 func (j *job) verifyFull(ctx context.Context, table int) error {
 	t := &j.c.Tables[table]
 	most := j.c.SQL.MostRows(len(t.Columns))
@@ -64,7 +64,7 @@ func (j *job) verifyFull(ctx context.Context, table int) error {
 	return err
 }
 
-// makeBlocks cuts a table into blocks and generates their rows.
+// makeBlocks divides a table into blocks of up to size rows, and generates the rows for their checksums.
 func (j *job) makeBlocks(ctx context.Context, t *Table, size uint64) ([]block, error) {
 	blocks := make([]block, (t.Rows+size-1)/size)
 	workers := min(j.c.Workers, len(blocks))
@@ -84,7 +84,7 @@ func (j *job) makeBlocks(ctx context.Context, t *Table, size uint64) ([]block, e
 	return blocks, err
 }
 
-// compareBlocks reads blocks back with the statements that text makes for them.
+// compareBlocks reads the blocks back with the statements that text returns for them.
 func (j *job) compareBlocks(ctx context.Context, t *Table, blocks []block, text func(*block) string) error {
 	workers := min(j.c.Workers, len(blocks))
 	return parallel(ctx, workers, func(ctx context.Context, worker int) error {
@@ -101,7 +101,7 @@ func (j *job) compareBlocks(ctx context.Context, t *Table, blocks []block, text 
 	})
 }
 
-// keys generates the block's values of a column.
+// keys returns the generated values of a column for the rows of the block.
 func (b *block) keys(t *Table, column int) []gen.Value {
 	keys, values := make([]gen.Value, b.rows), make([]gen.Value, len(t.Columns))
 	for i := range keys {
@@ -111,7 +111,7 @@ func (b *block) keys(t *Table, column int) []gen.Value {
 	return keys
 }
 
-// make generates the block's rows for their checksum and range of keys.
+// make generates the rows of the block and sets its checksum and its range of keys.
 func (b *block) make(t *Table, hash *rowHash, values []gen.Value) {
 	key := -1
 	if len(t.Keys) > 0 {
@@ -136,13 +136,13 @@ func (b *block) make(t *Table, hash *rowHash, values []gen.Value) {
 	}
 }
 
-// order maps whole numbers to their place among them; ok is false for other values and for
-// unsigned ones that no signed one equals.
+// order returns an integer as an int64. ok is false for values of other kinds and for unsigned integers above the
+// signed range.
 func order(v *gen.Value) (at int64, ok bool) {
 	return v.I, v.Kind == gen.Int || v.Kind == gen.Uint && uint64(v.I) <= math.MaxInt64
 }
 
-// disjoint reports whether the blocks' ranges of keys are known and don't overlap.
+// disjoint reports whether the key ranges of all blocks are known and don't overlap.
 func disjoint(blocks []block) bool {
 	for i := range blocks {
 		if !blocks[i].ordered {

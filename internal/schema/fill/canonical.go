@@ -14,9 +14,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// rowHash is a checksum of a row's canonical text, the same for what was generated and what a
-// server says that it holds: XXH64 over each value's length and text, nulls apart. Like
-// gen.ChecksumRow's, checksums of rows add up.
+// rowHash computes the checksum of a row from its canonical text. The checksum is the same for a generated row and for
+// the row as the server returns it. It is XXH64 over the length and the text of each value; null has a length of its
+// own. As with gen.ChecksumRow, the checksum of several rows is the sum of theirs.
 type rowHash struct {
 	columns []protocol.Column
 	digest  xxhash.Digest
@@ -27,7 +27,7 @@ func newRowHash(columns []protocol.Column) *rowHash {
 	return &rowHash{columns: columns}
 }
 
-// generated is the checksum of a row's values.
+// generated returns the checksum of a generated row.
 func (h *rowHash) generated(values []gen.Value) uint64 {
 	h.digest.ResetWithSeed(0)
 	for i := range values {
@@ -42,7 +42,7 @@ func (h *rowHash) generated(values []gen.Value) uint64 {
 	return h.digest.Sum64()
 }
 
-// read is the checksum of a row as a server gave it.
+// read returns the checksum of a row that a server returned.
 func (h *rowHash) read(values []*string) uint64 {
 	h.digest.ResetWithSeed(0)
 	for i := range values {
@@ -67,8 +67,8 @@ func (h *rowHash) add(column int, text *string) {
 	_, _ = h.digest.WriteString(same)
 }
 
-// canonical brings the ways in which servers write one value of a type to one text. A text that
-// isn't of the type comes back as it is.
+// canonical converts the different texts that servers return for the same value of a type into one text. A text that
+// isn't valid for the type is returned unchanged.
 func canonical(columnType, text string) string {
 	switch gen.Type(columnType) {
 	case gen.TypeInteger, gen.TypeUnsigned, gen.TypeDecimal:
@@ -92,7 +92,7 @@ func canonical(columnType, text string) string {
 	return text
 }
 
-// canonicalNumber drops a plus sign, an exponent and zeros that say nothing.
+// canonicalNumber removes a plus sign, an exponent, and leading and trailing zeros.
 func canonicalNumber(text string) string {
 	s := strings.TrimPrefix(text, "+")
 	if strings.ContainsAny(s, "eE") {
@@ -117,7 +117,7 @@ func canonicalNumber(text string) string {
 	return whole
 }
 
-// withoutExponent writes a number like 1.5e3 in full if it has few digits.
+// withoutExponent writes out a number such as 1.5e3 if the result has at most about 400 digits.
 func withoutExponent(s string) string {
 	const mostDigits = 400
 	at := strings.IndexAny(s, "eE")
@@ -143,8 +143,8 @@ func canonicalFloat(text string) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// canonicalTime is microseconds since the Unix epoch; servers without a type for times hold just
-// that.
+// canonicalTime returns a time as microseconds since the Unix epoch. Servers without a type for times store this
+// number.
 func canonicalTime(text string) string {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return text
@@ -155,7 +155,7 @@ func canonicalTime(text string) string {
 	return text
 }
 
-// canonicalJSON sorts keys and drops space.
+// canonicalJSON sorts the keys of objects, removes white space and normalizes numbers.
 func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

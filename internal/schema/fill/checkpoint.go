@@ -11,19 +11,18 @@ import (
 	"strconv"
 )
 
-// Checkpoint is where a load remembers what it has done, one JSON object a line.
+// Checkpoint stores the progress of a load, one JSON object per line.
 type Checkpoint interface {
-	// Lines returns the complete lines written so far, without their ends.
+	// Lines returns the complete lines written so far, without line ends.
 	Lines() [][]byte
-	// Append writes a line. When it returns nil, the line survives a crash of the machine. It is
-	// safe for concurrent use.
+	// Append writes a line. If it returns nil, the line survives a crash of the machine. It is safe for concurrent use.
 	Append(line []byte) error
-	// Name says to people where it is.
+	// Name returns the name of the checkpoint for messages, such as the path of its file.
 	Name() string
 }
 
-// checkpointLine is a line of a checkpoint: the first says what is being loaded, each other one
-// that a chunk was begun or is done.
+// checkpointLine is one line of a checkpoint. The first line describes the load. Each further line says that a chunk
+// has been begun, or that it is done.
 type checkpointLine struct {
 	Load  *header `json:"load,omitempty"`
 	Table string  `json:"table,omitempty"`
@@ -39,10 +38,10 @@ type header struct {
 	Plan    string `json:"plan"`
 	Seed    uint64 `json:"seed"`
 	Target  string `json:"target"`
-	Chunks  string `json:"chunks"`          // of the tables' names, rows, columns and cutting
-	Parts   int    `json:"parts,omitempty"` // 0: the load isn't in parts
-	Part    int    `json:"part,omitempty"`  // from 1; 0: the checkpoint is of who leads the parts
-	ID      string `json:"id,omitempty"`    // of a load in parts, random
+	Chunks  string `json:"chunks"`          // hash of the tables' names, rows, numbers of chunks, columns and keys
+	Parts   int    `json:"parts,omitempty"` // 0: the load isn't divided into parts
+	Part    int    `json:"part,omitempty"`  // from 1; 0: the checkpoint of the process that coordinates the parts
+	ID      string `json:"id,omitempty"`    // random; only for a load in parts
 }
 
 const checkpointVersion = 1
@@ -73,7 +72,7 @@ func (j *job) header() header {
 	return h
 }
 
-// differs names what keeps a load from resuming another; "" if nothing does.
+// differs returns why a load can't be resumed from a checkpoint with header o, or "" if it can.
 func (h header) differs(o header) string {
 	switch {
 	case h.Version != o.Version:
@@ -104,12 +103,13 @@ func chunkLine(t *Table, ch *chunk, done bool, sum uint64) []byte {
 }
 
 func marshal(l checkpointLine) []byte {
-	// Strings and numbers always marshal.
+	// Values of these types can always be marshaled.
 	b, _ := json.Marshal(l)
 	return b
 }
 
-// resume marks what an earlier run has done, or begins the checkpoint.
+// resume reads the checkpoint and marks the chunks that an earlier run loaded. If the checkpoint is empty, resume
+// writes its first line.
 func (j *job) resume() error {
 	if j.c.Checkpoint == nil {
 		return nil
@@ -155,7 +155,7 @@ func (j *job) resume() error {
 	return nil
 }
 
-// chunkName names a chunk of a checkpoint.
+// chunkName identifies a chunk in a checkpoint.
 type chunkName struct {
 	table  string
 	number int

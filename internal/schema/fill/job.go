@@ -10,41 +10,41 @@ import (
 	"brunt/internal/protocol"
 )
 
-// job is a load under way.
+// job is the state of a load.
 type job struct {
 	c      *Config
 	chunks []chunk
 
-	id      string // of a load in parts, from its checkpoint
-	resumed bool   // an earlier run has begun the checkpoint
+	id      string // from the checkpoint; only for a load in parts
+	resumed bool   // an earlier run began the checkpoint
 
 	mu     sync.Mutex
 	tables []tableState
 	now    *progress
 }
 
-// chunk is a contiguous range of rows; what it is follows from table and number alone.
+// chunk is a contiguous range of a table's rows. Its table and number determine the rows.
 type chunk struct {
 	table  int
 	number int
 	first  uint64
 	rows   uint64
-	begun  bool // by an earlier run that didn't finish it
-	done   bool // by an earlier run
+	begun  bool // an earlier run began it but didn't finish
+	done   bool // an earlier run finished it
 }
 
-// tableState is what has become of a table so far.
+// tableState is the progress of one table.
 type tableState struct {
 	TableReport
 	sum     uint64
-	left    int // chunks
+	left    int // chunks that remain to be loaded
 	started time.Time
 	ended   time.Time
 }
 
-// chunkRows is how many rows a chunk of a table has: the most allowed, but such that several
-// workers get some, and never so few that sending them apart costs more than it gives. It doesn't
-// depend on the number of workers, so that a load can go on with another one.
+// chunkRows returns how many rows a chunk of a table has. A table is divided into up to 16 chunks, so that several
+// workers share it, but a chunk has at least 1000 rows, because each has a fixed cost, and at most ChunkRows. The size
+// doesn't depend on the number of workers, so a load can be resumed with another number.
 func (c *Config) chunkRows(rows uint64) uint64 {
 	const fewest, pieces = 1000, 16
 	return min(max((rows+pieces-1)/pieces, fewest), c.ChunkRows)
@@ -91,7 +91,7 @@ func (j *job) reports() []TableReport {
 	return reports
 }
 
-// load has workers take the chunks in order until all are done or one can't be loaded.
+// load loads the chunks in order with several workers, until all are loaded or one fails.
 func (j *job) load(ctx context.Context) error {
 	queue := make(chan *chunk, len(j.chunks))
 	for i := range j.chunks {
@@ -115,7 +115,7 @@ func (j *job) load(ctx context.Context) error {
 	})
 }
 
-// parallel runs n workers; the first failure ends them all and is returned.
+// parallel runs n workers and waits for them. The first error cancels the others and is returned.
 func parallel(ctx context.Context, n int, work func(ctx context.Context, worker int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,7 +139,7 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 		}
 	}
 	j.begin(ch.table)
-	// Without keys, a checkpoint is all that says what is there.
+	// Rows of a table without keys can't be replaced. Only the checkpoint tells which of its rows exist.
 	replace := ch.begun || j.c.Replace && (len(t.Keys) > 0 || !j.resumed)
 	var sum uint64
 	err := s.try(ctx, func(a protocol.Admin, attempt int) error {
@@ -168,11 +168,12 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 	return nil
 }
 
-// send loads a chunk and returns the sum of the checksums of the rows generated for it.
+// send loads a chunk. It returns the number of rows that the server took, and the sum of the checksums of the generated
+// rows.
 func send(ctx context.Context, a protocol.Admin, t *Table, ch *chunk, replace bool, told func(uint64)) (sum,
 	rows uint64, err error) {
-	// A driver may generate rows from several goroutines, and one of a connection that was lost may
-	// go on for a while after Load has returned: what it makes doesn't count.
+	// A driver may generate rows in several goroutines. A goroutine of a connection that was lost can still run after
+	// Load has returned. Its rows don't count.
 	var mu sync.Mutex
 	var made, all uint64
 	over := false
@@ -199,7 +200,7 @@ func send(ctx context.Context, a protocol.Admin, t *Table, ch *chunk, replace bo
 	again := made != ch.rows
 	mu.Unlock()
 	if err == nil && again {
-		// The driver made some rows twice, for a try of its own.
+		// The driver retried internally and generated some rows twice.
 		sum = checksum(t, ch)
 	}
 	return sum, uint64(max(n, 0)), err

@@ -1,6 +1,6 @@
-// Package fill fills tables and proves that they are filled. Tables are cut into chunks of rows,
-// several sessions load chunks at the same time over all addresses, a checkpoint lets a killed
-// load go on where it was, and at the end the server is asked what it holds.
+// Package fill fills tables with rows and verifies them. It divides tables into chunks of rows, which several sessions
+// load at the same time over all addresses. With a checkpoint, a load that was killed can be resumed. At the end fill
+// queries the server for what it stores, and compares.
 package fill
 
 import (
@@ -15,47 +15,47 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Table is a table to fill. It must exist and, unless a checkpoint says otherwise or
-// Config.Replace is set, be empty.
+// Table is a table to fill. It must exist. It must be empty unless a checkpoint says otherwise or Config.Replace is
+// set.
 type Table struct {
 	Name    string
 	Rows    uint64
 	Columns []protocol.Column
-	Keys    []string // primary key columns; among Columns
-	// Unique names one of Keys that no two rows have the same value in; "" if there is none.
+	Keys    []string // columns of the primary key; a subset of Columns
+	// Unique is a column of Keys whose value is different in every row; "" if there is none.
 	Unique string
-	// Row fills values, one a column, with row number row. It is called concurrently.
+	// Row sets values, one for each column, to those of row number row. It must be safe for concurrent use.
 	Row func(values []gen.Value, row uint64)
-	// Filled says that the rows are in already: only the proof is left to do.
+	// Filled means that the table has its rows already and is only verified.
 	Filled bool
 }
 
-// SQL writes the queries of the proof in the server's flavor.
+// SQL writes the queries for verification in the server's flavor of SQL.
 type SQL interface {
-	// CountRows asks for one value: how many rows the table has.
+	// CountRows returns a query whose single value is the number of rows.
 	CountRows(table string) string
-	// SelectAll asks for all rows, in any order.
+	// SelectAll returns a query for all rows, in any order.
 	SelectAll(table string, columns []string) string
-	// SelectByKey asks for the rows whose column key lies between two values, both included.
+	// SelectByKey returns a query for the rows whose column key is between lo and hi, both included.
 	SelectByKey(table string, columns []string, key string, lo, hi *gen.Value) string
-	// SelectIn asks for the rows that have one of values in the column key.
+	// SelectIn returns a query for the rows whose column key has one of the values.
 	SelectIn(table string, columns []string, key string, values []gen.Value) string
-	// MostRows is how many rows of so many columns one query may ask for; 0 means any number.
+	// MostRows returns how many rows with this number of columns a query may return; 0 means no limit.
 	MostRows(columns int) uint64
 }
 
-// Verify says how much of the proof is asked for.
+// Verify says how thoroughly a load is verified.
 type Verify string
 
-// The proofs; each includes the ones before it.
+// The levels of verification. Each includes those before it.
 const (
 	VerifyNone   Verify = "none"
 	VerifyCount  Verify = "count"  // the number of rows of each table
-	VerifySample Verify = "sample" // rows spread over each table are read back by key and compared
-	VerifyFull   Verify = "full"   // all rows are read back and compared by checksum
+	VerifySample Verify = "sample" // rows spread over each table are also read back by key and compared
+	VerifyFull   Verify = "full"   // all rows are also read back and compared by checksum
 )
 
-// ParseVerify returns the proof of that name.
+// ParseVerify returns the level with this name.
 func ParseVerify(name string) (Verify, error) {
 	switch v := Verify(name); v {
 	case VerifyNone, VerifyCount, VerifySample, VerifyFull:
@@ -64,59 +64,61 @@ func ParseVerify(name string) (Verify, error) {
 	return "", fmt.Errorf("load: unknown proof %q: use none, count, sample or full", name)
 }
 
-// Config is a load. The zero values of fields mean the defaults named next to them.
+// Config describes a load. Zero values mean the defaults given in the comments.
 type Config struct {
 	Driver  protocol.AdminDriver
 	Targets []protocol.Target
 	Tables  []Table
-	SQL     SQL    // needed unless Verify is VerifyNone
-	Verify  Verify // VerifyCount
+	SQL     SQL    // required unless Verify is VerifyNone
+	Verify  Verify // default VerifyCount
 
-	Workers    int    // sessions over all addresses; 4
-	ChunkRows  uint64 // the most rows of a chunk; 50 000
-	Attempts   int    // tries of one chunk; 3 for each address, at least 5
-	SampleRows uint64 // rows of a table that VerifySample reads; 100
-	Replace    bool   // rows may exist already: load every chunk so that they are replaced
+	Workers    int    // number of sessions over all addresses; default 4
+	ChunkRows  uint64 // the most rows in a chunk; default 50 000
+	Attempts   int    // attempts per chunk; default 3 for each address, at least 5
+	SampleRows uint64 // rows of a table that VerifySample reads; default 100
+	Replace    bool   // rows may exist already, so every chunk is loaded such that it replaces them
 
-	// Part is which chunks this process loads. Others, if not nil, has other processes load the chunks, each a Part:
-	// this one only keeps the checkpoint, which says of how many parts the load is, and proves the whole.
+	// Part selects the chunks that this process loads. If Others is not nil, it has other processes load all chunks,
+	// each process one Part. This process then only keeps the checkpoint, which records the number of parts, and
+	// verifies the whole load.
 	Part   Part
 	Others func(ctx context.Context, s *Shared) ([]TableReport, error)
 
-	// Checkpoint, if not nil, remembers what has been loaded; Plan says what: it must differ
-	// when rows would (a fingerprint of the plan's tables), as must Seed.
+	// Checkpoint, if not nil, records which chunks have been loaded. Plan identifies the rows: it must change when the
+	// rows change, such as a fingerprint of the plan's tables. Seed must change with the rows too.
 	Checkpoint Checkpoint
 	Plan       string
 	Seed       uint64
 
-	// Loaded, if not nil, is called when all rows are in, before the proof reads them.
+	// Loaded, if not nil, is called after all rows have been loaded and before verification.
 	Loaded   func(ctx context.Context) error
-	Progress func(Progress)   // told about once a second and at the end of each table, one call at a time
-	Now      func() time.Time // time.Now
-	// Pause waits after try number attempt (from 1) of a chunk or query, and before the proof looks again at rows
-	// that aren't as loaded; the default doubles 50 ms up to 5 s. It returns an error if ctx is done.
+	Progress func(Progress)   // called once a second and at the end of each table, never concurrently
+	Now      func() time.Time // default time.Now
+	// Pause waits after attempt number attempt (from 1) of a chunk or query, and before verification looks again at
+	// rows that differ. The default starts with 50 ms and doubles up to 5 s. It returns an error if ctx is done.
 	Pause func(ctx context.Context, attempt int) error
 }
 
-// Report is what was loaded.
+// Report is the result of a load.
 type Report struct{ Tables []TableReport }
 
-// TableReport is one table's part.
+// TableReport is the result for one table.
 type TableReport struct {
 	Name     string
-	Rows     uint64        // all that belong into it
-	Resumed  uint64        // of these, loaded by an earlier run according to the checkpoint
-	Chunks   int           //
-	Elapsed  time.Duration // from its first chunk's start to its last one's end; 0 if nothing was left to do
-	RatePerS float64       // rows loaded now per second of Elapsed
-	// Checksum is the sum of gen.ChecksumRow over all rows as they were generated, in 16 hex
-	// digits; "" for a table that was filled already.
+	Rows     uint64        // rows of the table; with Config.Part, rows of the part
+	Resumed  uint64        // rows of these that an earlier run loaded, according to the checkpoint
+	Chunks   int           // number of chunks
+	Elapsed  time.Duration // from the start of the first chunk to the end of the last; 0 if no chunk was loaded
+	RatePerS float64       // rows loaded by this run per second of Elapsed
+	// Checksum is the sum of gen.ChecksumRow over all generated rows, in 16 hexadecimal digits; "" for a table with
+	// Filled set.
 	Checksum string
-	Verified Verify // what the server has confirmed
-	Compared uint64 // rows read back and found equal
+	Verified Verify // the level of verification that succeeded
+	Compared uint64 // number of rows that were read back and are equal
 }
 
-// Run loads all tables and then proves it. A report comes with an error too, as far as it goes.
+// Run loads all tables and then verifies them. With an error it also returns a report of what was done before, except
+// if another process failed.
 func Run(ctx context.Context, config Config) (Report, error) {
 	c := config.withDefaults()
 	if err := c.check(); err != nil {
@@ -193,7 +195,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// column is the index of the column called name, -1 if there is none.
+// column returns the index of the column with this name, or -1.
 func (t *Table) column(name string) int {
 	return slices.IndexFunc(t.Columns, func(c protocol.Column) bool { return c.Name == name })
 }

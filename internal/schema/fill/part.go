@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Part is a share of a load's chunks: each Of-th, counted over all tables, beginning with number Number, from 0.
-// The zero value is all of them.
+// Part is a subset of a load's chunks: every Of-th chunk, counted over all tables, starting with chunk Number (from 0).
+// The zero value is all chunks.
 type Part struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
@@ -16,19 +16,20 @@ type Part struct {
 
 func (p Part) has(chunk int) bool { return p.Of == 0 || chunk%p.Of == p.Number }
 
-// File is the checkpoint of the part beside that of the whole load, whole.
+// File returns the path of the part's checkpoint, which is in the same folder as the checkpoint of the whole load.
 func (p Part) File(whole string) string { return fmt.Sprintf("%s.%d-of-%d", whole, p.Number+1, p.Of) }
 
-// Shared is a load that other processes do.
+// Shared describes a load that other processes do.
 type Shared struct {
-	ID      string   // of the load, random: the same when it is resumed
-	Resumed bool     // an earlier run has begun it: rows may be there
-	Tables  []string // to be filled
-	// Told is called with the rows that are in place, those of an earlier run included. One call at a time.
+	ID      string   // random; stays the same when the load is resumed
+	Resumed bool     // an earlier run began the load, so rows may exist
+	Tables  []string // names of the tables to fill
+	// Told must be called with the number of rows loaded so far, including rows of an earlier run. Calls must not
+	// overlap.
 	Told func(rows uint64)
 }
 
-// loadByOthers has other processes load the chunks, and takes their reports together.
+// loadByOthers has other processes load the chunks, and adds up their reports.
 func (j *job) loadByOthers(ctx context.Context) error {
 	began := j.c.Now()
 	s := &Shared{ID: j.id, Resumed: j.resumed, Told: j.toldByOthers(began)}
@@ -74,7 +75,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// toldByOthers passes on the progress of all parts together.
+// toldByOthers returns a function that reports the combined progress of all parts.
 func (j *job) toldByOthers(began time.Time) func(rows uint64) {
 	first, total, table := uint64(0), uint64(0), ""
 	for i := range j.c.Tables {
@@ -102,7 +103,7 @@ func (j *job) toldByOthers(began time.Time) func(rows uint64) {
 	}
 }
 
-// countPart has the report of a part say how many rows and chunks are its own.
+// countPart sets the numbers of rows and chunks in the report of a part to those of the part.
 func (j *job) countPart() {
 	if j.c.Part.Of == 0 || j.c.Others != nil {
 		return

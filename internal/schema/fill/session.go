@@ -10,30 +10,29 @@ import (
 	"brunt/internal/protocol"
 )
 
-// session is one worker's Admin session. It opens when needed and moves on to the next address
-// when its own fails.
+// session is the Admin session of one worker. It is opened when needed. If it fails, it moves on to the next address.
 type session struct {
 	j      *job
 	target int
 	admin  protocol.Admin
 }
 
-// newSession spreads workers over the addresses in turn.
+// newSession assigns the workers to the addresses in turn.
 func (j *job) newSession(worker int) *session {
 	return &session{j: j, target: worker % len(j.c.Targets)}
 }
 
 func (s *session) close() {
 	if s.admin != nil {
-		// Whatever closing says, nothing is left to be lost.
+		// An error of Close loses nothing: each statement has been answered.
 		_ = s.admin.Close()
 		s.admin = nil
 	}
 }
 
-// try calls f with an open session, up to Config.Attempts times: again after failures of the
-// connection or such that may pass, at another address; not after the server's refusals, which
-// would come again.
+// try calls f with an open session, up to Config.Attempts times. After a failure that may pass, such as a lost
+// connection, it continues at the next address. It doesn't repeat what the server refused, because the server would
+// refuse it again.
 func (s *session) try(ctx context.Context, f func(a protocol.Admin, attempt int) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.once(ctx, attempt, f)
@@ -69,7 +68,7 @@ func (s *session) once(ctx context.Context, attempt int, f func(a protocol.Admin
 	return f(s.admin, attempt)
 }
 
-// passing reports whether another try, maybe at another address, can succeed.
+// passing reports whether another attempt, possibly at another address, may succeed.
 func passing(err error) bool {
 	var e *protocol.Error
 	if !errors.As(err, &e) {
@@ -82,24 +81,24 @@ func passing(err error) bool {
 	return e.Fatal
 }
 
-// Progress is how far a load has come.
+// Progress is the progress of a load.
 type Progress struct {
-	Table    string        // the one that took rows last
-	Done     uint64        // its rows in place, those of an earlier run included
-	Total    uint64        // its rows in all
-	AllDone  uint64        // of all tables
-	AllTotal uint64        //
+	Table    string        // name of the table that received rows last
+	Done     uint64        // rows of this table that are loaded, including those of an earlier run
+	Total    uint64        // all rows of this table
+	AllDone  uint64        // the same for all tables together
+	AllTotal uint64        // of all tables
 	RatePerS float64       // rows loaded per second since the load began
-	Left     time.Duration // for all tables at that rate; 0 while unknown
+	Left     time.Duration // estimated time for the remaining rows of all tables; 0 if unknown
 }
 
-// progress counts rows as they arrive. It is safe for concurrent use.
+// progress counts rows as they are loaded. It is safe for concurrent use, except for resumed.
 type progress struct {
 	c     *Config
 	mu    sync.Mutex
 	done  []uint64 // by table
 	all   uint64
-	total uint64 // of the chunks to load
+	total uint64 // of the chunks that this process loads
 	sent  uint64 // by this run
 	began time.Time
 	told  time.Time
@@ -111,7 +110,7 @@ func newProgress(c *Config) *progress {
 	return p
 }
 
-// resumed counts rows of an earlier run.
+// resumed adds rows that an earlier run loaded.
 func (p *progress) resumed(table int, rows uint64) {
 	p.done[table] += rows
 	p.all += rows
@@ -128,7 +127,7 @@ func (p *progress) add(table int, rows int64) {
 	}
 }
 
-// tell speaks whenever it was last spoken.
+// tell reports progress even if the last report was less than a second ago.
 func (p *progress) tell(table int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +150,7 @@ func (p *progress) say(table int, now time.Time) {
 	p.c.Progress(said)
 }
 
-// told is what one try of a chunk has reported, so that it can be taken back.
+// told counts the rows that one attempt at a chunk has reported, so that they can be subtracted if it fails.
 type told struct {
 	p     *progress
 	table int
@@ -175,7 +174,7 @@ func (t *told) takeBack() {
 	t.rows = 0
 }
 
-// complete makes up for what the driver hasn't reported.
+// complete adds the rows that the driver hasn't reported.
 func (t *told) complete(rows uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

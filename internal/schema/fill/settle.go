@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// How often a proof looks at rows that aren't as loaded before it calls them lost. Servers that read from
-// replicas show what those have applied so far.
+// How often verification looks at rows that differ before it fails. Servers that read from replicas return what the
+// replica has applied so far.
 const (
-	looksAlike = 10  // in a row that find the same: 16 s of the default pauses
-	looksMost  = 100 // in all
+	looksAlike = 10  // equal results in a row; takes 16 s with the default pauses
+	looksMost  = 100 // looks altogether
 )
 
-// settle calls look until it finds no mismatch, fails otherwise, or what it finds no longer changes.
+// settle calls Settle with the defaults of verification.
 func (c *Config) settle(ctx context.Context, look func() error) error {
 	return Settle(ctx, looksAlike, c.Pause, look)
 }
 
-// Settle calls look until its error isn't a *MismatchError, or it has said the same alike times in a row, and
-// returns its last error. pause waits before the next look, number attempt (from 1) since the last change; nil
-// doubles 50 ms up to 5 s.
+// Settle calls look until it returns something other than a *MismatchError, or the same *MismatchError alike times in a
+// row, or 100 times altogether. It returns the last error. pause waits before the next call; attempt counts calls with
+// the same result, from 1. If pause is nil, the pause starts with 50 ms and doubles up to 5 s.
 func Settle(ctx context.Context, alike int, pause func(ctx context.Context, attempt int) error,
 	look func() error) error {
 	if pause == nil {

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// MismatchError says that a server doesn't hold what was loaded.
+// MismatchError is returned if the rows on a server aren't those that were loaded.
 type MismatchError struct {
 	Table string
 	What  string
@@ -21,7 +21,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("load: table %q: %s: drop it (brunt schema down) and load again", e.Table, e.What)
 }
 
-// verify proves one table after the other.
+// verify verifies one table after the other.
 func (j *job) verify(ctx context.Context) error {
 	s := j.newSession(0)
 	defer s.close()
@@ -76,7 +76,7 @@ func (j *job) verifyCount(ctx context.Context, s *session, table int) error {
 	return nil
 }
 
-// query runs a statement; start comes before the rows of each try.
+// query runs a statement, possibly several times. It calls start before the rows of each attempt.
 func (s *session) query(ctx context.Context, t *Table, statement string, start func(),
 	row func(values []*string) error) error {
 	err := s.try(ctx, func(a protocol.Admin, _ int) error {
@@ -97,8 +97,8 @@ func (t *Table) columnNames() []string {
 	return names
 }
 
-// sampleKeys are the numbers of the rows to sample, spread evenly from the first to the last;
-// nil if rows of the table can't be found by their first key.
+// sampleKeys returns the numbers of the rows to sample, spread evenly from the first to the last. It returns nil if
+// rows of the table can't be found by their first key column.
 func (c *Config) sampleKeys(table int) []uint64 {
 	t := &c.Tables[table]
 	if len(t.Keys) == 0 {
@@ -119,8 +119,8 @@ func (c *Config) sampleKeys(table int) []uint64 {
 	return rows
 }
 
-// verifySample finds each sampled row by its first key. Where that key isn't the whole key
-// several rows may come: the one generated must be among them.
+// verifySample finds each sampled row by its first key column. If that isn't the whole key, the query may return
+// several rows, and the generated one must be among them.
 func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error {
 	t := &j.c.Tables[table]
 	err := parallel(ctx, min(j.c.Workers, len(rows)), func(ctx context.Context, worker int) error {
@@ -143,7 +143,7 @@ func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error 
 	return err
 }
 
-// compareRow looks for row number row, which has values, by its first key.
+// compareRow queries row number row by its first key column and compares it with values.
 func (s *session) compareRow(ctx context.Context, t *Table, row uint64, values []gen.Value, hash *rowHash) error {
 	want := hash.generated(values)
 	read, found := 0, false

@@ -8,9 +8,9 @@ import (
 	"brunt/internal/gen"
 )
 
-// typeWords reads a type's name from list[i:], "double precision" and "varchar(10)[]" included.
-// next is i if there is none. base is the name in lower case with single spaces and without
-// lengths; whole is as written.
+// typeWords reads the name of a type from list[i:], such as "double precision" or "varchar(10)[]". base is the name in
+// lower case with single spaces and without lengths. whole is the text as written. next is the index after it, or i if
+// there is no type.
 func typeWords(list []token, i int) (base, whole string, next int) {
 	k := after(list, i)
 	if k == len(list) || list[k].Kind != word || isReserved(list[k].Text) && !list[k].Is("array") {
@@ -56,7 +56,7 @@ func typeWords(list []token, i int) (base, whole string, next int) {
 	return base, join(list[start:k]), k
 }
 
-// lengths skips "(10)" or "(10, 2)".
+// lengths returns the index after "(10)" or "(10, 2)".
 func lengths(list []token, k int) int {
 	i := after(list, k)
 	if i == len(list) || !list[i].IsSign("(") {
@@ -74,7 +74,7 @@ func lengths(list []token, k int) int {
 	return k
 }
 
-// castTypes are the plan's types by their names in statements.
+// castTypes are the plan's types by the names that statements use.
 var castTypes = map[string]gen.Type{
 	"integer": gen.TypeInteger, "int": gen.TypeInteger, "bigint": gen.TypeInteger, "int8": gen.TypeInteger,
 	"smallint": gen.TypeInteger,
@@ -89,7 +89,7 @@ var castTypes = map[string]gen.Type{
 	"timestamp": gen.TypeDatetime, "timestamp without time zone": gen.TypeDatetime,
 }
 
-// typeText returns what a cast to a type becomes; the type as written if the flavor has it.
+// typeText returns the flavor's name for a type in a cast. A type that the flavor has is returned as written.
 func (f Flavor) typeText(base, whole string, names *Names) (text string, notices []Notice) {
 	t, ok := castTypes[base]
 	if f.product == Picodata || !ok {
@@ -110,13 +110,13 @@ func (f Flavor) typeText(base, whole string, names *Names) (text string, notices
 	return whole, nil
 }
 
-// postgresNames are PostgreSQL's names of types that it hasn't, or means otherwise.
+// postgresNames are PostgreSQL's names for types that it doesn't have, or that have another meaning there.
 var postgresNames = map[string]string{
 	"integer": "bigint", "int": "bigint", "unsigned": "bigint", "double": "double precision", "number": "numeric",
 	"string": "text", "datetime": "timestamptz", "json": "jsonb",
 }
 
-// mysqlCast is a type as MySQL's CAST takes it, which has names of its own.
+// mysqlCast returns the name of a type in MySQL's CAST, which differs from the names in DDL.
 func mysqlCast(t gen.Type) string {
 	switch t {
 	case gen.TypeInteger, gen.TypeBoolean:
@@ -129,7 +129,7 @@ func mysqlCast(t gen.Type) string {
 	return typeNames[t][MySQL]
 }
 
-// datetimeLiteral turns a text literal that is cast to a datetime into the flavor's value of it.
+// datetimeLiteral converts a text literal that is cast to a datetime into the flavor's value.
 func (f Flavor) datetimeLiteral(literal string) (string, error) {
 	if f.product != Tarantool && f.product != SQLite && f.product != MySQL || len(literal) < 2 || literal[0] != '\'' {
 		return literal, nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// conflict rewrites INSERT … ON CONFLICT DO NOTHING, REPLACE or FAIL (Picodata's clauses) where
-// the flavor says it at the statement's head or not at all.
+// conflict rewrites INSERT … ON CONFLICT DO NOTHING, REPLACE or FAIL (clauses of Picodata). Other flavors write this at
+// the start of the statement, or don't have it.
 func (tr *translator) conflict() error {
 	on, action, end := tr.findConflict()
 	if on < 0 {
@@ -53,7 +53,7 @@ func (tr *translator) conflict() error {
 	return nil
 }
 
-// findConflict finds ON CONFLICT [(…)] DO action; on is -1 if there is none.
+// findConflict finds ON CONFLICT [(…)] DO action. on is -1 if there is none.
 func (tr *translator) findConflict() (on int, action string, end int) {
 	list := tr.in
 	for i := range list {

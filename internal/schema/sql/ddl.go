@@ -12,11 +12,11 @@ import (
 	"brunt/internal/plan"
 )
 
-// DefaultTimeout is the time that Picodata is given for a statement of DDL that names none.
+// DefaultTimeout is Picodata's timeout for a DDL statement if the plan sets none.
 const DefaultTimeout = 86400 * time.Second
 
-// CreateTable writes the statement that creates t. tables are all of the plan's tables, where
-// the types of references are looked up; nil will do if t has none.
+// CreateTable returns the statement that creates t. tables are all tables of the plan, in which the types of references
+// are looked up. It may be nil if t has no references.
 func (f Flavor) CreateTable(t *plan.Table, tables []plan.Table) (stmt string, notices []Notice, err error) {
 	return f.createTable(t, tables, len(t.PrimaryKeys) > 0)
 }
@@ -93,7 +93,7 @@ func (f Flavor) checkTable(t *plan.Table) error {
 	return nil
 }
 
-// tableTail writes what follows the column list.
+// tableTail returns what follows the list of columns.
 func (f Flavor) tableTail(t *plan.Table) (string, []Notice) {
 	switch f.product {
 	case Picodata:
@@ -105,8 +105,8 @@ func (f Flavor) tableTail(t *plan.Table) (string, []Notice) {
 		}
 		return tail, f.ignoredTable(t)
 	case SQLite:
-		// A table whose key isn't one INTEGER column is a tree by its key, without a second
-		// lookup by rowid; one INTEGER column is the rowid itself.
+		// Unless the key is a single INTEGER column, which is the rowid itself, the table is stored as a tree by its
+		// key. This saves a second lookup by rowid.
 		if n := len(t.PrimaryKeys); n > 1 || n == 1 && !f.isInteger(t, t.PrimaryKeys[0]) {
 			return " WITHOUT ROWID", f.ignoredTable(t)
 		}
@@ -156,7 +156,7 @@ func timeoutOption(d time.Duration) string {
 	return " OPTION (TIMEOUT = " + s + ")"
 }
 
-// ignoredTable tells which settings of t the product has no counterpart for.
+// ignoredTable returns notices for the settings of t that the product doesn't have.
 func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 	var list []Notice
 	ignore := func(set bool, id string, what message.Message) {
@@ -174,7 +174,7 @@ func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 	return list
 }
 
-// DropTable writes the statement that drops t if it exists.
+// DropTable returns the statement that drops t if it exists.
 func (f Flavor) DropTable(t *plan.Table) string {
 	s := "DROP TABLE IF EXISTS " + f.quote(t.Name)
 	if f.product == Picodata {
@@ -183,18 +183,17 @@ func (f Flavor) DropTable(t *plan.Table) string {
 	return s
 }
 
-// KeyLast reports whether a table fills faster if its primary key is made afterwards, as
-// pgbench's initialization does: building an index once costs less than keeping it up to date.
+// KeyLast reports whether a table fills faster if its primary key is created afterwards. This is what pgbench's
+// initialization does: building an index once is cheaper than updating it with each row.
 func (f Flavor) KeyLast() bool { return f.product == PostgreSQL && !f.keyFirst }
 
-// CreateTableWithoutKey is CreateTable without the primary key, for AddKey to make once the table
-// is full.
+// CreateTableWithoutKey is CreateTable without the primary key, which AddKey adds once the table is full.
 func (f Flavor) CreateTableWithoutKey(t *plan.Table, tables []plan.Table) (stmt string, notices []Notice, err error) {
 	return f.createTable(t, tables, false)
 }
 
-// AddKey writes the statement that makes t's primary key, in place of one that is there already.
-// It is "" for a table without a primary key.
+// AddKey returns the statement that creates t's primary key, and replaces an existing one. It returns "" for a table
+// without a primary key.
 func (f Flavor) AddKey(t *plan.Table) string {
 	if len(t.PrimaryKeys) == 0 {
 		return ""
@@ -204,8 +203,8 @@ func (f Flavor) AddKey(t *plan.Table) string {
 		", ADD CONSTRAINT " + name + " PRIMARY KEY (" + f.quoteAll(t.PrimaryKeys) + ")"
 }
 
-// CreateIndex writes the statement that creates ix on t, which is the plan's table of that name
-// (nil if the plan doesn't describe it).
+// CreateIndex returns the statement that creates ix on t. t is the plan's table of that name, or nil if the plan
+// doesn't describe the table.
 func (f Flavor) CreateIndex(ix *plan.Index, t *plan.Table) (stmt string, notices []Notice, err error) {
 	defer func() {
 		if err != nil {
@@ -307,8 +306,8 @@ func checkUnique(ix *plan.Index, t *plan.Table) error {
 	return nil
 }
 
-// picodataOptions writes the WITH clause. The names and what they take are those of Picodata's
-// grammar of CREATE INDEX.
+// picodataOptions returns the WITH clause. The names and values of options are those of Picodata's grammar of CREATE
+// INDEX.
 func picodataOptions(options []plan.IndexOption) (string, error) {
 	if len(options) == 0 {
 		return "", nil
@@ -343,11 +342,11 @@ func isNumber(s string) bool {
 	return err == nil && strings.Trim(s, "0123456789.-") == ""
 }
 
-// DropIndex writes the statement that drops ix if it exists; MySQL refuses it otherwise.
+// DropIndex returns the statement that drops ix if it exists. On MySQL the statement fails if the index doesn't exist.
 func (f Flavor) DropIndex(ix *plan.Index) string {
 	s := "DROP INDEX IF EXISTS " + f.quote(ix.Name)
 	switch f.product {
-	case MySQL: // which itself, unlike MariaDB, has no IF EXISTS here
+	case MySQL: // unlike MariaDB, MySQL has no IF EXISTS here
 		s = "DROP INDEX " + f.quote(ix.Name) + " ON " + f.quote(ix.Table)
 	case Tarantool:
 		s += " ON " + f.quote(ix.Table)

@@ -1,10 +1,9 @@
-// Package sql writes one workload's schema and statements for each flavor of SQL: PostgreSQL,
-// Picodata, Tarantool, SQLite and MySQL. It is pure text and value mapping and does no I/O.
+// Package sql writes the schema and statements of a workload for each flavor of SQL: PostgreSQL, Picodata, Tarantool,
+// SQLite and MySQL. It converts texts and values, and does no I/O.
 //
-// The input is Picodata's own flavor, which is what the plan format is written in: types by the
-// names of gen.Type, `$1::integer` casts, unquoted names in lower case. What a server lacks is
-// ignored with one Notice where only cost or placement changes, and is an error where results
-// would change.
+// The input is Picodata's flavor, in which plans are written: types with the names of gen.Type, casts such as
+// `$1::integer`, and unquoted names in lower case. If a server lacks a feature that affects only cost or placement, the
+// feature is ignored with one Notice. If it would change results, it is an error.
 package sql
 
 import (
@@ -15,7 +14,7 @@ import (
 	"brunt/internal/message"
 )
 
-// Product is a server product that has a flavor of its own.
+// Product is a server product with a flavor of its own.
 type Product uint8
 
 // The products.
@@ -24,30 +23,29 @@ const (
 	Picodata
 	Tarantool
 	SQLite
-	MySQL // and MariaDB, TiDB
+	MySQL // also MariaDB and TiDB
 )
 
-// String returns the product's name as driver.ServerInfo gives it.
+// String returns the product's name as in protocol.ServerInfo.
 func (p Product) String() string {
 	return [...]string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}[p]
 }
 
-// Flavor writes SQL for one product. It is an immutable value, safe for concurrent use. The zero
-// value is PostgreSQL's.
+// Flavor writes SQL for one product. It is immutable and safe for concurrent use. The zero value is PostgreSQL's.
 type Flavor struct {
 	product  Product
-	keyFirst bool // tables must have their primary key from the start
+	keyFirst bool // tables need their primary key from the start
 }
 
-// For returns the flavor of the server that says it is product in version (driver.ServerInfo).
-// Letter case doesn't matter; version may be empty. An unknown product, and a Tarantool older
-// than 2, which has no SQL, are errors.
+// For returns the flavor of a server with this product name and version, as in protocol.ServerInfo. Letter case doesn't
+// matter. version may be empty. It returns an error for an unknown product and for Tarantool before version 2, which
+// has no SQL.
 func For(product, version string) (Flavor, error) {
 	switch strings.ToLower(product) {
 	case "postgresql", "postgres":
 		return Flavor{product: PostgreSQL}, nil
 	case "cockroachdb", "yugabytedb":
-		// Their rows are stored by the primary key, so it can't come later.
+		// These servers store rows by the primary key, so it can't be added later.
 		return Flavor{product: PostgreSQL, keyFirst: true}, nil
 	case "picodata":
 		return Flavor{product: Picodata}, nil
@@ -70,14 +68,13 @@ func For(product, version string) (Flavor, error) {
 // Product returns the flavor's product.
 func (f Flavor) Product() Product { return f.product }
 
-// Notice tells the user once a run about something that was ignored or mapped. Notices with one
-// ID always have one text.
+// Notice says once per run that something was ignored or mapped. Notices with the same ID have the same text.
 type Notice struct {
-	ID   string          // stable, for records: "sql-engine-ignored"
-	Text message.Message // what, and what that means
+	ID   string          // doesn't change between versions: "sql-engine-ignored"
+	Text message.Message // what was ignored or mapped, and the consequence
 }
 
-// Merge appends the notices of more whose ID isn't in list yet.
+// Merge appends those notices of more whose ID isn't in list yet.
 func Merge(list []Notice, more ...Notice) []Notice {
 	for _, n := range more {
 		if !slices.ContainsFunc(list, func(o Notice) bool { return o.ID == n.ID }) {
@@ -87,7 +84,7 @@ func Merge(list []Notice, more ...Notice) []Notice {
 	return list
 }
 
-// quote returns name as a quoted identifier, which the flavor takes literally.
+// quote returns name as a quoted identifier.
 func (f Flavor) quote(name string) string {
 	mark := `"`
 	if f.product == MySQL {
@@ -104,7 +101,7 @@ func (f Flavor) quoteAll(names []string) string {
 	return strings.Join(q, ", ")
 }
 
-// text writes a text literal. MySQL's backslashes escape.
+// text returns a text literal. In MySQL, backslashes are escape characters.
 func (f Flavor) text(s string) string {
 	if f.product == MySQL {
 		s = strings.ReplaceAll(s, `\`, `\\`)

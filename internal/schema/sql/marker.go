@@ -8,31 +8,31 @@ import (
 	"brunt/internal/plan"
 )
 
-// MarkerTable is the table in which brunt notes what it created and filled, one row a table.
+// MarkerTable is the table in which brunt records the tables that it created and filled, one row per table.
 const MarkerTable = "brunt_tables"
 
-// markerColumns are its columns, all texts; the first is the key.
+// markerColumns returns the names of its columns. All are texts; the first is the key.
 func markerColumns() []string {
 	return []string{"name", "origin", "state", "seed", "row_count", "plan", "brunt", "since"}
 }
 
-// Marker is a row of MarkerTable: what brunt knows of one table.
+// Marker is a row of MarkerTable. It describes one table.
 type Marker struct {
 	Name   string
-	Origin string // "created" by brunt, or somebody else's that it has "filled"
+	Origin string // "created": by brunt; "filled": created by someone else and filled by brunt
 	State  string // "unfinished" or "complete"
-	Seed   string // in decimal; its rows are of this seed
-	Rows   string // in decimal; that the plan had for it
-	Plan   string // differs when rows would
-	Brunt  string // version of the program
-	Since  string // RFC 3339, UTC
+	Seed   string // the seed of the rows, decimal
+	Rows   string // the number of rows in the plan, decimal
+	Plan   string // fingerprint that changes when the rows change
+	Brunt  string // version of brunt
+	Since  string // time in RFC 3339, UTC
 }
 
 func (m *Marker) values() []*string {
 	return []*string{&m.Name, &m.Origin, &m.State, &m.Seed, &m.Rows, &m.Plan, &m.Brunt, &m.Since}
 }
 
-// Read takes a row of ReadMarkers; null is "".
+// Read sets m to a row of ReadMarkers. Null becomes "".
 func (m *Marker) Read(row []*string) {
 	for i, v := range m.values() {
 		if i < len(row) && row[i] != nil {
@@ -51,16 +51,16 @@ func markerTable() *plan.Table {
 	return t
 }
 
-// CreateMarkers writes the statement that creates MarkerTable. On Picodata it is global, so that
-// every node can read it while others are down.
+// CreateMarkers returns the statement that creates MarkerTable. On Picodata the table is global, so that each node can
+// read it while other nodes are down.
 func (f Flavor) CreateMarkers() string {
-	text, _, _ := f.CreateTable(markerTable(), nil) // its columns are of a type that every flavor has
+	text, _, _ := f.CreateTable(markerTable(), nil) // never fails: all flavors have the type of the columns
 	return text
 }
 
-// DropMarkers writes the statement that drops MarkerTable, which has been seen to be empty. It is ""
-// for Picodata, where a change of the schema waits for every node. PostgreSQL looks once more under
-// a lock, for another brunt may have begun to use it.
+// DropMarkers returns the statement that drops MarkerTable once it is empty. It returns "" for Picodata, where a change
+// of the schema waits for every node. The statement for PostgreSQL checks under a lock that the table is still empty,
+// because another brunt process may have begun to use it.
 func (f Flavor) DropMarkers() string {
 	switch {
 	case f.product == Picodata:
@@ -73,12 +73,12 @@ func (f Flavor) DropMarkers() string {
 	return f.DropTable(markerTable())
 }
 
-// ReadMarkers writes the query for all markers; see Marker.Read.
+// ReadMarkers returns the query for all markers, whose rows Marker.Read takes.
 func (f Flavor) ReadMarkers() string {
 	return "SELECT " + f.quoteAll(markerColumns()) + " FROM " + f.quote(MarkerTable)
 }
 
-// AddMarker writes the statement that adds a table's marker, which must not be there.
+// AddMarker returns the statement that inserts a table's marker, which must not exist yet.
 func (f Flavor) AddMarker(m *Marker) string {
 	var values []string
 	for _, v := range m.values() {
@@ -88,12 +88,12 @@ func (f Flavor) AddMarker(m *Marker) string {
 		strings.Join(values, ", ") + ")"
 }
 
-// FinishMarkers writes the statement that says that tables are complete.
+// FinishMarkers returns the statement that marks tables as complete.
 func (f Flavor) FinishMarkers(tables []string) string {
 	return "UPDATE " + f.quote(MarkerTable) + " SET " + f.quote("state") + " = 'complete'" + f.markersOf(tables)
 }
 
-// RemoveMarkers writes the statement that removes tables' markers.
+// RemoveMarkers returns the statement that deletes the markers of tables.
 func (f Flavor) RemoveMarkers(tables []string) string {
 	return "DELETE FROM " + f.quote(MarkerTable) + f.markersOf(tables)
 }
@@ -106,10 +106,10 @@ func (f Flavor) markersOf(tables []string) string {
 	return " WHERE " + f.quote("name") + " IN (" + strings.Join(names, ", ") + ")"
 }
 
-// CountRows writes a query whose one value is the number of table's rows.
+// CountRows returns a query whose single value is the number of rows in table.
 func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + f.quote(table) }
 
-// HasTable writes a query whose one value is 1 if table exists and 0 otherwise.
+// HasTable returns a query whose single value is 1 if table exists, and 0 otherwise.
 func (f Flavor) HasTable(table string) string {
 	switch f.product {
 	case Picodata:
@@ -126,19 +126,18 @@ func (f Flavor) HasTable(table string) string {
 		") AND relkind IN ('r', 'p')"
 }
 
-// SelectAll writes a query for columns of all of table's rows, in any order.
+// SelectAll returns a query for columns of all rows in table, in any order.
 func (f Flavor) SelectAll(table string, columns []string) string {
 	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table)
 }
 
-// SelectByKey writes a query for columns of the rows whose column key lies between two values, both
-// included, in any order.
+// SelectByKey returns a query for columns of the rows whose column key is between lo and hi, both included, in any
+// order.
 func (f Flavor) SelectByKey(table string, columns []string, key string, lo, hi *gen.Value) string {
 	return f.SelectAll(table, columns) + " WHERE " + f.quote(key) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi)
 }
 
-// SelectIn writes a query for columns of the rows that have one of values in the column key, in any
-// order.
+// SelectIn returns a query for columns of the rows whose column key has one of the values, in any order.
 func (f Flavor) SelectIn(table string, columns []string, key string, values []gen.Value) string {
 	literals := make([]string, len(values))
 	for i := range values {
@@ -147,9 +146,9 @@ func (f Flavor) SelectIn(table string, columns []string, key string, values []ge
 	return f.SelectAll(table, columns) + " WHERE " + f.quote(key) + " IN (" + strings.Join(literals, ", ") + ")"
 }
 
-// MostRows is how many rows of so many columns one query may ask for; 0 means any number. Picodata
-// executes at most 45 000 steps of its virtual machine a statement (sql_vdbe_opcode_max): about
-// columns + 5 a row, and more to find it by its key. It moves at most 5000 rows (sql_motion_row_max).
+// MostRows returns how many rows with this number of columns a query may return; 0 means no limit. Picodata executes up
+// to 45 000 steps of its virtual machine per statement (sql_vdbe_opcode_max). A row takes about columns + 5 steps, and
+// more if it is found by its key. A statement moves up to 5000 rows (sql_motion_row_max).
 func (f Flavor) MostRows(columns int) uint64 {
 	const steps, most = 45_000, 5000
 	if f.product != Picodata {
@@ -158,12 +157,12 @@ func (f Flavor) MostRows(columns int) uint64 {
 	return uint64(min(max(steps/(2*(columns+12)), 1), most))
 }
 
-// Transactions reports whether what is between BEGIN and COMMIT is done as a whole or not at all.
-// Picodata accepts both and undoes nothing.
+// Transactions reports whether the product has atomic transactions. Picodata accepts BEGIN and COMMIT, but doesn't undo
+// anything on ROLLBACK.
 func (f Flavor) Transactions() bool { return f.product != Picodata }
 
-// Analyze writes the statement that makes the planner's statistics of table again; "" where the server has
-// none or keeps them by itself. Cheap: PostgreSQL and MySQL read a sample of the rows.
+// Analyze returns the statement that updates the planner's statistics of table, or "" if the server has none or updates
+// them by itself. The statement is cheap: PostgreSQL and MySQL read a sample of the rows.
 func (f Flavor) Analyze(table string) string {
 	switch f.product {
 	case PostgreSQL, SQLite:
@@ -174,7 +173,7 @@ func (f Flavor) Analyze(table string) string {
 	return ""
 }
 
-// Greatest writes a query whose one value is the greatest that table has in column, null without rows.
+// Greatest returns a query whose single value is the greatest value of a column, or null if the table is empty.
 func (f Flavor) Greatest(table, column string) string {
 	return "SELECT MAX(" + f.quote(column) + ") FROM " + f.quote(table)
 }

@@ -10,12 +10,12 @@ import (
 	"brunt/internal/sqltext"
 )
 
-// Names are the names of a plan's tables, columns and indexes, which statements may use without
-// quotes. A nil *Names holds none.
+// Names are the names of a plan's tables, columns and indexes, which statements may use without quotes. A nil *Names is
+// empty.
 type Names struct {
 	columns map[string]bool
 	tables  map[string]bool
-	wide    bool // some unsigned column's range exceeds 64 bits with a sign
+	wide    bool // an unsigned column has a range above that of signed 64-bit integers
 }
 
 // NewNames collects the names. The result is immutable.
@@ -35,8 +35,8 @@ func NewNames(tables []plan.Table, indexes []plan.Index) *Names {
 	return n
 }
 
-// find returns the name that an unquoted word stands for: in lower case, as Picodata reads it,
-// or else as written.
+// find returns the name that an unquoted word refers to. Picodata reads unquoted words in lower case, so the word is
+// looked up in lower case first and then as written.
 func (n *Names) find(w string) (name string, table, ok bool) {
 	if n == nil {
 		return "", false, false
@@ -52,12 +52,11 @@ func (n *Names) find(w string) (name string, table, ok bool) {
 	return "", false, false
 }
 
-// Translate rewrites a statement for the flavor: types of casts (`x::string`, CAST(x AS string)),
-// placeholders, ON CONFLICT, and, for Tarantool, which reads unquoted names in upper case, quotes
-// around the unquoted names of the plan. params are the kinds of the statement's parameters;
-// every flavor takes them in their order, numbered, so nothing has to be rearranged. What isn't
-// known passes unchanged; for Picodata everything does. An error means that the statement can't
-// do the same on this product.
+// Translate rewrites a statement for the flavor. It changes types of casts (`x::string`, CAST(x AS string)),
+// placeholders and ON CONFLICT. For Tarantool, which reads unquoted names in upper case, it also quotes the plan's
+// names. params are the kinds of the statement's parameters. All flavors take parameters numbered in the same order, so
+// nothing is rearranged. Anything unknown is left unchanged, and so is everything for Picodata. It returns an error if
+// the statement can't have the same effect on this product.
 func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (string, []Notice, error) {
 	list := sqltext.Split(statement)
 	if err := checkParams(list, params); err != nil {
@@ -97,7 +96,7 @@ func checkParams(list []token, params []gen.Kind) error {
 	return nil
 }
 
-// onlyMarks reports whether the statement's n parameters are all written "?".
+// onlyMarks reports whether all n parameters of the statement are written as "?".
 func onlyMarks(list []token, n int) bool {
 	marks := 0
 	for _, t := range list {
@@ -115,9 +114,9 @@ type translator struct {
 	flavor  Flavor
 	names   *Names
 	in, out []token
-	number  bool   // number the "?"
-	marks   int    // "?" seen
-	casts   []bool // for each open parenthesis whether it is CAST's
+	number  bool   // replace each "?" by a number
+	marks   int    // number of "?" so far
+	casts   []bool // for each open parenthesis, whether it belongs to CAST
 	notices []Notice
 }
 
@@ -164,7 +163,7 @@ func (tr *translator) parenthesis(t token) {
 	}
 }
 
-// cast translates "::type", whose type begins at in[i], and returns where to go on.
+// cast translates "::type", where in[i] is the first token of the type. It returns the index after the type.
 func (tr *translator) cast(i int) (next int, err error) {
 	base, whole, next := typeWords(tr.in, i)
 	if next == i {
@@ -175,7 +174,7 @@ func (tr *translator) cast(i int) (next int, err error) {
 	tr.notices = Merge(tr.notices, notices...)
 	if tr.flavor.product == PostgreSQL {
 		tr.out = append(tr.out, token{Kind: cast, Text: "::"})
-		// What stands before the type (comments) stays.
+		// Keep white space and comments in front of the type.
 		tr.out = append(tr.out, tr.in[i:after(tr.in, i)]...)
 		tr.out = append(tr.out, token{Kind: primary, Text: name})
 		return next, nil
@@ -198,7 +197,7 @@ func (tr *translator) cast(i int) (next int, err error) {
 	return next, nil
 }
 
-// castAs translates the type after the AS of a CAST.
+// castAs translates the type after the AS of a CAST. It returns the index after the type.
 func (tr *translator) castAs(i int) (next int) {
 	base, whole, next := typeWords(tr.in, i)
 	if next == i {
@@ -211,13 +210,13 @@ func (tr *translator) castAs(i int) (next int) {
 	return next
 }
 
-// name quotes an unquoted name of the plan; in[i:] follows it.
+// name quotes an unquoted name of the plan. in[i:] follows the name.
 func (tr *translator) name(t token, i int) token {
 	name, table, ok := tr.names.find(t.Text)
 	if !ok || isReserved(t.Text) {
 		return t
 	}
-	// "(" behind a name makes it a function, unless it is a table's in INSERT INTO t (…).
+	// A name followed by "(" is a function, except for the table in INSERT INTO t (…) and similar statements.
 	if k := after(tr.in, i); k < len(tr.in) && tr.in[k].IsSign("(") {
 		p := before(tr.out, len(tr.out)-1)
 		if !table || p < 0 || !(tr.out[p].Is("into") || tr.out[p].Is("on") || tr.out[p].Is("table") ||
@@ -228,8 +227,8 @@ func (tr *translator) name(t token, i int) token {
 	return token{Kind: quoted, Text: tr.flavor.quote(name)}
 }
 
-// operand returns where the operand that list ends with begins: a parameter, literal, name with
-// qualifiers, call, subscript, CASE … END or parenthesis. It is len(list) if there is none.
+// operand returns the index of the first token of the operand at the end of list: a parameter, a literal, a name with
+// qualifiers, a call, a subscript, CASE … END or a parenthesis. It returns len(list) if there is none.
 func operand(list []token) int {
 	i := len(list) - 1
 	for i >= 0 {
@@ -268,7 +267,7 @@ func endsOperand(t token) bool {
 		t.Kind == word && !isReserved(t.Text)
 }
 
-// qualified returns where the dotted name that ends at i begins.
+// qualified returns the index of the first token of the dotted name that ends at i.
 func qualified(list []token, i int) int {
 	for i >= 2 && list[i-1].IsSign(".") && (list[i-2].Kind == word || list[i-2].Kind == quoted) {
 		i -= 2
@@ -276,7 +275,7 @@ func qualified(list []token, i int) int {
 	return i
 }
 
-// opening returns the index of the bracket that the one at i closes, or -1.
+// opening returns the index of the opening bracket for the closing bracket at i, or -1.
 func opening(list []token, i int) int {
 	depth := 0
 	for ; i >= 0; i-- {
@@ -320,10 +319,10 @@ const (
 	cast   = sqltext.Cast
 	sign   = sqltext.Sign
 
-	primary = sqltext.Sign + 1 // an operand that the translator has put together
+	primary = sqltext.Sign + 1 // an operand that the translator has assembled
 )
 
-// after returns the index of the first token from i on that isn't space, or len(list).
+// after returns the index of the first token from i on that isn't white space, or len(list).
 func after(list []token, i int) int {
 	for i < len(list) && list[i].Kind == space {
 		i++
@@ -331,7 +330,7 @@ func after(list []token, i int) int {
 	return i
 }
 
-// before returns the index of the last token up to i that isn't space, or -1.
+// before returns the index of the last token up to i that isn't white space, or -1.
 func before(list []token, i int) int {
 	for i >= 0 && list[i].Kind == space {
 		i--
@@ -339,8 +338,7 @@ func before(list []token, i int) int {
 	return i
 }
 
-// isReserved reports whether a word is part of SQL's grammar and so can't be a name, nor a
-// function, unless it is quoted.
+// isReserved reports whether a word is reserved in SQL, so that it can't be a name or a function unless it is quoted.
 func isReserved(w string) bool {
 	switch strings.ToLower(w) {
 	case "all", "and", "any", "array", "as", "asc", "between", "by", "case", "check", "collate", "conflict",

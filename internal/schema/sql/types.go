@@ -10,13 +10,13 @@ import (
 	"brunt/internal/plan"
 )
 
-// typeNames are the products' names for column types, in the products' order.
+// typeNames are the names of column types, in the order of the products.
 //
-// PostgreSQL: integers are BIGINT because Picodata's INTEGER, whose range the plan's values have,
-// is 64-bit; DATETIME is TIMESTAMPTZ because values are instants. Tarantool's SQL (2.6) has no
-// DECIMAL, DATETIME, UUID or JSON: NUMBER, INTEGER (µs since the epoch) and STRING keep values
-// comparable. SQLite stores by affinity; datetimes are UTC text of fixed width. MySQL: datetimes are
-// UTC; texts that keys or indexes may hold need a length, which mysqlText gives.
+// PostgreSQL: integers are BIGINT, because Picodata's INTEGER has 64 bits and plans use its range. DATETIME is
+// TIMESTAMPTZ, because values are instants. Tarantool's SQL (2.6) has no DECIMAL, DATETIME, UUID or JSON. NUMBER,
+// INTEGER (µs since the epoch) and STRING keep their values comparable. SQLite stores by affinity; datetimes are texts
+// in UTC with a fixed width. MySQL: datetimes are in UTC. Texts in keys or indexes need a length, which mysqlText
+// provides.
 var typeNames = map[gen.Type][5]string{
 	gen.TypeInteger:  {"BIGINT", "INTEGER", "INTEGER", "INTEGER", "BIGINT"},
 	gen.TypeUnsigned: {"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER", "BIGINT UNSIGNED"},
@@ -35,7 +35,7 @@ func isWide(s *gen.Spec) bool {
 	return s.Type == gen.TypeUnsigned && s.HasRange && uint64(s.IntHi) > math.MaxInt64
 }
 
-// columnType returns the DDL type of a column. tables are searched for what references refer to.
+// columnType returns the DDL type of a column. References are resolved in tables.
 func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notices []Notice, err error) {
 	s = plan.Resolve(s, tables)
 	t := s.Holds()
@@ -64,8 +64,8 @@ func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notic
 	return names[f.product], f.typeNotice(t), nil
 }
 
-// mysqlText is a text column that holds all of a spec's values, whose case tells them apart. Up to
-// 16 000 characters of four bytes fit into a row.
+// mysqlText returns the type of a text column that holds all values of a spec and distinguishes upper and lower case. A
+// row has room for up to 16 000 characters of four bytes.
 func mysqlText(s *gen.Spec) string {
 	const usual, most = 16, 16000
 	n := int64(usual)
@@ -82,7 +82,7 @@ func mysqlText(s *gen.Spec) string {
 	return name + " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 }
 
-// typeNotice tells of types that are stored as another.
+// typeNotice returns a notice if the product stores a type as another one.
 func (f Flavor) typeNotice(t gen.Type) []Notice {
 	as, mapped := storedAs[f.product][t]
 	if !mapped {
@@ -95,7 +95,7 @@ func (f Flavor) typeNotice(t gen.Type) []Notice {
 	}}
 }
 
-// storedAs is what the types are that a product doesn't have.
+// storedAs says how each product stores the types that it doesn't have.
 var storedAs = map[Product]map[gen.Type]message.Message{
 	Tarantool: {
 		gen.TypeDatetime: message.New("sql-mapped.microseconds"),

@@ -10,20 +10,19 @@ import (
 	"brunt/internal/gen"
 )
 
-// timeFormat is the text of a datetime: UTC, microseconds, fixed width, so that order as text is
-// order in time for the years 0 to 9999.
+// timeFormat is the format of a datetime as text: UTC, microseconds, fixed width. For the years 0 to 9999, the order of
+// the texts is the order in time.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// mysqlTime is a MySQL literal's; its sessions are in UTC.
+// mysqlTime is the format of a datetime literal in MySQL. Its sessions use UTC.
 const mysqlTime = "2006-01-02 15:04:05.000000"
 
-// ParamKind is the kind that values of kind k are sent as, as parameters of statements and as
-// fields of loaded rows alike.
+// ParamKind returns the kind as which values of kind k are sent, both as parameters of statements and as fields of
+// loaded rows.
 //
-// PostgreSQL and Picodata take every kind as it is. Tarantool: Datetime → Int (µs since the
-// epoch), Decimal → Float, UUID and JSON → String. SQLite: Bool → Int, Uint → Int, Decimal →
-// Float, Datetime → String (UTC, fixed width), UUID and JSON → String. MySQL: Bool → Int, UUID and
-// JSON → String.
+// PostgreSQL and Picodata take each kind unchanged. Tarantool: Datetime → Int (µs since the epoch), Decimal → Float,
+// UUID and JSON → String. SQLite: Bool → Int, Uint → Int, Decimal → Float, Datetime → String (UTC, fixed width), UUID
+// and JSON → String. MySQL: Bool → Int, UUID and JSON → String.
 func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
 	if to := sentAs[f.product][k]; to != gen.Null {
 		return to
@@ -31,7 +30,7 @@ func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
 	return k
 }
 
-// sentAs is the kinds that are sent as another.
+// sentAs lists, for each product, the kinds that are sent as another kind.
 var sentAs = [...][gen.JSON + 1]gen.Kind{
 	Tarantool: {gen.Datetime: gen.Int, gen.Decimal: gen.Float, gen.UUID: gen.String, gen.JSON: gen.String},
 	SQLite: {
@@ -41,8 +40,8 @@ var sentAs = [...][gen.JSON + 1]gen.Kind{
 	MySQL: {gen.Bool: gen.Int, gen.UUID: gen.String, gen.JSON: gen.String},
 }
 
-// Convert changes v to the kind that ParamKind names, in place and without allocation once v's
-// buffer has grown. A Uint above the signed range stays a Uint, which SQLite's driver refuses.
+// Convert changes v in place to the kind that ParamKind returns. It doesn't allocate once v's buffer is large enough. A
+// Uint above the signed range remains a Uint, which SQLite's driver refuses.
 func (f Flavor) Convert(v *gen.Value) {
 	to := f.ParamKind(v.Kind)
 	if to == v.Kind {
@@ -66,14 +65,14 @@ func (f Flavor) Convert(v *gen.Value) {
 	v.Kind = to
 }
 
-// decimalFloat is the double nearest to unscaled × 10^-scale for |unscaled| ≤ 2^53 and scale ≤ 22
-// (both operands of the division are then exact), and within one unit in the last place beyond.
+// decimalFloat returns unscaled × 10^-scale. The result is the nearest double if |unscaled| ≤ 2^53 and scale ≤ 22,
+// because both operands of the division are exact then. Otherwise its error is at most one unit in the last place.
 func decimalFloat(unscaled int64, scale uint8) float64 {
 	return float64(unscaled) / math.Pow10(int(scale))
 }
 
-// Wrap returns a generator of g's values as the flavor's server takes them. It returns g itself
-// where the flavor converts nothing.
+// Wrap returns a generator that converts the values of g for the flavor's server. It returns g itself if the flavor
+// converts nothing.
 func (f Flavor) Wrap(g gen.Generator) gen.Generator {
 	if f.product == PostgreSQL || f.product == Picodata {
 		return g
@@ -97,7 +96,7 @@ func (f Flavor) WrapRow(row func(values []gen.Value, row uint64)) func(values []
 	}
 }
 
-// Literal writes v as it stands in a statement. It works on a copy.
+// Literal returns v as a literal of a statement. It doesn't change v.
 func (f Flavor) Literal(v *gen.Value) string {
 	c := v.Clone()
 	f.Convert(&c)
@@ -132,7 +131,7 @@ func (f Flavor) Literal(v *gen.Value) string {
 	return "NULL"
 }
 
-// typed is a text literal cast to a type; Picodata has no literals of its other types.
+// typed returns a text literal that is cast to a type. Picodata has no literals of other types.
 func (f Flavor) typed(text string, t gen.Type) string {
 	return fmt.Sprintf("CAST(%s AS %s)", text, typeNames[t][f.product])
 }
