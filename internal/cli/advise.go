@@ -36,24 +36,9 @@ type adviseFlags struct {
 
 func newAdvise(s *streams) *cobra.Command {
 	f := &adviseFlags{}
-	cmd := &cobra.Command{
-		Use:   "advise --inspect pg=DSN [PLAN | BUNDLE]",
-		Short: "Propose indexes, and with --apply build them and prove by measuring that they pay",
-		Long: `Propose indexes for what a database was asked: by the load of a PLAN, which is run for it, by the run
-of a BUNDLE that was inspected, or, without either, since the server's statistics were reset. Each is
-tried with HypoPG, or with --build by building it in a transaction that is rolled back.
-
-With --apply, which needs a PLAN, each index is built (CONCURRENTLY) and dropped by turns, so that runs
-with it and without it alternate at the same rates (one larger than 256 MiB is built once), and stays
-only if the server's time for the statements that it concerns is lower with it for sure: its interval
-excludes no change. Where the server doesn't count statements, the mean response time decides. If it
-is killed, --resume goes on, with what it has measured, the index that it was at and what the server
-still builds.`,
-		Example: "  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop results/shop-20261121T101500Z\n" +
-			"  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop examples/shop.yml --apply --times 5",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return f.advise(s, args) },
-	}
+	cmd := command("advise", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		return f.advise(s, args)
+	})
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "build what is proposed, measure, and keep what pays")
 	cmd.Flags().BoolVar(&f.build, "build", false,

@@ -31,9 +31,7 @@ type campaignFlags struct {
 }
 
 func newCampaign(s *streams) *cobra.Command {
-	return group("campaign",
-		"Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
-		newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
+	return group("campaign", newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
 }
 
 func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
@@ -81,26 +79,17 @@ func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, uni
 
 func newCampaignRun(s *streams) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := &cobra.Command{
-		Use:   "run FILE",
-		Short: "Run a campaign",
-		Long: `Run the steps of a campaign's file one after the other. Everything goes into one folder. What the
-target does badly is a result; a step that can't be carried out ends the campaign with one line, and
-brunt campaign resume goes on with it.`,
-		Example: "  brunt campaign run book.yml\n  brunt campaign run book.yml --time-scale 0.01",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, l, err := f.program(s, args[0])
-			if err != nil {
-				return err
-			}
-			c, err := f.campaign(s, l)
-			if err != nil {
-				return err
-			}
-			return c.Begin(s.out, s.err, p, p.Name+"-campaign")
-		},
-	}
+	cmd := command("campaign-run", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		p, l, err := f.program(s, args[0])
+		if err != nil {
+			return err
+		}
+		c, err := f.campaign(s, l)
+		if err != nil {
+			return err
+		}
+		return c.Begin(s.out, s.err, p, p.Name+"-campaign")
+	})
 	f.workerFlags.bind(cmd)
 	f.bind(cmd, true, true)
 	return cmd
@@ -108,23 +97,17 @@ brunt campaign resume goes on with it.`,
 
 func newCampaignResume(s *streams) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := &cobra.Command{
-		Use:     "resume FOLDER",
-		Short:   "Go on with a campaign that was killed or failed, with the step that it was at",
-		Example: "  brunt campaign resume results/book-campaign-20261122T101500Z",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := f.language()
-			if err != nil {
-				return err
-			}
-			c, err := f.campaign(s, l)
-			if err != nil {
-				return err
-			}
-			return c.Resume(s.out, s.err, args[0])
-		},
-	}
+	cmd := command("campaign-resume", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		l, err := f.language()
+		if err != nil {
+			return err
+		}
+		c, err := f.campaign(s, l)
+		if err != nil {
+			return err
+		}
+		return c.Resume(s.out, s.err, args[0])
+	})
 	f.workerFlags.bind(cmd)
 	f.bind(cmd, false, false)
 	return cmd
@@ -132,23 +115,17 @@ func newCampaignResume(s *streams) *cobra.Command {
 
 func newCampaignPlan(s *streams) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := &cobra.Command{
-		Use:     "plan FILE",
-		Short:   "Print the timetable of a campaign: steps, durations, end, disk",
-		Example: "  brunt campaign plan book.yml",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, l, err := f.program(s, args[0])
-			if err != nil {
-				return err
-			}
-			if err := p.Check(target.Check); err != nil {
-				return exitcode.Usage(err)
-			}
-			o := loadtest.Look(s.out)
-			return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
-		},
-	}
+	cmd := command("campaign-plan", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		p, l, err := f.program(s, args[0])
+		if err != nil {
+			return err
+		}
+		if err := p.Check(target.Check); err != nil {
+			return exitcode.Usage(err)
+		}
+		o := loadtest.Look(s.out)
+		return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
+	})
 	f.bind(cmd, true, false)
 	return cmd
 }
@@ -156,26 +133,20 @@ func newCampaignPlan(s *streams) *cobra.Command {
 func newCampaignReport(s *streams) *cobra.Command {
 	f := &campaignFlags{}
 	var html, md string
-	cmd := &cobra.Command{
-		Use:     "report FOLDER",
-		Short:   "Write the document of a campaign: HTML and Markdown, in English or Russian",
-		Example: "  brunt campaign report results/book-campaign-20261122T101500Z --lang ru",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := f.language()
-			if err != nil {
-				return err
-			}
-			files, err := campaign.Report(args[0], s.readPlan, l, html, md)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			for _, name := range files {
-				fmt.Fprintln(s.out, name)
-			}
-			return nil
-		},
-	}
+	cmd := command("campaign-report", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		l, err := f.language()
+		if err != nil {
+			return err
+		}
+		files, err := campaign.Report(args[0], s.readPlan, l, html, md)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		for _, name := range files {
+			fmt.Fprintln(s.out, name)
+		}
+		return nil
+	})
 	f.bind(cmd, false, false)
 	cmd.Flags().StringVar(&html, "html", "", `HTML file (default "<folder>/report-<language>.html")`)
 	cmd.Flags().StringVar(&md, "md", "", `Markdown file (default "<folder>/report-<language>.md")`)

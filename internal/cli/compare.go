@@ -18,52 +18,36 @@ import (
 
 func newCompare(s *streams) *cobra.Command {
 	f := &resultFlags{}
-	cmd := &cobra.Command{
-		Use:   "compare BASE... -- CANDIDATE...",
-		Short: "Say whether runs are better or worse than others",
-		Long: `Compare the runs of a candidate with those of a base. Each metric gets a verdict from the
-confidence interval of its change: regression or improvement if the interval lies wholly beyond the
-tolerance, equivalent if wholly within it, otherwise inconclusive with the number of runs that would
-settle it. A regression ends with exit code 97.
-
-One run against one gets no verdict: runs of the same system differ, and one run doesn't say by how
-much. Repeat each side at least 5 times.
-
-Runs that are invalid, of different plans or sent by different machines are refused; --anyway
-compares them and says so.`,
-		Example: "  brunt compare results/before-* -- results/after-*\n  brunt compare --tolerance 5% --output junit base/*.json -- new/*.json",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.options()
-			if err != nil {
-				return err
-			}
-			dash := cmd.ArgsLenAtDash()
-			if dash < 0 && len(args) == 2 {
-				dash = 1
-			}
-			if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
-				return exitcode.Usage(fmt.Errorf("%s: flags stand before the base's runs; what follows -- are the candidate's", args[i]))
-			}
-			if dash < 1 || dash == len(args) {
-				return exitcode.Usage(errors.New("write the base's runs, --, and the candidate's runs; see brunt compare --help"))
-			}
-			base, err := readResults(args[:dash])
-			candidate, err2 := readResults(args[dash:])
-			if err := errors.Join(err, err2); err != nil {
-				return exitcode.Usage(err)
-			}
-			c, err := compare.Runs(base, candidate, o)
-			if err != nil {
-				return compare.Refusal(err)
-			}
-			code := exitcode.Pass
-			if c.Verdict == compare.Regression {
-				code = exitcode.Regression
-			}
-			return exitcode.With(code, f.printComparison(s, c, code, base, candidate))
-		},
-	}
+	cmd := command("compare", cobra.MinimumNArgs(2), func(cmd *cobra.Command, args []string) error {
+		o, err := f.options()
+		if err != nil {
+			return err
+		}
+		dash := cmd.ArgsLenAtDash()
+		if dash < 0 && len(args) == 2 {
+			dash = 1
+		}
+		if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
+			return exitcode.Usage(fmt.Errorf("%s: flags stand before the base's runs; what follows -- are the candidate's", args[i]))
+		}
+		if dash < 1 || dash == len(args) {
+			return exitcode.Usage(errors.New("write the base's runs, --, and the candidate's runs; see brunt compare --help"))
+		}
+		base, err := readResults(args[:dash])
+		candidate, err2 := readResults(args[dash:])
+		if err := errors.Join(err, err2); err != nil {
+			return exitcode.Usage(err)
+		}
+		c, err := compare.Runs(base, candidate, o)
+		if err != nil {
+			return compare.Refusal(err)
+		}
+		code := exitcode.Pass
+		if c.Verdict == compare.Regression {
+			code = exitcode.Regression
+		}
+		return exitcode.With(code, f.printComparison(s, c, code, base, candidate))
+	})
 	f.bind(cmd, "text", "json", "md", "csv", "junit", "benchfmt")
 	return cmd
 }
@@ -139,40 +123,28 @@ func readResults(paths []string) (all []*result.Result, err error) {
 
 func newIntervals(s *streams) *cobra.Command {
 	f := &resultFlags{}
-	cmd := &cobra.Command{
-		Use:   "intervals RESULT...",
-		Short: "Confidence intervals of the rate, the response times and the requests processed over several runs",
-		Long: `Print what several runs of the same load come to: the geometric mean of every metric with its
-confidence interval by Student's t on logarithms, the mean with its interval x̄ ± t·s/√n, the median
-with its interval, and how many runs it would take for an interval as narrow as the tolerance.
-
-A RESULT is a run's folder, what --output json printed, a summary_*.json of Picostress, a JSON
-summary of k6, or the output of go-ycsb or pgbench in a file.`,
-		Example: "  brunt intervals -p 95 results/cars-*\n  brunt intervals -p 99 summaries/summary_*.json",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			o, err := f.options()
-			if err != nil {
-				return err
-			}
-			runs, err := readResults(args)
-			if err != nil {
-				return err
-			}
-			summary, err := compare.Intervals(runs, o)
-			if err != nil {
-				return compare.Refusal(err)
-			}
-			switch f.output {
-			case "json":
-				return summary.JSON(s.out)
-			case "csv":
-				s.warn(summary.Warnings)
-				return summary.CSV(s.out)
-			}
-			return f.tables(s.out, summary.Tables)
-		},
-	}
+	cmd := command("intervals", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
+		o, err := f.options()
+		if err != nil {
+			return err
+		}
+		runs, err := readResults(args)
+		if err != nil {
+			return err
+		}
+		summary, err := compare.Intervals(runs, o)
+		if err != nil {
+			return compare.Refusal(err)
+		}
+		switch f.output {
+		case "json":
+			return summary.JSON(s.out)
+		case "csv":
+			s.warn(summary.Warnings)
+			return summary.CSV(s.out)
+		}
+		return f.tables(s.out, summary.Tables)
+	})
 	f.bind(cmd, "text", "json", "md", "csv")
 	return cmd
 }

@@ -17,16 +17,8 @@ import (
 const exitCookUsage = 64
 
 func newCook(s *streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "cook [flags] <url | @file | @->",
-		Short: "Load an HTTP service for as long as you like and report as it goes (slow_cooker's flags)",
-		Long: `Load an HTTP service at a steady rate, for minutes or weeks, and print a line every interval. The
-flags and lines are slow_cooker's; called by that name brunt takes its place. Latency counts from
-the moment at which a request was meant to start.`,
-		Example:            "  brunt cook -qps 50 -concurrency 10 http://127.0.0.1:8080/",
-		DisableFlagParsing: true,
-		RunE:               func(_ *cobra.Command, args []string) error { return slowCooker(s, args) },
-	}
+	cmd := command("cook", nil, func(_ *cobra.Command, args []string) error { return slowCooker(s, args) })
+	cmd.DisableFlagParsing = true
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { slowcooker.Usage(cmd.OutOrStdout(), "brunt cook") })
 	return cmd
 }

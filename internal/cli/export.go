@@ -18,45 +18,36 @@ import (
 
 func newExport(s *streams) *cobra.Command {
 	var format, path string
-	cmd := &cobra.Command{
-		Use:   "export BUNDLE",
-		Short: "Write the intervals of a run for other programs",
-		Long: `Write the intervals of a run for other programs: csv and parquet with a row for each interval and
-operation, hdr as a HdrHistogram log, prometheus as OpenMetrics' text with times, influx as InfluxDB's
-line protocol.`,
-		Example: "  brunt export results/first --format parquet -o first.parquet\n  brunt export results/first --format csv | head",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			if !slices.Contains(export.FileFormats(), format) {
-				return exitcode.Usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"),
-					strings.Join(export.FileFormats(), ", ")))
-			}
-			bundle, err := record.Open(record.OS{}, args[0])
+	cmd := command("export", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) (err error) {
+		if !slices.Contains(export.FileFormats(), format) {
+			return exitcode.Usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"),
+				strings.Join(export.FileFormats(), ", ")))
+		}
+		bundle, err := record.Open(record.OS{}, args[0])
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		var out io.Writer = s.out
+		if path != "" && path != "-" {
+			f, err := os.Create(path)
 			if err != nil {
-				return exitcode.Usage(err)
+				return exitcode.Usage(fmt.Errorf("--out: %w", err))
 			}
-			var out io.Writer = s.out
-			if path != "" && path != "-" {
-				f, err := os.Create(path)
-				if err != nil {
-					return exitcode.Usage(fmt.Errorf("--out: %w", err))
-				}
-				defer func() { err = errors.Join(err, f.Close()) }()
-				out = f
-			}
-			file, err := export.NewFile(out, format, bundle.Run)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if err := errors.Join(bundle.Intervals(file.Interval), file.Close()); err != nil {
-				return fmt.Errorf("export %s: %w", args[0], err)
-			}
-			for _, w := range bundle.Damage() {
-				fmt.Fprintf(s.err, "brunt: note: %s\n", w.Text)
-			}
-			return nil
-		},
-	}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			out = f
+		}
+		file, err := export.NewFile(out, format, bundle.Run)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if err := errors.Join(bundle.Intervals(file.Interval), file.Close()); err != nil {
+			return fmt.Errorf("export %s: %w", args[0], err)
+		}
+		for _, w := range bundle.Damage() {
+			fmt.Fprintf(s.err, "brunt: note: %s\n", w.Text)
+		}
+		return nil
+	})
 	cmd.Flags().StringVar(&format, "format", "", "csv, hdr, prometheus, influx or parquet")
 	cmd.Flags().StringVarP(&path, "out", "o", "", "file to write; standard output if absent")
 	return cmd

@@ -17,10 +17,9 @@ const healFaults = "heal-faults"
 
 // newHealFaults returns the command of the watchdog, which undoes faults when brunt is killed; see package fault.
 func newHealFaults(s *streams) *cobra.Command {
-	return &cobra.Command{
-		Use: healFaults, Short: "Undo faults when standard input ends; for brunt itself", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return fault.Watch(s.in) },
-	}
+	cmd := command(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.in) })
+	cmd.Hidden = true
+	return cmd
 }
 
 // faults returns the runner's options for faults.

@@ -22,7 +22,7 @@ const defaultHistory = "history"
 func newHistory(s *streams) *cobra.Command {
 	var dir string
 	store := func() history.Store { return history.Store{Dir: dir} }
-	cmd := group("history", "Keep what runs came to, version by version, and find where it changed",
+	cmd := group("history",
 		newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true),
 		newHistoryAcknowledge(s, store))
 	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory,
@@ -33,38 +33,30 @@ func newHistory(s *streams) *cobra.Command {
 func newHistoryAdd(s *streams, store func() history.Store) *cobra.Command {
 	var version, series string
 	var commit, anyway bool
-	cmd := &cobra.Command{
-		Use:   "add RESULT...",
-		Short: "Add the runs of one version to the history",
-		Long: `Add the runs of one version to the history. Several runs count as one entry, with their mean. The
-version is --version, or the commit that the current folder is at.`,
-		Example: "  brunt history add --version v1.4.0 results/cars-*",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			runs, err := readResults(args)
-			if err != nil {
+	cmd := command("history-add", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
+		runs, err := readResults(args)
+		if err != nil {
+			return err
+		}
+		if version == "" {
+			version = history.HeadCommit(".")
+		}
+		e, err := history.NewEntry(runs, series, version, time.Now(), anyway)
+		if err != nil {
+			return compare.Refusal(err)
+		}
+		st := store()
+		if err := st.Add(e); err != nil {
+			return exitcode.Usage(err)
+		}
+		if commit {
+			if err := st.Commit(fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
 				return err
 			}
-			if version == "" {
-				version = history.HeadCommit(".")
-			}
-			e, err := history.NewEntry(runs, series, version, time.Now(), anyway)
-			if err != nil {
-				return compare.Refusal(err)
-			}
-			st := store()
-			if err := st.Add(e); err != nil {
-				return exitcode.Usage(err)
-			}
-			if commit {
-				if err := st.Commit(fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
-					return err
-				}
-			}
-			fmt.Fprintf(s.out, "added %s of %q, %d run(s), to %s\n", e.Version, e.Series, len(args), st.Dir)
-			return nil
-		},
-	}
+		}
+		fmt.Fprintf(s.out, "added %s of %q, %d run(s), to %s\n", e.Version, e.Series, len(args), st.Dir)
+		return nil
+	})
 	cmd.Flags().StringVar(&version, "version", "", "what was measured: a commit or a release")
 	cmd.Flags().StringVar(&series, "series", "", "name of the series; the plan's name")
 	cmd.Flags().BoolVar(&commit, "commit", false, "commit the history in its git repository")
@@ -111,36 +103,32 @@ func (v *historyView) check() error {
 // newHistoryShow returns the command history show or history check. The latter exits with 97 if there is a new
 // regression.
 func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
-	v, last := &historyView{}, "html"
-	cmd := &cobra.Command{
-		Use: "show", Short: "Show the history and where it changed", Args: cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
-			if err := v.check(); err != nil {
-				return err
-			}
-			st := store()
-			all, damaged, err := st.Series(v.options)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if len(damaged) > 0 {
-				fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
-			}
-			if len(all) == 0 {
-				return exitcode.Usage(fmt.Errorf(
-					"there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
-			}
-			code := exitcode.Pass
-			if check && history.Fresh(all) {
-				code = exitcode.Regression
-			}
-			return exitcode.With(code, v.print(s.out, all, check))
-		},
-	}
+	v, name, last := &historyView{}, "history-show", "html"
 	if check {
-		cmd.Use, cmd.Short = "check", "Look for regressions that nobody acknowledged; exit 97 if there are any"
-		last = "junit"
+		name, last = "history-check", "junit"
 	}
+	cmd := command(name, cobra.NoArgs, func(_ *cobra.Command, _ []string) error {
+		if err := v.check(); err != nil {
+			return err
+		}
+		st := store()
+		all, damaged, err := st.Series(v.options)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if len(damaged) > 0 {
+			fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
+		}
+		if len(all) == 0 {
+			return exitcode.Usage(fmt.Errorf(
+				"there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
+		}
+		code := exitcode.Pass
+		if check && history.Fresh(all) {
+			code = exitcode.Regression
+		}
+		return exitcode.With(code, v.print(s.out, all, check))
+	})
 	v.bind(cmd, "text", "json", "md", "csv", last)
 	return cmd
 }
@@ -162,31 +150,25 @@ func (v *historyView) print(w io.Writer, all []*history.Series, check bool) erro
 
 func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Command {
 	a := history.Acknowledged{}
-	cmd := &cobra.Command{
-		Use:     "acknowledge VERSION",
-		Short:   "Note that a change was looked at, so that it counts as fresh no more",
-		Example: `  brunt history acknowledge 3f2a91c --reason "checksums are on now"`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if a.Reason = strings.TrimSpace(units.Clean(a.Reason)); a.Reason == "" {
-				return exitcode.Usage(errors.New("say why with --reason, for those who read it next year"))
-			}
-			a.Version, a.Added = args[0], time.Now().UTC()
-			st := store()
-			all, _, err := st.Series(history.Options{})
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if !history.Has(all, a.Version) {
-				return exitcode.Usage(fmt.Errorf("there is no version %s in %s", a.Version, st.Dir))
-			}
-			if err := st.Acknowledge(a); err != nil {
-				return err
-			}
-			fmt.Fprintf(s.out, "acknowledged %s\n", a.Version)
-			return nil
-		},
-	}
+	cmd := command("history-acknowledge", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		if a.Reason = strings.TrimSpace(units.Clean(a.Reason)); a.Reason == "" {
+			return exitcode.Usage(errors.New("say why with --reason, for those who read it next year"))
+		}
+		a.Version, a.Added = args[0], time.Now().UTC()
+		st := store()
+		all, _, err := st.Series(history.Options{})
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if !history.Has(all, a.Version) {
+			return exitcode.Usage(fmt.Errorf("there is no version %s in %s", a.Version, st.Dir))
+		}
+		if err := st.Acknowledge(a); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "acknowledged %s\n", a.Version)
+		return nil
+	})
 	cmd.Flags().StringVar(&a.Reason, "reason", "", "why the change is fine")
 	cmd.Flags().StringVar(&a.Series, "series", "", "only of this series")
 	cmd.Flags().StringVar(&a.Metric, "metric", "", "only of this metric, such as rate")

@@ -23,19 +23,7 @@ type httpFlags struct {
 
 func newHTTP(s *streams) *cobra.Command {
 	f := &httpFlags{}
-	cmd := &cobra.Command{
-		Use:   "http URL|FILE|-…",
-		Short: "Load an HTTP service: URLs, or files of requests",
-		Long: `Load an HTTP service and print a report. Each argument is a URL, a file of requests in one of
-vegeta's target formats, or - for such a list on standard input.
-
-With --rate the load is open: requests start when they are due, whatever the server does, and
-latency counts from then. With --sessions alone it is closed: each session sends when it has the
-answer to its last request. Without either it is 100 requests a second.`,
-		Example: "  brunt http http://127.0.0.1:8080/\n  brunt http http://127.0.0.1:8080/ --rate 500 --duration 1m --threshold \"p(99) < 20ms\"\n  brunt http requests.txt --sessions 8",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args) },
-	}
+	cmd := command("http", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error { return f.run(s, args) })
 	f.bind(cmd)
 	return cmd
 }

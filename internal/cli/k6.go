@@ -13,32 +13,26 @@ import (
 )
 
 func newK6(s *streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "k6 COMMAND",
-		Short: "Run k6, which is inside: scripts in JavaScript, with brunt's modules, executors and record",
-		Long: `Run k6, which is inside this binary: brunt k6 run SCRIPT and all other commands and flags of k6,
-which k6's own help describes (brunt k6 help). Every run leaves a bundle as brunt's own runs do.`,
-		Example:            "  brunt k6 run script.js\n  brunt k6 run -u 5 -d 10s script.js",
-		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			name := "brunt k6"
-			if s.dialect.tool != "" {
-				name = s.dialect.tool
-			}
-			workers, args, err := takeWorkers(args)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if workers.workersFlags.Changed("workers") {
-				return s.k6OverWorkers(workers, args)
-			}
-			if err := workers.checkWorkers(&loadtest.Record{}); err != nil {
-				return exitcode.Usage(err)
-			}
-			s.k6(name, args)
-			return nil
-		},
-	}
+	cmd := command("k6", nil, func(_ *cobra.Command, args []string) error {
+		name := "brunt k6"
+		if s.dialect.tool != "" {
+			name = s.dialect.tool
+		}
+		workers, args, err := takeWorkers(args)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if workers.workersFlags.Changed("workers") {
+			return s.k6OverWorkers(workers, args)
+		}
+		if err := workers.checkWorkers(&loadtest.Record{}); err != nil {
+			return exitcode.Usage(err)
+		}
+		s.k6(name, args)
+		return nil
+	})
+	cmd.DisableFlagParsing = true
+	return cmd
 }
 
 // k6 runs the k6 that is compiled into brunt, under a name, and ends the process.

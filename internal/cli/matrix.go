@@ -18,36 +18,26 @@ type matrixFlags struct {
 
 func newMatrix(s *streams) *cobra.Command {
 	f := &matrixFlags{}
-	cmd := &cobra.Command{
-		Use:   "matrix PLAN --set NAME=VALUE,VALUE… --reconfigure COMMAND",
-		Short: "Compare settings of a service at one load",
-		Long: `Measure a service with different settings at one load. Each cell (a combination of settings) is
-applied by a command that has them as environment variables, warmed up and measured; repetitions are
-in shuffled order, so that what changes meanwhile meets all cells alike. The table marks cells that
-can't be told from the best, and advises the smallest that is within the tolerance of it.`,
-		Example: "  brunt matrix plan.yml --set THREADS=5,10,20 --set POOL=3,6 --at 19 --reconfigure './restart.sh' --ready http://127.0.0.1:8080/health",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := f.language()
-			if err != nil {
-				return err
-			}
-			text, err := f.Text(args[0])
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			p, err := campaign.Parse(filepath.Join(filepath.Dir(args[0]), "matrix.yml"), text, f.scale, s.readPlan)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			p.Anyway = f.anyway
-			c, err := f.campaign(s, l)
-			if err != nil {
-				return err
-			}
-			return c.Begin(s.out, s.err, p, p.Name)
-		},
-	}
+	cmd := command("matrix", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		l, err := f.language()
+		if err != nil {
+			return err
+		}
+		text, err := f.Text(args[0])
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		p, err := campaign.Parse(filepath.Join(filepath.Dir(args[0]), "matrix.yml"), text, f.scale, s.readPlan)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		p.Anyway = f.anyway
+		c, err := f.campaign(s, l)
+		if err != nil {
+			return err
+		}
+		return c.Begin(s.out, s.err, p, p.Name)
+	})
 	f.workerFlags.bind(cmd)
 	fs := cmd.Flags()
 	fs.SortFlags = false

@@ -18,43 +18,34 @@ func newRepeat(s *streams) *cobra.Command {
 	f := &seriesFlags{}
 	var base string
 	var coolDown time.Duration
-	cmd := &cobra.Command{
-		Use:   "repeat N [--ab BASE_PLAN] PLAN",
-		Short: "Run a plan several times, or two plans in turn, and say what is sure",
-		Long: `Run a plan N times and give its figures with their intervals. With --ab a second plan, the base,
-is run as often, in the order A B B A A B …, so that what changes over the series meets both alike;
-the result is the comparison. Flags are for both plans.`,
-		Example: "  brunt repeat 5 examples/cars.yml\n  brunt repeat 5 --ab before.yml after.yml --cool-down 10s",
-		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			times, err := strconv.Atoi(args[0])
-			if err != nil || times < 1 {
-				return exitcode.Usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
-			}
-			if coolDown < 0 {
-				return exitcode.Usage(fmt.Errorf("--cool-down %s: give a time of at least 0", coolDown))
-			}
-			p, err := f.read(s, args[1:], nil)
-			if err != nil {
+	cmd := command("repeat", cobra.RangeArgs(1, 2), func(_ *cobra.Command, args []string) error {
+		times, err := strconv.Atoi(args[0])
+		if err != nil || times < 1 {
+			return exitcode.Usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
+		}
+		if coolDown < 0 {
+			return exitcode.Usage(fmt.Errorf("--cool-down %s: give a time of at least 0", coolDown))
+		}
+		p, err := f.read(s, args[1:], nil)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
+		plans := []*plan.Plan{p}
+		if base != "" {
+			f.config = ""
+			if r.Base, err = f.read(s, []string{base}, nil); err != nil {
 				return exitcode.Usage(err)
 			}
-			r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
-			plans := []*plan.Plan{p}
-			if base != "" {
-				f.config = ""
-				if r.Base, err = f.read(s, []string{base}, nil); err != nil {
-					return exitcode.Usage(err)
-				}
-				if err := series.OneDatabase(r.Base, p); err != nil && !f.noSetup {
-					return exitcode.Usage(err)
-				}
-				plans = []*plan.Plan{r.Base, p}
+			if err := series.OneDatabase(r.Base, p); err != nil && !f.noSetup {
+				return exitcode.Usage(err)
 			}
-			return f.runs(s, "repeat", strconv.Itoa(times), plans, func(ctx context.Context, t *series.Series) error {
-				return t.Repeat(ctx, r, f.report())
-			})
-		},
-	}
+			plans = []*plan.Plan{r.Base, p}
+		}
+		return f.runs(s, "repeat", strconv.Itoa(times), plans, func(ctx context.Context, t *series.Series) error {
+			return t.Repeat(ctx, r, f.report())
+		})
+	})
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&base, "ab", "", "plan to compare with: the base")
 	cmd.Flags().DurationVar(&coolDown, "cool-down", 5*time.Second, "between runs")

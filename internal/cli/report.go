@@ -24,41 +24,28 @@ type reportFlags struct {
 
 func newReport(s *streams) *cobra.Command {
 	f := &reportFlags{}
-	cmd := &cobra.Command{
-		Use:   "report BUNDLE… [-- BUNDLE…]",
-		Short: "Print the result of a run from its bundle, also of one that was killed, or make a page of runs",
-		Long: `Print the result of a run from its bundle. Of a run that was killed everything up to its last
-interval is there; the exit code is the one that the run would have had. Of one that is still under
-way it says so, and gives no verdict.
-
-With --html it writes a page instead: one file with charts to explore, which needs no network. It
-shows one run, a series of runs, or runs against others: those after --, or of --against.`,
-		Example: "  brunt report results/cars-20261121T101500Z\n  brunt report results/cars-20261121T101500Z --output json\n" +
-			"  brunt report results/cars-20261121T101500Z --html cars.html\n  brunt report --html change.html results/before-* -- results/after-*",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				if i := slices.IndexFunc(args[dash:], func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
-					return exitcode.Usage(fmt.Errorf("%s: flags stand before --; what follows it are bundles", args[dash+i]))
-				}
-				args, f.against = args[:dash], append(f.against, args[dash:]...)
-				if len(args) == 0 {
-					return exitcode.Usage(errors.New("name the bundles to set them against before --"))
-				}
+	cmd := command("report", cobra.MinimumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			if i := slices.IndexFunc(args[dash:], func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
+				return exitcode.Usage(fmt.Errorf("%s: flags stand before --; what follows it are bundles", args[dash+i]))
 			}
-			if err := f.check(); err != nil {
-				return err
+			args, f.against = args[:dash], append(f.against, args[dash:]...)
+			if len(args) == 0 {
+				return exitcode.Usage(errors.New("name the bundles to set them against before --"))
 			}
-			if f.html != "" {
-				return f.page(s, args)
-			}
-			if len(args) > 1 || len(f.against) > 0 {
-				return exitcode.Usage(errors.New(
-					"the result of one run is printed; name one bundle, or make a page of several with --html FILE"))
-			}
-			return f.one(s, args[0])
-		},
-	}
+		}
+		if err := f.check(); err != nil {
+			return err
+		}
+		if f.html != "" {
+			return f.page(s, args)
+		}
+		if len(args) > 1 || len(f.against) > 0 {
+			return exitcode.Usage(errors.New(
+				"the result of one run is printed; name one bundle, or make a page of several with --html FILE"))
+		}
+		return f.one(s, args[0])
+	})
 	f.bind(cmd, "text")
 	cmd.Flags().StringVar(&f.html, "html", "", "write a page to a file (- is standard output) instead of printing")
 	cmd.Flags().StringArrayVar(&f.against, "against", nil,

@@ -64,22 +64,10 @@ func errorLines(err error) string {
 }
 
 func newRoot(s *streams) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "brunt",
-		Short: "Find out what a database or network service can take, and prove it",
-		Long: `brunt finds out what a database or network service can take, and proves it.
-
-It runs a load test described by a plan (YAML), records everything that happened in a run
-bundle, and says whether the result can be trusted. Latency is measured from the moment at
-which a request was meant to start, so a server that stalls can't hide it.`,
-		Version:       s.version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			s.flags = adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
-		},
+	root := group("brunt")
+	root.Version, root.SilenceUsage, root.SilenceErrors = s.version, true, true
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		s.flags = adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := s.wordAfter(cmd); word != "" { // its flags belong to a command that doesn't exist
@@ -99,14 +87,6 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	root.InitDefaultCompletionCmd()
 	usage.CheckArgs(root, protocolHint)
 	return root
-}
-
-// group returns a command that only has subcommands.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(commands...)
-	return cmd
 }
 
 // wordAfter returns the argument that follows the name of a command with subcommands only; "" if it is a flag.
@@ -135,11 +115,9 @@ func protocolHint(word string) string {
 // newManual returns the command that writes the files that packages contain besides the binary: a manual page for every
 // command, shell completions, and the schemas of plans and campaigns for editors.
 func newManual() *cobra.Command {
-	return &cobra.Command{
-		Use:    "manual FOLDER",
-		Short:  "Write manual pages, completions and JSON Schemas into a folder",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE:   func(cmd *cobra.Command, args []string) error { return usage.WriteManual(cmd.Root(), args[0]) },
-	}
+	cmd := command("manual", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return usage.WriteManual(cmd.Root(), args[0])
+	})
+	cmd.Hidden = true
+	return cmd
 }

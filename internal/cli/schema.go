@@ -26,7 +26,7 @@ import (
 )
 
 func newSchema(s *streams) *cobra.Command {
-	return group("schema", "Create and fill, or drop, the plan's tables", newSchemaUp(s), newSchemaDown(s))
+	return group("schema", newSchemaUp(s), newSchemaDown(s))
 }
 
 func newSchemaUp(s *streams) *cobra.Command {
@@ -34,31 +34,21 @@ func newSchemaUp(s *streams) *cobra.Command {
 	var o schema.FillOptions
 	var verify, checkpoint string
 	var quiet bool
-	cmd := &cobra.Command{
-		Use:   "up -c PLAN",
-		Short: "Create the plan's tables and indexes and fill them",
-		Long: `Create the plan's tables and indexes, fill the tables in the fastest way that the server has,
-prove that they are complete, and have the server make its planner's statistics (ANALYZE). A load that was killed goes on where it was: its checkpoint is
-kept until the work is done. With --processes the rows are sent by several processes, here or on other hosts, each with
---workers sessions.`,
-		Example: "  brunt schema up -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := f.read(s, args)
-			if err != nil {
-				return err
-			}
-			if o.Verify, err = fill.ParseVerify(verify); err != nil {
-				return exitcode.Usage(err)
-			}
-			o.Checkpoint = checkpointOf(p, checkpoint)
-			o.Version = s.version
-			if err := w.checkFilling(p); err != nil {
-				return exitcode.Usage(err)
-			}
-			return schemaUp(s, p, o, w, quiet)
-		},
-	}
+	cmd := command("schema-up", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		p, err := f.read(s, args)
+		if err != nil {
+			return err
+		}
+		if o.Verify, err = fill.ParseVerify(verify); err != nil {
+			return exitcode.Usage(err)
+		}
+		o.Checkpoint = checkpointOf(p, checkpoint)
+		o.Version = s.version
+		if err := w.checkFilling(p); err != nil {
+			return exitcode.Usage(err)
+		}
+		return schemaUp(s, p, o, w, quiet)
+	})
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
 	cmd.Flags().StringVar(&verify, "verify", "count",
@@ -145,31 +135,22 @@ func newSchemaDown(s *streams) *cobra.Command {
 	f := &planFlags{}
 	var o schema.DownOptions
 	var checkpoint string
-	cmd := &cobra.Command{
-		Use:   "down -c PLAN",
-		Short: "Drop the plan's tables",
-		Long: `Drop those of the plan's tables that brunt created, as table brunt_tables in the database says.
-Others are dropped if the terminal's user says so, or with --force. With the last of them goes what schema up
-remembers of an unfinished load.`,
-		Example: "  brunt schema down -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := f.read(s, args)
-			if err != nil {
-				return err
-			}
-			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
-			defer stop()
-			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
-				o.Ask = asker(bufio.NewReader(in), s.err)
-			}
-			o.Checkpoint = checkpointOf(p, checkpoint)
-			changes, notes, err := schema.Down(ctx, p, o)
-			printNotes(s, notes)
-			printChanges(s, changes)
-			return loadtest.Failure(ctx, err)
-		},
-	}
+	cmd := command("schema-down", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		p, err := f.read(s, args)
+		if err != nil {
+			return err
+		}
+		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		defer stop()
+		if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
+			o.Ask = asker(bufio.NewReader(in), s.err)
+		}
+		o.Checkpoint = checkpointOf(p, checkpoint)
+		changes, notes, err := schema.Down(ctx, p, o)
+		printNotes(s, notes)
+		printChanges(s, changes)
+		return loadtest.Failure(ctx, err)
+	})
 	f.bind(cmd)
 	cmd.Flags().BoolVar(&o.Force, "force", false, "drop tables too that brunt didn't create")
 	bindCheckpoint(cmd, &checkpoint)

@@ -23,21 +23,9 @@ type searchFlags struct {
 func newSearch(s *streams) *cobra.Command {
 	f := &seriesFlags{}
 	o := &searchFlags{SearchOptions: program.DefaultSearch()}
-	cmd := &cobra.Command{
-		Use:   "search PLAN",
-		Short: "Find the highest load that the target sustains",
-		Long: `Find the highest load that the target sustains. The rates of the plan (100 % of its profile)
-are multiplied by N: N rises geometrically until a trial fails, what lies between is halved, and at
-the end the lower bound must pass three trials and the upper bound fail two.
-
-A trial passes when the thresholds hold, 99 % of what was offered is answered well in time, and the
-backlog doesn't grow. Without thresholds the first trial, at the lowest N, is the base line: a trial
-fails when the 95th percentile takes five times as long. A trial that the generator spoiled is
-repeated, and says nothing of the target.`,
-		Example: "  brunt search examples/http.yml --trial 30s\n  brunt search examples/shop.yml --proto pg -a 127.0.0.1:5432 -u stress --start 1 --max 200 --threshold 'p(99) < 50ms'",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(s, cmd, f, args) },
-	}
+	cmd := command("search", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		return o.run(s, cmd, f, args)
+	})
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.Float64Var(&o.Start, "start", o.Start, "first N")

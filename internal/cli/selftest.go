@@ -18,27 +18,15 @@ import (
 func newSelftest(s *streams) *cobra.Command {
 	var duration time.Duration
 	var serve, quiet bool
-	cmd := &cobra.Command{
-		Use:   "selftest",
-		Short: "Measure this machine's ceiling: the most that the generator can do here",
-		Long: `Measure what the generator can do on this machine, against built-in servers on loopback that answer
-every request at once: the engine's own cost without sockets, the most requests a second by protocol,
-and how late requests of an open load are sent. Run it on a machine that has nothing else to do.
-
-The ceilings are kept in the user's cache folder. Reports of later runs on this machine show how near
-to its ceiling the generator came, and warn above 80 %.`,
-		Example: "  brunt selftest\n  brunt selftest --duration 10s",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if serve {
-				return serveSelftest(s)
-			}
-			if err := durationFlag("duration", duration); err != nil {
-				return err
-			}
-			return runSelftest(s, duration, quiet)
-		},
-	}
+	cmd := command("selftest", cobra.NoArgs, func(*cobra.Command, []string) error {
+		if serve {
+			return serveSelftest(s)
+		}
+		if err := durationFlag("duration", duration); err != nil {
+			return err
+		}
+		return runSelftest(s, duration, quiet)
+	})
 	cmd.Flags().DurationVar(&duration, "duration", 2*time.Second, "length of each measurement")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&serve, "serve", false, "only run the servers, until standard input ends")

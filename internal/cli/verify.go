@@ -20,53 +20,41 @@ import (
 func newVerify(s *streams) *cobra.Command {
 	f := &planFlags{}
 	var form formFlags
-	cmd := &cobra.Command{
-		Use:   "verify BUNDLE",
-		Short: "Read back what a run has written, from its bundle",
-		Long: `Read back the writes of a run from every address, by its plan's verify, and say which of those that
-were acknowledged are there. It is for runs that were killed or interrupted before they could do so, and for
-later: after a restart, or a failover. Nothing must have written the same keys in the meantime. The bundle stays
-as it is.
-
-The exit code is 99 if an acknowledged write isn't there as it was written, and 98 if none could be read.`,
-		Example: "  brunt verify results/orders-20261121T101500Z -u stress",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := form.check(); err != nil {
-				return err
-			}
-			recorded, err := record.Open(record.OS{}, args[0])
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if recorded.Live() {
-				return exitcode.Usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
-			}
-			p, err := f.read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
-			if err != nil {
-				return err
-			}
-			if !p.Verifies() {
-				return exitcode.Usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
-			}
-			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
-			defer stop()
-			run, _, err := recorded.Result()
-			if err != nil {
-				return err
-			}
-			if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
-				return loadtest.Failure(ctx, err)
-			}
-			if err := printWrites(s, run, &form); err != nil {
-				return err
-			}
-			if ctx.Err() != nil {
-				return exitcode.With(exitcode.Interrupted, nil)
-			}
-			return exitcode.With(verdict.ExitCodeOfWrites(run.Verified), nil)
-		},
-	}
+	cmd := command("verify", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		if err := form.check(); err != nil {
+			return err
+		}
+		recorded, err := record.Open(record.OS{}, args[0])
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if recorded.Live() {
+			return exitcode.Usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
+		}
+		p, err := f.read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
+		if err != nil {
+			return err
+		}
+		if !p.Verifies() {
+			return exitcode.Usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
+		}
+		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		defer stop()
+		run, _, err := recorded.Result()
+		if err != nil {
+			return err
+		}
+		if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
+			return loadtest.Failure(ctx, err)
+		}
+		if err := printWrites(s, run, &form); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return exitcode.With(exitcode.Interrupted, nil)
+		}
+		return exitcode.With(verdict.ExitCodeOfWrites(run.Verified), nil)
+	})
 	f.bind(cmd)
 	form.bind(cmd.Flags(), "text", "writes", "text", "md", "csv", "json")
 	return cmd

@@ -40,24 +40,18 @@ type containedDriver struct {
 
 func newVersion(s *streams) *cobra.Command {
 	var output string
-	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Say what this binary contains: version, commit, Go, tiers, drivers, dialects",
-		Example: "  brunt version\n  brunt version --output json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			c := contained(s.version)
-			switch output {
-			case "text":
-				return c.print(s.out)
-			case "json":
-				e := json.NewEncoder(s.out)
-				e.SetIndent("", "  ")
-				return e.Encode(c)
-			}
-			return exitcode.Usage(fmt.Errorf("--output %s: use text, json", output))
-		},
-	}
+	cmd := command("version", cobra.NoArgs, func(*cobra.Command, []string) error {
+		c := contained(s.version)
+		switch output {
+		case "text":
+			return c.print(s.out)
+		case "json":
+			e := json.NewEncoder(s.out)
+			e.SetIndent("", "  ")
+			return e.Encode(c)
+		}
+		return exitcode.Usage(fmt.Errorf("--output %s: use text, json", output))
+	})
 	cmd.Flags().StringVar(&output, "output", "text", "form of the result: text, json")
 	return cmd
 }

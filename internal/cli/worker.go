@@ -17,18 +17,10 @@ import (
 // newWorker returns the command that sends a worker's part of a load; see package scale.
 func newWorker(s *streams) *cobra.Command {
 	w := &loadtest.Worker{}
-	cmd := &cobra.Command{
-		Use:   loadtest.WorkerCommand + " --ticket FILE",
-		Short: "Send a share of a load that brunt run --on external leads",
-		Args:  cobra.NoArgs,
-		Long: `Send a share of the load of a coordinator, brunt run --on external. The ticket says where that is. The number of the
-worker is --index, or what Kubernetes (JOB_COMPLETION_INDEX) or Slurm (SLURM_PROCID, SLURM_ARRAY_TASK_ID) say.`,
-		Example: "  brunt worker --ticket ticket.json --index 0",
-		RunE: func(*cobra.Command, []string) error {
-			w.Script = s.scriptShare
-			return w.Work(s.in, s.err, s.version)
-		},
-	}
+	cmd := command(loadtest.WorkerCommand, cobra.NoArgs, func(*cobra.Command, []string) error {
+		w.Script = s.scriptShare
+		return w.Work(s.in, s.err, s.version)
+	})
 	fs := cmd.Flags()
 	fs.StringVar(&w.Ticket, "ticket", "", "file of the ticket (default: standard input)")
 	fs.IntVar(&w.Index, "index", scale.NumberOfEngine, "number of the worker, from 0 (default: what the engine that starts it says)")
@@ -42,32 +34,24 @@ worker is --index, or what Kubernetes (JOB_COMPLETION_INDEX) or Slurm (SLURM_PRO
 func newTicket(*streams) *cobra.Command {
 	var addresses []string
 	var dir string
-	cmd := &cobra.Command{
-		Use:   "ticket --address HOST:PORT",
-		Short: "Make the certificates of a run whose coordinator and workers are started apart",
-		Long: `Make the certificates of one run whose coordinator and workers somebody else starts, such as kubectl: in the folder
---out, ` + kubernetes.CoordinatorFile + ` is for brunt run --on external --ticket, and ` + kubernetes.TicketFile + ` for brunt worker --ticket. Both are secrets.`,
-		Example: "  brunt ticket --address coordinator:7070 --out ticket",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if len(addresses) == 0 {
-				return exitcode.Usage(errors.New("say where workers reach the coordinator, with --address HOST:PORT"))
-			}
-			for _, a := range addresses {
-				if err := checkAddress("address", a); err != nil {
-					return exitcode.Usage(err)
-				}
-			}
-			pair, err := scale.NewPair(record.NewID(), addresses)
-			if err != nil {
-				return err
-			}
-			if err := scale.WriteSecret(filepath.Join(dir, kubernetes.CoordinatorFile), pair); err != nil {
+	cmd := command("ticket", cobra.NoArgs, func(*cobra.Command, []string) error {
+		if len(addresses) == 0 {
+			return exitcode.Usage(errors.New("say where workers reach the coordinator, with --address HOST:PORT"))
+		}
+		for _, a := range addresses {
+			if err := checkAddress("address", a); err != nil {
 				return exitcode.Usage(err)
 			}
-			return exitcode.Usage(scale.WriteSecret(filepath.Join(dir, kubernetes.TicketFile), &pair.Ticket))
-		},
-	}
+		}
+		pair, err := scale.NewPair(record.NewID(), addresses)
+		if err != nil {
+			return err
+		}
+		if err := scale.WriteSecret(filepath.Join(dir, kubernetes.CoordinatorFile), pair); err != nil {
+			return exitcode.Usage(err)
+		}
+		return exitcode.Usage(scale.WriteSecret(filepath.Join(dir, kubernetes.TicketFile), &pair.Ticket))
+	})
 	cmd.Flags().StringSliceVar(&addresses, "address", nil, "host:port at which workers reach the coordinator (repeatable)")
 	cmd.Flags().StringVar(&dir, "out", "ticket", "folder for the two files, which must not be there")
 	return cmd

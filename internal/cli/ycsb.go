@@ -38,14 +38,8 @@ type ycsbFlags struct {
 }
 
 func newYCSB(s *streams) *cobra.Command {
-	cmd := group("ycsb", "Run YCSB's and go-ycsb's workloads",
-		newYCSBLoad(s, ycsb.Load, "l", "Insert a workload's records"),
-		newYCSBLoad(s, ycsb.Run, "r", "Run a workload's mix of operations"),
-		newYCSBShell(s), newYCSBDatabases(s), newYCSBWorkloads(s))
-	cmd.Long = `Run the workloads of YCSB and go-ycsb with their property files, keys, values and lines of
-result. Called as go-ycsb, brunt takes these commands without the word ycsb.`
-	cmd.Example = "  brunt ycsb load redis --workload b -p recordcount=100000\n  brunt ycsb run redis --workload b --threads 16\n  brunt ycsb run pg -P workloads/workloada -p pg.user=stress --target 2000"
-	return cmd
+	return group("ycsb", newYCSBLoad(s, ycsb.Load, "l"), newYCSBLoad(s, ycsb.Run, "r"), newYCSBShell(s),
+		newYCSBDatabases(s), newYCSBWorkloads(s))
 }
 
 // javaYCSB converts a command line of the original YCSB into one of brunt ycsb.
@@ -112,22 +106,16 @@ func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb
 	return settings, nil
 }
 
-func newYCSBLoad(s *streams, command ycsb.Command, short, about string) *cobra.Command {
+func newYCSBLoad(s *streams, kind ycsb.Command, short string) *cobra.Command {
 	f := &ycsbFlags{}
-	cmd := &cobra.Command{
-		Use: string(command) + " DATABASE", Aliases: []string{short}, Short: about,
-		Example: fmt.Sprintf(
-			"  brunt ycsb %s redis --workload a\n  brunt ycsb %[1]s pg -P my.properties -p pg.host=127.0.0.1 -p pg.user=stress",
-			command),
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			settings, err := f.gather(s, command, args[0])
-			if err != nil {
-				return err
-			}
-			return f.execute(s, settings)
-		},
-	}
+	cmd := command("ycsb-"+string(kind), cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		settings, err := f.gather(s, kind, args[0])
+		if err != nil {
+			return err
+		}
+		return f.execute(s, settings)
+	})
+	cmd.Aliases = []string{short}
 	f.bindLoad(cmd)
 	return cmd
 }
@@ -171,30 +159,27 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 
 func newYCSBDatabases(s *streams) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
-		Use: "databases [DATABASE]", Short: "List the databases, or one's properties", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				d, err := ycsb.FindDatabase(args[0])
-				if err != nil {
-					return exitcode.Usage(err)
-				}
-				printProperties(s.out, d.Properties)
-				return nil
+	cmd := command("ycsb-databases", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			d, err := ycsb.FindDatabase(args[0])
+			if err != nil {
+				return exitcode.Usage(err)
 			}
-			for _, d := range ycsb.Databases() {
-				about := d.About
-				if _, _, err := protocols.Find(d.Protocol); err != nil {
-					about += " (not in this build)"
-				}
-				fmt.Fprintf(s.out, "%-12s %-36s %s\n", d.Names[0], strings.Join(d.Names[1:], ", "), about)
-			}
-			if all {
-				printProperties(s.out, ycsb.CoreProperties())
-			}
+			printProperties(s.out, d.Properties)
 			return nil
-		},
-	}
+		}
+		for _, d := range ycsb.Databases() {
+			about := d.About
+			if _, _, err := protocols.Find(d.Protocol); err != nil {
+				about += " (not in this build)"
+			}
+			fmt.Fprintf(s.out, "%-12s %-36s %s\n", d.Names[0], strings.Join(d.Names[1:], ", "), about)
+		}
+		if all {
+			printProperties(s.out, ycsb.CoreProperties())
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&all, "properties", false, "also list the properties that all databases share")
 	return cmd
 }
@@ -206,62 +191,51 @@ func printProperties(w io.Writer, list []ycsb.Property) {
 }
 
 func newYCSBWorkloads(s *streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "workloads [WORKLOAD]", Short: "List the workloads that come with brunt, or print one",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				text, _, err := workloads.Find(args[0])
-				if err != nil {
-					return exitcode.Usage(err)
-				}
-				_, err = s.out.Write(text)
+	return command("ycsb-workloads", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			text, _, err := workloads.Find(args[0])
+			if err != nil {
+				return exitcode.Usage(err)
+			}
+			_, err = s.out.Write(text)
+			return err
+		}
+		for _, name := range workloads.Names() {
+			text, _, err := workloads.Find(name)
+			if err != nil {
 				return err
 			}
-			for _, name := range workloads.Names() {
-				text, _, err := workloads.Find(name)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(s.out, "%-36s %s\n", name, workloads.About(text))
-			}
-			return nil
-		},
-	}
+			fmt.Fprintf(s.out, "%-36s %s\n", name, workloads.About(text))
+		}
+		return nil
+	})
 }
 
 func newYCSBShell(s *streams) *cobra.Command {
 	f := &ycsbFlags{}
-	cmd := &cobra.Command{
-		Use: "shell DATABASE", Aliases: []string{"s"}, Short: "Read and change single records by hand",
-		Long: `Read and change single records by hand. help lists the commands. On a terminal there is a
-history, kept in ~/.brunt_ycsb_history, and completion by Tab; otherwise commands are read line by
-line.`,
-		Example: "  brunt ycsb shell redis\n  echo 'read user6284781860667377211' | brunt ycsb shell pg -p pg.user=stress",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			settings, err := f.gather(s, ycsb.Shell, args[0])
-			if err != nil {
-				return err
-			}
-			job, err := ycsb.Compile(settings, 0)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
-			defer stop()
-			session, err := target.Connect(ctx, job.Plan)
-			if err != nil {
-				return loadtest.Failure(ctx, err)
-			}
-			defer session.Close()
-			history := ""
-			if home, err := os.UserHomeDir(); err == nil {
-				history = home + "/.brunt_ycsb_history"
-			}
-			return shell.Run(ctx, job, session, shell.Terminal{In: s.in, Out: s.out, History: history})
-		},
-	}
+	cmd := command("ycsb-shell", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		settings, err := f.gather(s, ycsb.Shell, args[0])
+		if err != nil {
+			return err
+		}
+		job, err := ycsb.Compile(settings, 0)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		defer stop()
+		session, err := target.Connect(ctx, job.Plan)
+		if err != nil {
+			return loadtest.Failure(ctx, err)
+		}
+		defer session.Close()
+		history := ""
+		if home, err := os.UserHomeDir(); err == nil {
+			history = home + "/.brunt_ycsb_history"
+		}
+		return shell.Run(ctx, job, session, shell.Terminal{In: s.in, Out: s.out, History: history})
+	})
+	cmd.Aliases = []string{"s"}
 	f.bind(cmd)
 	return cmd
 }
