@@ -19,26 +19,28 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Cluster says how Kubernetes runs workers.
+// Cluster describes the workers of a load in Kubernetes.
 type Cluster struct {
 	Source kubernetes.Source
 	Pods   kubernetes.Pods
-	// Print has Perform print what a load of a coordinator and workers in a cluster is made of, instead of a load.
+	// Print makes Perform print the Kubernetes objects for a load of a coordinator and workers, instead of sending a
+	// load.
 	Print bool
-	Flags []string // with Print: further flags of the coordinator
+	Flags []string // with Print: additional flags of the coordinator
 }
 
-// How long workers have to come if nobody says so.
+// The default times within which workers must join.
 const (
 	joinPatience         = 30 * time.Second
-	joinPatienceCluster  = 2 * time.Minute  // images are pulled
-	joinPatienceExternal = 10 * time.Minute // somebody starts them by hand
+	joinPatienceCluster  = 2 * time.Minute  // nodes may have to pull images first
+	joinPatienceExternal = 10 * time.Minute // someone starts the workers by hand
 )
 
-// schedulePatience is how long a pod may be without a node: long enough for one that another pod just leaves.
+// schedulePatience is how long a pod may remain without a node. A node may still be occupied by another pod that is
+// terminating.
 const schedulePatience = 20 * time.Second
 
-// patience is how long workers have to come.
+// patience returns the time within which workers must join.
 func (f *Workers) patience() time.Duration {
 	switch {
 	case f.JoinTimeout > 0:
@@ -51,7 +53,7 @@ func (f *Workers) patience() time.Duration {
 	return joinPatience
 }
 
-// preflight asks whether the engine would run workers, before anything is done to the target.
+// preflight checks that Kubernetes would run workers, before anything is done to the target.
 func (d *leading) preflight(ctx context.Context) (err error) {
 	w := &d.l.Workers
 	if w.On != Kubernetes {
@@ -67,13 +69,13 @@ func (d *leading) preflight(ctx context.Context) (err error) {
 	return err
 }
 
-// callback is the address at which pods reach this process.
+// callback returns the address at which pods reach this process.
 func (d *leading) callback(ctx context.Context, port string) (string, error) {
 	w := &d.l.Workers
 	if w.Advertise != "" {
 		return w.Advertise, nil
 	}
-	host, _, _ := net.SplitHostPort(w.Listen) // "" without
+	host, _, _ := net.SplitHostPort(w.Listen) // "" if Listen is not set
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return net.JoinHostPort(host, port), nil
 	}
@@ -89,7 +91,7 @@ func (d *leading) callback(ctx context.Context, port string) (string, error) {
 	return net.JoinHostPort(ip.String(), port), nil
 }
 
-// onCluster has Kubernetes run the workers. fail ends the gathering.
+// onCluster creates the workers in Kubernetes. fail is called if they can't start, and ends the wait for them.
 func (d *leading) onCluster(ctx context.Context, fail context.CancelCauseFunc) error {
 	address, err := d.callback(ctx, strconv.Itoa(d.c.Port()))
 	if err != nil {
@@ -113,13 +115,13 @@ func (d *leading) onCluster(ctx context.Context, fail context.CancelCauseFunc) e
 	return err
 }
 
-// How long pods may exist at most.
+// Limits on how long pods may exist.
 const (
-	deadlineBeyond  = time.Hour      // the load: for images, tables, and bundles
-	deadlineUnknown = 24 * time.Hour // if the load ends when all is done
+	deadlineBeyond  = time.Hour      // in addition to the load: for images, tables and bundles
+	deadlineUnknown = 24 * time.Hour // for loads without a known duration
 )
 
-// deadline is how long the pods of a load may exist at most, even if nobody deletes them.
+// deadline returns how long the pods of a load may exist, even if nobody deletes them.
 func deadline(p *plan.Plan) time.Duration {
 	sum := deadlineBeyond
 	for i := range p.Load {
@@ -131,7 +133,7 @@ func deadline(p *plan.Plan) time.Duration {
 	return sum
 }
 
-// printCluster prints what a load of a coordinator and workers in a cluster is made of.
+// printCluster prints the Kubernetes objects for a load of a coordinator and workers.
 func (l *Test) printCluster(w io.Writer) error {
 	if l.Open != nil {
 		return exitcode.Usage(errors.New("--manifest: this command's load isn't all in its plan; use brunt run, rate, queue, spike or http"))
@@ -156,14 +158,14 @@ func (l *Test) printCluster(w io.Writer) error {
 	return kubernetes.Manifest(w, d)
 }
 
-// external has somebody else start the workers, with a ticket from a file.
+// external writes the ticket to a file, or reads it from there, for workers that someone else starts.
 func (d *leading) external(out *Outputs) error {
 	w := &d.l.Workers
 	made := w.Ticket
 	if d.pair == nil {
 		address := w.Advertise
 		if address == "" {
-			host, _, _ := net.SplitHostPort(w.Listen) // checked before
+			host, _, _ := net.SplitHostPort(w.Listen) // validated earlier
 			address = net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
 		}
 		d.ticket.Worker, d.ticket.Addresses = scale.NumberOfEngine, []string{address}
@@ -181,7 +183,7 @@ func (d *leading) external(out *Outputs) error {
 	return nil
 }
 
-// whereabouts adds to an error of workers that are missing where their pods are.
+// whereabouts adds the state of the pods to an error about missing workers.
 func (d *leading) whereabouts(err error) error {
 	var e *scale.Error
 	if d.cluster == nil || !errors.As(err, &e) || !e.Missing {
@@ -191,7 +193,7 @@ func (d *leading) whereabouts(err error) error {
 		d.cluster.Missing())}
 }
 
-// release ends what runs the workers, and removes what was made for them.
+// release stops the processes or pods of the workers, and removes what was created for them.
 func (d *leading) release() (err error) {
 	d.processes.Stop(stopPatience)
 	if d.cluster != nil {

@@ -21,24 +21,24 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Filling has workers fill the tables of a plan.
+// Filling fills the tables of a plan by workers.
 type Filling struct {
 	Plan       *plan.Plan
 	Workers    Workers
-	Sessions   int    // of each worker
-	Checkpoint string // of the whole
-	Version    string // of brunt
+	Sessions   int    // sessions of each worker
+	Checkpoint string // checkpoint of the whole load
+	Version    string // version of brunt
 }
 
-// fillInterval is how long nothing may be heard of workers that fill, as 2.5 intervals have it: what is lost is one
-// worker's part of the time, so that there is no haste.
+// fillInterval is the interval of workers that fill tables. A worker that sends nothing for 2.5 intervals is lost. The
+// interval is long, because losing a worker late costs little: only its part is delayed.
 const fillInterval = 4 * time.Second
 
-// progressEvery is how often workers' rows are added up.
+// progressEvery is how often the progress of all workers is reported.
 const progressEvery = 500 * time.Millisecond
 
-// Fill has workers fill their parts, and returns what each has filled. An error names the workers that were lost; the
-// others have filled their parts by then.
+// Fill fills the parts by workers and returns their reports. If workers were lost, the error names them. The other
+// workers have filled their parts by then.
 func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, s *fill.Shared) (
 	all []fill.TableReport, err error) {
 	d := &leading{l: &Test{Plan: f.Plan, Workers: f.Workers}, fills: true, v: &Hooks{}}
@@ -62,7 +62,7 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 	}
 	if err := d.c.Gather(gathering); err != nil {
 		if ctx.Err() == nil && gathering.Err() != nil {
-			err = context.Cause(gathering) // the engine says why
+			err = context.Cause(gathering) // the cause has the engine's error
 		}
 		d.c.Stop(true, message.Message{})
 		return nil, workerError(d.whereabouts(err))
@@ -79,7 +79,7 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 	return f.sum(home)
 }
 
-// openFilling makes the coordinator of workers that fill tables.
+// openFilling creates the coordinator of workers that fill tables.
 func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
 	secrets, err := planfile.SecretValues(f.Plan)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
 	return exitcode.Usage(err)
 }
 
-// pair is what brunt ticket made; nil if that isn't so.
+// pair returns the tickets that brunt ticket created, or nil if there are none.
 func (f *Filling) pair() (*scale.Pair, error) {
 	if f.Workers.On != External {
 		return nil, nil
@@ -129,7 +129,7 @@ func (f *Filling) pair() (*scale.Pair, error) {
 	return scale.ReadPair(f.Workers.Ticket)
 }
 
-// filled waits until all workers have ended, and tells of their rows meanwhile.
+// filled waits until all workers have ended. Meanwhile it reports the number of rows.
 func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shared) []scale.Part {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	told := make(chan struct{})
@@ -156,7 +156,7 @@ func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shar
 	return home
 }
 
-// sum is what all workers have filled, or an error that names those that haven't.
+// sum returns the reports of all workers, or an error that names the workers without one.
 func (f *Filling) sum(home []scale.Part) (all []fill.TableReport, err error) {
 	var lost []string
 	for _, h := range home {
@@ -230,11 +230,11 @@ func fillPart(ctx context.Context, w *scale.Worker) (json.RawMessage, error) {
 	return json.Marshal(tables)
 }
 
-// ownCheckpoint is where a worker on another machine remembers what it has filled.
+// ownCheckpoint returns the path of the checkpoint of a worker on another machine.
 func ownCheckpoint(id string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		dir = os.TempDir() // there is no home
+		dir = os.TempDir() // the user has no home directory
 	}
 	return filepath.Join(dir, "brunt", "fill", record.SafeName(id))
 }

@@ -18,21 +18,21 @@ import (
 	"brunt/internal/workload"
 )
 
-// Live says where intervals go while they happen, and what is watched during the load. The texts are those of the flags
-// of the same names.
+// Live says where intervals are sent during the load, and what is watched. The texts are those of the flags with the
+// same names.
 type Live struct {
 	MetricsAddr  string   // host:port of /metrics for Prometheus
 	Destinations []string // --export
 	Watched      []string // --watch
 	Inspected    []string // --inspect
 	ExecuteDML   bool     // --inspect-writes
-	Page         string   // host:port of the page of the run under way
+	Page         string   // host:port of the live page
 }
 
-// live is what goes on during a load: exporting and watching.
+// live is the state of the exporters and watchers of a load.
 type live struct {
 	exporter *export.Exporter
-	exports  bool // somebody is told
+	exports  bool // at least one exporter is open
 	watcher  *observe.Watcher
 	database *inspect.Watch
 	dir      string
@@ -40,8 +40,8 @@ type live struct {
 	hard     <-chan struct{}
 }
 
-// open begins what the options ask for. hard ends the sending of what is left at the end; close must be
-// called. Errors are the user's.
+// open starts the exporters and watchers. hard ends the sending of remaining data at the end. The caller must call
+// close. Errors are usage errors.
 func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, error) {
 	sources, err := f.sources()
 	if err != nil {
@@ -69,10 +69,10 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 	return l, nil
 }
 
-// noHost leaves out this machine, which is sampled otherwise where that can be done.
+// noHost turns off sampling of this machine. Where possible, the machine is sampled elsewhere.
 const noHost = record.WatchedHost + ":off"
 
-// sources are what is to be watched.
+// sources returns the sources to watch.
 func (f *Live) sources() (all []observe.Source, err error) {
 	if !slices.Contains(f.Watched, noHost) && !slices.Contains(f.Watched, record.WatchedHost) {
 		if host, err := observe.NewHost(); err == nil {
@@ -92,7 +92,7 @@ func (f *Live) sources() (all []observe.Source, err error) {
 	return all, nil
 }
 
-// inspectors are the servers that --inspect names.
+// inspectors returns the servers that --inspect names.
 func (f *Live) inspectors() (*inspect.Watch, error) {
 	var list []inspect.Inspector
 	for _, text := range f.Inspected {
@@ -107,8 +107,8 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 	return w, nil
 }
 
-// start tells of the run and the folder of its record, "" if none is kept. It fails if a server that is
-// to be inspected can't be.
+// start tells exporters and watchers about the run and the folder of its record, which is "" if no record is kept. It
+// returns an error if a server can't be inspected.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
 	if err := l.database.Start(run); err != nil {
@@ -128,7 +128,7 @@ func (l *live) start(run *record.Run, dir string) error {
 	return nil
 }
 
-// finish puts into the record what was seen, and what couldn't be sent.
+// finish adds to the record what was observed, and what couldn't be exported.
 func (l *live) finish(run *record.Run, load *workload.Workload) {
 	inspections, troubles := l.database.Finish(l.hard, record.OS{}, l.dir, load)
 	run.Inspections = append(run.Inspections, inspections...)
@@ -138,7 +138,7 @@ func (l *live) finish(run *record.Run, load *workload.Workload) {
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)
 }
 
-// close ends everything, whether or not it began.
+// close stops all exporters and watchers, whether or not they were started.
 func (l *live) close() {
 	l.exporter.Close(l.hard)
 	l.watcher.Finish()

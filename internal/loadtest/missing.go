@@ -2,9 +2,10 @@ package loadtest
 
 import "brunt/internal/record"
 
-// countMissing says of lost workers how many operations nobody has sent: the difference between those of the whole
-// load and those of all parts, shared among them by how long nobody had their share. Loads that last as long as
-// sessions send, of which no number is known, are compared with what the others sent.
+// countMissing estimates for each lost worker how many operations of its share nobody sent. The number of missing
+// operations is the difference between the operations of the whole load and those of all parts. It is divided among the
+// lost workers in proportion to how long nobody sent their share. An endless load has no known number of operations, so
+// it is compared with what the other workers sent on average.
 func countMissing(parts []*record.Recorded, endless bool) {
 	var sent, passed, whole, ofWhole uint64
 	var gaps int64
@@ -41,11 +42,11 @@ func countMissing(parts []*record.Recorded, endless bool) {
 	}
 }
 
-// gapNs is about for how long nobody had the share of a lost worker.
+// gapNs estimates for how long nobody sent the share of a lost worker.
 func gapNs(run *record.Run) int64 {
 	until := run.Worker.GivenNs
 	if until == 0 {
-		until = run.Worker.LostNs * 2 // to the end of the load, which nobody knows
+		until = run.Worker.LostNs * 2 // to the end of the load, which isn't known
 	}
 	return max(until-run.DurationNs, 1)
 }

@@ -11,29 +11,29 @@ import (
 	"brunt/internal/spool"
 )
 
-// stderrPatience is how long the end waits for standard error when another outlet has blocked: both
-// are mostly one terminal.
+// stderrPatience is how long Flush waits for standard error if another output has blocked. Usually both are the same
+// terminal.
 const stderrPatience = 2 * time.Second
 
-// Outputs are the spools of a run: what it tells people must never stop it.
+// Outputs are the spools for the output of a run. Output must never block the run.
 type Outputs struct {
 	Out, Err *spool.Spool
 	more     []*spool.Spool
 }
 
-// NewOutputs puts spools before standard output and standard error. Flush must be called in the end.
+// NewOutputs creates spools for standard output and standard error. The caller must call Flush at the end.
 func NewOutputs(stdout, stderr io.Writer) *Outputs {
 	return &Outputs{Out: spool.New(stdout, "standard output"), Err: spool.New(stderr, "standard error")}
 }
 
-// Add puts a spool before another writer.
+// Add creates a spool for another writer.
 func (o *Outputs) Add(w io.Writer, name string) *spool.Spool {
 	s := spool.New(w, name)
 	o.more = append(o.more, s)
 	return s
 }
 
-// warnLostLines makes the record say which lines were lost while the load ran.
+// warnLostLines adds a warning to the record for each spool that lost lines during the load.
 func (o *Outputs) warnLostLines(run *record.Run) {
 	for _, s := range append(o.more, o.Out, o.Err) {
 		if text := s.LostText(); !text.IsZero() {
@@ -45,7 +45,7 @@ func (o *Outputs) warnLostLines(run *record.Run) {
 	}
 }
 
-// Drain makes room on w for what comes at the end. Its error is that of an earlier text.
+// Drain makes room on w for the final output. It returns an error if an earlier write failed.
 func Drain(w io.Writer) error {
 	if s, ok := w.(*spool.Spool); ok {
 		if err := s.Last(); err != nil {
@@ -55,7 +55,7 @@ func Drain(w io.Writer) error {
 	return nil
 }
 
-// Flush waits a bounded time until everything is written, and says what wasn't.
+// Flush waits for a limited time until everything is written, and reports on standard error which lines were lost.
 func (o *Outputs) Flush(hard <-chan struct{}) error {
 	var errs []error
 	patience := spool.Patience
@@ -72,12 +72,12 @@ func (o *Outputs) Flush(hard <-chan struct{}) error {
 			fmt.Fprintf(o.Err, "brunt: note: %s\n", text)
 		}
 	}
-	// Nobody is left to tell of what standard error didn't take.
+	// If standard error is blocked, there is nowhere left to report it.
 	_, _ = o.Err.Close(patience, hard)
 	return errors.Join(errs...)
 }
 
-// Say prints a last line, for which it waits a bounded time.
+// Say prints a final line. It waits for a limited time.
 func Say(w io.Writer, text string) {
 	s := spool.New(w, "")
 	fmt.Fprintln(s, text)

@@ -11,12 +11,12 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// livePage is the page of a run under way, if one is asked for.
+// livePage is the page that shows a run in progress. It does nothing if no page is requested.
 type livePage struct {
 	server *pages.Server
 }
 
-// openPage opens the page's address and says where it is. end ends the run as one interrupt does.
+// openPage listens at the page's address and prints it. end ends the run like one interrupt.
 func (l *Test) openPage(stderr io.Writer, end func()) (*livePage, error) {
 	if l.Live.Page == "" {
 		return &livePage{}, nil
@@ -33,7 +33,7 @@ func (l *Test) openPage(stderr io.Writer, end func()) (*livePage, error) {
 	return &livePage{server}, nil
 }
 
-// join makes the page see what the run tells.
+// join adds the page to the receivers of the run's events.
 func (p *livePage) join(o *runner.Options) {
 	if p.server == nil {
 		return
@@ -61,7 +61,7 @@ func (p *livePage) finish(run *record.Run, dir string, plan []byte) error {
 	return p.server.Finish(&report.Result{Run: run, Path: dir, Plan: plan})
 }
 
-// close ends the page; its error is of no use to anybody.
+// close stops serving the page. Its error is ignored, because the run is over.
 func (p *livePage) close() {
 	if p.server != nil {
 		_ = p.server.Close()

@@ -1,5 +1,5 @@
-// Package loadtest carries out one load for a command, from its first connection to the report: here or by workers. It
-// stands between what the run tells and those who read it.
+// Package loadtest carries out one load for a command, from the first connection to the report. The load is sent by
+// this process or by workers. The package connects the events of the run with the outputs that show them.
 package loadtest
 
 import (
@@ -24,48 +24,48 @@ import (
 	"brunt/internal/workload"
 )
 
-// Test is a load that a command runs: all in which commands differ.
+// Test is a load that a command runs. Its fields are everything in which commands differ.
 type Test struct {
 	Plan       *plan.Plan
 	Options    runner.Options
 	Record     Record
 	Live       Live
 	Workers    Workers
-	Script     *scale.Script // workers run it in place of Plan, which has its name
+	Script     *scale.Script // sent by workers instead of Plan, which only provides the name
 	Process    Process
 	Quiet      bool
-	Language   units.Language                // of pages; "" means English
-	ReopensLog bool                          // SIGHUP opens the command's log again
-	Hooks      func(*Outputs) (Hooks, error) // opens what the command prints to
+	Language   units.Language                // of the live page; "" means English
+	ReopensLog bool                          // SIGHUP makes the command reopen its log
+	Hooks      func(*Outputs) (Hooks, error) // opens the command's outputs
 	Open       Opener                        // nil means runner.Open
-	Next       engine.Next                   // names the phases; nil means the plan's
+	Next       engine.Next                   // chooses the next phases; nil means those of the plan
 }
 
-// Process is what the record says of the process that runs the load.
+// Process describes this process for the record.
 type Process struct {
-	Command []string          // its command line, without secrets
-	Version string            // of brunt
+	Command []string          // command line without secrets
+	Version string            // version of brunt
 	Flags   map[string]string // see record.Run.Flags
 }
 
-// Opener finds a plan's servers.
+// Opener connects to the servers of a plan.
 type Opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
 
-// Hooks is how a command tells of its run. Only Result must be there.
+// Hooks are functions of a command that are called during its run. Only Result is required.
 type Hooks struct {
 	Tell    runner.Listener
 	Sinks   []measure.Sink
-	Prepare func(context.Context) error             // before the servers are asked for the load
-	Attach  func(*workload.Workload)                // before anything is sent
-	Began   func(*record.Run)                       // just before the load
-	Ended   func()                                  // just after it
-	Result  func(run *record.Run, dir string) error // prints
-	Exit    func(*record.Run) error                 // what the command returns; nil means by the report's code
+	Prepare func(context.Context) error             // called before the servers are queried
+	Attach  func(*workload.Workload)                // called before anything is sent
+	Began   func(*record.Run)                       // called just before the load
+	Ended   func()                                  // called just after the load
+	Result  func(run *record.Run, dir string) error // prints the result
+	Exit    func(*record.Run) error                 // returns the error to exit with; nil means that of the report
 	Close   func() error
 }
 
-// Perform runs a load: it stands between what the run tells and those who read it, hears signals,
-// exports, keeps the record, prints the result and returns the error that is the exit code.
+// Perform runs a load. It opens outputs and exporters, handles signals, keeps the record and prints the result. The
+// returned error carries the exit code.
 func (l *Test) Perform(stdout, stderr io.Writer) error {
 	if l.Workers.Cluster.Print {
 		return l.printCluster(stdout)
@@ -73,7 +73,7 @@ func (l *Test) Perform(stdout, stderr io.Writer) error {
 	return l.perform(stdout, stderr, l.Send)
 }
 
-// sender carries out a load; see Test.Send.
+// sender sends a load; see Test.Send.
 type sender func(context.Context, <-chan struct{}, *Outputs, *Hooks) (*record.Run, string, error)
 
 func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
@@ -103,8 +103,8 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	return exitcode.With(verdict.ExitCode(run), err)
 }
 
-// Send carries out a load here or by workers and returns its record and the folder of that; no record means that
-// there was no load.
+// Send sends a load from this process or by workers. It returns the record and its folder. The record is nil if no load
+// was sent.
 func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run, string, error) {
 	if l.Workers.Number > 0 {
 		return l.lead(ctx, hard, out, v)
@@ -116,8 +116,8 @@ func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	return r.Record, r.Dir, err
 }
 
-// conduct carries a load from its first connection to its finished record, which is returned unless
-// there was no load: then the error has its exit code.
+// conduct sends a load from this process, from the first connection to the finished record. If no load was sent, it
+// returns nil and an error with the exit code.
 func (l *Test) conduct(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
 	err error) {
 	ctx, end := context.WithCancel(ctx)
@@ -155,15 +155,15 @@ func (l *Test) conduct(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
 }
 
-// followers are all that follow a load: exporters and watchers, the page, the log of histograms.
+// followers are what observes a load: exporters, watchers, the live page, and the log of histograms.
 type followers struct {
 	live *live
 	page *livePage
 	hdr  *hdrFile
 }
 
-// follow opens what follows the load, and returns the options that have the runner tell it. end ends the load as one
-// interrupt does.
+// follow opens the followers, and returns options with which the runner sends events to them. end ends the load like
+// one interrupt.
 func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) (_ *followers, o runner.Options,
 	err error) {
 	f := &followers{page: &livePage{}}
@@ -207,7 +207,7 @@ func (f *followers) close() error {
 	return f.hdr.file.Close()
 }
 
-// ready makes the command's and the runner's preparations.
+// ready runs the preparations of the command and opens the runner.
 func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
 	if v.Prepare != nil {
 		if err := v.Prepare(ctx); err != nil {
@@ -225,7 +225,7 @@ func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.R
 	return r, err
 }
 
-// Failure gives an error that came before the load its exit code.
+// Failure adds the exit code to an error that occurred before the load.
 func Failure(ctx context.Context, err error) error {
 	var u *target.UsageError
 	var r *target.UnreachableError
@@ -240,12 +240,12 @@ func Failure(ctx context.Context, err error) error {
 	return err
 }
 
-// Waiting tells that a server is waited for.
+// Waiting returns a function that reports that brunt waits for a server, for up to most.
 func Waiting(out *Outputs, most time.Duration) func(error) {
 	return func(err error) { fmt.Fprintf(out.Err, "brunt: waiting up to %s: %s\n", most, secret.Text(err.Error())) }
 }
 
-// Notices prints warnings as they arise.
+// Notices returns a function that prints warnings as they occur.
 func Notices(out *Outputs) func(record.Warning) {
 	return func(w record.Warning) { fmt.Fprintf(out.Err, "brunt: note: %s\n", secret.Text(w.Text.String())) }
 }

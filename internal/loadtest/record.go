@@ -10,15 +10,15 @@ import (
 	"brunt/internal/runner"
 )
 
-// Record says what is kept of a run.
+// Record says what is stored about a run.
 type Record struct {
-	Root, Dir string // the folder of bundles, or that of this one: empty or new
-	None      bool   // nothing
-	HDRLog    string // file of a HdrHistogram log; "" for none
-	Upload    string // s3://bucket/prefix to which the bundle goes too; "": nowhere
+	Root, Dir string // Root is the folder for new bundles. Dir is the folder of this bundle, which must be empty or new.
+	None      bool   // store no bundle
+	HDRLog    string // path of a HdrHistogram log; "" for none
+	Upload    string // s3://bucket/prefix to which the bundle is copied; "" for none
 }
 
-// recording is what the record of a run says besides what happened.
+// recording returns the runner's options for the record.
 func (l *Test) recording() (runner.Recording, error) {
 	f := &l.Record
 	if f.None && f.Dir != "" {
@@ -31,13 +31,13 @@ func (l *Test) recording() (runner.Recording, error) {
 	}, err
 }
 
-// hdrFile is a HdrHistogram log under way.
+// hdrFile is an open HdrHistogram log.
 type hdrFile struct {
 	file *os.File
 	log  *record.HDRLog
 }
 
-// openHDR opens the HdrHistogram log, nil if none is asked for.
+// openHDR opens the HdrHistogram log. It returns nil if none is requested.
 func (f *Record) openHDR(p *plan.Plan) (*hdrFile, error) {
 	if f.HDRLog == "" {
 		return nil, nil

@@ -16,15 +16,15 @@ import (
 	"brunt/internal/units"
 )
 
-// Report is brunt's own report of a load, and the progress line before it.
+// Report configures brunt's own report of a load and the progress line during the load.
 type Report struct {
 	Form     string         // one of report.Formats; "" means "text"
 	Language units.Language // "" means English
-	Quiet    bool           // no progress and no notices
+	Quiet    bool           // no progress line and no notices
 }
 
-// Hooks tells of a run on standard error with a line that follows it, unless quiet, and prints
-// brunt's own report.
+// Hooks returns hooks that print the progress of the run on standard error, unless Quiet is set, and brunt's own report
+// at the end.
 func (f *Report) Hooks(out *Outputs) (Hooks, error) {
 	v := Hooks{Result: func(run *record.Run, dir string) error { return f.Print(out.Out, run, dir) }}
 	if f.Quiet {
@@ -49,14 +49,14 @@ func (f *Report) Hooks(out *Outputs) (Hooks, error) {
 	return v, nil
 }
 
-// Print writes a run in the chosen form.
+// Print writes the report of a run in the form Form.
 func (f *Report) Print(w io.Writer, run *record.Run, dir string) error {
 	o := Look(w)
 	o.Path, o.Language = dir, f.Language
 	return errors.Join(Drain(w), report.Write(w, cmp.Or(f.Form, "text"), run, o))
 }
 
-// Look is how text goes to w.
+// Look returns the options for text on w: its width and colors.
 func Look(w io.Writer) report.Options {
 	if s, ok := w.(*spool.Spool); ok {
 		w = s.W

@@ -16,8 +16,8 @@ import (
 	"brunt/internal/workload"
 )
 
-// journal is the file from which the load can be resumed if this process is killed; "" if it can't be, because this
-// process does more than to listen: it does faults, or decides rates or phases.
+// journal returns the path of the file from which the load can be resumed if this process is killed. It returns "" if
+// the load can't be resumed, because this process also injects faults or chooses rates or phases.
 func (d *leading) journal() string {
 	l := d.l
 	adaptive := slices.ContainsFunc(l.Plan.Load, func(p plan.Phase) bool { return p.Adaptive != nil })
@@ -27,8 +27,9 @@ func (d *leading) journal() string {
 	return filepath.Join(d.workers(), scale.JournalFile)
 }
 
-// Resume goes on with a load of workers whose coordinator was killed, and whose bundle is in dir: it listens where the
-// other did, takes what the workers have sent since, and prints the result. Tables that the load created are left.
+// Resume continues a load by workers whose coordinator was killed. dir is the bundle of that load. Resume listens at
+// the coordinator's address, receives what the workers have sent since, and prints the result. Tables that the load
+// created are not dropped.
 func (l *Test) Resume(dir string, stdout, stderr io.Writer) error {
 	path := filepath.Join(dir, record.WorkersFolder, "1", record.PlanFile)
 	text, err := os.ReadFile(path)
@@ -38,7 +39,7 @@ func (l *Test) Resume(dir string, stdout, stderr io.Writer) error {
 	if l.Plan, err = planfile.Read(path, text); err != nil {
 		return exitcode.Usage(err)
 	}
-	l.Live.Watched = []string{noHost} // what the other sampled stays
+	l.Live.Watched = []string{noHost} // keep the samples that the coordinator took
 	return l.perform(stdout, stderr, func(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run,
 		string, error) {
 		run, err := l.resume(ctx, hard, out, v, dir)
@@ -87,7 +88,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	go func() {
-		_ = c.WaitSent(waiting) // it ends with the following, otherwise
+		_ = c.WaitSent(waiting) // fails only if following the load ends it too
 		c.AllSent()
 	}()
 	err = d.follow(begun, parts, o.Sinks, load.Total)

@@ -12,12 +12,12 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// graceAfterSecond is how long a second interrupt may take to finish the record.
+// graceAfterSecond is how long the process may take to finish the record after a second interrupt.
 const graceAfterSecond = 3 * time.Second
 
-// Endings are the signals that end a run with its report: an interrupt, and those by which a terminal
-// or a supervisor ends a program. A user who began the process with SIGHUP ignored (nohup) wants it to go
-// on when the terminal goes; reopening a log takes SIGHUP too.
+// Endings returns the signals that end a run with its report: an interrupt, and the signals by which a terminal or a
+// supervisor ends a program. SIGHUP is not among them if it was ignored when the process started (nohup), or if it
+// reopens a log.
 func Endings(reopens bool) []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !reopens && !signal.Ignored(syscall.SIGHUP) {
@@ -26,9 +26,9 @@ func Endings(reopens bool) []os.Signal {
 	return all
 }
 
-// Interruptible returns a context that ends with the first of some signals (nothing new is sent, what
-// is in flight is waited for) and a channel that closes with the second (nothing is waited for).
-// If the record isn't finished soon after that, or with the third, the process leaves at once.
+// Interruptible returns a context that ends with the first signal, after which nothing new is sent, but answers in
+// flight are awaited. The returned channel is closed with the second signal, after which nothing is awaited. If the
+// record isn't finished soon after that, or with the third signal, the process exits at once.
 func Interruptible(stderr io.Writer, endings []os.Signal) (ctx context.Context, hard <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := make(chan struct{})
@@ -48,7 +48,7 @@ func Interruptible(stderr io.Writer, endings []os.Signal) (ctx context.Context, 
 			return
 		}
 		cancel()
-		// A terminal that takes nothing must not keep the next interrupt from being heard.
+		// Print in a goroutine: a blocked terminal must not delay the handling of the next interrupt.
 		go fmt.Fprintln(stderr, "\nbrunt: stopping: waiting for answers under way (interrupt again to leave at once)")
 		if !wait() {
 			return

@@ -9,13 +9,13 @@ import (
 	"brunt/internal/scale"
 )
 
-// overSlurm starts all workers as tasks of one step. Each takes its number from Slurm.
+// overSlurm starts all workers as tasks of one job step. Slurm gives each its number.
 func (d *leading) overSlurm(out *Outputs, self string) error {
 	s := d.slurm
 	s.Binary = self
 	t := d.ticket
 	t.Worker = scale.NumberOfEngine
-	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" where the worker is to find it
+	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" if the worker must find the host itself
 	port := strconv.Itoa(d.c.Port())
 	t.Addresses = []string{net.JoinHostPort(host, port)}
 	if name, err := os.Hostname(); err == nil && host == "" {
@@ -31,7 +31,7 @@ func (d *leading) overSlurm(out *Outputs, self string) error {
 	})
 }
 
-// waiting says what workers that haven't come wait for, as far as what starts them tells.
+// waiting returns why workers haven't joined yet, or "" if this isn't known.
 func (d *leading) waiting(ctx context.Context) string {
 	if d.slurm == nil {
 		return ""

@@ -15,13 +15,13 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// upload is a place in an object store that bundles go to.
+// upload is a destination for bundles in an object store.
 type upload struct {
 	place s3.Place
 	store *s3.Store
 }
 
-// openUpload checks an address of an object store and finds the credentials for it; nil for "". It sends nothing.
+// openUpload checks the address of an object store and finds its credentials. It returns nil for "". It sends nothing.
 func openUpload(address string) (*upload, error) {
 	if address == "" {
 		return nil, nil
@@ -37,8 +37,8 @@ func openUpload(address string) (*upload, error) {
 	return &upload{place, s3.New(o)}, nil
 }
 
-// bundle stores a bundle under a name, and says where it is. If that fails, it stays where it was, and the error says
-// how to try again. hard ends the attempt. Without a place, or a bundle, there is nothing to do.
+// bundle uploads a bundle under a name, and prints its address. If that fails, the local bundle is kept, and the error
+// says how to try again. hard ends the attempt. It does nothing if u is nil or there is no bundle.
 func (u *upload) bundle(hard <-chan struct{}, dir, name string, stderr io.Writer) error {
 	if u == nil || dir == "" {
 		return nil
@@ -54,11 +54,11 @@ func (u *upload) bundle(hard <-chan struct{}, dir, name string, stderr io.Writer
 	return nil
 }
 
-// nameFor is that of a run's bundle in an object store: bundles of other machines, made in the same second, have
-// others.
+// nameFor returns the name of a run's bundle in an object store. It contains the run's ID, because bundles of other
+// machines can be created in the same second.
 func nameFor(dir string, run *record.Run) string { return filepath.Base(dir) + "-" + run.ID }
 
-// untilHard is a context that ends with a second interrupt.
+// untilHard returns a context that ends with a second interrupt.
 func untilHard(hard <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -71,11 +71,11 @@ func untilHard(hard <-chan struct{}) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// homePatience is how long a worker that has another place for its bundle tries to reach its coordinator.
+// homePatience is how long a worker that can upload its bundle tries to reach its coordinator.
 const homePatience = 30 * time.Second
 
-// Fetch copies bundles from an object store into folders below dir, and returns these. An address that ends with *
-// means all bundles below it.
+// Fetch downloads bundles from an object store into folders below dir, and returns these folders. An address that ends
+// with * stands for all bundles below it.
 func Fetch(ctx context.Context, address, dir string) (folders []string, err error) {
 	all := strings.HasSuffix(address, "/*")
 	place, err := s3.Parse(strings.TrimSuffix(address, "/*"))
@@ -92,7 +92,7 @@ func Fetch(ctx context.Context, address, dir string) (folders []string, err erro
 		return nil, exitcode.With(exitcode.Unreachable, err)
 	}
 	for _, name := range found {
-		// Parts that were merged are in the bundle of the whole.
+		// Skip the parts of a merged bundle: the merged bundle contains them.
 		if all == (name == "") || strings.Contains("/"+name, "/"+record.WorkersFolder+"/") {
 			continue
 		}

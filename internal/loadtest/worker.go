@@ -23,19 +23,19 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// WorkerCommand is brunt's command of the processes that a load's workers are; it calls Work.
+// WorkerCommand is the name of the command that runs a worker. It calls Work.
 const WorkerCommand = "worker"
 
-// RunScript runs a worker's segment of a script of k6, until stop or hard close. It ends the process.
+// RunScript runs a worker's segment of a k6 script, until stop or hard is closed. It exits the process.
 type RunScript func(w *scale.Worker, stop, hard <-chan struct{}) error
 
-// Worker says which worker a process is.
+// Worker configures a worker process.
 type Worker struct {
-	Ticket   string        // file; "" means standard input
-	Index    int           // from 0; below 0: the ticket's, or the one that the engine says by variables
-	Patience time.Duration // how long to look for the coordinator at least
+	Ticket   string        // path of the ticket; "" means standard input
+	Index    int           // from 0; negative: the number in the ticket or in environment variables of the engine
+	Patience time.Duration // minimum time for finding the coordinator
 	Script   RunScript
-	Upload   string // s3://bucket/prefix for a bundle that the coordinator can't take; "": none
+	Upload   string // s3://bucket/prefix for a bundle that can't be sent to the coordinator; "" for none
 }
 
 // ticket reads the worker's ticket.
@@ -57,7 +57,8 @@ func (o *Worker) ticket(stdin io.Reader) (t scale.Ticket, err error) {
 	return t, err
 }
 
-// Work finds the coordinator that the worker's ticket names, and does what it says. The version is that of brunt.
+// Work connects to the coordinator that the worker's ticket names, and does the job that it assigns. version is the
+// version of brunt.
 func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	ticket, err := o.ticket(stdin)
 	if err != nil {
@@ -67,12 +68,12 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // the reader of standard error may be killed, and the load continues
+	signal.Ignore(syscall.SIGPIPE) // the load continues if the reader of standard error is killed
 	ctx, hard, stop := Interruptible(stderr, Endings(false))
 	defer stop()
 	w, led, err := scale.Connect(ctx, ticket, version)
 	var refused *scale.Error
-	if errors.As(err, &refused) && refused.Code == exitcode.Pass { // another process has the share: nothing is missing
+	if errors.As(err, &refused) && refused.Code == exitcode.Pass { // another process has this share, so nothing is missing
 		fmt.Fprintln(stderr, "brunt: "+refused.Text)
 		return nil
 	}
@@ -80,7 +81,7 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		return workerError(err)
 	}
 	if w.Job.Script != nil {
-		stop() // k6 hears signals itself
+		stop() // k6 handles signals itself
 		err := o.Script(w, w.Stopped(), w.Hard())
 		w.Fail(err, exitcode.Of(err))
 		return exitcode.With(exitcode.Of(err), nil)
@@ -119,7 +120,7 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	return err
 }
 
-// workerError gives an error of the coordinator its exit code.
+// workerError adds the exit code to an error of the coordinator.
 func workerError(err error) error {
 	var e *scale.Error
 	if errors.As(err, &e) {
@@ -128,7 +129,7 @@ func workerError(err error) error {
 	return err
 }
 
-// either closes when one of two channels does.
+// either returns a channel that is closed when a or b is.
 func either(a, b <-chan struct{}) <-chan struct{} {
 	c := make(chan struct{})
 	go func() {
@@ -188,7 +189,7 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 	return r.Dir, r.Finish()
 }
 
-// followCoordinator has adaptive phases follow the coordinator's decisions.
+// followCoordinator makes adaptive phases follow the coordinator's decisions.
 func followCoordinator(w *scale.Worker) engine.Follow {
 	return func(ctx context.Context, p *plan.Phase, extend func(engine.Decided)) {
 		w.Follow(ctx, p.Name, int64(p.Duration), func(d scale.Decision) {
@@ -197,17 +198,17 @@ func followCoordinator(w *scale.Worker) engine.Follow {
 	}
 }
 
-// askCoordinator has the coordinator name the phases that come next.
+// askCoordinator makes the coordinator choose the next phases.
 func askCoordinator(ctx context.Context, w *scale.Worker) engine.Next {
 	return func(*measure.Tally) (phases []plan.Phase) {
 		if raw := w.Next(ctx); json.Unmarshal(raw, &phases) != nil {
-			return nil // the load is over, or the coordinator is gone
+			return nil // the load is over, or the coordinator is lost
 		}
 		return plan.SharePhases(phases, w.Number(), w.Job.Workers)
 	}
 }
 
-// planOf is the plan of a job, with its secrets.
+// planOf returns the plan of a job, with its secrets.
 func planOf(job *scale.Job) (*plan.Plan, error) {
 	p, err := planfile.Read("the coordinator's plan", job.Plan)
 	if err != nil {

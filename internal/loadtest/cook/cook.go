@@ -1,4 +1,4 @@
-// Package cook executes slow_cooker's loads, and prints what slow_cooker does.
+// Package cook runs loads of slow_cooker and prints what slow_cooker prints.
 package cook
 
 import (
@@ -28,18 +28,18 @@ import (
 	"brunt/internal/workload"
 )
 
-// Execution is a load that prints what slow_cooker does.
+// Execution is a load that prints what slow_cooker prints.
 type Execution struct {
 	Options   *slowcooker.Options
 	Replacing bool // brunt was called as slow_cooker
 
 	outputs *loadtest.Outputs
-	out     *spool.Spool // where lines go
+	out     *spool.Spool // destination of the lines
 	lines   *slowcooker.Lines
 	closers []func() error
 }
 
-// Hooks prints slow_cooker's lines.
+// Hooks returns hooks that print slow_cooker's lines.
 func (c *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
 	c.outputs, c.out = out, out.Out
 	if err := c.openLog(); err != nil {
@@ -66,9 +66,9 @@ func (c *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
 	return v, nil
 }
 
-// Open begins although the service is down where slow_cooker does: it counts failures until the
-// service comes up. Sessions then connect when a request needs it, so that each request that can't be
-// sent is a failure at once. A certificate that isn't trusted is no such thing.
+// Open opens the load, even if the service is down, as slow_cooker does: it counts failures until the service is up.
+// Sessions then connect only when a request needs it, so each request that can't be sent fails at once. A certificate
+// that isn't trusted is still an error.
 func (c *Execution) Open(ctx context.Context, p *plan.Plan, o runner.Options) (*runner.Runner, error) {
 	r, err := runner.Open(ctx, p, o)
 	var down *target.UnreachableError
@@ -88,7 +88,7 @@ func (c *Execution) Open(ctx context.Context, p *plan.Plan, o runner.Options) (*
 	return runner.Open(ctx, p, o)
 }
 
-// openLog makes lines go into the log that the flags name.
+// openLog redirects lines to the log that the flags name.
 func (c *Execution) openLog() error {
 	if c.Options.Log != "" {
 		l, err := spool.OpenLog(c.Options.Log, func(err error) { c.report(err) })
@@ -116,14 +116,14 @@ func (c *Execution) close() (err error) {
 	return err
 }
 
-// report tells of an error that must not end the load.
+// report prints an error that must not end the load.
 func (c *Execution) report(err error) {
 	if err != nil {
 		fmt.Fprintf(c.outputs.Err, "brunt: %v\n", err)
 	}
 }
 
-// summarize prints what comes at the end.
+// summarize prints the summary at the end.
 func (c *Execution) summarize(run *record.Run, dir string) error {
 	errs := []error{loadtest.Drain(c.out)}
 	if c.Options.Summary == "report" {
@@ -157,8 +157,8 @@ func (c *Execution) writeCSV() error {
 	return f.Close()
 }
 
-// exit is the report's code; slow_cooker returns 0 for whatever it measured, so in its place only
-// thresholds, which it doesn't have, can fail.
+// exit returns the error for the exit code. slow_cooker always exits with 0. If brunt was called as slow_cooker, only
+// thresholds, which slow_cooker doesn't have, can change the code.
 func (c *Execution) exit(run *record.Run) error {
 	if c.Replacing && len(run.Thresholds) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Package goycsb executes YCSB's loads and runs, and prints what go-ycsb does.
+// Package goycsb runs YCSB's loads and runs, and prints what go-ycsb prints.
 package goycsb
 
 import (
@@ -20,22 +20,22 @@ import (
 	"brunt/internal/workload"
 )
 
-// Execution is a load or run that prints what go-ycsb does.
+// Execution is a load or run that prints what go-ycsb prints.
 type Execution struct {
 	Job        *ycsb.Job
-	Checkpoint string // file of a load's checkpoint
-	Led        bool   // workers send it
-	Report     bool   // print brunt's own report too, and exit by its verdict
+	Checkpoint string // path of a load's checkpoint
+	Led        bool   // workers send the load
+	Report     bool   // also print brunt's own report and use its exit code
 	Quiet      bool   // no notices
 
 	out        *loadtest.Outputs
 	meter      *ycsb.Meter
-	checkpoint *ycsb.Checkpoint // nil in runs, and with workers
+	checkpoint *ycsb.Checkpoint // nil in runs, and if workers send the load
 	began      time.Time
 	took       time.Duration
 }
 
-// Hooks prints go-ycsb's lines.
+// Hooks returns hooks that print go-ycsb's lines.
 func (y *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
 	y.out, y.meter = out, ycsb.NewMeter(y.Job, out.Out, createFile)
 	set := y.Job.Settings
@@ -68,7 +68,7 @@ func (y *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
 	return v, nil
 }
 
-// prepare says what will be done.
+// prepare prints what will be done.
 func (y *Execution) prepare(context.Context) error {
 	if err := y.Job.Settings.Banner(y.out.Out); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (y *Execution) prepare(context.Context) error {
 	return nil
 }
 
-// note says something on standard error, unless quiet.
+// note prints a note on standard error, unless Quiet is set.
 func (y *Execution) note(format string, values ...any) {
 	if !y.Quiet {
 		fmt.Fprintf(y.out.Err, "brunt: note: "+format+"\n", values...)
@@ -115,7 +115,7 @@ func (y *Execution) result(run *record.Run, dir string) error {
 	return nil
 }
 
-// exit is how the run ended, if not well.
+// exit returns the error for the exit code, or nil if the run succeeded.
 func (y *Execution) exit(run *record.Run) error {
 	reads, first := corrupted(run)
 	switch {
@@ -132,7 +132,7 @@ func (y *Execution) exit(run *record.Run) error {
 	return nil
 }
 
-// corrupted is how many reads returned another value than was written, and the first one.
+// corrupted returns how many reads returned another value than was written, and the text of the first.
 func corrupted(run *record.Run) (reads uint64, first string) {
 	for _, f := range run.Failures {
 		if f.Code == workload.IntegrityCode {
@@ -145,7 +145,7 @@ func corrupted(run *record.Run) (reads uint64, first string) {
 	return reads, first
 }
 
-// endLoad removes the checkpoint of a load that is complete and keeps it otherwise.
+// endLoad removes the checkpoint of a load that is complete, and keeps it otherwise.
 func (y *Execution) endLoad(run *record.Run) error {
 	if y.Job.Settings.Command != ycsb.Load {
 		return nil
@@ -172,7 +172,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// explain says on standard error why operations failed and where the record is.
+// explain prints on standard error why operations failed and where the record is.
 func (y *Execution) explain(run *record.Run, dir string) {
 	for _, e := range run.Failures {
 		code := e.Code
@@ -194,7 +194,7 @@ func (y *Execution) explain(run *record.Run, dir string) {
 	}
 }
 
-// CheckWorkers refuses what needs each operation in this process if there are workers.
+// CheckWorkers returns an error if settings that process each operation in this process are used with workers.
 func CheckWorkers(s *ycsb.Settings, workers int) error {
 	if workers == 0 {
 		return nil
@@ -214,10 +214,10 @@ func CheckWorkers(s *ycsb.Settings, workers int) error {
 	return nil
 }
 
-// createFile makes a file for results.
+// createFile creates a file for results.
 func createFile(name string) (io.WriteCloser, error) { return os.Create(name) }
 
-// replaceFile writes a file, and the folder that it is in, so that a crash leaves the old or the new one.
+// replaceFile writes a file, and creates its folder. After a crash, either the old or the new file exists.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"brunt/internal/record"
 )
 
-// Advise runs p once to see its statements, and prints what the database proposes for them. If trial isn't nil, it
-// first proves each proposal by runs with it and without it, with a pause between them.
+// Advise runs p once to collect its statements, and prints the database's proposals for them. If trial isn't nil, it
+// first tests each proposal by runs with and without it, with a pause between them.
 func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, trial *advise.Trial,
 	coolDown time.Duration, show func([]record.Proof) error) error {
 	conduct := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
@@ -45,7 +45,7 @@ func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, 
 	return errors.Join(err, show(proofs))
 }
 
-// Unproven are proposals as proofs that are still to come.
+// Unproven returns the proposals as proofs without measurements.
 func Unproven(list []record.Proposal) (out []record.Proof) {
 	for _, p := range list {
 		out = append(out, record.Proof{Proposal: p})

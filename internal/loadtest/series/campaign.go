@@ -21,17 +21,17 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Campaign is what a command says of a campaign.
+// Campaign has a command's options for a campaign.
 type Campaign struct {
-	Record   loadtest.Record // of which the folders count
+	Record   loadtest.Record // only the folders are used
 	Workers  loadtest.Workers
 	Process  loadtest.Process
 	Quiet    bool
-	Language units.Language // of messages and tables
+	Language units.Language // language of messages and tables
 	Read     campaign.ReadPlan
 }
 
-// Begin runs a campaign in the folder that the options name, or in a new one with this name.
+// Begin runs a campaign in the folder that the options name, or in a new folder with this name.
 func (f *Campaign) Begin(stdout, stderr io.Writer, p *campaign.Program, name string) (err error) {
 	dir := f.Record.Dir
 	if dir == "" {
@@ -42,14 +42,14 @@ func (f *Campaign) Begin(stdout, stderr io.Writer, p *campaign.Program, name str
 	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
 }
 
-// Resume goes on with the campaign in a folder.
+// Resume continues the campaign in a folder.
 func (f *Campaign) Resume(stdout, stderr io.Writer, dir string) error {
 	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) {
 		return campaign.Resume(dir, f.Read, o)
 	})
 }
 
-// run runs the campaign that open begins or resumes in dir.
+// run runs the campaign that open creates or resumes in dir.
 func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 	open func(campaign.Options) (*campaign.Campaign, error)) error {
 	self, err := os.Executable()
@@ -91,7 +91,7 @@ func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 	})
 }
 
-// printCampaign writes the results of a campaign, and its folder.
+// printCampaign prints the results of a campaign and its folder.
 func (t *Series) printCampaign(c *campaign.Campaign, l units.Language) error {
 	out := t.Out.Out
 	o := loadtest.Look(out)
@@ -101,7 +101,7 @@ func (t *Series) printCampaign(c *campaign.Campaign, l units.Language) error {
 	return errors.Join(err, failed)
 }
 
-// step carries out a run of a campaign.
+// step executes one run of a campaign.
 func (t *Series) step(ctx context.Context, r campaign.Run) (*program.Outcome, error) {
 	l := t.load
 	l.Live.Watched = r.Watch

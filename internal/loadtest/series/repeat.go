@@ -19,7 +19,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Repeat executes the runs of a repetition, and prints what they come to.
+// Repeat executes the runs of a repetition and prints their results.
 func (t *Series) Repeat(ctx context.Context, r *program.Repetition, f *loadtest.Report) error {
 	began := time.Now().UTC()
 	r.Conduct = t.Conduct
@@ -47,9 +47,9 @@ func (t *Series) Repeat(ctx context.Context, r *program.Repetition, f *loadtest.
 	return t.printIntervals(f, report, a)
 }
 
-// printComparison prints the comparison of two plans, and returns its exit code.
+// printComparison prints the comparison of two plans, and returns the error for its exit code.
 func (t *Series) printComparison(f *loadtest.Report, report *program.Report, a, b []*result.Result) error {
-	// The plans differ by intent; that they do is said next to the result.
+	// The plans differ on purpose. The report says so next to the result.
 	invalid := slices.ContainsFunc(slices.Concat(a, b), func(r *result.Result) bool { return r.Verdict == "invalid" })
 	c, err := compare.Runs(a, b, compare.Options{Anyway: true})
 	switch {
@@ -91,7 +91,7 @@ func (t *Series) printIntervals(f *loadtest.Report, report *program.Report, runs
 	return t.Print(f, report, s.Tables(f.Language)...)
 }
 
-// resultsOf reads the runs of one side.
+// resultsOf reads the results of several runs.
 func resultsOf(runs []*program.Outcome) (all []*result.Result, err error) {
 	for _, o := range runs {
 		r, readErr := reader.Read(record.OS{}, o.Dir, len(runs) == 1, nil)
@@ -100,8 +100,8 @@ func resultsOf(runs []*program.Outcome) (all []*result.Result, err error) {
 	return all, err
 }
 
-// OneDatabase refuses plans that make a table of the same name in the same place, and differently: what one
-// of them made would be what both are sent to.
+// OneDatabase returns an error if both plans create a table with the same name in the same database, but differently.
+// Both would then use the table of the plan that ran first.
 func OneDatabase(a, b *plan.Plan) error {
 	if a.Target.Database != b.Target.Database || !slices.Equal(a.Target.Addresses, b.Target.Addresses) {
 		return nil
@@ -124,7 +124,7 @@ func OneDatabase(a, b *plan.Plan) error {
 	return nil
 }
 
-// tableText is how a plan makes a table.
+// tableText returns the part of a plan that determines a table, as YAML.
 func tableText(p *plan.Plan, name string) (string, error) {
 	only := &plan.Plan{Name: name, Seed: p.Seed}
 	for _, t := range p.Tables {

@@ -12,7 +12,8 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Search executes the trials of a search, and prints what it found. anyway judges trials that the generator spoiled.
+// Search executes the trials of a search, and prints the result. anyway also judges trials that the generator has
+// distorted.
 func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway bool, f *loadtest.Report) error {
 	began := time.Now().UTC()
 	h.Conduct = t.Conduct
@@ -32,7 +33,7 @@ func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway boo
 	h.Told = func(r program.Result) { t.Say("trial %d: %s", r.Number, r.Line()) }
 	found, err := h.Run(ctx)
 	if err != nil && ctx.Err() == nil {
-		if len(found.Results()) > 0 { // an error ended it, and what it came to is kept and printed
+		if len(found.Results()) > 0 { // keep and print the results until the error
 			err = errors.Join(err, t.Conclude(f, program.SearchReport(h.Plan, found, began)))
 		}
 		return err
@@ -44,7 +45,7 @@ func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway boo
 	return searchEnd(report.Search.Bracket, t.Conclude(f, report))
 }
 
-// searchEnd is the exit code of a search, with a line about what to do where it found no bracket.
+// searchEnd returns the error for the exit code of a search. If no bracket was found, it says what to do.
 func searchEnd(b program.Bracket, err error) error {
 	switch b.End {
 	case program.Found:

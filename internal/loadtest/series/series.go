@@ -1,4 +1,4 @@
-// Package series executes the runs of a program one after another, each into a bundle of its own below one folder.
+// Package series executes the runs of a program one after another, each into its own bundle below one folder.
 package series
 
 import (
@@ -19,35 +19,35 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Options say what a series is of.
+// Options configure a series.
 type Options struct {
 	Kind       string // "repeat", "search" or "advise"
-	Order      string // what decides the series besides its kind and its plans
+	Order      string // everything that determines the series in addition to kind and plans
 	Plans      []*plan.Plan
-	Resume     string // the folder of a series that was killed; "" begins a new one
+	Resume     string // the folder of a series that was killed; "" starts a new one
 	NoSetup    bool   // neither create nor fill tables
 	NoTeardown bool   // keep the tables that the series created
 	Force      bool   // fill empty tables that brunt didn't create
 	Load       loadtest.Test
 }
 
-// Series is a series under way.
+// Series is a series of runs.
 type Series struct {
 	Out  *loadtest.Outputs
 	Dir  string // its folder
 	hard <-chan struct{}
-	load loadtest.Test // what all runs share
+	load loadtest.Test // options common to all runs
 }
 
-// Run makes the folder of a series and the plans' tables, calls do, and drops what it made. A series that was ended by
-// hand has the exit code that says so, if do returns the context's error or nil.
+// Run creates the folder of the series and the plans' tables, calls do, and drops the tables that it created. If the
+// user interrupts the series and do returns nil or the context's error, Run returns the error for that exit code.
 func Run(stdout, stderr io.Writer, o Options, do func(context.Context, *Series) error) error {
 	load := o.Load
 	load.Options.NoSetup, load.Options.NoTeardown = true, true
 	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) error { return t.run(ctx, o, do) })
 }
 
-// begin calls do with the outputs of a series and a context that signals end.
+// begin calls do with the outputs of a series. Signals end the context.
 func begin(stdout, stderr io.Writer, load loadtest.Test, do func(context.Context, *Series) error) (err error) {
 	out := loadtest.NewOutputs(stdout, stderr)
 	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
@@ -96,7 +96,7 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 			defer func() { err = errors.Join(err, down()) }()
 		}
 	}
-	var judged error // the verdict of a series that was carried out
+	var judged error // the verdict of a series that ran completely
 	err = j.Do(ctx, o.Kind, func() error {
 		err := do(ctx, t)
 		if ctx.Err() != nil {
@@ -121,7 +121,7 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 	return err
 }
 
-// tables makes the tables that p needs and are missing, and returns what drops those that it made.
+// tables creates the missing tables of p. The returned function drops the tables that were created.
 func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down func() error, err error) {
 	if len(p.Tables) == 0 && len(p.Prepare) == 0 && (p.Keyspace == nil || p.Keyspace.Create == nil) {
 		return func() error { return nil }, nil
@@ -145,7 +145,7 @@ func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down fun
 	return r.Close, nil
 }
 
-// Conduct executes a run, unless the series was resumed and has it. It is a program.RunFunc.
+// Conduct executes a run, unless the series was resumed and the run exists. It is a program.RunFunc.
 func (t *Series) Conduct(ctx context.Context, o program.Order) (*program.Outcome, error) {
 	dir := filepath.Join(t.Dir, o.Name)
 	if kept, err := program.Kept(dir); kept != nil || err != nil {
@@ -154,7 +154,7 @@ func (t *Series) Conduct(ctx context.Context, o program.Order) (*program.Outcome
 	return t.one(ctx, o, t.load, dir)
 }
 
-// one executes l with what o says, into the bundle dir.
+// one executes l with the settings of o into the bundle dir.
 func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir string) (*program.Outcome, error) {
 	l.Plan, l.Next, l.Options.PeakPerS, l.Record.Dir = o.Plan, o.Next, o.PeakPerS, dir
 	v, err := l.Hooks(t.Out)
@@ -162,7 +162,7 @@ func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir 
 		return nil, err
 	}
 	tell := v.Tell.Notice
-	v.Tell.Hint, v.Tell.Notice = nil, nil // of each run again and again; the bundles have them
+	v.Tell.Hint, v.Tell.Notice = nil, nil // they would repeat in each run, and are in the bundles
 	if l.Workers.Number > 0 && tell != nil {
 		v.Tell.Notice = func(w record.Warning) {
 			if w.ID == loadtest.WorkerNotice {
@@ -176,19 +176,19 @@ func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir 
 	return program.Read(record.OS{}, dir)
 }
 
-// Say tells of the series on standard error, unless quiet.
+// Say prints a message about the series on standard error, unless quiet.
 func (t *Series) Say(format string, args ...any) {
 	if !t.load.Quiet {
 		fmt.Fprintf(t.Out.Err, "brunt: "+format+"\n", args...)
 	}
 }
 
-// Conclude writes a report into the folder of its series, and prints it.
+// Conclude writes a report into the folder of the series, and prints it.
 func (t *Series) Conclude(f *loadtest.Report, r *program.Report) error {
 	return errors.Join(r.Write(t.Dir), t.Print(f, r))
 }
 
-// Print writes what came of a series in the form of f, and more tables after its own.
+// Print prints the result of a series in the form of f, followed by more tables.
 func (t *Series) Print(f *loadtest.Report, r *program.Report, more ...cell.Table) error {
 	o := loadtest.Look(t.Out.Out)
 	look := cell.Look{Columns: o.Width, Color: o.Color, Language: f.Language}
