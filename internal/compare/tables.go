@@ -9,7 +9,6 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
-	"brunt/internal/render/texts"
 	"brunt/internal/stats"
 	"brunt/internal/units"
 )
@@ -20,17 +19,18 @@ const mostOperationRows = 20
 
 // Tables returns the comparison as tables for people: what was compared, the metrics, the operations, and the warnings.
 func (c *Comparison) Tables(l units.Language) []cell.Table {
-	head := cell.Table{ID: "compared", Title: texts.In(l, "COMPARED"), Kind: cell.Tree}
+	head := cell.Table{ID: "compared", Title: message.Label(l, "COMPARED"), Kind: cell.Tree}
 	side := func(s Side) string {
-		text := texts.Plural(l, s.Runs, "run", "runs")
+		text := message.Plural(l, s.Runs, "run", "runs")
 		return strings.Join(nonEmpty(text, s.Name, s.Version), ", ")
 	}
-	head.Add(cell.Text(texts.In(l, "base")), cell.Text(side(c.Base)))
-	head.Add(cell.Text(texts.In(l, "candidate")), cell.Text(side(c.Candidate)))
-	head.Add(cell.Text(texts.In(l, "verdict")), cell.Text(texts.In(l, string(c.Verdict))).Marked(mark(c.Verdict)))
-	tables := []cell.Table{head, c.grid(l, "metrics", texts.In(l, "METRICS"), c.totals())}
+	head.Add(cell.Text(message.Label(l, "base")), cell.Text(side(c.Base)))
+	head.Add(cell.Text(message.Label(l, "candidate")), cell.Text(side(c.Candidate)))
+	head.Add(cell.Text(message.Label(l, "verdict")),
+		cell.Text(message.Label(l, string(c.Verdict))).Marked(mark(c.Verdict)))
+	tables := []cell.Table{head, c.grid(l, "metrics", message.Label(l, "METRICS"), c.totals())}
 	if rows := c.operations(); len(rows) > 0 {
-		tables = append(tables, c.grid(l, "operations", texts.In(l, "OPERATIONS"), rows))
+		tables = append(tables, c.grid(l, "operations", message.Label(l, "OPERATIONS"), rows))
 	}
 	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
 }
@@ -74,7 +74,7 @@ func (c *Comparison) Chart(l units.Language) string {
 			Tolerance: r.Tolerance, Figure: changeCell(&r, r.Change.Value).Figure(l), Mark: mark(r.Verdict),
 		})
 	}
-	return svg.Changes(svg.Frame{Title: texts.In(l, "Change from A to B"), Language: l}, all)
+	return svg.Changes(svg.Frame{Title: message.Label(l, "Change from A to B"), Language: l}, all)
 }
 
 func (c *Comparison) totals() (rows []Row) {
@@ -108,15 +108,16 @@ func (c *Comparison) operations() (rows []Row) {
 // grid returns the table of the rows.
 func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.Table {
 	t := cell.Table{
-		ID: id, Title: title, Note: texts.In(l, "change of the candidate; intervals at %s confidence",
+		ID: id, Title: title, Note: message.Label(l, "change of the candidate; intervals at %s confidence",
 			l.Figure(percent(c.Confidence))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "base"), Priority: 1},
-			{Head: texts.In(l, "candidate"), Priority: 1},
-			{Head: texts.In(l, "change")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
-			{Head: texts.In(l, "verdict"), Left: true},
-			{Head: texts.In(l, "runs"), Priority: 2}, {Head: texts.In(l, "tolerance"), Priority: 3}, {Head: "p", Priority: 4},
-			{Head: texts.In(l, "effect"), Priority: 5},
+			{Head: message.Label(l, "metric"), Left: true}, {Head: message.Label(l, "base"), Priority: 1},
+			{Head: message.Label(l, "candidate"), Priority: 1},
+			{Head: message.Label(l, "change")}, {Head: message.Label(l, "from")}, {Head: message.Label(l, "to")},
+			{Head: message.Label(l, "verdict"), Left: true},
+			{Head: message.Label(l, "runs"), Priority: 2}, {Head: message.Label(l, "tolerance"), Priority: 3},
+			{Head: "p", Priority: 4},
+			{Head: message.Label(l, "effect"), Priority: 5},
 		},
 	}
 	for i := range rows {
@@ -124,7 +125,7 @@ func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.T
 	}
 	if c.Verdict == Unknown {
 		const known = 4 // columns that don't need several runs
-		t.Note, t.Columns = texts.In(l, "change of the candidate"), t.Columns[:known]
+		t.Note, t.Columns = message.Label(l, "change of the candidate"), t.Columns[:known]
 		for i := range t.Rows {
 			t.Rows[i] = t.Rows[i][:known]
 		}
@@ -143,7 +144,7 @@ func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
 	return []cell.Cell{
 		cell.Text(rowName(l, r.Metric, r.Operation)), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
 		changeCell(r, r.Change.Value), changeCell(r, r.Change.Low), changeCell(r, r.Change.High),
-		cell.Text(texts.In(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
+		cell.Text(message.Label(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
 		cell.Text("±" + l.Figure(r.tolerance())), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
 	}
 }
@@ -211,18 +212,18 @@ func percent(x float64) string { return fmt.Sprintf("%.12g %%", 100*x) }
 func (c *Comparison) notes(l units.Language) (out []string) {
 	for _, r := range c.totals() {
 		if !r.Note.IsZero() {
-			out = append(out, texts.Metric(l, r.Metric)+": "+r.Note.In(l))
+			out = append(out, message.Metric(l, r.Metric)+": "+r.Note.In(l))
 		}
 	}
 	if c.Verdict == Inconclusive {
-		out = append(out, texts.In(l,
+		out = append(out, message.Label(l,
 			"runs: so many on each side would settle it in four cases of five, if what was seen is so"))
 	}
 	return out
 }
 
 func warningTable(l units.Language, warnings []message.Message, notes []string) []cell.Table {
-	t := cell.Table{ID: "notes", Title: texts.In(l, "TO KNOW"), Kind: cell.List}
+	t := cell.Table{ID: "notes", Title: message.Label(l, "TO KNOW"), Kind: cell.List}
 	for _, w := range warnings {
 		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(w.In(l)))
 	}
@@ -239,24 +240,25 @@ func warningTable(l units.Language, warnings []message.Message, notes []string) 
 // distributions.
 func (s *Summary) Tables(l units.Language) []cell.Table {
 	typical := cell.Table{
-		ID: "intervals", Title: texts.In(l, "INTERVALS"),
-		Note: texts.In(l, "%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean",
-			texts.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
+		ID: "intervals", Title: message.Label(l, "INTERVALS"),
+		Note: message.Label(l, "%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean",
+			message.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "typical")}, {Head: texts.In(l, "from")},
-			{Head: texts.In(l, "to")},
-			{Head: texts.In(l, "spread"), Priority: 2}, {Head: texts.In(l, "runs for ±tolerance"), Priority: 1},
+			{Head: message.Label(l, "metric"), Left: true}, {Head: message.Label(l, "typical")},
+			{Head: message.Label(l, "from")},
+			{Head: message.Label(l, "to")},
+			{Head: message.Label(l, "spread"), Priority: 2}, {Head: message.Label(l, "runs for ±tolerance"), Priority: 1},
 		},
 	}
 	other := cell.Table{
-		ID: "intervals-other", Title: texts.In(l, "OTHER INTERVALS"),
-		Note: texts.In(
+		ID: "intervals-other", Title: message.Label(l, "OTHER INTERVALS"),
+		Note: message.Label(
 			l, "mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution"),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")},
-			{Head: texts.In(l, "to")},
-			{Head: texts.In(l, "median"), Priority: 1}, {Head: texts.In(l, "from"), Priority: 1},
-			{Head: texts.In(l, "to"), Priority: 1},
+			{Head: message.Label(l, "metric"), Left: true}, {Head: message.Label(l, "mean")}, {Head: message.Label(l, "from")},
+			{Head: message.Label(l, "to")},
+			{Head: message.Label(l, "median"), Priority: 1}, {Head: message.Label(l, "from"), Priority: 1},
+			{Head: message.Label(l, "to"), Priority: 1},
 		},
 	}
 	left := 0
@@ -274,12 +276,12 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		other.Add(append(row, intervalCells(r.Median, r.Unit)...)...)
 	}
 	if left > 0 {
-		typical.Foot = append(typical.Foot, texts.In(l, "%d operations are left out; --output json has them", s.operations()))
+		typical.Foot = append(typical.Foot, message.Label(l, "%d operations are left out; --output json has them", s.operations()))
 	}
 	tables := []cell.Table{typical, other}
 	if s.Runs == 1 {
 		const known = 2 // columns that have values for a single run
-		tables[0].Note = texts.Plural(l, s.Runs, "run", "runs") + ", " + s.Name
+		tables[0].Note = message.Plural(l, s.Runs, "run", "runs") + ", " + s.Name
 		tables[0].Columns = typical.Columns[:known]
 		for i, row := range typical.Rows {
 			tables[0].Rows[i] = row[:known]
@@ -292,9 +294,9 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 // rowName returns the title of a metric, prefixed with the operation's name if there is one.
 func rowName(l units.Language, metric, operation string) string {
 	if operation == "" {
-		return texts.Metric(l, metric)
+		return message.Metric(l, metric)
 	}
-	return operation + ": " + texts.Metric(l, metric)
+	return operation + ": " + message.Metric(l, metric)
 }
 
 // intervalCells returns an estimate and the limits of its interval, with enough digits to tell them apart.
@@ -318,7 +320,7 @@ func halfWidth(i stats.Interval) float64 {
 func (s *Summary) notes(l units.Language) (out []string) {
 	for i := range s.Rows {
 		if r := &s.Rows[i]; !r.Note.IsZero() && r.Operation == "" {
-			out = append(out, texts.Metric(l, r.Metric)+": "+r.Note.In(l))
+			out = append(out, message.Metric(l, r.Metric)+": "+r.Note.In(l))
 		}
 	}
 	return out

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/secret"
 	"brunt/internal/units"
 )
@@ -41,8 +41,9 @@ func JSON(w io.Writer, all []Finding, l units.Language) error {
 // Tables returns the table of the findings in a language.
 func Tables(all []Finding, l units.Language) []cell.Table {
 	t := cell.Table{ID: "doctor", Columns: []cell.Column{
-		{Head: "", Left: true}, {Head: texts.In(l, "subject"), Left: true}, {Head: texts.In(l, "finding"), Left: true},
-		{Head: texts.In(l, "what to do"), Left: true},
+		{Head: "", Left: true}, {Head: message.Label(l, "subject"), Left: true},
+		{Head: message.Label(l, "finding"), Left: true},
+		{Head: message.Label(l, "what to do"), Left: true},
 	}}
 	for i := range all {
 		f := &all[i]

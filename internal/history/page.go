@@ -4,10 +4,10 @@ import (
 	"io"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
 	"brunt/internal/render/svg"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -15,10 +15,10 @@ import (
 // charts of the series that changed, those of the others (folded), and the versions. The page is complete without
 // scripts; with scripts it also has a filter.
 func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
-	d := page.Document{Language: l, Title: texts.In(l, "History"), Filter: true}
+	d := page.Document{Language: l, Title: message.Label(l, "History"), Filter: true}
 	d.Blocks = append(d.Blocks, banner(l, all))
-	changed := page.Section{ID: "part-changed", Title: texts.In(l, "Series that changed"), Grid: true}
-	still := page.Section{ID: "part-still", Title: texts.In(l, "Series that didn't"), Grid: true}
+	changed := page.Section{ID: "part-changed", Title: message.Label(l, "Series that changed"), Grid: true}
+	still := page.Section{ID: "part-still", Title: message.Label(l, "Series that didn't"), Grid: true}
 	for _, s := range all {
 		to := &still
 		if len(s.Changes) > 0 {
@@ -31,9 +31,9 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 	}
 	still.Folded = len(changed.Blocks) > 0
 	tables := Tables(l, all, o, false)
-	overview := page.Section{ID: "part-changes", Title: texts.In(l, "Changes"),
+	overview := page.Section{ID: "part-changes", Title: message.Label(l, "Changes"),
 		Blocks: []page.Block{page.Table(tables[0])}}
-	versions := page.Section{ID: "part-versions", Title: texts.In(l, "Versions"),
+	versions := page.Section{ID: "part-versions", Title: message.Label(l, "Versions"),
 		Blocks: []page.Block{page.Table(tables[1])}}
 	for _, t := range tables[2:] {
 		versions.Blocks = append(versions.Blocks, page.Table(t))
@@ -43,12 +43,12 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 }
 
 func banner(l units.Language, all []*Series) page.Banner {
-	b := page.Banner{Text: texts.In(l, "no fresh regression"), Mark: cell.Good}
+	b := page.Banner{Text: message.Label(l, "no fresh regression"), Mark: cell.Good}
 	for _, s := range all {
 		for i := range s.Changes {
 			if c := &s.Changes[i]; c.Fresh {
-				b.Text, b.Mark = texts.In(l, "REGRESSION"), cell.Bad
-				b.Reasons = append(b.Reasons, texts.In(l, "%s of %s since %s: %s → %s", s.title(l), s.Name, c.Version,
+				b.Text, b.Mark = message.Label(l, "REGRESSION"), cell.Bad
+				b.Reasons = append(b.Reasons, message.Label(l, "%s of %s since %s: %s → %s", s.title(l), s.Name, c.Version,
 					cell.Metric(c.Before, s.Unit).Figure(l), cell.Metric(c.After, s.Unit).Figure(l)))
 			}
 		}
@@ -59,8 +59,8 @@ func banner(l units.Language, all []*Series) page.Banner {
 // timeline draws a series over the numbers of its versions, with its levels and changes.
 func timeline(l units.Language, s *Series) string {
 	n := len(s.Points)
-	measured := svg.Series{Name: texts.In(l, "versions"), X: make([]float64, n), Y: make([]float64, n), Dots: true}
-	level := svg.Series{Name: texts.In(l, "level"), X: measured.X, Y: make([]float64, n)}
+	measured := svg.Series{Name: message.Label(l, "versions"), X: make([]float64, n), Y: make([]float64, n), Dots: true}
+	level := svg.Series{Name: message.Label(l, "level"), X: measured.X, Y: make([]float64, n)}
 	for i, p := range s.Points {
 		measured.X[i], measured.Y[i] = float64(i+1), p.Mean
 	}

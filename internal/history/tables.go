@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -43,13 +43,14 @@ func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table
 // changesTable lists the changes of all series.
 func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	t := cell.Table{
-		ID: "changes", Title: texts.In(l, "CHANGES"), Note: texts.In(l, "where the level changed (E-divisive, p ≤ %s)",
+		ID: "changes", Title: message.Label(l, "CHANGES"), Note: message.Label(l, "where the level changed (E-divisive, p ≤ %s)",
 			l.Figure(fmt.Sprint(o.level()))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "series"), Left: true, Priority: 1},
-			{Head: texts.In(l, "metric"), Left: true},
-			{Head: texts.In(l, "before")}, {Head: texts.In(l, "after")}, {Head: texts.In(l, "change")}, {Head: "p", Priority: 3},
-			{Head: texts.In(l, "state"), Left: true},
+			{Head: message.Label(l, "version"), Left: true}, {Head: message.Label(l, "series"), Left: true, Priority: 1},
+			{Head: message.Label(l, "metric"), Left: true},
+			{Head: message.Label(l, "before")}, {Head: message.Label(l, "after")}, {Head: message.Label(l, "change")},
+			{Head: "p", Priority: 3},
+			{Head: message.Label(l, "state"), Left: true},
 		},
 	}
 	for _, s := range all {
@@ -61,7 +62,7 @@ func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 		}
 	}
 	if len(t.Rows) == 0 {
-		t.Foot = append(t.Foot, texts.In(l, "no changes"))
+		t.Foot = append(t.Foot, message.Label(l, "no changes"))
 	}
 	return t
 }
@@ -76,15 +77,15 @@ func changeOf(c *Change) cell.Cell {
 func state(l units.Language, s *Series, c *Change) cell.Cell {
 	switch {
 	case c.Fresh:
-		return cell.Text(texts.In(l, "REGRESSION")).Marked(cell.Bad)
+		return cell.Text(message.Label(l, "REGRESSION")).Marked(cell.Bad)
 	case c.Acknowledged != "":
-		return cell.Text(texts.In(l, "acknowledged: %s", c.Acknowledged)).Marked(cell.Dim)
+		return cell.Text(message.Label(l, "acknowledged: %s", c.Acknowledged)).Marked(cell.Dim)
 	case c.Worse:
-		return cell.Text(texts.In(l, "worse, made good since")).Marked(cell.Dim)
+		return cell.Text(message.Label(l, "worse, made good since")).Marked(cell.Dim)
 	case s.worse(c.After, c.Before):
-		return cell.Text(texts.In(l, "improvement")).Marked(cell.Good)
+		return cell.Text(message.Label(l, "improvement")).Marked(cell.Good)
 	}
-	return cell.Text(texts.In(l, "change"))
+	return cell.Text(message.Label(l, "change"))
 }
 
 // Title returns the series' metric and operation, which distinguish it from others with the same name.
@@ -98,21 +99,21 @@ func (s *Series) Title() string {
 // title returns the Title with the metric's name in language l.
 func (s *Series) title(l units.Language) string {
 	if s.Operation != "" {
-		return s.Operation + ": " + texts.Metric(l, s.Metric)
+		return s.Operation + ": " + message.Metric(l, s.Metric)
 	}
-	return texts.Metric(l, s.Metric)
+	return message.Metric(l, s.Metric)
 }
 
 // seriesTable lists all series with their latest value, noise, autocorrelation and number of changes.
 func seriesTable(l units.Language, all []*Series) cell.Table {
 	t := cell.Table{
-		ID: "series", Title: texts.In(l, "SERIES"),
+		ID: "series", Title: message.Label(l, "SERIES"),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "series"), Left: true}, {Head: texts.In(l, "metric"), Left: true},
-			{Head: texts.In(l, "versions")},
-			{Head: texts.In(l, "last")}, {Head: texts.In(l, "spread of runs"), Priority: 1},
-			{Head: texts.In(l, "lag-1 autocorrelation")},
-			{Head: texts.In(l, "changes")},
+			{Head: message.Label(l, "series"), Left: true}, {Head: message.Label(l, "metric"), Left: true},
+			{Head: message.Label(l, "versions")},
+			{Head: message.Label(l, "last")}, {Head: message.Label(l, "spread of runs"), Priority: 1},
+			{Head: message.Label(l, "lag-1 autocorrelation")},
+			{Head: message.Label(l, "changes")},
 		},
 	}
 	few, doubtful := false, false
@@ -127,10 +128,10 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 		doubtful = doubtful || len(s.Points) >= fewVersions && len(s.Changes) == 0 && s.Autocorrelation > dependent
 	}
 	if few {
-		t.Foot = append(t.Foot, texts.In(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
+		t.Foot = append(t.Foot, message.Label(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
 	}
 	if doubtful {
-		t.Foot = append(t.Foot, texts.In(l,
+		t.Foot = append(t.Foot, message.Label(l,
 			"versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
 	}
 	return t
@@ -140,13 +141,13 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 func versionsTable(l units.Language, of []*Series) cell.Table {
 	t := cell.Table{
 		ID: "versions-" + of[0].Name, Title: strings.ToUpper(of[0].Name), Note: of[0].Environment,
-		Columns: []cell.Column{{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "runs")}},
+		Columns: []cell.Column{{Head: message.Label(l, "version"), Left: true}, {Head: message.Label(l, "runs")}},
 	}
 	var shown []*Series
 	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)", "errors"} {
 		if i := slices.IndexFunc(of, func(s *Series) bool { return s.Metric == name && s.Operation == "" }); i >= 0 {
 			shown = append(shown, of[i])
-			t.Columns = append(t.Columns, cell.Column{Head: texts.Metric(l, name), Priority: len(shown)})
+			t.Columns = append(t.Columns, cell.Column{Head: message.Metric(l, name), Priority: len(shown)})
 		}
 	}
 	if len(shown) == 0 {

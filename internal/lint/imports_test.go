@@ -20,7 +20,7 @@ cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/pico
     render/cell report report/live result result/reader runner s3 scale scale/kubernetes schedule schema schema/fill
     secret selftest summary target units verdict verdict/exitcode
 cli/usage: password planfile verdict/exitcode
-compare: message metric record render/cell render/junit render/svg render/texts result stats units verdict/exitcode
+compare: message metric record render/cell render/junit render/svg result stats units verdict/exitcode
 confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
@@ -36,7 +36,7 @@ dialect/ycsb/output: measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
-doctor: gen machine message plan protocol protocols render/cell render/texts runner schema/sql secret target units
+doctor: gen machine message plan protocol protocols render/cell runner schema/sql secret target units
     workload
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
@@ -48,7 +48,7 @@ fault/proxy:
 filelock:
 gen:
 hints: measure
-history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats
+history: compare linefile message metric record render/cell render/junit render/page render/svg result stats
     units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
@@ -90,9 +90,9 @@ observe/self: machine machine/cgroup measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan protocol secret suggest
-program: engine filelock linefile measure message plan record render/cell render/texts secret stats units verdict
+program: engine filelock linefile measure message plan record render/cell secret stats units verdict
 program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
-    render/page render/svg render/texts report secret timeline units verdict
+    render/page render/svg report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
@@ -119,13 +119,12 @@ protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/d
     protocol/redis protocol/sqlite
 record: filelock hints linefile machine/cgroup measure message protocol
 record/recordtest: measure message protocol record
-render/cell: message render/texts units
+render/cell: message units
 render/junit: units
-render/page: render/cell render/texts units
+render/page: message render/cell units
 render/svg: render/cell units
-render/texts: units
 report: compare confidence measure message protocol record render/cell render/junit render/page render/svg
-    render/texts result result/reader secret summary timeline units verdict
+    result result/reader secret summary timeline units verdict
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover measure record result verdict

@@ -27,12 +27,18 @@ var files embed.FS
 type file struct {
 	Nouns    map[string]map[string]string `yaml:"nouns"`
 	Messages map[string]string            `yaml:"messages"`
+	Labels   map[string]string            `yaml:"labels"`   // by the English text; see Label
+	Failures map[string]string            `yaml:"failures"` // by the English text; see Failure
+	Counted  map[string]map[string]string `yaml:"counted"`  // by the English plural and the form; see Plural
 }
 
 // texts are the compiled texts of a language.
 type texts struct {
-	printer *message.Printer
-	args    map[string][]string // of each message, in the order of their positions
+	printer  *message.Printer
+	args     map[string][]string // of each message, in the order of their positions
+	labels   map[string]string
+	failures map[string]string
+	counted  map[string]map[string]string
 }
 
 // languages maps languages to functions that load their catalogues once.
@@ -71,25 +77,29 @@ func readFile(l units.Language) (*file, error) {
 }
 
 // placeholder matches an argument in a text, with its noun if it has one.
-var placeholder = regexp.MustCompile(`\$\{(\w+)(?::([^}]+))?\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)(?::([^}]+))?\}`) })
 
-// forms are the plural forms. The last one, other, covers all forms that a noun doesn't list.
-var forms = []struct {
+// pluralForm is a plural form with its name in the catalogues.
+type pluralForm struct {
 	name string
 	form plural.Form
-}{{"one", plural.One}, {"few", plural.Few}, {"many", plural.Many}, {"other", plural.Other}}
+}
+
+// pluralForms are the plural forms. The last one, other, covers all forms that a noun doesn't list.
+var pluralForms = []pluralForm{{"one", plural.One}, {"few", plural.Few}, {"many", plural.Many}, {"other", plural.Other}}
 
 // compile compiles a catalogue. Each argument has two positions: its text, and its number for the choice of plurals.
 func compile(l units.Language, f *file) (*texts, error) {
 	tag := language.Make(string(l))
 	builder := catalog.NewBuilder(catalog.Fallback(tag))
-	out := &texts{args: map[string][]string{}, printer: message.NewPrinter(tag, message.Catalog(builder))}
+	out := &texts{args: map[string][]string{}, printer: message.NewPrinter(tag, message.Catalog(builder)),
+		labels: f.Labels, failures: f.Failures, counted: f.Counted}
 	for id, text := range f.Messages {
 		positions := map[string]int{}
 		var variants []catalog.Message
 		var fault error
-		text = placeholder.ReplaceAllStringFunc(strings.ReplaceAll(text, "%", "%%"), func(found string) string {
-			parts := placeholder.FindStringSubmatch(found)
+		text = placeholder().ReplaceAllStringFunc(strings.ReplaceAll(text, "%", "%%"), func(found string) string {
+			parts := placeholder().FindStringSubmatch(found)
 			name, noun := parts[1], parts[2]
 			at, ok := positions[name]
 			if !ok {
@@ -105,7 +115,7 @@ func compile(l units.Language, f *file) (*texts, error) {
 				fault = fmt.Errorf("%s: no noun %q", id, noun)
 			}
 			var cases []any
-			for _, form := range forms {
+			for _, form := range pluralForms {
 				if s, ok := f.Nouns[noun][form.name]; ok {
 					cases = append(cases, form.form, strings.ReplaceAll(strings.ReplaceAll(s, "%", "%%"), "#", figure))
 				}

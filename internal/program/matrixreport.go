@@ -5,7 +5,6 @@ import (
 
 	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -20,7 +19,7 @@ func FigureCell(by string, v float64) cell.Cell {
 
 // tables returns the cells with their intervals. The best and the recommended cell are marked.
 func (m *MatrixLog) tables(l units.Language) []cell.Table {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
 	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order",
 		m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
 		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2},

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -45,7 +45,7 @@ func RepeatReport(p *plan.Plan, done *Repeated, began time.Time) *Report {
 }
 
 func runsTable(l units.Language, runs []RunLog) cell.Table {
-	say := func(text string) string { return texts.In(l, text) }
+	say := func(text string) string { return message.Label(l, text) }
 	t := cell.Table{ID: "runs", Title: say("RUNS"), Columns: []cell.Column{
 		{Head: say("run"), Left: true}, {Head: say("rate")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"},
 		{Head: say("failed")}, {Head: say("verdict"), Left: true},

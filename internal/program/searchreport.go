@@ -10,7 +10,6 @@ import (
 	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/stats"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -49,7 +48,7 @@ func Scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
 
 // maximum returns the table with the result of the search.
 func (s *SearchLog) maximum(l units.Language) cell.Table {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
 	n := func(x float64) string { return l.Figure(Scale(x)) }
 	rate := func(x float64) string { return l.Figure(units.Rate(x)) + "/s" }
 	t := cell.Table{ID: "maximum", Title: say("MAXIMUM"), Kind: cell.Tree}
@@ -72,7 +71,7 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 	if b.LowerPerS > 0 {
 		row("achieved", rate(b.LowerPerS), say("by the least of these trials"))
 	}
-	row("search", say(b.End), texts.Plural(l, b.TrialsDone, "trial", "trials"))
+	row("search", say(b.End), message.Plural(l, b.TrialsDone, "trial", "trials"))
 	row("profile", rate(s.Options.RatePerS), say("N = 1"))
 	c := &s.Curve
 	if c.KneeN > 0 {
@@ -98,25 +97,25 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 
 // passed describes the trials that support the lower end.
 func (b *Bracket) passed(l units.Language) string {
-	text := texts.In(l, "N %s, passed %d of %d trials", l.Figure(Scale(b.Lower)), b.Confirmed, b.Confirmed)
+	text := message.Label(l, "N %s, passed %d of %d trials", l.Figure(Scale(b.Lower)), b.Confirmed, b.Confirmed)
 	if b.PassedOver > 0 {
-		text += texts.In(l, ", and %d above it", b.PassedOver)
+		text += message.Label(l, ", and %d above it", b.PassedOver)
 	}
 	return text
 }
 
 // failed describes the trials that speak against the upper end.
 func (b *Bracket) failed(l units.Language) string {
-	text := texts.In(l, "N %s, failed %d of %d trials", l.Figure(Scale(b.Upper)), b.Refuted, b.Refuted)
+	text := message.Label(l, "N %s, failed %d of %d trials", l.Figure(Scale(b.Upper)), b.Refuted, b.Refuted)
 	if b.FailedShort > 0 {
-		text += texts.In(l, ", and %d below it", b.FailedShort)
+		text += message.Label(l, ", and %d below it", b.FailedShort)
 	}
 	return text
 }
 
 // trials returns the table of all trials, in order.
 func (s *SearchLog) trials(l units.Language) cell.Table {
-	say := func(text string) string { return texts.In(l, text) }
+	say := func(text string) string { return message.Label(l, text) }
 	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
 		{Head: "#"}, {Head: "N"}, {Head: say("asked"), Priority: 2}, {Head: say("offered")}, {Head: say("achieved")},
 		{Head: "n", Priority: 4}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
@@ -183,7 +182,7 @@ func (s *SearchLog) random() bool {
 
 // curve returns the tables of the load curve.
 func (s *SearchLog) curve(l units.Language) cell.Table {
-	say := func(text string) string { return texts.In(l, text) }
+	say := func(text string) string { return message.Label(l, text) }
 	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"),
 		Columns: []cell.Column{{Head: say("asked")}, {Head: say("offered"), Priority: 2}, {Head: say("achieved")},
 			{Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}

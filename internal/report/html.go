@@ -13,7 +13,6 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
-	"brunt/internal/render/texts"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
 )
@@ -99,9 +98,9 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 // banner is the verdict of a comparison.
 func (s *Sheet) banner(l units.Language) page.Banner {
 	if s.Verdict == "" {
-		return page.Banner{Text: strings.ToUpper(texts.In(l, "no verdict")), Mark: cell.Warn, Reasons: s.Remarks}
+		return page.Banner{Text: strings.ToUpper(message.Label(l, "no verdict")), Mark: cell.Warn, Reasons: s.Remarks}
 	}
-	return page.Banner{Text: "A → B: " + strings.ToUpper(texts.In(l, s.Verdict)), Mark: s.Mark, Reasons: s.Reasons}
+	return page.Banner{Text: "A → B: " + strings.ToUpper(message.Label(l, s.Verdict)), Mark: s.Mark, Reasons: s.Reasons}
 }
 
 // names returns distinct names for the runs of a sheet.
@@ -153,7 +152,9 @@ type builder struct {
 	first int // number of runs on the first of two sides; 0 without sides
 }
 
-func (b *builder) say(english string, args ...any) string { return texts.In(b.l, english, args...) }
+func (b *builder) say(english string, args ...any) string {
+	return message.Label(b.l, english, args...)
+}
 
 // MostParts is the largest number of operations or addresses for which the charts of a page have a selection.
 const MostParts = 12
@@ -343,7 +344,7 @@ func (b *builder) table(r *Result, t cell.Table) (out []page.Block) {
 	}
 	out = append(out, page.Table(t))
 	if t.ID == "latency" && len(r.Run.Operations) > mostOperations {
-		title := b.say("all %s as CSV", texts.Plural(b.l, len(r.Run.Operations), "operation", "operations"))
+		title := b.say("all %s as CSV", message.Plural(b.l, len(r.Run.Operations), "operation", "operations"))
 		out = append(out, page.Folded{Title: title, Text: operationsCSV(r.Run)})
 	}
 	if t.ID == "configuration" && len(r.Plan) > 0 {

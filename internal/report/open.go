@@ -8,7 +8,6 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/render/texts"
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
 	"brunt/internal/secret"
@@ -83,7 +82,7 @@ func (s *Sheet) Compare(runs, others []*result.Result, l units.Language) (err er
 	}
 	var refused *compare.Refused
 	if errors.As(err, &refused) {
-		s.Remarks = append(s.Remarks, texts.In(l, "The runs are not compared: %s.",
+		s.Remarks = append(s.Remarks, message.Label(l, "The runs are not compared: %s.",
 			message.Sentences(refused.Reasons...).In(l)))
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -45,7 +45,7 @@ func (s *screen) say(english string, args ...any) string {
 			args[i] = s.o.Language.Figure(text)
 		}
 	}
-	return texts.In(s.o.Language, english, args...)
+	return message.Label(s.o.Language, english, args...)
 }
 
 // every returns the time between lines.

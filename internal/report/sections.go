@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -138,7 +138,7 @@ func (t *writer) failures() cell.Table {
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
 		out.Add(cell.Count(f.Count), cell.Text(className(f.Class, t.l)).Marked(cell.Bad), cell.Text(units.Clean(f.Code)),
-			cell.Text(texts.Failure(t.l, units.Clean(f.Text))))
+			cell.Text(message.Failure(t.l, units.Clean(f.Text))))
 	}
 	if more := len(run.Failures) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see errors.ndjson", plural(t, more, "other kind", "other kinds")))
@@ -214,11 +214,11 @@ type writer struct {
 }
 
 // say returns a text in the reader's language.
-func (t *writer) say(english string, args ...any) string { return texts.In(t.l, english, args...) }
+func (t *writer) say(english string, args ...any) string { return message.Label(t.l, english, args...) }
 
 // plural formats a number with its noun.
 func plural[N int | uint64](t *writer, n N, one, many string) string {
-	return texts.Plural(t.l, n, one, many)
+	return message.Plural(t.l, n, one, many)
 }
 
 // Tables returns the report of a run, in reading order. Empty sections are left out.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -95,7 +95,7 @@ func (p *printer) lastWord(run *record.Run) {
 		return
 	}
 	mark := verdictMark(v.Result)
-	name := " " + strings.ToUpper(texts.In(p.o.Language, v.Result)) + " "
+	name := " " + strings.ToUpper(message.Label(p.o.Language, v.Result)) + " "
 	p.line("")
 	rule := strings.Repeat("━", max(p.columns-cell.Width(name)-2, 0))
 	if p.o.Color {

@@ -1,6 +1,9 @@
 package verdict
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/units"
 )
 
 func mustParse(t *testing.T, text string) plan.Threshold {
@@ -84,5 +88,31 @@ func TestDelayIsOfTheLoad(t *testing.T) {
 				t.Errorf("got %q, want stopped %v", why, row.stops)
 			}
 		})
+	}
+}
+
+// The figures of what is watched that may leak are named in Russian.
+func TestWatchedFiguresHaveRussianNames(t *testing.T) {
+	leaking := regexp.MustCompile(`Metric\{Name: "(\w+)"[^}]*Leak: true`)
+	files, err := filepath.Glob("../observe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range leaking.FindAllSubmatch(source, -1) {
+			found++
+			name := FigureName(string(m[1]))
+			if name.In(units.Russian) == name.String() {
+				t.Errorf("%s: %q has no Russian name", file, name)
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("found %d figures that may leak in internal/observe", found)
 	}
 }

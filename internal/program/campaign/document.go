@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"brunt/internal/message"
 	"brunt/internal/program"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -39,7 +39,7 @@ type document struct {
 	err      error // the first error in reading bundles
 }
 
-func (d *document) say(text string, args ...any) string { return texts.In(d.l, text, args...) }
+func (d *document) say(text string, args ...any) string { return message.Label(d.l, text, args...) }
 
 // document executes the step that writes the document in the requested languages.
 func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {

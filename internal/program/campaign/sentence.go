@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
 	"brunt/internal/record"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -66,7 +66,8 @@ func (r *Result) Sentence(l units.Language) string {
 			}
 		}
 		return w.say("Of %d proposed indexes %d proved to pay and stay", len(proofs), kept) + "; " +
-			texts.Plural(l, len(r.Fix.Files)+len(r.Fix.Commands), "file or command applied", "files and commands applied") + "."
+			message.Plural(l, len(r.Fix.Files)+len(r.Fix.Commands),
+				"file or command applied", "files and commands applied") + "."
 	}
 	return w.say("Done.")
 }
@@ -74,7 +75,7 @@ func (r *Result) Sentence(l units.Language) string {
 // wording builds sentences in a language.
 type wording struct{ l units.Language }
 
-func (w wording) say(text string, args ...any) string { return texts.In(w.l, text, args...) }
+func (w wording) say(text string, args ...any) string { return message.Label(w.l, text, args...) }
 
 // load formats a load as N and as operations a second.
 func (w wording) load(n, perS float64) string {
@@ -131,7 +132,7 @@ func (w wording) confirmed(r *Result) string {
 }
 
 func (w wording) requests(t *program.Result) string {
-	return texts.Plural(w.l, t.Offered, "request", "requests")
+	return message.Plural(w.l, t.Offered, "request", "requests")
 }
 
 // why returns the first reason of a trial that didn't pass.
@@ -157,7 +158,7 @@ func (w wording) held(r *Result) string {
 	case r.Kind == planfile.StepAnalyse && r.Seen != nil && len(r.Seen.Gravest) > 0:
 		f := &r.Seen.Gravest[0]
 		text = w.say("At %s the database shows %s, the gravest about %s: %s.", at,
-			texts.Plural(w.l, r.Seen.Findings, "finding", "findings"), shortened(oneLine(f.Subject)),
+			message.Plural(w.l, r.Seen.Findings, "finding", "findings"), shortened(oneLine(f.Subject)),
 			program.Brief(f.Evidence.In(w.l)))
 	case r.Kind == planfile.StepAnalyse && r.Seen != nil:
 		text = w.say("At %s the database shows no findings.", at)

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/secret"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -26,7 +26,7 @@ func (c *Campaign) Tables(l units.Language) []cell.Table {
 // summary has a row for each step, with the result of those that are done and the state of the others. failures
 // contains the errors of steps, by ID.
 func summary(p *Program, results []Result, failures map[string]string, l units.Language) cell.Table {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
 	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
 		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true},
 		{Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
@@ -89,5 +89,5 @@ func (r *Result) title(l units.Language) string {
 		planfile.StepConnections: "Connections to the database", planfile.StepMatrix: "Settings compared",
 		planfile.StepDocument: "Document",
 	}[r.Kind]
-	return texts.In(l, title)
+	return message.Label(l, title)
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/planfile"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -87,7 +87,7 @@ func (p *Program) CheckDisk(free uint64) error {
 
 // Timetable returns a table of the campaign's steps if it begins at the given time.
 func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
 	t := cell.Table{ID: "timetable", Title: say("TIMETABLE"), Note: p.Name, Columns: []cell.Column{
 		{Head: "#"}, {Head: say("step"), Left: true}, {Head: say("does"), Left: true, Wrap: true}, {Head: say("runs")},
 		{Head: say("lasts")}, {Head: say("begins")}, {Head: say("disk")},
@@ -125,7 +125,7 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 
 // does describes what a step does.
 func (p *Program) does(l units.Language, s *Step) string {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	say := func(text string, args ...any) string { return message.Label(l, text, args...) }
 	span := func(d time.Duration) string { return l.Figure(units.Span(d)) }
 	at := say("the maximum")
 	if s.N > 0 {

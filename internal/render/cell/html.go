@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/render/texts"
+	"brunt/internal/message"
 	"brunt/internal/units"
 )
 
@@ -65,7 +65,7 @@ func (t *Table) html(out *bufio.Writer, l units.Language) {
 	t.htmlRows(out, l, seen)
 	if rest := t.Rows[len(seen):]; len(rest) > 0 {
 		_, _ = fmt.Fprintf(out, "<details><summary>%s</summary>\n",
-			text(texts.In(l, "and %s", texts.Plural(l, uint64(len(rest)), "more row", "more rows"))))
+			text(message.Label(l, "and %s", message.Plural(l, uint64(len(rest)), "more row", "more rows"))))
 		t.htmlRows(out, l, rest)
 		_, _ = out.WriteString("</details>\n")
 	}

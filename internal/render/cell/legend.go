@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/render/texts"
+	"brunt/internal/message"
 	"brunt/internal/units"
 )
 
@@ -35,17 +35,17 @@ func Legend(l units.Language, tables ...Table) []string {
 	}
 	var out []string
 	if confidence > 0 {
-		out = append(out, texts.In(l, "± %s confidence within this run; another run may differ by more",
+		out = append(out, message.Label(l, "± %s confidence within this run; another run may differ by more",
 			l.Figure(fmt.Sprintf("%g %%", 100*confidence))))
 	}
 	if ofRuns > 0 {
-		out = append(out, texts.In(l, "± %s confidence over these runs", l.Figure(fmt.Sprintf("%g %%", 100*ofRuns))))
+		out = append(out, message.Label(l, "± %s confidence over these runs", l.Figure(fmt.Sprintf("%g %%", 100*ofRuns))))
 	}
 	if correlated {
-		out = append(out, texts.In(l, "%s its values depend on those before: widened, perhaps not enough", signCorrelated))
+		out = append(out, message.Label(l, "%s its values depend on those before: widened, perhaps not enough", signCorrelated))
 	}
 	if refused {
-		out = append(out, strings.TrimSuffix(texts.In(l, "%s no interval: %s", signRefused, strings.Join(reasons, "; ")),
+		out = append(out, strings.TrimSuffix(message.Label(l, "%s no interval: %s", signRefused, strings.Join(reasons, "; ")),
 			": "))
 	}
 	return out

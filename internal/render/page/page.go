@@ -11,8 +11,8 @@ import (
 	"io"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -190,11 +190,11 @@ func (c Chart) write(out *bufio.Writer, l units.Language) {
 
 // window writes the controls for the time window of the heat map. They can be used with the keyboard.
 func window(out *bufio.Writer, l units.Language) {
-	put(out, `<div class="brush script" role="group" aria-label="%s">`, escape(texts.In(l, "window of time")))
-	for _, end := range []struct{ id, text string }{{"from", texts.In(l, "from")}, {"to", texts.In(l, "to")}} {
+	put(out, `<div class="brush script" role="group" aria-label="%s">`, escape(message.Label(l, "window of time")))
+	for _, end := range []struct{ id, text string }{{"from", message.Label(l, "from")}, {"to", message.Label(l, "to")}} {
 		put(out, `<label>%s <input type="range" id="window-%s"></label>`, escape(end.text), end.id)
 	}
-	put(out, `<button type="button" id="window-whole">%s</button></div>`, escape(texts.In(l, "whole run")))
+	put(out, `<button type="button" id="window-whole">%s</button></div>`, escape(message.Label(l, "whole run")))
 	put(out, "\n<p class=\"note script\" id=\"window-text\" aria-live=\"polite\"></p>\n")
 }
 
@@ -261,17 +261,17 @@ func contents(out *bufio.Writer, d *Document, l units.Language) {
 	if len(sections) == 0 {
 		return
 	}
-	put(out, "<nav aria-label=\"%s\">", escape(texts.In(l, "Contents")))
+	put(out, "<nav aria-label=\"%s\">", escape(message.Label(l, "Contents")))
 	for _, s := range sections {
 		put(out, `<a href="#%s">%s</a> `, html.EscapeString(s.ID), escape(s.Title))
 	}
 	if d.Filter {
-		put(out, `<label class="script">%s <input type="search" id="filter"></label>`, escape(texts.In(l, "show only")))
+		put(out, `<label class="script">%s <input type="search" id="filter"></label>`, escape(message.Label(l, "show only")))
 	}
 	if d.Data != nil {
 		for _, c := range []struct{ id, text string }{
-			{"run", texts.In(l, "charts over time show")}, {"operation", texts.In(l, "operation")},
-			{"phase", texts.In(l, "phase")},
+			{"run", message.Label(l, "charts over time show")}, {"operation", message.Label(l, "operation")},
+			{"phase", message.Label(l, "phase")},
 		} {
 			put(out, `<label class="choice" hidden>%s <select id="%s"></select></label>`, escape(c.text), c.id)
 		}
@@ -284,7 +284,7 @@ func contents(out *bufio.Writer, d *Document, l units.Language) {
 type Choice []string
 
 func (c Choice) write(out *bufio.Writer, l units.Language) {
-	put(out, "<p class=\"still\">%s %s</p>\n", escape(texts.In(l, "charts over time show")), escape(c[0]))
+	put(out, "<p class=\"still\">%s %s</p>\n", escape(message.Label(l, "charts over time show")), escape(c[0]))
 }
 
 // Folded is text that is hidden until it is unfolded.
@@ -344,9 +344,9 @@ func Write(w io.Writer, d *Document) error {
 	put(out, "<header><h1>%s</h1><span class=\"when\">%s</span>", escape(d.Title), escape(d.When))
 	if d.Data != nil {
 		if d.Data.Live != nil {
-			put(out, ` <button type="button" class="stop" id="stop">%s</button>`, escape(texts.In(l, "stop the run")))
+			put(out, ` <button type="button" class="stop" id="stop">%s</button>`, escape(message.Label(l, "stop the run")))
 		}
-		put(out, ` <button type="button" class="theme" id="theme">%s</button>`, escape(texts.In(l, "light / dark")))
+		put(out, ` <button type="button" class="theme" id="theme">%s</button>`, escape(message.Label(l, "light / dark")))
 	}
 	put(out, "</header>\n")
 	contents(out, d, l)
@@ -383,7 +383,7 @@ func Fragment(l units.Language, blocks ...Block) string {
 func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	d.Language, d.Texts = l, map[string]string{}
 	for _, id := range scriptTexts {
-		d.Texts[id] = texts.In(l, id)
+		d.Texts[id] = message.Label(l, id)
 	}
 	data, err := json.Marshal(d)
 	if err != nil {

@@ -1,4 +1,4 @@
-package texts
+package message
 
 import (
 	"go/ast"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"brunt/internal/units"
 )
 
 // speaking are the rooms whose sentences come into reports as texts. Those of others are messages.
@@ -34,7 +36,7 @@ var prose = regexp.MustCompile(`(^|[^\w])[a-z][a-z']+[,;:]? [a-z']+`)
 // wherever they are printed.
 func proseOf(t *testing.T, room string) map[string]string {
 	t.Helper()
-	pattern := filepath.Join("../..", room)
+	pattern := filepath.Join("..", room)
 	if !strings.HasSuffix(room, ".go") {
 		pattern = filepath.Join(pattern, "*.go")
 	}
@@ -60,7 +62,7 @@ func proseOf(t *testing.T, room string) map[string]string {
 				return n.Tag == nil
 			case *ast.CallExpr:
 				// Errors, and what another test finds.
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Errorf", "New", "In", "Plural"},
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Errorf", "New", "Label", "Plural"},
 					s.Sel.Name) {
 					return false
 				}
@@ -88,7 +90,7 @@ func shape(format string) string {
 // A text of these rooms that is no message has a translation in the catalogue of words.
 func TestTextsOfRoomsHaveRussian(t *testing.T) {
 	var catalogue []string
-	for english := range russian {
+	for english := range of(units.Russian).labels {
 		catalogue = append(catalogue, shape(english))
 	}
 	// A piece is known if a sentence has all of it between placeholders, which pieces may fill, in order.
@@ -137,7 +139,7 @@ var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 
 // Russian texts are in Russian.
 func TestRussianIsRussian(t *testing.T) {
-	for english, r := range russian {
+	for english, r := range of(units.Russian).labels {
 		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) &&
 			latin.MatchString(plain) && shape(english) != shape(r) {
 			t.Errorf("%q is %q", english, r)
