@@ -13,17 +13,18 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// joinGCPercent is the garbage collector's target while parts are joined. What is kept of a part is small and stays,
-// and all that is decoded is garbage: with the target of a start, the heap of 1 000 parts would be five times as large.
-const joinGCPercent = 100
+// mergeGCPercent is the garbage collector's target while workers are led and their parts are joined. What is kept of
+// each is small and stays, and all that is decoded is garbage: with the target of a start, the heap of 1 000 workers
+// would be two and a half times as large.
+const mergeGCPercent = 100
 
-// boundGC sets the collector's target for joining parts, unless the user has set GOGC. The returned function restores
-// the target.
+// boundGC sets the collector's target for merging, unless the user has set GOGC. The returned function restores the
+// target.
 func boundGC() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	before := debug.SetGCPercent(joinGCPercent)
+	before := debug.SetGCPercent(mergeGCPercent)
 	return func() { debug.SetGCPercent(before) }
 }
 

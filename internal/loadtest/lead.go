@@ -97,6 +97,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	defer boundGC()()
 	d := &leading{l: l, v: v}
 	if err := d.preflight(ctx); err != nil {
 		return nil, "", workerError(Failure(ctx, err))

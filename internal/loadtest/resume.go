@@ -51,6 +51,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	defer boundGC()()
 	load, err := workload.Compile(l.Plan)
 	if err != nil {
 		return nil, exitcode.Usage(err)

@@ -296,12 +296,17 @@ func (h *Histogram) readCounts(b []byte) error {
 		next++
 	}
 	h.count, h.few = count, few
+	h.spread()
+	return nil
+}
+
+// spread sets the least and the greatest value of a decoded histogram to those of its buckets.
+func (h *Histogram) spread() {
 	if n := len(h.few); n > 0 {
 		h.min, _ = bucketRange(h.few[0].bucket)
 		_, hi := bucketRange(h.few[n-1].bucket)
 		h.max = min(hi, highestNs)
 	}
-	return nil
 }
 
 // sumBuckets sets the sum of a decoded histogram from the middle values of its buckets.

@@ -20,8 +20,19 @@ func workersRun() *Run {
 
 // workersLines are lines of a worker's intervals, one a second.
 func workersLines(seed uint64, n int) (lines [][]byte) {
-	r := rand.New(rand.NewPCG(seed, 1))
 	e := &lineEncoder{}
+	for _, iv := range workersIntervals(seed, n) {
+		line, err := e.encode(iv)
+		if err != nil {
+			panic(err)
+		}
+		lines = append(lines, bytes.Clone(line))
+	}
+	return lines
+}
+
+func workersIntervals(seed uint64, n int) (all []*measure.Interval) {
+	r := rand.New(rand.NewPCG(seed, 1))
 	for k := range n {
 		iv := newInterval(k)
 		iv.Phase, iv.WarmUp = "hold", false
@@ -37,29 +48,35 @@ func workersLines(seed uint64, n int) (lines [][]byte) {
 			record(iv, s)
 		}
 		iv.Settle()
-		line, err := e.encode(iv)
-		if err != nil {
-			panic(err)
-		}
-		lines = append(lines, bytes.Clone(line))
+		all = append(all, iv)
 	}
-	return lines
+	return all
 }
 
 // BenchmarkAlign is the cost of one interval of a thousand workers.
 func BenchmarkAlign(b *testing.B) {
-	const workers, kinds = 1000, 16
-	run := workersRun()
-	lines := make([][][]byte, kinds)
-	for i := range lines {
-		lines[i] = workersLines(uint64(i), b.N)
+	for _, packs := range []bool{false, true} {
+		b.Run(map[bool]string{false: "lines", true: "packed"}[packs], func(b *testing.B) { benchmarkAlign(b, packs) })
 	}
-	b.ReportMetric(float64(len(lines[0][0])), "B/line")
+}
+
+func benchmarkAlign(b *testing.B, packs bool) {
+	const workers, kinds = 1000, 16
+	run, packer := workersRun(), &Packer{}
+	lines, packed := make([][][]byte, kinds), make([][][]byte, kinds)
+	for i := range lines {
+		lines[i], packed[i] = workersLines(uint64(i), b.N), make([][]byte, b.N)
+		if packs {
+			for k, iv := range workersIntervals(uint64(i), b.N) {
+				packed[i][k] = packer.AppendPacked(nil, iv)
+			}
+		}
+	}
 	sources := make([]Source, workers)
 	for k := range sources {
-		sources[k] = Source{Run: run, Lines: func(f func([]byte) error) error {
+		sources[k] = Source{Run: run, Lines: func(f func(line, packed []byte) error) error {
 			for i := range b.N {
-				if err := f(lines[k%kinds][i]); err != nil {
+				if err := f(lines[k%kinds][i], packed[k%kinds][i]); err != nil {
 					return err
 				}
 			}
@@ -71,4 +88,6 @@ func BenchmarkAlign(b *testing.B) {
 	if err := Align(run, sources, func(*measure.Interval) error { return nil }); err != nil {
 		b.Fatal(err)
 	}
+	b.ReportMetric(float64(len(lines[0][0])), "B/line")
+	b.ReportMetric(float64(len(packed[0][0])), "B/packed")
 }

@@ -187,7 +187,7 @@ func (failingReader) Close() error             { return nil }
 // decodeInterval decodes a line of run.
 func decodeInterval(line []byte, run *Run) (*measure.Interval, error) {
 	t := &lineText{}
-	if err := t.read(line); err != nil {
+	if err := t.read(line, nil); err != nil {
 		return nil, err
 	}
 	return (&lineDecoder{}).interval(t, run)

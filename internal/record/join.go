@@ -89,7 +89,9 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	sources, buffer := make([]Source, len(parts)), []byte(nil)
 	for i, p := range parts {
-		sources[i] = Source{p.Run, func(f func([]byte) error) error { return p.intervalLines(&buffer, f) }}
+		sources[i] = Source{p.Run, func(f func(line, packed []byte) error) error {
+			return p.intervalLines(&buffer, func(line []byte) error { return f(line, nil) })
+		}}
 	}
 	return Align(run, sources, f)
 }
@@ -97,9 +99,10 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 // Source provides the intervals of a part in order: from a bundle, or from a run that is still in progress.
 type Source struct {
 	Run *Run
-	// Lines calls f with the lines of intervals.ndjson. f must not keep them. A nil line, which is never the first,
-	// means that the next line comes after the lines that the other sources already have.
-	Lines func(f func(line []byte) error) error
+	// Lines calls f with the lines of intervals.ndjson, and with what a Packer made of the same intervals, which may be
+	// nil. f must not keep them. A nil line, which is never the first, means that the next line comes after the lines
+	// that the other sources already have.
+	Lines func(f func(line, packed []byte) error) error
 }
 
 // Align is Together for parts that may still be running: it calls f as soon as each source has passed on its share of
@@ -218,7 +221,7 @@ func (a *aligner) add(r *partReader, sum *measure.Interval, head *span) {
 // partReader reads the lines of one part.
 type partReader struct {
 	run                 *Run
-	next                func() ([]byte, bool)
+	next                func() (line, packed []byte, more bool)
 	stop                func()
 	text                lineText
 	now                 *lineText // nil at the end
@@ -231,10 +234,10 @@ type partReader struct {
 
 func newPartReader(s Source, run *Run) *partReader {
 	r := &partReader{run: s.Run, operations: operationMap(run, s.Run), targets: targetMap(run, s.Run)}
-	r.next, r.stop = iter.Pull(func(yield func([]byte) bool) {
+	r.next, r.stop = iter.Pull2(func(yield func(line, packed []byte) bool) {
 		stopped := errors.New("stopped")
-		if err := s.Lines(func(line []byte) error {
-			if !yield(line) {
+		if err := s.Lines(func(line, packed []byte) error {
+			if !yield(line, packed) {
 				return stopped
 			}
 			return nil
@@ -249,12 +252,12 @@ func newPartReader(s Source, run *Run) *partReader {
 func (r *partReader) advance() {
 	r.joined = false
 	for {
-		line, more := r.next()
+		line, packed, more := r.next()
 		if r.later = more && line == nil; r.later || !more {
 			r.now = nil
 			return
 		}
-		if r.text.read(line) == nil {
+		if r.text.read(line, packed) == nil {
 			r.now = &r.text
 			return
 		}

@@ -91,11 +91,11 @@ func TestJoinNeedsAnEmptyFolder(t *testing.T) {
 // A source whose next line waits for what is decided by those of others doesn't hold them up.
 func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 	run, e := startedRun(), &lineEncoder{}
-	lines := func(at ...int) func(func([]byte) error) error {
-		return func(f func([]byte) error) error {
+	lines := func(at ...int) func(func(line, packed []byte) error) error {
+		return func(f func(line, packed []byte) error) error {
 			for _, k := range at {
 				if k < 0 {
-					if err := f(nil); err != nil {
+					if err := f(nil, nil); err != nil {
 						return err
 					}
 					continue
@@ -106,7 +106,7 @@ func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := f(line); err != nil {
+				if err := f(line, nil); err != nil {
 					return err
 				}
 			}

@@ -137,6 +137,11 @@ func decodeHistogram(decoder *measure.HDRDecoder, h *measure.Histogram, hdr []by
 	if err := decoder.DecodeInto(h, hdr); err != nil {
 		return err
 	}
+	return restored(h, count, minNs, maxValueNs, meanNs)
+}
+
+// restored sets what the encoding of h doesn't contain, if that makes sense.
+func restored(h *measure.Histogram, count uint64, minNs, maxValueNs int64, meanNs float64) error {
 	if h.Count() != count {
 		return fmt.Errorf("histogram holds %d values instead of %d", h.Count(), count)
 	}

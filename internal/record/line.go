@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +76,8 @@ type histogramLine struct {
 // would keep the garbage collector busy.
 type lineEncoder struct {
 	hdr        measure.HDREncoder
-	text       []byte // compressed histograms of the line
+	packs      bool   // histograms are packed rather than compressed, for a Packer
+	text       []byte // histograms of the line
 	line       bytes.Buffer
 	operations []operationLine
 	addresses  []addressLine
@@ -83,8 +85,18 @@ type lineEncoder struct {
 
 // encode returns iv as one line including its newline. The line is valid until the next call.
 func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
+	line := e.lineOf(iv)
+	e.line.Reset()
+	out := json.NewEncoder(&e.line)
+	out.SetEscapeHTML(false)
+	err := out.Encode(line)
+	return e.line.Bytes(), err
+}
+
+// lineOf returns iv as a line that is valid until the next call.
+func (e *lineEncoder) lineOf(iv *measure.Interval) *intervalLine {
 	e.text = e.text[:0]
-	line := intervalLine{
+	line := &intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
 		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
@@ -111,11 +123,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		})
 	}
 	e.operations, e.addresses = line.Operations, line.Addresses
-	e.line.Reset()
-	out := json.NewEncoder(&e.line)
-	out.SetEscapeHTML(false)
-	err := out.Encode(&line)
-	return e.line.Bytes(), err
+	return line
 }
 
 func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLine {
@@ -139,26 +147,35 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 		return nil
 	}
 	from := len(e.text)
-	e.text = e.hdr.AppendBytes(e.text, h)
+	if e.packs {
+		e.text = h.AppendPacked(e.text)
+	} else {
+		e.text = e.hdr.AppendBytes(e.text, h)
+	}
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
 // lineText is a decoded line whose histograms are still compressed: they are most of the line and the most expensive
 // part to decode. It reuses its memory from line to line.
 type lineText struct {
-	line  intervalLine
-	hdr   []byte // compressed histograms of the line, concatenated
-	ends  []int  // where each of them ends in hdr
-	small []byte // JSON of the line without them
+	line   intervalLine
+	hdr    []byte // compressed histograms of the line, concatenated
+	packed []byte // the same histograms as a Packer made them; they take the place of hdr
+	ends   []int  // where each of them ends in hdr, or in packed
+	small  []byte // JSON of the line without them
 }
 
 // hdrKey is the text before a histogram's data. It can't occur within a JSON string, where quotes are escaped.
 var hdrKey = []byte(`"hdr":"`)
 
-// read decodes b, a line of intervals.ndjson, without its histograms.
-func (t *lineText) read(b []byte) error {
-	if !t.strip(b) {
-		t.small, t.hdr, t.ends = append(t.small[:0], b...), t.hdr[:0], t.ends[:0]
+// read decodes b, a line of intervals.ndjson, without its histograms. packed, if not empty, is what a Packer made of
+// the same interval, and must not change before the next call.
+func (t *lineText) read(b, packed []byte) error {
+	if len(packed) == 0 || !t.stripPacked(b, packed) {
+		t.packed = nil
+		if !t.strip(b) {
+			t.small, t.hdr, t.ends = append(t.small[:0], b...), t.hdr[:0], t.ends[:0]
+		}
 	}
 	t.line = intervalLine{}
 	if err := json.Unmarshal(t.small, &t.line); err != nil {
@@ -168,6 +185,33 @@ func (t *lineText) read(b []byte) error {
 		return fmt.Errorf("times %d to %d ns make no sense", l.StartNs, l.EndNs)
 	}
 	return nil
+}
+
+// stripPacked is strip for a line whose histograms are in packed. It reports whether there are as many.
+func (t *lineText) stripPacked(b, packed []byte) bool {
+	t.small, t.ends, t.packed = t.small[:0], t.ends[:0], packed
+	for at := 0; at < len(packed); {
+		size, n := binary.Uvarint(packed[at:])
+		if n <= 0 || size > uint64(len(packed)-at-n) {
+			return false
+		}
+		at += n + int(size)
+		t.ends = append(t.ends, at)
+	}
+	for k := 1; ; k++ {
+		at := bytes.Index(b, hdrKey)
+		if at < 0 {
+			t.small = append(t.small, b...)
+			return k > len(t.ends)
+		}
+		end := bytes.IndexByte(b[at+len(hdrKey):], '"')
+		if end < 0 || at > 0 && b[at-1] == '\\' || k > len(t.ends) {
+			return false
+		}
+		t.small = append(append(t.small, b[:at]...), `"at":`...)
+		t.small = strconv.AppendInt(t.small, int64(k), 10)
+		b = b[at+len(hdrKey)+end+1:]
+	}
 }
 
 // strip decodes the histograms of a line into hdr and puts the rest of the line into small, because the JSON decoder
@@ -196,17 +240,27 @@ func (t *lineText) strip(b []byte) bool {
 	}
 }
 
-// packed returns the compressed histogram of l.
-func (t *lineText) packed(l *histogramLine) ([]byte, error) {
-	switch {
-	case l.At == 0:
-		return l.HDR, nil
-	case l.At < 0 || l.At > len(t.ends):
-		return nil, errors.New("there is no such histogram")
-	case l.At == 1:
-		return t.hdr[:t.ends[0]], nil
+// histogram decodes the histogram l into h. After an error the content of h is undefined.
+func (t *lineText) histogram(decoder *measure.HDRDecoder, h *measure.Histogram, l *histogramLine) error {
+	if l.At < 0 || l.At > len(t.ends) {
+		return errors.New("there is no such histogram")
 	}
-	return t.hdr[t.ends[l.At-2]:t.ends[l.At-1]], nil
+	data, from := l.HDR, 0
+	if l.At > 1 {
+		from = t.ends[l.At-2]
+	}
+	switch {
+	case l.At > 0 && t.packed != nil:
+		data = t.packed[from:t.ends[l.At-1]]
+		_, n := binary.Uvarint(data)
+		if err := h.DecodePacked(data[n:]); err != nil {
+			return err
+		}
+		return restored(h, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	case l.At > 0:
+		data = t.hdr[from:t.ends[l.At-1]]
+	}
+	return decodeHistogram(decoder, h, data, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
 // lineDecoder makes intervals from lines. It must be used by one goroutine only.
@@ -370,12 +424,8 @@ func (d *lineDecoder) decode(t *lineText, l *histogramLine) (*measure.Histogram,
 	if l == nil {
 		return nil, nil
 	}
-	hdr, err := t.packed(l)
-	if err != nil {
-		return nil, err
-	}
 	h := d.histogram()
-	return h, decodeHistogram(&d.hdr, h, hdr, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	return h, t.histogram(&d.hdr, h, l)
 }
 
 // measured is the inverse of CountsOf. It fails if more operations failed than were done.

@@ -110,7 +110,7 @@ func (r *Recorded) intervals(d *lineDecoder, f func(iv *measure.Interval) error)
 	r.damaged, r.arrivals = nil, 0
 	t, found := &lineText{}, uint64(0)
 	err := r.lines(IntervalsFile, func(line []byte) (func() error, error) {
-		if err := t.read(line); err != nil {
+		if err := t.read(line, nil); err != nil {
 			return nil, err
 		}
 		iv, err := d.interval(t, r.Run)

@@ -81,6 +81,7 @@ type Coordinator struct {
 	phases    []json.RawMessage // one for each time that workers asked
 	allSent   bool
 	losses    []schedule.Loss
+	packedB   int            // bytes of packed histograms that wait for the live view
 	journal   *linefile.File // nil before the start, and without Options.Journal
 }
 
@@ -109,6 +110,7 @@ type member struct {
 	lines   int        // of its intervals that are at home
 	live    int64      // bytes of them that the live view may read
 	passed  int64      // bytes of these that it has read
+	packed  []waiting  // for the live view, in the order of their lines
 }
 
 // name is what people call a worker.
@@ -497,10 +499,11 @@ const chunk = 64 << 10
 
 // intervals passes on the lines of a worker's intervals as they come. They wait in the file at home, whatever the other
 // workers do, and not in memory.
-func (c *Coordinator) intervals(m *member) func(func([]byte) error) error {
-	return func(f func([]byte) error) error {
+func (c *Coordinator) intervals(m *member) func(func(line, packed []byte) error) error {
+	return func(f func(line, packed []byte) error) error {
+		defer c.release(m)
 		var buffer []byte
-		for at := int64(0); ; {
+		for at, number := int64(0), 0; ; {
 			c.mu.Lock()
 			for m.live == at && !m.over {
 				all, passed := c.asked()
@@ -511,7 +514,7 @@ func (c *Coordinator) intervals(m *member) func(func([]byte) error) error {
 				c.mu.Unlock()
 				if passed {
 					c.nextPhases()
-				} else if err := f(nil); err != nil { // a worker may have cut its last interval in two
+				} else if err := f(nil, nil); err != nil { // a worker may have cut its last interval in two
 					return err
 				}
 				c.mu.Lock()
@@ -528,14 +531,25 @@ func (c *Coordinator) intervals(m *member) func(func([]byte) error) error {
 			for line := range bytes.Lines(buffer) {
 				c.mu.Lock()
 				m.passed += int64(len(line))
+				held := c.next(m, number)
 				c.mu.Unlock()
-				if err := f(line); err != nil {
+				number++
+				if err := pass(line, held, f); err != nil {
 					return err
 				}
 			}
 			at += int64(len(buffer))
 		}
 	}
+}
+
+// pass calls f with a line and what is held of its histograms, which is released then.
+func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) error {
+	if held == nil {
+		return f(line, nil)
+	}
+	defer packedBuffers.Put(held)
+	return f(line, held.Bytes())
 }
 
 // wholeLines reads whole lines of a file, of which there are some between two places: a chunk, or one line. It uses

@@ -177,7 +177,7 @@ func TestLinesWaitInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := c.intervals(c.members[0])(func(line []byte) error {
+	err := c.intervals(c.members[0])(func(line, _ []byte) error {
 		got = append(got, string(line))
 		return nil
 	})
@@ -364,6 +364,9 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0}` + "\na\nhalf a li"))
 	f.Add([]byte(`{"run":"run","worker":-1}`))
 	f.Add([]byte(`{"lines":"!`))
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","from":0,"packed_bytes":6}` + "\na\nb\n\x00\x01x\x01\x01y"))
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","from":0,"packed_bytes":-6}` + "\na\nb\n"))
+	f.Add([]byte(`{"run":"run","worker":0,"process":"p","from":0,"packed_bytes":60}` + "\na\nb\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Coordinator{o: Options{Run: "run", Dir: t.TempDir(), OnLost: GoOn}, clock: NewClock(),
 			members: []*member{{}}}
@@ -377,5 +380,6 @@ func FuzzReport(f *testing.F) {
 		if n := countLines(kept); n != c.members[0].lines {
 			t.Errorf("%d lines are kept, %d counted", n, c.members[0].lines)
 		}
+		held(t, c, len(body))
 	})
 }

@@ -128,6 +128,7 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 	body := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(body)
 	body.Reset()
+	body.Grow(int(min(max(r.ContentLength, 0), mostLines)) + bytes.MinRead)
 	var said Report
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
 	if err == nil {
@@ -237,9 +238,12 @@ func (c *Coordinator) append(m *member, said *Report) error {
 	if err = errors.Join(err, e, file.Close()); err != nil {
 		return err
 	}
+	lines := countLines(said.Lines)
+	packed := received(said, lines)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.lines += countLines(said.Lines)
+	m.lines += lines
+	c.hold(m, packed)
 	if !m.over {
 		m.live = size
 	}

@@ -14,6 +14,7 @@ package scale
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"brunt/internal/schedule"
@@ -120,19 +121,30 @@ type Report struct {
 	// Filled is, with Job.Fill and Ended, what the worker has filled; absent if it was stopped.
 	Filled json.RawMessage `json:"filled,omitempty"`
 	Lines  []byte          `json:"-"`
+	// Packed are the histograms of some of Lines, as appendPacked has them. They follow Lines.
+	Packed  []byte `json:"-"`
+	PackedB int    `json:"packed_bytes,omitempty"` // length of Packed, for encode and decode
 }
 
-// encode is the report as it is sent: a line of JSON, and Lines.
+// encode is the report as it is sent: a line of JSON, Lines, and Packed.
 func (r *Report) encode() ([]byte, error) {
+	r.PackedB = len(r.Packed)
 	head, err := json.Marshal(r)
-	return slices.Concat(head, []byte("\n"), r.Lines), err
+	return slices.Concat(head, []byte("\n"), r.Lines, r.Packed), err
 }
 
-// decode is the inverse of encode. Lines is a part of b, without a last line that isn't whole.
+// decode is the inverse of encode. Lines and Packed are parts of b, without a last line that isn't whole.
 func (r *Report) decode(b []byte) error {
-	head, lines, _ := bytes.Cut(b, []byte("\n"))
-	r.Lines = lines[:bytes.LastIndexByte(lines, '\n')+1]
-	return json.Unmarshal(head, r)
+	head, rest, _ := bytes.Cut(b, []byte("\n"))
+	if err := json.Unmarshal(head, r); err != nil {
+		return err
+	}
+	if r.PackedB < 0 || r.PackedB > len(rest) {
+		return errors.New("packed_bytes is not the length of what follows")
+	}
+	lines := rest[:len(rest)-r.PackedB]
+	r.Lines, r.Packed = lines[:bytes.LastIndexByte(lines, '\n')+1], rest[len(lines):]
+	return nil
 }
 
 // Answer is what the coordinator wants of a worker.

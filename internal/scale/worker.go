@@ -54,6 +54,8 @@ type Worker struct {
 	quit    chan struct{} // ends the reports
 	done    chan struct{} // they have ended
 
+	packer record.Packer // used by Interval
+
 	leaves bool // its process was told to stop, before the load was over
 
 	mu      sync.Mutex
@@ -61,6 +63,8 @@ type Worker struct {
 	answer  Answer
 	heard   time.Time // when the coordinator last answered
 	lines   tail
+	packs   []pack        // of the last intervals, as far as the coordinator lacks them
+	packed  uint64        // intervals packed so far
 	changed chan struct{} // closed and made again when answer has changed
 
 	decisions []Decision      // of the coordinator
@@ -200,8 +204,12 @@ func (w *Worker) Stopped() <-chan struct{} { return w.stopped }
 // Hard closes when answers are no longer to be waited for.
 func (w *Worker) Hard() <-chan struct{} { return w.hard }
 
-// Interval implements measure.Sink: the coordinator is told at once.
-func (w *Worker) Interval(*measure.Interval) error {
+// Interval implements measure.Sink: the coordinator is told at once. Without an interval it is told how the worker is.
+// All intervals must come from one goroutine.
+func (w *Worker) Interval(iv *measure.Interval) error {
+	if iv != nil {
+		w.pack(iv)
+	}
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -311,7 +319,8 @@ func (w *Worker) every() time.Duration {
 	case w.Job.Adaptive:
 		return min(max(time.Duration(w.Job.IntervalNs)/4, 20*time.Millisecond), 250*time.Millisecond)
 	}
-	return min(max(time.Duration(w.Job.IntervalNs)/2, 50*time.Millisecond), 500*time.Millisecond)
+	// A little more than a half, so that it isn't due again just when the next interval ends.
+	return min(max(time.Duration(w.Job.IntervalNs)*5/8, 50*time.Millisecond), 625*time.Millisecond)
 }
 
 // report sends what the coordinator lacks, and does what it answers. It says whether the coordinator answered.
@@ -324,6 +333,8 @@ func (w *Worker) report() bool {
 			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled}
 		w.mu.Unlock()
 		said.Lines = w.lines.from(said.From)
+		var last uint64
+		said.Packed, last = w.packsOf(said.Lines)
 		var answer Answer
 		err := w.post(ctx, 10*time.Second, "report", &said, &answer)
 		var refused *Error
@@ -334,7 +345,11 @@ func (w *Worker) report() bool {
 			return false
 		}
 		w.heed(answer, &said)
-		if refused != nil || len(said.Lines) == 0 || answer.Have <= said.From {
+		if refused != nil || answer.Have <= said.From {
+			return true
+		}
+		w.forget(last)
+		if len(said.Lines) < mostLines { // these were all
 			return true
 		}
 	}

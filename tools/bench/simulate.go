@@ -338,7 +338,7 @@ func (w *worked) run(ticket scale.Ticket, made *kind, s *simulation, k int) erro
 			return err
 		}
 		w.behind = append(w.behind, time.Since(end))
-		if err := led.Interval(nil); err != nil {
+		if err := led.Interval(made.intervals[i]); err != nil {
 			return err
 		}
 	}
@@ -360,7 +360,8 @@ func appendTo(path string, line []byte) error {
 // kind contains the data that workers of one kind send.
 type kind struct {
 	lines        [][]byte
-	begun, ended []byte // run.json
+	intervals    []*measure.Interval // those of lines
+	begun, ended []byte              // run.json
 	plan         []byte
 }
 
@@ -417,6 +418,7 @@ func (m *kind) make(dir string, s *simulation, seed uint64) error {
 	r, tally := rand.New(rand.NewPCG(seed, 7)), &measure.Tally{}
 	for i := range s.seconds {
 		iv := s.interval(r, i)
+		m.intervals = append(m.intervals, iv)
 		if err := errors.Join(b.Interval(iv), tally.Interval(iv)); err != nil {
 			return err
 		}
