@@ -50,7 +50,7 @@ type Map struct {
 // NewMap returns a map of buckets numbered from 1 over nodes. All buckets are unknown until Ask is called. An error is
 // one line that says what to change.
 func NewMap(asked Asked, buckets int, d protocol.Driver, nodes *protocol.Nodes) (*Map, error) {
-	if _, ok := d.(protocol.BucketTeller); !ok && (asked.Vshard || asked.Eval != "") {
+	if _, ok := d.(protocol.BucketReader); !ok && (asked.Vshard || asked.Eval != "") {
 		return nil, fmt.Errorf("servers of protocol %s run no programs that tell their buckets: use map: {sql: …}, "+
 			"or map: {ranges: …}", d.Name())
 	}
@@ -152,7 +152,7 @@ func (m *Map) answers(ctx context.Context) ([]answer, error) {
 	var wg sync.WaitGroup
 	for k, node := range members {
 		wg.Go(func() {
-			ranges, err := m.driver.(protocol.BucketTeller).Buckets(ctx, m.nodes.At(node), m.asked.Eval)
+			ranges, err := m.driver.(protocol.BucketReader).Buckets(ctx, m.nodes.At(node), m.asked.Eval)
 			all[k] = answer{node, ranges, err}
 		})
 	}

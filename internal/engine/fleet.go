@@ -114,8 +114,8 @@ func (c *FleetConfig) Unconnected(m *measure.Sample, index uint64, address int, 
 	}
 }
 
-// TellUnconnected reports the failure of an operation whose sample m was set by Unconnected.
-func (c *FleetConfig) TellUnconnected(m *measure.Sample, index uint64) {
+// ReportUnconnected reports the failure of an operation whose sample m was set by Unconnected.
+func (c *FleetConfig) ReportUnconnected(m *measure.Sample, index uint64) {
 	if c.Workload.Done != nil {
 		c.Workload.Done(m.Operation, index, protocol.Connect)
 	}

@@ -108,10 +108,10 @@ func (p *pusher) add(pt *point) {
 		p.dropped.add(oldest)
 	}
 	p.mu.Unlock()
-	p.nudge()
+	p.wakeUp()
 }
 
-func (p *pusher) nudge() {
+func (p *pusher) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -291,7 +291,7 @@ func (p *pusher) finish(ctx context.Context) {
 	p.mu.Lock()
 	p.closing = true
 	p.mu.Unlock()
-	p.nudge()
+	p.wakeUp()
 	select {
 	case <-p.done:
 	case <-ctx.Done():

@@ -76,14 +76,14 @@ func signal(all []Process, s os.Signal) error {
 	return errors.Join(errs...)
 }
 
-// mostSaid is how many bytes of the output of a command or server an error quotes.
-const mostSaid = 200
+// maxOutput is how many bytes of the output of a command or server an error quotes.
+const maxOutput = 200
 
-// said returns the first line of an output, cut to mostSaid bytes and without secrets, for an error.
+// said returns the first line of an output, cut to maxOutput bytes and without secrets, for an error.
 func said(b []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	if len(line) > mostSaid {
-		line = line[:mostSaid] + "…"
+	if len(line) > maxOutput {
+		line = line[:maxOutput] + "…"
 	}
 	return secret.Text(line)
 }
@@ -108,7 +108,7 @@ func shell(ctx context.Context, line string) error {
 	if ctx.Err() != nil {
 		err = errors.New("it didn't end in time")
 	}
-	text := make([]byte, 4*mostSaid)
+	text := make([]byte, 4*maxOutput)
 	n, _ := out.ReadAt(text, 0)
 	if n > 0 {
 		return fmt.Errorf("command: %w: %s", err, said(text[:n]))
@@ -132,7 +132,7 @@ func ask(ctx context.Context, w *protocol.Web) error {
 		return errors.New(said([]byte(err.Error())))
 	}
 	defer answer.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4*mostSaid))
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4*maxOutput))
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return fmt.Errorf("%s %s: %s: %s", w.Method, w.Origin, answer.Status, said(bytes.ToValidUTF8(body, nil)))
 	}

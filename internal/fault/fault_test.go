@@ -112,7 +112,7 @@ func becomes(t *testing.T, pid int, want string) {
 	t.Fatalf("process %d is %s, want %s", pid, state(pid), want)
 }
 
-// log gathers what a conductor says.
+// log collects the messages of an executor.
 type log struct {
 	mu       sync.Mutex
 	faults   []record.Fault
@@ -155,7 +155,7 @@ func (l *log) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func prepared(t *testing.T, o Options) *Conductor {
+func prepared(t *testing.T, o Options) *Executor {
 	t.Helper()
 	c, err := Prepare(o)
 	if err != nil {

@@ -31,17 +31,17 @@ func TestFaultsAreSharedOut(t *testing.T) {
 		"servers": {OfServers, []string{"stop", "far", "flood"}, []string{"between"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conductor := &Conductor{o: Options{Plan: p, Does: c.does}}
+			executor := &Executor{o: Options{Plan: p, Does: c.does}}
 			var mine []string
 			for i := range p.Faults {
-				if conductor.mine(&p.Faults[i]) {
+				if executor.mine(&p.Faults[i]) {
 					mine = append(mine, p.Faults[i].Name)
 				}
 			}
 			if !slices.Equal(mine, c.faults) {
 				t.Errorf("does %q, want %q", mine, c.faults)
 			}
-			if own := conductor.own(p.Faults[2].Network.Addresses); !slices.Equal(own, c.places) {
+			if own := executor.own(p.Faults[2].Network.Addresses); !slices.Equal(own, c.places) {
 				t.Errorf("has the proxies %q, want %q", own, c.places)
 			}
 		})

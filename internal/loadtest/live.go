@@ -130,9 +130,9 @@ func (l *live) start(run *record.Run, dir string) error {
 
 // finish adds to the record what was observed, and what couldn't be exported.
 func (l *live) finish(run *record.Run, load *workload.Workload) {
-	inspections, troubles := l.database.Finish(l.hard, record.OS{}, l.dir, load)
+	inspections, warnings := l.database.Finish(l.hard, record.OS{}, l.dir, load)
 	run.Inspections = append(run.Inspections, inspections...)
-	run.Warnings = append(run.Warnings, troubles...)
+	run.Warnings = append(run.Warnings, warnings...)
 	watched, warnings := l.watcher.Finish()
 	run.Watched = append(run.Watched, watched...)
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)

@@ -109,16 +109,16 @@ func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	if l.Workers.Number > 0 {
 		return l.lead(ctx, hard, out, v)
 	}
-	r, err := l.conduct(ctx, hard, out, v)
+	r, err := l.sendHere(ctx, hard, out, v)
 	if r == nil {
 		return nil, "", err
 	}
 	return r.Record, r.Dir, err
 }
 
-// conduct sends a load from this process, from the first connection to the finished record. If no load was sent, it
+// sendHere sends a load from this process, from the first connection to the finished record. If no load was sent, it
 // returns nil and an error with the exit code.
-func (l *Test) conduct(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
+func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
 	err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

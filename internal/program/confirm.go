@@ -115,14 +115,14 @@ type TargetConfirmation struct {
 	Low     *Result // its load is sent after a failed hold until the target has recovered; nil: none
 	Length  time.Duration
 	Steady  bool // fail a hold over which response times grow
-	Conduct RunFunc
+	Execute RunFunc
 	Told    func(Result) // called after each hold
 }
 
 // Run holds loads until one is held. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 	c := NewConfirmation(h.Options)
-	conduct := Onward(h.Conduct)
+	execute := Onward(h.Execute)
 	for {
 		t, more := c.Next()
 		if !more {
@@ -144,7 +144,7 @@ func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 			}
 			order.Next = recovering(p.Load, h.Low, rate/t.N, h.Length/10)
 		}
-		o, err := conduct(ctx, order)
+		o, err := execute(ctx, order)
 		if err != nil {
 			return c, err
 		}

@@ -72,8 +72,8 @@ func read(t *testing.T, text, addr string) *plan.Plan {
 	return p
 }
 
-// conduct runs loads for real, into a folder.
-func conduct(dir string) program.RunFunc {
+// execute runs loads for real, into a folder.
+func execute(dir string) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)},
 			PeakPerS: o.PeakPerS})
@@ -117,7 +117,7 @@ func TestSearchOfALimitedService(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	h.Trial, h.WarmUp, h.Pause, h.Conduct = 600*time.Millisecond, 100*time.Millisecond, 0, conduct(dir)
+	h.Trial, h.WarmUp, h.Pause, h.Execute = 600*time.Millisecond, 100*time.Millisecond, 0, execute(dir)
 	h.Told = func(r program.Result) {
 		t.Logf("%d %s N %.3f with %d sessions: %s", r.Number, r.Purpose, r.N, r.Sessions, r.Line())
 	}

@@ -78,7 +78,7 @@ type Matrix struct {
 	MatrixOptions
 	Plan        *plan.Plan // the load, with its warm-up
 	Reconfigure func(context.Context, Cell) error
-	Conduct     RunFunc
+	Execute     RunFunc
 	Planned     func(turn, of int, c Cell)
 	Told        func(c Cell, o *Outcome) // called after each run, including repeated ones
 }
@@ -133,7 +133,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	}
 	runs := make([][]*Outcome, len(m.Cells))
 	order := rand.New(rand.NewPCG(m.Seed, 0))
-	conduct := Onward(m.Conduct)
+	execute := Onward(m.Execute)
 	turn, of := 0, m.Repetitions*len(m.Cells)
 	for k := range m.Repetitions {
 		for _, i := range order.Perm(len(m.Cells)) {
@@ -141,7 +141,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 			if m.Planned != nil {
 				m.Planned(turn, of, m.Cells[i])
 			}
-			o, err := m.one(ctx, conduct, k, i)
+			o, err := m.one(ctx, execute, k, i)
 			if err != nil {
 				return log, err
 			}
@@ -163,7 +163,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 
 // one measures cell i for the k-th time. It repeats an invalid run as often as a search would. The last run counts,
 // with its verdict.
-func (m *Matrix) one(ctx context.Context, conduct RunFunc, k, i int) (*Outcome, error) {
+func (m *Matrix) one(ctx context.Context, execute RunFunc, k, i int) (*Outcome, error) {
 	c := m.Cells[i]
 	if err := m.Reconfigure(ctx, c); err != nil {
 		return nil, fmt.Errorf("settings %s: %w", c, err)
@@ -174,7 +174,7 @@ func (m *Matrix) one(ctx context.Context, conduct RunFunc, k, i int) (*Outcome, 
 	}
 	name := fmt.Sprintf("cell-%02d-%d-%s", i+1, k+1, strings.Join(parts, "-"))
 	for try := 1; ; try++ {
-		o, err := conduct(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
+		o, err := execute(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
 		if err != nil {
 			return nil, fmt.Errorf("settings %s: %w", c, err)
 		}

@@ -20,7 +20,7 @@ type Repetition struct {
 	Base     *plan.Plan // A; nil: the plan alone is repeated, as A
 	Times    int        // of each
 	CoolDown time.Duration
-	Conduct  RunFunc
+	Execute  RunFunc
 	Rest     Rest
 	Planned  func(Turn)           // called before each run
 	Told     func(Turn, *Outcome) // called after each run
@@ -62,7 +62,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		}
 	}
 	done := &Repeated{}
-	conduct := Onward(p.Conduct)
+	execute := Onward(p.Execute)
 	for k, side := range sides {
 		turn := Turn{k + 1, len(sides), side}
 		if k > 0 {
@@ -77,7 +77,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		if side == SideA && p.Base != nil {
 			of = p.Base
 		}
-		o, err := conduct(ctx, Order{Name: turn.Name(), Plan: of})
+		o, err := execute(ctx, Order{Name: turn.Name(), Plan: of})
 		if err != nil {
 			return done, fmt.Errorf("run %d of %d: %w", turn.Number, turn.Of, err)
 		}

@@ -274,8 +274,8 @@ func (s *Search) split(z *zone) (n float64, purpose string) {
 	if n := s.pointed(low, high, steps); n > 0 {
 		return n, Estimate
 	}
-	if n := s.beside(low, high, steps); n > 0 {
-		return n, Beside
+	if n := s.near(low, high, steps); n > 0 {
+		return n, Near
 	}
 	return math.Sqrt(low * high), Bisect
 }
@@ -299,9 +299,9 @@ func (s *Search) pointed(low, high float64, steps int) float64 {
 	return 0
 }
 
-// beside returns a load near an estimate that was too low or too high: one width from it, then two, four, and so on. It
+// near returns a load near an estimate that was too low or too high: one width from it, then two, four, and so on. It
 // returns 0 if halving the interval goes as far.
-func (s *Search) beside(low, high float64, steps int) float64 {
+func (s *Search) near(low, high float64, steps int) float64 {
 	if steps == 0 {
 		return 0
 	}
@@ -333,7 +333,7 @@ func (s *Search) stepped() int {
 		switch s.results[i].Purpose {
 		case Estimate:
 			return k - i + 1
-		case Beside:
+		case Near:
 		default:
 			return 0
 		}

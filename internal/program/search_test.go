@@ -271,7 +271,7 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 			}
 			return nil
 		}
-		h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+		h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
 			if begun++; begun >= c.gone && begun <= c.until {
 				return nil, away{}
 			}
@@ -387,7 +387,7 @@ func TestDefaultLimitRestsOnEnough(t *testing.T) {
 	h.Trial, h.WarmUp = time.Second, 0
 	h.Rest = func(context.Context, time.Duration) error { return nil }
 	trials := 0
-	h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+	h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
 		trials++
 		due := o.PeakPerS * o.Plan.Load[len(o.Plan.Load)-1].Duration.Seconds()
 		if trials <= 2 && due < 100 {
@@ -460,7 +460,7 @@ func TestTrialsSendOtherRequests(t *testing.T) {
 	}
 	h.Rest = func(context.Context, time.Duration) error { return nil }
 	want, trials := p.First, 0
-	h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+	h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
 		if trials++; o.Plan.First != want {
 			t.Errorf("trial %d begins with request %d, want %d", trials, o.Plan.First, want)
 		}
@@ -513,7 +513,7 @@ func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Trial, h.Longest, h.WarmUp = c.trial, c.longest, 0
-		h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+		h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
 			if got := o.Plan.Load[0].Duration.Round(time.Microsecond); got != c.want {
 				t.Errorf("%v, at most %v: %v, want %v", c.trial, c.longest, got, c.want)
 			}

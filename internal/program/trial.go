@@ -29,7 +29,7 @@ const (
 	Fall     = "fall"
 	Bisect   = "bisect"
 	Estimate = "estimate" // the capacity that the trials so far suggest
-	Beside   = "beside"   // near an estimate that was tried
+	Near     = "beside"   // near an estimate that was tried
 	Margin   = "margin"   // next to loads that both passed and failed
 	Confirm  = "confirm"
 	Refute   = "refute"

@@ -198,8 +198,8 @@ func (n *Nodes) Abandoned() int {
 	return n.abandoned
 }
 
-// RoleTeller is implemented by drivers that can ask a server for its role.
-type RoleTeller interface {
+// RoleReader is implemented by drivers that can ask a server for its role.
+type RoleReader interface {
 	// Role asks the server at the target's address for its role. An error is an *Error.
 	Role(ctx context.Context, t Target) (Role, error)
 }
@@ -211,9 +211,9 @@ type BucketRange struct {
 	Address  string // address of the node; "" means the node that was asked
 }
 
-// BucketTeller is implemented by drivers whose servers can run a program that returns which node holds which
+// BucketReader is implemented by drivers whose servers can run a program that returns which node holds which
 // buckets.
-type BucketTeller interface {
+type BucketReader interface {
 	// Buckets runs a program on the server at the target's address and returns the ranges that the program returns.
 	// The empty program asks a vshard storage for its own buckets. An error is an *Error.
 	Buckets(ctx context.Context, t Target, program string) ([]BucketRange, error)

@@ -54,7 +54,7 @@ type Runner struct {
 	sinkTold  bool
 	finished  bool                 // the record is complete
 	followed  []context.CancelFunc // end the sampling for adaptive phases
-	faults    *fault.Conductor     // nil for plans without faults
+	faults    *fault.Executor      // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
 	lost      []int64       // when each lost write was acknowledged

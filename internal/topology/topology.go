@@ -41,16 +41,16 @@ type Options struct {
 
 // New returns the source for o. An error is one line for the user.
 func New(o Options) (Source, error) {
-	teller, tells := o.Driver.(protocol.RoleTeller)
+	reader, tells := o.Driver.(protocol.RoleReader)
 	needsRoles := o.Source == "roles" || o.Roles && (o.Source == "dns" || o.Source == "srv")
 	if needsRoles && !tells {
 		return nil, fmt.Errorf("servers of protocol %s can't be asked for their roles: remove route, or use topology: patroni",
 			o.Driver.Name())
 	}
-	asked := roles{teller: teller, like: o.Like}
+	asked := roles{reader: reader, like: o.Like}
 	switch o.Source {
 	case "roles":
-		return roles{teller: teller, like: o.Like, nodes: o.Nodes}, nil
+		return roles{reader: reader, like: o.Like, nodes: o.Nodes}, nil
 	case "dns", "srv":
 		names := dns{from: o.From, service: o.Name, port: o.Port, resolver: resolverOf(o.Resolver)}
 		if o.Source == "dns" {
@@ -122,7 +122,7 @@ func (d dns) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err
 
 // roles is a Source that asks each node for its role.
 type roles struct {
-	teller protocol.RoleTeller
+	reader protocol.RoleReader
 	like   protocol.Target
 	nodes  func() []string
 }
@@ -143,7 +143,7 @@ func (r roles) ask(ctx context.Context, nodes []protocol.Node) (answered []proto
 		wg.Go(func() {
 			t := r.like
 			t.Address = nodes[i].Address
-			nodes[i].Role, failures[i] = r.teller.Role(ctx, t)
+			nodes[i].Role, failures[i] = r.reader.Role(ctx, t)
 		})
 	}
 	wg.Wait()

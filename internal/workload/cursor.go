@@ -381,9 +381,9 @@ func (c *Cursor) tellRequests() {
 	c.forgetTimings()
 }
 
-// TellUnfinished reports an operation that was cut off to the workload's hooks. address is where it was sent, sentNs
+// ReportUnfinished reports an operation that was cut off to the workload's hooks. address is where it was sent, sentNs
 // when it was sent (0 if it wasn't), and endNs when it was cut off.
-func (c *Cursor) TellUnfinished(address int, sentNs, endNs int64) {
+func (c *Cursor) ReportUnfinished(address int, sentNs, endNs int64) {
 	c.tellRequests()
 	if sentNs != 0 {
 		c.wrote(address, sentNs, endNs, protocol.Unsure)

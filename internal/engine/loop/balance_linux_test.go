@@ -20,8 +20,8 @@ import (
 	"brunt/internal/workload"
 )
 
-// herd is a fleet over several echo servers whose nodes may change.
-type herd struct {
+// balancedFleet is a fleet over several echo servers whose nodes may change.
+type balancedFleet struct {
 	t       *testing.T
 	fleet   engine.Fleet
 	servers []*echo.Server
@@ -36,11 +36,11 @@ type herd struct {
 	release chan struct{} // closed to send the withheld answers
 }
 
-// newHerd connects a fleet to the first members of the servers. The others may join later.
-func newHerd(t *testing.T, codec bool, servers, members int, p *plan.Plan, o *balance.Options,
-	change func(*engine.FleetConfig)) *herd {
+// newBalancedFleet connects a fleet to the first members of the servers. The others may join later.
+func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Plan, o *balance.Options,
+	change func(*engine.FleetConfig)) *balancedFleet {
 	t.Helper()
-	h := &herd{t: t, held: make(chan struct{}, 1000), release: make(chan struct{})}
+	h := &balancedFleet{t: t, held: make(chan struct{}, 1000), release: make(chan struct{})}
 	var targets []protocol.Target
 	for i := range servers {
 		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
@@ -99,7 +99,7 @@ func newHerd(t *testing.T, codec bool, servers, members int, p *plan.Plan, o *ba
 }
 
 // run executes a number of operations and returns how many of them each server received.
-func (h *herd) run(operations uint64) (counts []uint64) {
+func (h *balancedFleet) run(operations uint64) (counts []uint64) {
 	h.t.Helper()
 	before := h.requests()
 	next, err := h.fleet.Run(context.Background(), nil,
@@ -114,7 +114,7 @@ func (h *herd) run(operations uint64) (counts []uint64) {
 	return counts
 }
 
-func (h *herd) requests() (all []uint64) {
+func (h *balancedFleet) requests() (all []uint64) {
 	for _, s := range h.servers {
 		all = append(all, s.Requests())
 	}
@@ -122,7 +122,7 @@ func (h *herd) requests() (all []uint64) {
 }
 
 // until runs operations until their counts by server satisfy ok.
-func (h *herd) until(what string, ok func(counts []uint64) bool) {
+func (h *balancedFleet) until(what string, ok func(counts []uint64) bool) {
 	h.t.Helper()
 	var counts []uint64
 	for range 200 {
@@ -143,7 +143,7 @@ func TestRequestsAreSpread(t *testing.T) {
 				if mode == "hash" {
 					p.Target.Balance = plan.Balance{Mode: mode, Per: "request", Hash: "id"}
 				}
-				h := newHerd(t, codec, 3, 3, p, &balance.Options{Mode: mode, Window: time.Minute, Weights: weightsOf(mode)},
+				h := newBalancedFleet(t, codec, 3, 3, p, &balance.Options{Mode: mode, Window: time.Minute, Weights: weightsOf(mode)},
 					nil)
 				counts := h.run(3000)
 				if sum := counts[0] + counts[1] + counts[2]; sum != 3000 {
@@ -176,7 +176,7 @@ func weightsOf(mode string) []int {
 // The death of a node fails only the requests in flight there, and the node is used again when it is back.
 func TestOthersServeForANodeThatDied(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
-		h := newHerd(t, codec, 3, 3, single(), &balance.Options{}, nil)
+		h := newBalancedFleet(t, codec, 3, 3, single(), &balance.Options{}, nil)
 		h.run(300)
 		h.servers[1].Kill()
 		h.until("the others have everything", func(c []uint64) bool { return c[1] == 0 && c[0]+c[2] == 400 })
@@ -210,7 +210,7 @@ func TestNodesJoinAndLeave(t *testing.T) {
 				if per == "request" {
 					o = &balance.Options{}
 				}
-				h := newHerd(t, codec, 3, 2, single(), o, nil)
+				h := newBalancedFleet(t, codec, 3, 2, single(), o, nil)
 				if c := h.run(400); c[2] != 0 {
 					t.Fatalf("a node that isn't there got %v", c)
 				}
@@ -244,7 +244,7 @@ func TestLeavingIsDropped(t *testing.T) {
 				if per == "request" {
 					o = &balance.Options{}
 				}
-				h := newHerd(t, codec, 2, 2, single(), o, func(c *engine.FleetConfig) { c.DropLeaving = true })
+				h := newBalancedFleet(t, codec, 2, 2, single(), o, func(c *engine.FleetConfig) { c.DropLeaving = true })
 				h.run(100)
 				defer close(h.release)
 				h.holding.Store(true)
@@ -269,7 +269,7 @@ func TestOperationsFollowRoles(t *testing.T) {
 	onBothTiers(t, func(t *testing.T, codec bool) {
 		p := single()
 		p.Operations[0].Route = "primary"
-		h := newHerd(t, codec, 3, 3, p, &balance.Options{}, nil)
+		h := newBalancedFleet(t, codec, 3, 3, p, &balance.Options{}, nil)
 		role := func(primary int) {
 			var all []protocol.Node
 			for i, s := range h.servers {

@@ -166,8 +166,8 @@ func (l *loop) breakOff(f *request, failure protocol.Failure) {
 func (l *loop) abandon() {
 	l.cutting = true
 	defer func() { l.cutting = false }()
-	for i := range l.lanes {
-		a := &l.lanes[i]
+	for i := range l.workers {
+		a := &l.workers[i]
 		for k := range a.requests {
 			switch f := &a.requests[k]; f.phase {
 			case parked:

@@ -152,8 +152,8 @@ func (p *poller) ring() {
 	unix.Write(p.wakeup, one[:])
 }
 
-// hush resets the wakeup.
-func (p *poller) hush() {
+// resetWakeup resets the wakeup.
+func (p *poller) resetWakeup() {
 	var b [8]byte
 	unix.Read(p.wakeup, b[:])
 }

@@ -42,7 +42,7 @@ func TestWaitsEnd(t *testing.T) {
 			if n == 0 || errno != 0 {
 				t.Errorf("the wakeup isn't among the events (error %d)", errno)
 			}
-			p.hush()
+			p.resetWakeup()
 		})
 	}
 }

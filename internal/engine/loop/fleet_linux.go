@@ -122,9 +122,9 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 
 // distribute assigns workers and their sessions to the loops.
 func (f *Fleet) distribute() {
-	perLane := 1
+	perWorker := 1
 	if f.route.Router() != nil {
-		perLane = f.cfg.Nodes.Cap()
+		perWorker = f.cfg.Nodes.Cap()
 	}
 	owner := spread(&f.cfg, &f.route, len(f.loops))
 	n := make([]int, len(f.loops))
@@ -132,22 +132,22 @@ func (f *Fleet) distribute() {
 		n[loop]++
 	}
 	for i, l := range f.loops {
-		l.lanes = make([]worker, n[i])[:0]
-		l.sessions = make([]session, 0, n[i]*perLane)
-		l.more = make([]*session, 0, n[i]*perLane)
-		l.dirty = make([]*session, 0, n[i]*perLane)
+		l.workers = make([]worker, n[i])[:0]
+		l.sessions = make([]session, 0, n[i]*perWorker)
+		l.more = make([]*session, 0, n[i]*perWorker)
+		l.dirty = make([]*session, 0, n[i]*perWorker)
 		l.timers = newTimers(n[i] * f.cfg.Pipeline)
 	}
 	for id, loop := range owner {
 		l := f.loops[loop]
-		l.lanes = l.lanes[:len(l.lanes)+1]
-		a := &l.lanes[len(l.lanes)-1]
+		l.workers = l.workers[:len(l.workers)+1]
+		a := &l.workers[len(l.workers)-1]
 		a.init(id, &f.cfg)
 		if f.route.Balancer() != nil {
 			a.reach = balance.NewSet(f.cfg.Nodes.Cap())
 		}
-		for address := range perLane {
-			if perLane == 1 {
+		for address := range perWorker {
+			if perWorker == 1 {
 				address = f.route.Home(id)
 			}
 			l.sessions = append(l.sessions, session{worker: a, slot: len(l.sessions), address: address, fd: -1})
@@ -266,7 +266,7 @@ func (f *Fleet) members(stage *schedule.Stage) []*loop {
 	}
 	var members []*loop
 	for _, l := range f.loops {
-		if l.lanes[0].id < stage.Sessions {
+		if l.workers[0].id < stage.Sessions {
 			members = append(members, l)
 		}
 	}

@@ -25,8 +25,8 @@ func (l *loop) grow(now int64) {
 		l.fleet.growth.Fill()
 		return
 	}
-	for i := range l.lanes {
-		if a := &l.lanes[i]; a.spare {
+	for i := range l.workers {
+		if a := &l.workers[i]; a.spare {
 			l.grewAt = now
 			l.awake(a)
 			return
@@ -43,8 +43,8 @@ func (l *loop) drained(now int64) bool {
 		return false
 	}
 	used := 0
-	for i := range l.lanes {
-		if !l.lanes[i].spare {
+	for i := range l.workers {
+		if !l.workers[i].spare {
 			used++
 		}
 	}

@@ -59,7 +59,7 @@ type loop struct {
 
 	router    protocol.Router   // nil: a worker uses one session for all its requests
 	balancer  *balance.Balancer // chooses among a worker's sessions; nil: any is taken
-	lanes     []worker
+	workers   []worker
 	sessions  []session
 	available available
 	more      []*session // sessions with more to read than was read at once
@@ -209,7 +209,7 @@ func (l *loop) breakDown(errno syscall.Errno) {
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd < 0 {
 		if e.Fd == wakeupToken {
-			l.poller.hush()
+			l.poller.resetWakeup()
 			l.readMail()
 		}
 		return

@@ -39,8 +39,8 @@ func (l *loop) move() {
 	for address := range here {
 		l.refusing[address] = l.refusing[address] || !here[address]
 	}
-	for i := range l.lanes {
-		l.offer(&l.lanes[i])
+	for i := range l.workers {
+		l.offer(&l.workers[i])
 	}
 }
 

@@ -180,7 +180,7 @@ func (l *loop) cutOff(f *request) {
 	default:
 		l.rec.GiveUpAt(f.cursor.Operation, measure.UnsentLoadOver, f.intended, now)
 	}
-	f.cursor.TellUnfinished(f.session.address, f.sent, now)
+	f.cursor.ReportUnfinished(f.session.address, f.sent, now)
 }
 
 // rest makes a request vacant, in closed loads after the operation's think time.
@@ -268,5 +268,5 @@ func (l *loop) drop(index uint64, intended int64, why measure.Unsent) {
 func (l *loop) failConnect(index uint64, intended, now int64) {
 	l.cfg.Unconnected(&l.sample, index, int(index%uint64(len(l.up))), l.part.stage.Open(), intended, now)
 	l.rec.Record(&l.sample)
-	l.cfg.TellUnconnected(&l.sample, index)
+	l.cfg.ReportUnconnected(&l.sample, index)
 }

@@ -11,8 +11,8 @@ func (l *loop) begins(p *share) {
 	l.available.clear()
 	open := p.stage.Open()
 	l.stamp(open)
-	for i := range l.lanes {
-		a := &l.lanes[i]
+	for i := range l.workers {
+		a := &l.workers[i]
 		a.active = open || p.stage.Sessions <= 0 || a.id < p.stage.Sessions
 		l.offer(a)
 	}

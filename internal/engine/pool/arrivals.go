@@ -65,7 +65,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(a.closed)
-	wakeExactly()
+	sleepPrecisely()
 	cfg := &a.pool.cfg
 	next := &a.sending
 	for ; a.known(ctx, next) && !next.Over; next.Advance() {

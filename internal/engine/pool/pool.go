@@ -224,7 +224,7 @@ func (p *Pool) fail(src source, s *session, i uint64, intended int64) {
 		src.took()
 		r.Record(&sample)
 	})
-	p.cfg.TellUnconnected(&sample, i)
+	p.cfg.ReportUnconnected(&sample, i)
 }
 
 func (p *Pool) report(e engine.ErrorEvent) {

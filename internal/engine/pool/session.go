@@ -104,7 +104,7 @@ func (s *session) ready(ctx context.Context) bool {
 	if s.many != nil {
 		return s.many.ready(ctx)
 	}
-	s.goHome()
+	s.leaveAddress()
 	if s.conn != nil {
 		return true
 	}
@@ -143,7 +143,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !ok {
 			return
 		}
-		if s.many == nil && s.goHome() {
+		if s.many == nil && s.leaveAddress() {
 			s.dial(ctx) // if dial fails, the operation fails
 		}
 		s.execute(hard, src, i, intended)
@@ -228,7 +228,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 		}
 	})
 	if cut {
-		c.TellUnfinished(m.Address, m.Sent, m.End)
+		c.ReportUnfinished(m.Address, m.Sent, m.End)
 		return
 	}
 	c.Tell(m.Address, m.Intended, m.Sent)
@@ -313,8 +313,8 @@ func (s *session) do(ctx context.Context, r *protocol.Request, args []gen.Value,
 	s.conn.Do(ctx, r, args, reply)
 }
 
-// goHome closes the connection if the session now has another address, and reports whether it did.
-func (s *session) goHome() bool {
+// leaveAddress closes the connection if the session now has another address, and reports whether it did.
+func (s *session) leaveAddress() bool {
 	home := s.pool.route.Home(s.number)
 	if s.pool.route.Driven() || home == s.address {
 		return false

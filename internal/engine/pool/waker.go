@@ -10,8 +10,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// wakeExactly does nothing here.
-func wakeExactly() {}
+// sleepPrecisely does nothing here.
+func sleepPrecisely() {}
 
 // until sleeps until the time at on the run's clock. It returns true then, or false if ctx has ended. It busy-waits for
 // the last spin nanoseconds.

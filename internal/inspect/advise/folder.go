@@ -41,16 +41,16 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
 }
 
-// Into sets t.Run to make the runs by conduct, ordered by o, into bundles below dir, and t.Kept to recognize runs
+// Into sets t.Run to make the runs with execute, ordered by o, into bundles below dir, and t.Kept to recognize runs
 // that an attempt that was killed has completed there.
-func (t *Trial) Into(dir string, o program.Order, conduct program.RunFunc) {
+func (t *Trial) Into(dir string, o program.Order, execute program.RunFunc) {
 	t.Kept = func(name string) bool {
 		kept, err := program.Kept(filepath.Join(dir, name))
 		return err == nil && kept != nil
 	}
 	t.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 		o.Name = name
-		done, err := conduct(ctx, o)
+		done, err := execute(ctx, o)
 		if err == nil && done.Run.Interrupted {
 			err = context.Canceled
 		}

@@ -83,7 +83,7 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 			s.Uses(data)
 		}
 	}
-	g := &guest{told: n.Interval}
+	g := &engineSink{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true}, KeepCollector: true,
 		Sinks: []measure.Sink{g}, Part: n.Part,
@@ -112,14 +112,14 @@ func after(ctx context.Context, grace time.Duration) <-chan struct{} {
 	return hard
 }
 
-// guest passes the plan's intervals on to the session.
-type guest struct {
+// engineSink passes the plan's intervals on to the session.
+type engineSink struct {
 	in   *session.EngineRun
 	told func(finished uint64)
 }
 
 // Interval implements measure.Sink.
-func (g *guest) Interval(iv *measure.Interval) error {
+func (g *engineSink) Interval(iv *measure.Interval) error {
 	if g.told != nil {
 		c := iv.Totals()
 		g.told(c.Done)

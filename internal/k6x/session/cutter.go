@@ -40,17 +40,17 @@ type cutter struct {
 	open      atomic.Bool  // arrivals follow a schedule
 	overdue   atomic.Uint64
 
-	mu      sync.Mutex // guards what follows
-	sinks   []measure.Sink
-	hints   *record.HintTaker
-	health  *self.Probe
-	tally   measure.Tally
-	fromNs  int64
-	guests  []*EngineRun
-	stream  stream
-	told    bool // a sink's failure was reported
-	gcTuner gcTuner
-	watch   *observe.Watcher // of the script's own metrics and this machine; nil before the load
+	mu         sync.Mutex // guards what follows
+	sinks      []measure.Sink
+	hints      *record.HintTaker
+	health     *self.Probe
+	tally      measure.Tally
+	fromNs     int64
+	engineRuns []*EngineRun
+	stream     stream
+	told       bool // a sink's failure was reported
+	gcTuner    gcTuner
+	watch      *observe.Watcher // of the script's own metrics and this machine; nil before the load
 
 	vusBefore int
 	over      bool
@@ -106,7 +106,7 @@ func (c *cutter) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case len(c.guests) > 0:
+	case len(c.engineRuns) > 0:
 		return patience
 	case c.gridNs > 0: // a late cut makes the following interval shorter
 		next := c.fromNs + int64(interval/2) - c.gridNs
@@ -125,10 +125,10 @@ func (c *cutter) cut(ns int64) {
 	iv := *c.collector.Cut(ns, meta)
 	c.fromNs = ns
 	c.gcTuner.set()
-	for _, g := range c.guests {
+	for _, g := range c.engineRuns {
 		g.addTo(&iv)
 	}
-	c.forgetGuests()
+	c.forgetEngineRuns()
 	if c.over {
 		c.s.held.release(c.s, &iv, ns)
 	}
@@ -151,7 +151,7 @@ func (c *cutter) vus(iv *measure.Interval) int {
 	if es := c.s.state.Load(); es != nil {
 		n = es.GetCurrentlyActiveVUsCount()
 	}
-	if done := iv.Totals(); n == 0 && done.Done > 0 && len(c.guests) == 0 {
+	if done := iv.Totals(); n == 0 && done.Done > 0 && len(c.engineRuns) == 0 {
 		return c.vusBefore
 	}
 	c.vusBefore = int(n)

@@ -16,11 +16,11 @@ import (
 // first tests each proposal by runs with and without it, with a pause between them.
 func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, trial *advise.Trial,
 	coolDown time.Duration, show func([]record.Proof) error) error {
-	conduct := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+	execute := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		t.Say("run %s", o.Name)
-		return t.Conduct(ctx, o)
+		return t.Execute(ctx, o)
 	}
-	seen, err := conduct(ctx, program.Order{Name: "seen", Plan: p})
+	seen, err := execute(ctx, program.Order{Name: "seen", Plan: p})
 	if err == nil && seen.Run.Interrupted {
 		err = context.Canceled
 	}
@@ -39,7 +39,7 @@ func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, 
 		if err := program.Sleep(ctx, coolDown); err != nil {
 			return nil, err
 		}
-		return conduct(ctx, o)
+		return execute(ctx, o)
 	})
 	proofs, err := trial.Prove(ctx, list)
 	return errors.Join(err, show(proofs))

@@ -66,7 +66,7 @@ func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 		t.Dir = dir
 		c, err := open(campaign.Options{
 			Dir: dir, Brunt: self, Version: f.Process.Version, Language: f.Language, Read: f.Read, Say: t.Say,
-			Conduct: t.step, Schema: t.schema,
+			Execute: t.step, Schema: t.schema,
 			Valid: target.Check,
 			Reach: func(ctx context.Context, p *plan.Plan) error {
 				_, err := target.Find(ctx, p, target.Patience{})

@@ -16,10 +16,10 @@ import (
 // distorted.
 func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway bool, f *loadtest.Report) error {
 	began := time.Now().UTC()
-	h.Conduct = t.Conduct
+	h.Execute = t.Execute
 	if anyway {
-		h.Conduct = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
-			out, err := t.Conduct(ctx, order)
+		h.Execute = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
+			out, err := t.Execute(ctx, order)
 			if err == nil {
 				out.AcceptInvalid()
 			}

@@ -145,8 +145,8 @@ func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down fun
 	return r.Close, nil
 }
 
-// Conduct executes a run, unless the series was resumed and the run exists. It is a program.RunFunc.
-func (t *Series) Conduct(ctx context.Context, o program.Order) (*program.Outcome, error) {
+// Execute sends the load of a run, unless the series was resumed and the run exists. It is a program.RunFunc.
+func (t *Series) Execute(ctx context.Context, o program.Order) (*program.Outcome, error) {
 	dir := filepath.Join(t.Dir, o.Name)
 	if kept, err := program.Kept(dir); kept != nil || err != nil {
 		return kept, err

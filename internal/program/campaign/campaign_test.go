@@ -98,15 +98,15 @@ func readPlan(path string) (*plan.Plan, error) {
 
 func options(dir string) Options {
 	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {},
-		Conduct: conduct,
+		Execute: execute,
 		Schema: func(ctx context.Context, p *plan.Plan) error {
 			_, _, err := schema.Up(ctx, p, schema.FillOptions{Version: "test"})
 			return err
 		}}
 }
 
-// conduct runs loads for real.
-func conduct(ctx context.Context, r Run) (*program.Outcome, error) {
+// execute runs loads for real.
+func execute(ctx context.Context, r Run) (*program.Outcome, error) {
 	one, err := runner.Open(ctx, r.Plan,
 		runner.Options{NoSetup: true, Recording: runner.Recording{Dir: r.Dir, Extra: r.Extra}, PeakPerS: r.PeakPerS})
 	if err != nil {

@@ -81,11 +81,11 @@ steps:
 	dir := t.TempDir()
 	o := options(dir)
 	next := uint64(0)
-	o.Conduct = func(ctx context.Context, r Run) (*program.Outcome, error) {
+	o.Execute = func(ctx context.Context, r Run) (*program.Outcome, error) {
 		if r.Plan.First != next {
 			t.Errorf("%s begins with request %d, want %d", r.Dir, r.Plan.First, next)
 		}
-		out, err := conduct(ctx, r)
+		out, err := execute(ctx, r)
 		if err == nil {
 			next += out.Requests()
 		}

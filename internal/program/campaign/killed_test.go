@@ -328,7 +328,7 @@ func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
 		t.Errorf("the campaign is %+v with %d steps", h, len(p.Steps))
 	}
 	o := options(dir)
-	o.Conduct = func(context.Context, Run) (*program.Outcome, error) {
+	o.Execute = func(context.Context, Run) (*program.Outcome, error) {
 		return nil, errors.New("the step is done already")
 	}
 	c, err := Resume(dir, readPlan, o)

@@ -63,11 +63,11 @@ func TestServicesOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := options(dir)
-			o.Conduct = func(ctx context.Context, r Run) (*program.Outcome, error) {
+			o.Execute = func(ctx context.Context, r Run) (*program.Outcome, error) {
 				if err := os.WriteFile(filepath.Join(filepath.Dir(file), "load"), nil, 0o644); err != nil {
 					return nil, err
 				}
-				return conduct(ctx, r)
+				return execute(ctx, r)
 			}
 			c, err := Begin(p, o)
 			if err != nil {

@@ -39,7 +39,7 @@ type Options struct {
 	Version  string         // version of this program
 	Language units.Language // of messages
 	Read     ReadPlan
-	Conduct  func(context.Context, Run) (*program.Outcome, error)
+	Execute  func(context.Context, Run) (*program.Outcome, error)
 	Schema   func(context.Context, *plan.Plan) error // creates and fills a plan's tables
 	Say      func(format string, args ...any)
 	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: no check
@@ -345,9 +345,9 @@ func (c *Campaign) ready(ctx context.Context) error {
 	return c.service.configure(ctx, nil)
 }
 
-// conduct executes the runs of a step in its folder. A run that is complete already is not repeated, so a step that was
+// execute runs the loads of a step in its folder. A run that is complete already is not repeated, so a step that was
 // killed continues with the interrupted run.
-func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
+func (c *Campaign) execute(s *Step, inspect bool) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
 		if kept, err := program.Kept(dir); kept != nil || err != nil {
@@ -370,7 +370,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 		if note := c.Note(); !note.IsZero() {
 			run.Extra["note"] = note.String()
 		}
-		outcome, err := c.judged(c.o.Conduct(ctx, run))
+		outcome, err := c.judged(c.o.Execute(ctx, run))
 		// If the service has ended, the run did not measure the service.
 		if ended := c.service.gone(); ended != nil && ctx.Err() == nil {
 			return nil, errors.Join(ended, program.SetAside(dir, "without-service"))

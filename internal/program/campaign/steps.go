@@ -130,7 +130,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	p.Settings.Sessions = analysis.Trial.Sessions
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
 		Told: func(text string) { c.o.Say("advisor: %s", text) }}
-	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, program.Onward(c.conduct(s, true)))
+	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, program.Onward(c.execute(s, true)))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {
 		x := &r.Fix.Proofs[i]
@@ -167,7 +167,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
-	h.Conduct = c.conduct(s, false)
+	h.Execute = c.execute(s, false)
 	h.Told = func(t program.Result) {
 		c.o.Say("trial %d at N %s (%s/s): %s", t.Number, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
 	}
@@ -258,7 +258,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	h := &program.TargetConfirmation{
 		Options: program.ConfirmOptions{N: n, Sessions: sessions, Purpose: s.Kind, Fixed: !r.Confirms},
 		Load:    func(n float64) (*plan.Plan, error) { return c.held(s, n, sessions) },
-		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Conduct: c.conduct(s, true),
+		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Execute: c.execute(s, true),
 		Steady: s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability,
 		Told: func(t program.Result) {
 			c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
@@ -346,11 +346,11 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	p.Settings.Sessions = sessions
-	conduct := c.conduct(s, false)
+	execute := c.execute(s, false)
 	m := &program.Matrix{
 		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,
 			Tolerance: s.Tolerance, N: n},
-		Plan: p, Conduct: conduct,
+		Plan: p, Execute: execute,
 		Reconfigure: func(ctx context.Context, cell program.Cell) error {
 			var settings []planfile.Setting
 			for _, one := range cell {

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/template"
 )
 
-var _ protocol.BucketTeller = (*Driver)(nil)
+var _ protocol.BucketReader = (*Driver)(nil)
 
 // vshardBuckets returns the ranges of buckets that a vshard storage holds, in the order of its space _bucket.
 // Buckets being sent to another node still count; buckets being received don't yet (vshard/consts.lua, BUCKET).
@@ -31,7 +31,7 @@ for _, b in box.space._bucket:pairs() do
 end
 return ranges`
 
-// Buckets implements protocol.BucketTeller. The user needs the privilege to run programs and, for vshard, to
+// Buckets implements protocol.BucketReader. The user needs the privilege to run programs and, for vshard, to
 // read the space _bucket.
 func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) ([]protocol.BucketRange, error) {
 	if _, err := parseOptions(t); err != nil {

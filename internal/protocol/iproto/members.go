@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	_ protocol.RoleTeller = (*Driver)(nil)
+	_ protocol.RoleReader = (*Driver)(nil)
 	_ protocol.Discoverer = (*Driver)(nil)
 )
 

@@ -6,7 +6,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-var _ protocol.RoleTeller = (*Driver)(nil)
+var _ protocol.RoleReader = (*Driver)(nil)
 
 // Role asks whether the server is in recovery, as a standby is. A server that refuses writes because of its
 // settings (default_transaction_read_only) counts as a replica too, as for target_session_attrs=read-write.

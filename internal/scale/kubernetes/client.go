@@ -216,8 +216,8 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// trouble converts a refused request into an error that says what to do.
-func (c *Client) trouble(what right, err error) error {
+// problem converts a refused request into an error that says what to do.
+func (c *Client) problem(what right, err error) error {
 	var s *status
 	if !errors.As(err, &s) {
 		return err

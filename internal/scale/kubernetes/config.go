@@ -152,7 +152,7 @@ func (s *Source) kubeconfig(files []string) (*config, error) {
 		}
 		var k kubeconfig
 		if err := yaml.Unmarshal(data, &k); err != nil {
-			return nil, fault(codeBadFlags, "%s is no kubeconfig: %s", path, yamlTrouble(err))
+			return nil, fault(codeBadFlags, "%s is no kubeconfig: %s", path, yamlProblem(err))
 		}
 		all.add(&k, filepath.Dir(path))
 	}
@@ -171,8 +171,8 @@ func (s *Source) kubeconfig(files []string) (*config, error) {
 	return s.fromContext(&all, &chosen.Context, fmt.Sprintf("context %s of %s", name, from))
 }
 
-// yamlTrouble describes a parser's error without its text, which may quote values.
-func yamlTrouble(err error) string {
+// yamlProblem describes a parser's error without its text, which may quote values.
+func yamlProblem(err error) string {
 	text := err.Error()
 	if i := strings.Index(text, "line "); i >= 0 {
 		n, _, _ := strings.Cut(text[i+len("line "):], ":")

@@ -123,7 +123,7 @@ func lastLine(text string) string {
 
 // state describes the pod's state for people.
 func (p *pod) state() string {
-	if t := p.trouble(); t.text != "" {
+	if t := p.problem(); t.text != "" {
 		return t.text
 	}
 	if how, ended := p.end(); ended {
@@ -139,17 +139,17 @@ func (p *pod) state() string {
 	return text
 }
 
-// trouble is a problem that keeps a pod from running. Pods with the same problem have the same text.
-type trouble struct {
+// problem is a problem that keeps a pod from running. Pods with the same problem have the same text.
+type problem struct {
 	text  string // "" means no problem
 	final bool   // the problem doesn't go away by waiting
 }
 
-// trouble returns the problem that keeps the pod from running, if any.
-func (p *pod) trouble() trouble {
+// problem returns the problem that keeps the pod from running, if any.
+func (p *pod) problem() problem {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			return trouble{text: fmt.Sprintf(
+			return problem{text: fmt.Sprintf(
 				"no node takes its pod (%s): %s; ask for less with --cpu and --memory, or for fewer --workers", c.Reason, c.Message)}
 		}
 	}
@@ -160,14 +160,14 @@ func (p *pod) trouble() trouble {
 		}
 		switch w.Reason {
 		case "ErrImagePull":
-			return trouble{text: pulling(c.Image, w)}
+			return problem{text: pulling(c.Image, w)}
 		case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable":
-			return trouble{text: pulling(c.Image, w), final: true}
+			return problem{text: pulling(c.Image, w), final: true}
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return trouble{text: fmt.Sprintf("its container can't be started (%s): %s", w.Reason, w.Message), final: true}
+			return problem{text: fmt.Sprintf("its container can't be started (%s): %s", w.Reason, w.Message), final: true}
 		}
 	}
-	return trouble{}
+	return problem{}
 }
 
 func pulling(image string, w *waiting) string {
@@ -180,22 +180,22 @@ type event struct {
 	Message string `json:"message"`
 }
 
-// jobTrouble returns the problem that keeps the Job from creating pods, if any.
-func (c *Client) jobTrouble(ctx context.Context, name string) trouble {
+// jobProblem returns the problem that keeps the Job from creating pods, if any.
+func (c *Client) jobProblem(ctx context.Context, name string) problem {
 	var list struct {
 		Items []event `json:"items"`
 	}
 	selector := url.QueryEscape("involvedObject.kind=Job,involvedObject.name=" + name)
 	if err := c.do(ctx, http.MethodGet, c.path("", "events")+"?fieldSelector="+selector, nil, &list); err != nil {
-		return trouble{} // the missing pods are reported in any case
+		return problem{} // the missing pods are reported in any case
 	}
 	for _, e := range list.Items {
 		if e.Reason == "FailedCreate" {
-			return trouble{text: "its pod can't be created: " + withoutPod(e.Message, name),
+			return problem{text: "its pod can't be created: " + withoutPod(e.Message, name),
 				final: strings.Contains(e.Message, "forbidden")}
 		}
 	}
-	return trouble{}
+	return problem{}
 }
 
 // withoutPod removes the pod's random name from a message, so that equal problems have equal texts.

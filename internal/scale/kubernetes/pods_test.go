@@ -67,7 +67,7 @@ func podOf(t *testing.T, text string) *pod {
 	return p
 }
 
-func TestTroublesOfPods(t *testing.T) {
+func TestProblemsOfPods(t *testing.T) {
 	waits := func(reason, message string) string {
 		return `{"status":{"phase":"Pending","containerStatuses":[{"image":"x/brunt:1","state":{"waiting":{"reason":"` + reason +
 			`","message":"` + message + `"}}}]}}`
@@ -89,7 +89,7 @@ func TestTroublesOfPods(t *testing.T) {
 		"just created": {`{}`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := podOf(t, row.text).trouble()
+			got := podOf(t, row.text).problem()
 			if !strings.Contains(got.text, row.want) || (got.text == "") != (row.want == "") {
 				t.Errorf("got %q, want %q", got.text, row.want)
 			}

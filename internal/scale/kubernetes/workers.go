@@ -69,13 +69,13 @@ func (c *Client) Launch(ctx context.Context, o Options) (*Workers, error) {
 		if ctx.Err() != nil { // the Job may have been created nevertheless
 			return nil, errors.Join(ctx.Err(), w.Close())
 		}
-		return nil, c.trouble(right{"create", "batch", "jobs"}, err)
+		return nil, c.problem(right{"create", "batch", "jobs"}, err)
 	}
 	what = secret(o.Name, c.config.namespace, made.Metadata.UID, ticket)
 	err = c.do(ctx, http.MethodPost, c.path("", "secrets"), what, nil)
 	if err != nil {
 		close(w.done)
-		return nil, errors.Join(c.trouble(right{"create", "", "secrets"}, err), w.Close())
+		return nil, errors.Join(c.problem(right{"create", "", "secrets"}, err), w.Close())
 	}
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop = stop
@@ -192,13 +192,13 @@ func (f *follower) look(ctx context.Context) {
 	groups := map[string]*group{}
 	for k := range f.w.o.Workers {
 		if p := known[k]; p != nil {
-			if t := p.trouble(); t.text != "" {
+			if t := p.problem(); t.text != "" {
 				add(groups, t, k)
 			}
 		}
 	}
 	if len(known) < f.w.o.Workers {
-		t := f.w.c.jobTrouble(ctx, f.w.o.Name)
+		t := f.w.c.jobProblem(ctx, f.w.o.Name)
 		for k := range f.w.o.Workers {
 			if known[k] == nil && t.text != "" {
 				add(groups, t, k)
@@ -226,14 +226,14 @@ func (f *follower) end(p *pod) {
 
 // group is a problem and the workers that have it.
 type group struct {
-	trouble
+	problem
 	workers []int
 }
 
-func add(groups map[string]*group, t trouble, worker int) {
+func add(groups map[string]*group, t problem, worker int) {
 	g := groups[t.text]
 	if g == nil {
-		g = &group{trouble: t}
+		g = &group{problem: t}
 		groups[t.text] = g
 	}
 	g.workers = append(g.workers, worker)
@@ -272,7 +272,7 @@ func (c *Client) pods(ctx context.Context, name string) ([]pod, error) {
 	selector := url.QueryEscape("app.kubernetes.io/instance=" + name + ",app.kubernetes.io/component=worker")
 	err := c.do(ctx, http.MethodGet, c.path("", "pods")+"?labelSelector="+selector, nil, &list)
 	if err != nil {
-		return nil, c.trouble(right{"list", "", "pods"}, err)
+		return nil, c.problem(right{"list", "", "pods"}, err)
 	}
 	return list.Items, nil
 }

@@ -86,7 +86,7 @@ func TestRepetitionsSendOtherRequests(t *testing.T) {
 	want, runs := uint64(7), 0
 	r := &Repetition{Plan: &plan.Plan{First: 7}, Base: &plan.Plan{First: 7}, Times: 2,
 		Rest: func(context.Context, time.Duration) error { return nil },
-		Conduct: func(_ context.Context, o Order) (*Outcome, error) {
+		Execute: func(_ context.Context, o Order) (*Outcome, error) {
 			if runs++; o.Plan.First != want {
 				t.Errorf("run %d begins with request %d, want %d", runs, o.Plan.First, want)
 			}

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Options configure a conductor.
+// Options configure an executor.
 type Options struct {
 	Plan     *plan.Plan
 	Watchdog []string             // command line of a program that calls Watch on its standard input
@@ -31,7 +31,7 @@ type Options struct {
 	Over   func(*record.Fault)
 }
 
-// Does selects the faults of a plan that a conductor injects, where several processes send the load.
+// Does selects the faults of a plan that an executor injects, where several processes send the load.
 type Does int
 
 const (
@@ -41,9 +41,9 @@ const (
 	OfServers               // everything that OfLoad leaves out, for a process that sends no load
 )
 
-// Conductor injects the faults of a plan on their timeline. Prepare, Begin, End and Close must be called in that
+// Executor injects the faults of a plan on their timeline. Prepare, Begin, End and Close must be called in that
 // order by one goroutine.
-type Conductor struct {
+type Executor struct {
 	o       Options
 	table   []Entry
 	proxies map[string]*proxy.Proxy // by address of the target or by name of the proxy
@@ -60,8 +60,8 @@ type Conductor struct {
 // Prepare checks that a plan's faults can be injected, then starts its proxies and the watchdog. It doesn't touch
 // the servers. Its error is meant for the user, one line per problem; everything that was started is then stopped
 // again.
-func Prepare(o Options) (c *Conductor, err error) {
-	c = &Conductor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}}
+func Prepare(o Options) (c *Executor, err error) {
+	c = &Executor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}}
 	defer func() {
 		if err != nil {
 			c.End()
@@ -90,8 +90,8 @@ func Prepare(o Options) (c *Conductor, err error) {
 	return c, c.listen()
 }
 
-// mine reports whether this conductor injects a fault, or the part of it that concerns its own proxies.
-func (c *Conductor) mine(f *plan.Fault) bool {
+// mine reports whether this executor injects a fault, or the part of it that concerns its own proxies.
+func (c *Executor) mine(f *plan.Fault) bool {
 	switch c.o.Does {
 	case NetworkOnly:
 		return f.Kind == plan.FaultNetwork
@@ -102,8 +102,8 @@ func (c *Conductor) mine(f *plan.Fault) bool {
 	return true
 }
 
-// own returns those of the given target addresses and proxy names for which this conductor has a proxy.
-func (c *Conductor) own(all []string) (out []string) {
+// own returns those of the given target addresses and proxy names for which this executor has a proxy.
+func (c *Executor) own(all []string) (out []string) {
 	addresses, _ := c.o.Plan.Target.Weighted()
 	for _, a := range all {
 		ofTarget := slices.Contains(addresses, a)
@@ -115,15 +115,15 @@ func (c *Conductor) own(all []string) (out []string) {
 	return out
 }
 
-// All reports whether this conductor injects all faults of the plan in full.
-func (c *Conductor) All() bool {
+// All reports whether this executor injects all faults of the plan in full.
+func (c *Executor) All() bool {
 	return !slices.ContainsFunc(c.o.Plan.Faults, func(f plan.Fault) bool {
 		return !c.mine(&f) || f.Kind == plan.FaultNetwork && len(c.own(places(c.o.Plan, &f))) < len(places(c.o.Plan, &f))
 	})
 }
 
 // check returns an error if a fault can't be injected from this machine.
-func (c *Conductor) check(f *plan.Fault) error {
+func (c *Executor) check(f *plan.Fault) error {
 	if f.Kind == plan.FaultRequest {
 		if v := f.Request.PasswordVariable; v != "" && os.Getenv(v) == "" {
 			return fmt.Errorf("the environment has no %s; put the password of %s there", v, f.Request.User)
@@ -149,7 +149,7 @@ func (c *Conductor) check(f *plan.Fault) error {
 	return nil
 }
 
-func (c *Conductor) selector(f *plan.Fault) *selector {
+func (c *Executor) selector(f *plan.Fault) *selector {
 	s := &selector{fault: &f.Process, own: []int{os.Getpid()}}
 	if c.dog != nil {
 		s.own = append(s.own, c.dog.pid())
@@ -158,7 +158,7 @@ func (c *Conductor) selector(f *plan.Fault) *selector {
 }
 
 // listen starts the proxies.
-func (c *Conductor) listen() error {
+func (c *Executor) listen() error {
 	p := c.o.Plan
 	for i, address := range p.ProxiedAddresses() {
 		if c.o.Does == OfServers {
@@ -189,7 +189,7 @@ const MostAddresses = 1 << 20
 
 // Proxied returns the address to which the load must connect in order to reach an address of the target: that of
 // its proxy, or the address itself if it has none.
-func (c *Conductor) Proxied(address string) string {
+func (c *Executor) Proxied(address string) string {
 	if x := c.proxies[address]; x != nil {
 		return x.Address()
 	}
@@ -197,7 +197,7 @@ func (c *Conductor) Proxied(address string) string {
 }
 
 // Begin starts the timeline, at the moment when the load starts. When ctx ends, all faults are healed.
-func (c *Conductor) Begin(ctx context.Context) {
+func (c *Executor) Begin(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.startNs = c.o.Now()
 	for i := range c.o.Plan.Faults {
@@ -209,7 +209,7 @@ func (c *Conductor) Begin(ctx context.Context) {
 
 // End heals the faults that haven't been healed and waits until that is done. It returns all injected faults, in
 // the order in which they began, and the warnings.
-func (c *Conductor) End() ([]record.Fault, []record.Warning) {
+func (c *Executor) End() ([]record.Fault, []record.Warning) {
 	c.cancel()
 	c.wait.Wait()
 	if c.dog != nil {
@@ -222,7 +222,7 @@ func (c *Conductor) End() ([]record.Fault, []record.Warning) {
 }
 
 // Done returns the faults injected so far, in the order in which they began. It is safe for concurrent use.
-func (c *Conductor) Done() (out []record.Fault) {
+func (c *Executor) Done() (out []record.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.faults {
@@ -233,13 +233,13 @@ func (c *Conductor) Done() (out []record.Fault) {
 }
 
 // Close closes the proxies.
-func (c *Conductor) Close() {
+func (c *Executor) Close() {
 	for _, x := range c.proxies {
 		_ = x.Close()
 	}
 }
 
-func (c *Conductor) warn(w record.Warning) {
+func (c *Executor) warn(w record.Warning) {
 	c.mu.Lock()
 	c.warnings = append(c.warnings, w)
 	c.mu.Unlock()
@@ -249,7 +249,7 @@ func (c *Conductor) warn(w record.Warning) {
 }
 
 // run injects all occurrences of a fault, one after the other.
-func (c *Conductor) run(ctx context.Context, f *plan.Fault) {
+func (c *Executor) run(ctx context.Context, f *plan.Fault) {
 	for _, e := range c.table {
 		if e.Fault != f {
 			continue
@@ -262,7 +262,7 @@ func (c *Conductor) run(ctx context.Context, f *plan.Fault) {
 }
 
 // until waits until a time on the run's clock. It returns false if ctx has ended by then.
-func (c *Conductor) until(ctx context.Context, ns int64) bool {
+func (c *Executor) until(ctx context.Context, ns int64) bool {
 	timer := time.NewTimer(time.Duration(ns - c.o.Now()))
 	defer timer.Stop()
 	select {
@@ -274,10 +274,10 @@ func (c *Conductor) until(ctx context.Context, ns int64) bool {
 }
 
 // once injects one occurrence of a fault and heals it.
-func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
+func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 	r := &record.Fault{Name: f.Name, Number: at.Number, Kind: string(f.Kind), Do: doing(f),
 		PlannedNs: c.startNs + int64(at.At)}
-	d, err := c.deed(f, at.Number)
+	d, err := c.action(f, at.Number)
 	if err == nil && d.nothing {
 		return
 	}
@@ -325,13 +325,13 @@ func (c *Conductor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 }
 
 // over calls the hook Over.
-func (c *Conductor) over(r *record.Fault) {
+func (c *Executor) over(r *record.Fault) {
 	if c.o.Over != nil {
 		c.o.Over(r)
 	}
 }
 
-func (c *Conductor) changed(r *record.Fault) {
+func (c *Executor) changed(r *record.Fault) {
 	if c.o.Changed != nil {
 		c.o.Changed(r)
 	}
@@ -344,7 +344,7 @@ const (
 )
 
 // heal undoes a fault. The watchdog keeps a cure that has failed, so that it tries again at the end.
-func (c *Conductor) heal(f *plan.Fault, d *deed, r *record.Fault) {
+func (c *Executor) heal(f *plan.Fault, d *action, r *record.Fault) {
 	healBegin := c.o.Now()
 	var err error
 	for n := range healAttempts {

@@ -43,14 +43,14 @@ type Outcome struct {
 // is no result, and ends the series. If the user interrupted the run, its outcome is marked as interrupted.
 type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
 
-// Onward wraps conduct so that each run sends requests that differ from those of the runs before it: its random choices
+// Onward wraps execute so that each run sends requests that differ from those of the runs before it: its random choices
 // continue where theirs ended. Repeated requests would find their data cached, and would miss what was deleted before.
 // A plan that is a queue of counts always sends the same requests.
-func Onward(conduct RunFunc) RunFunc {
+func Onward(execute RunFunc) RunFunc {
 	sent := uint64(0)
 	return func(ctx context.Context, o Order) (*Outcome, error) {
 		o.Plan = From(o.Plan, sent)
-		out, err := conduct(ctx, o)
+		out, err := execute(ctx, o)
 		if err == nil {
 			sent += out.Requests()
 		}

@@ -24,7 +24,7 @@ type TargetSearch struct {
 	Longest time.Duration
 	WarmUp  time.Duration // before the measured load, at the same rate
 	Pause   time.Duration // between trials
-	Conduct RunFunc
+	Execute RunFunc
 	Rest    Rest
 	Planned func(Trial)  // called before each trial
 	Told    func(Result) // called after each trial
@@ -49,7 +49,7 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 // Run searches until the maximum is bracketed. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 	s := NewSearch(h.Options)
-	conduct := Onward(h.Conduct)
+	execute := Onward(h.Execute)
 	for {
 		t, more := s.Next()
 		if !more {
@@ -58,7 +58,7 @@ func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 		if h.Planned != nil {
 			h.Planned(t)
 		}
-		r, err := h.try(ctx, s, t, conduct)
+		r, err := h.try(ctx, s, t, execute)
 		if err != nil {
 			if r, err = s.unreached(t, err); err != nil {
 				return s, err
@@ -101,7 +101,7 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 }
 
 // try executes one trial.
-func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunFunc) (*Result, error) {
+func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, execute RunFunc) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
 	if t.Purpose == BaseLine {
 		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // other trials are judged against it
@@ -119,7 +119,7 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunF
 	if low := s.lowest(); t.Recover && low != nil {
 		next = recovering(p.Load, low, h.Options.RatePerS, h.Trial/10)
 	}
-	o, err := conduct(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
+	o, err := execute(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
 	if err != nil {
 		return nil, fmt.Errorf("trial %d at N %.4g: %w", t.Number, t.N, err)
 	}

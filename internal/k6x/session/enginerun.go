@@ -46,7 +46,7 @@ func (s *Session) Join(run *record.Run) *EngineRun {
 	s.mu.Unlock()
 	c := &s.cutter
 	c.mu.Lock()
-	c.guests = append(c.guests, g)
+	c.engineRuns = append(c.engineRuns, g)
 	c.mu.Unlock()
 	return g
 }
@@ -63,7 +63,7 @@ func (g *EngineRun) Interval(iv *measure.Interval) error {
 	a := g.translated(iv)
 	g.pending.Add(&a)
 	g.sessions = iv.Sessions
-	leads := len(c.guests) > 0 && c.guests[0] == g && iv.DurationNs() >= int64(interval/2)
+	leads := len(c.engineRuns) > 0 && c.engineRuns[0] == g && iv.DurationNs() >= int64(interval/2)
 	c.mu.Unlock()
 	if leads {
 		select {
@@ -151,13 +151,13 @@ func (g *EngineRun) Leave() {
 	g.s.cutter.mu.Unlock()
 }
 
-// forgetGuests removes guests that have left and have nothing pending.
-func (c *cutter) forgetGuests() {
-	kept := c.guests[:0]
-	for _, g := range c.guests {
+// forgetEngineRuns removes the engine runs that have left and have nothing pending.
+func (c *cutter) forgetEngineRuns() {
+	kept := c.engineRuns[:0]
+	for _, g := range c.engineRuns {
 		if !g.left || g.pending.Intervals > 0 {
 			kept = append(kept, g)
 		}
 	}
-	c.guests = kept
+	c.engineRuns = kept
 }

@@ -15,8 +15,8 @@ import (
 	"brunt/internal/plan"
 )
 
-// deed is one occurrence of a fault, ready to be injected.
-type deed struct {
+// action is one occurrence of a fault, ready to be injected.
+type action struct {
 	target    string        // what the fault is done to, as shown to users
 	told      func() string // replaces target after the injection, when more is known; may be nil
 	addresses []string      // the affected addresses of the target
@@ -32,8 +32,8 @@ func (c *Cure) identify(id string) {
 	}
 }
 
-// deed prepares the number-th occurrence of a fault (from 1): it chooses what the fault is done to.
-func (c *Conductor) deed(f *plan.Fault, number int) (*deed, error) {
+// action prepares the number-th occurrence of a fault (from 1): it chooses what the fault is done to.
+func (c *Executor) action(f *plan.Fault, number int) (*action, error) {
 	d, err := c.made(f, number)
 	if err != nil {
 		return nil, err
@@ -47,33 +47,33 @@ func (c *Conductor) deed(f *plan.Fault, number int) (*deed, error) {
 	return d, nil
 }
 
-func (c *Conductor) made(f *plan.Fault, number int) (*deed, error) {
+func (c *Executor) made(f *plan.Fault, number int) (*action, error) {
 	switch f.Kind {
 	case plan.FaultProcess:
-		return c.processDeed(f, number)
+		return c.processAction(f, number)
 	case plan.FaultCommand:
-		d := &deed{target: said([]byte(f.Command.Inject)), inject: (&Cure{Command: f.Command.Inject,
+		d := &action{target: said([]byte(f.Command.Inject)), inject: (&Cure{Command: f.Command.Inject,
 			Timeout: f.Command.Timeout}).Do}
 		if f.Heals() {
 			d.cure = &Cure{Command: f.Command.Heal, Timeout: f.Command.Timeout}
 		}
 		return d, nil
 	case plan.FaultHTTP:
-		d := &deed{target: f.HTTP.Inject.Method + " " + f.HTTP.Inject.Origin, inject: (&Cure{HTTP: &f.HTTP.Inject,
+		d := &action{target: f.HTTP.Inject.Method + " " + f.HTTP.Inject.Origin, inject: (&Cure{HTTP: &f.HTTP.Inject,
 			Timeout: f.HTTP.Timeout}).Do}
 		if f.Heals() {
 			d.cure = &Cure{HTTP: &f.HTTP.Heal, Timeout: f.HTTP.Timeout}
 		}
 		return d, nil
 	case plan.FaultRequest:
-		return c.requestDeed(f, number), nil
+		return c.requestAction(f, number), nil
 	case plan.FaultNetwork:
-		return c.networkDeed(f, number), nil
+		return c.networkAction(f, number), nil
 	}
-	return c.floodDeed(f, number), nil
+	return c.floodAction(f, number), nil
 }
 
-func (c *Conductor) processDeed(f *plan.Fault, number int) (*deed, error) {
+func (c *Executor) processAction(f *plan.Fault, number int) (*action, error) {
 	found, err := c.selector(f).find()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (c *Conductor) processDeed(f *plan.Fault, number int) (*deed, error) {
 	for _, i := range Pick(c.o.Plan, f, number, len(found)) {
 		all = append(all, found[i])
 	}
-	d := &deed{target: "process " + all[0].String()}
+	d := &action{target: "process " + all[0].String()}
 	if more := len(all) - 1; more > 0 {
 		d.target += fmt.Sprintf(" and %d more", more)
 	}
@@ -104,7 +104,7 @@ func (c *Conductor) processDeed(f *plan.Fault, number int) (*deed, error) {
 
 // picked returns the addresses that the number-th occurrence of a fault is done to, out of named or, if that is
 // empty, all addresses of the target.
-func (c *Conductor) picked(f *plan.Fault, number int, named []string) (out []string) {
+func (c *Executor) picked(f *plan.Fault, number int, named []string) (out []string) {
 	if len(named) == 0 {
 		named, _ = c.o.Plan.Target.Weighted()
 	}
@@ -114,7 +114,7 @@ func (c *Conductor) picked(f *plan.Fault, number int, named []string) (out []str
 	return out
 }
 
-func (c *Conductor) requestDeed(f *plan.Fault, number int) *deed {
+func (c *Executor) requestAction(f *plan.Fault, number int) *action {
 	t := c.o.Plan.Target
 	t.Addresses = c.picked(f, number, f.Request.Addresses)
 	if f.Request.User != "" {
@@ -126,7 +126,7 @@ func (c *Conductor) requestDeed(f *plan.Fault, number int) *deed {
 	if f.Request.Database != "" {
 		t.Database = f.Request.Database
 	}
-	d := &deed{target: strings.Join(t.Addresses, ", "), addresses: t.Addresses,
+	d := &action{target: strings.Join(t.Addresses, ", "), addresses: t.Addresses,
 		inject: (&Cure{Requests: &requests{t, f.Request.Inject}, Timeout: f.Request.Timeout}).Do}
 	if f.Heals() {
 		d.cure = &Cure{Requests: &requests{t, f.Request.Heal}, Timeout: f.Request.Timeout}
@@ -134,7 +134,7 @@ func (c *Conductor) requestDeed(f *plan.Fault, number int) *deed {
 	return d
 }
 
-func (c *Conductor) networkDeed(f *plan.Fault, number int) *deed {
+func (c *Executor) networkAction(f *plan.Fault, number int) *action {
 	at := places(c.o.Plan, f)
 	if f.Network.Do != plan.NetPartition {
 		at = c.picked(f, number, f.Network.Addresses)
@@ -142,7 +142,7 @@ func (c *Conductor) networkDeed(f *plan.Fault, number int) *deed {
 	at = c.own(at)
 	rule := ruleOf(&f.Network)
 	addresses, _ := c.o.Plan.Target.Weighted()
-	d := &deed{target: strings.Join(at, ", "), nothing: len(at) == 0}
+	d := &action{target: strings.Join(at, ", "), nothing: len(at) == 0}
 	for _, a := range at {
 		if slices.Contains(addresses, a) {
 			d.addresses = append(d.addresses, a)
@@ -195,11 +195,11 @@ func ruleOf(f *plan.NetworkFault) *proxy.Rule {
 // floodTimeout is how long opening one connection of a flood may take.
 const floodTimeout = 5 * time.Second
 
-func (c *Conductor) floodDeed(f *plan.Fault, number int) *deed {
+func (c *Executor) floodAction(f *plan.Fault, number int) *action {
 	at := c.picked(f, number, f.Flood.Addresses)
 	own, _ := c.o.Plan.Target.Weighted()
 	var held []net.Conn
-	d := &deed{target: strings.Join(at, ", ")}
+	d := &action{target: strings.Join(at, ", ")}
 	for _, a := range at {
 		if slices.Contains(own, a) {
 			d.addresses = append(d.addresses, a)
