@@ -32,24 +32,7 @@ func balanceForm() form {
 		field{"hash_function", "HashFunction", choice(plan.BucketHashes()), "with bucket: what gives the bucket of a key", false},
 		field{"map", "Map", bucketMapForm(), "with bucket: who tells which address has which bucket", false},
 	)
-	m.after = func(r *reader, o *object, to any) { to.(*plan.Balance).Where = o.where() }
-	return custom[plan.Balance]{
-		func(r *reader, key string, n *yaml.Node, b *plan.Balance) {
-			b.At = r.at(n)
-			if n.Kind == yaml.MappingNode {
-				m.read(r, key, n, valueOf(b))
-				return
-			}
-			mode.read(r, key, n, valueOf(&b.Mode))
-		},
-		func(b *plan.Balance) *yaml.Node {
-			if bare := (plan.Balance{Mode: b.Mode, At: b.At, Where: b.Where}); reflect.DeepEqual(bare, *b) {
-				return mode.write(valueOf(&b.Mode))
-			}
-			return m.write(valueOf(b))
-		},
-		anyOf(mode, m),
-	}
+	return shorthand[plan.Balance](mode, "Mode", m)
 }
 
 // bucketMapForm returns the form of Balance.Map, the assignment of buckets to addresses: a source, or a mapping.
@@ -68,27 +51,7 @@ func bucketMapForm() form {
 			"program for Tarantool that returns such rows; without an address, whoever runs it has the buckets", false},
 		field{"ranges", "Ranges", list{of: ranges, full: true}, "buckets and their addresses, for good", false},
 	)
-	m.after = func(r *reader, o *object, to any) { to.(*plan.BucketMap).Where = o.where() }
-	return custom[plan.BucketMap]{
-		func(r *reader, key string, n *yaml.Node, b *plan.BucketMap) {
-			b.At = r.at(n)
-			if n.Kind == yaml.MappingNode {
-				m.read(r, key, n, valueOf(b))
-				return
-			}
-			source.read(r, key, n, valueOf(&b.Source))
-		},
-		func(b *plan.BucketMap) *yaml.Node {
-			switch bare := (plan.BucketMap{Source: b.Source, At: b.At, Where: b.Where}); {
-			case reflect.DeepEqual(plan.BucketMap{At: b.At, Where: b.Where}, *b):
-				return nil
-			case reflect.DeepEqual(bare, *b):
-				return source.write(valueOf(&b.Source))
-			}
-			return m.write(valueOf(b))
-		},
-		anyOf(source, m),
-	}
+	return shorthand[plan.BucketMap](source, "Source", m)
 }
 
 // topologyForm returns the form of Target.Topology: a source, or a mapping.
@@ -105,28 +68,44 @@ func topologyForm() form {
 			"sessions at a node that leaves finish their operation, or are closed at once; drain", false},
 		field{"room", "Room", whole{1, plan.MaxRoom}, "how many nodes may join; 16", false},
 	)
-	m.after = func(r *reader, o *object, to any) { to.(*plan.Topology).Where = o.where() }
-	return custom[plan.Topology]{
-		func(r *reader, key string, n *yaml.Node, t *plan.Topology) {
-			t.At = r.at(n)
-			if n.Kind == yaml.MappingNode {
-				m.read(r, key, n, valueOf(t))
-				return
-			}
-			source.read(r, key, n, valueOf(&t.Source))
-		},
-		func(t *plan.Topology) *yaml.Node {
-			bare := plan.Topology{Source: t.Source, At: t.At, Where: t.Where}
-			if reflect.DeepEqual(bare, *t) {
-				return source.write(valueOf(&t.Source))
-			}
-			return m.write(valueOf(t))
-		},
-		anyOf(source, m),
-	}
+	return shorthand[plan.Topology](source, "Source", m)
 }
 
 func routeField() field {
 	return field{"route", "Route", choice{"primary", "replica", "any"},
 		"the role of the nodes that may serve it: primary, replica or any; any", false}
+}
+
+// shorthand returns the form of a T that is written as a word if only its field named field is set, and as the mapping
+// m otherwise. A T without values is left out of the file. T must have the fields At and Where for its
+// position and the positions of its keys.
+func shorthand[T any](word form, field string, m *mapping) form {
+	return custom[T]{
+		func(r *reader, key string, n *yaml.Node, t *T) {
+			v := valueOf(t)
+			v.FieldByName("At").Set(reflect.ValueOf(r.at(n)))
+			if n.Kind == yaml.MappingNode {
+				m.read(r, key, n, v)
+				return
+			}
+			word.read(r, key, n, v.FieldByName(field))
+		},
+		func(t *T) *yaml.Node {
+			v := valueOf(t)
+			rest := reflect.New(v.Type()).Elem()
+			rest.Set(v)
+			for _, name := range []string{field, "At", "Where"} {
+				rest.FieldByName(name).SetZero()
+			}
+			switch short := v.FieldByName(field); {
+			case !rest.IsZero():
+				return m.write(v)
+			case short.IsZero():
+				return nil
+			default:
+				return word.write(short)
+			}
+		},
+		anyOf(word, m),
+	}
 }

@@ -1,6 +1,9 @@
 package record
 
-import "brunt/internal/message"
+import (
+	"brunt/internal/message"
+	"brunt/internal/protocol"
+)
 
 // Verified is the result of reading the run's writes back. Times are on the run's clock.
 type Verified struct {
@@ -77,6 +80,19 @@ type VerifiedOperation struct {
 	Unknown           uint64 `json:"unknown" merge:"sum"`
 	UnknownApplied    uint64 `json:"unknown_applied" merge:"sum"`
 	UnknownNotApplied uint64 `json:"unknown_not_applied" merge:"sum"`
+}
+
+// CountUnread counts a write whose key has not been read back, by its effect alone.
+func (o *VerifiedOperation) CountUnread(effect protocol.Effect) {
+	switch effect {
+	case protocol.NotApplied:
+		o.Failed++
+	case protocol.Unsure:
+		o.Unknown++
+	default:
+		o.Acknowledged++
+		o.NotChecked++
+	}
 }
 
 // Wrong returns the number of writes with a wrong outcome, without stale ones.

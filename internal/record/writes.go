@@ -281,16 +281,7 @@ func (r *Recorded) unverified() (*Verified, error) {
 			return nil
 		}
 		found = true
-		o := &v.Operations[w.Operation]
-		switch w.Effect {
-		case protocol.NotApplied:
-			o.Failed++
-		case protocol.Unsure:
-			o.Unknown++
-		default:
-			o.Acknowledged++
-			o.NotChecked++
-		}
+		v.Operations[w.Operation].CountUnread(w.Effect)
 		return nil
 	})
 	if err != nil || !found {

@@ -415,15 +415,7 @@ func (p *partition) leave(key int) {
 		if w.Foreign {
 			continue
 		}
-		switch o := &p.v.Operations[w.Operation]; w.Effect {
-		case protocol.NotApplied:
-			o.Failed++
-		case protocol.Unsure:
-			o.Unknown++
-		default:
-			o.Acknowledged++
-			o.NotChecked++
-		}
+		p.v.Operations[w.Operation].CountUnread(w.Effect)
 	}
 }
 

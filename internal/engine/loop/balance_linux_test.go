@@ -143,7 +143,8 @@ func TestRequestsAreSpread(t *testing.T) {
 				if mode == "hash" {
 					p.Target.Balance = plan.Balance{Mode: mode, Per: "request", Hash: "id"}
 				}
-				h := newBalancedFleet(t, codec, 3, 3, p, &balance.Options{Mode: mode, Window: time.Minute, Weights: weightsOf(mode)},
+				h := newBalancedFleet(t, codec, 3, 3, p,
+					&balance.Options{Mode: mode, Window: time.Minute, Weights: weightsOf(mode)},
 					nil)
 				counts := h.run(3000)
 				if sum := counts[0] + counts[1] + counts[2]; sum != 3000 {

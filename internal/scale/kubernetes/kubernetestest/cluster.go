@@ -129,18 +129,22 @@ func (c *Cluster) Object(path string) object {
 	return c.objects[path]
 }
 
+// podsOf returns the pods of an index, in the order of their start. The caller holds c.mu.
+func (c *Cluster) podsOf(index int) (pods []*running) {
+	for _, p := range c.pods {
+		if p.index == index {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(a, b *running) int { return a.tries - b.tries })
+	return pods
+}
+
 // Pods returns the process ids of the pods of an index, in the order of their start; 0 for a pod that never started.
 func (c *Cluster) Pods(index int) (pids []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []*running
-	for _, p := range c.pods {
-		if p.index == index {
-			all = append(all, p)
-		}
-	}
-	slices.SortFunc(all, func(a, b *running) int { return a.tries - b.tries })
-	for _, p := range all {
+	for _, p := range c.podsOf(index) {
 		if p.cmd == nil {
 			pids = append(pids, 0)
 			continue
@@ -154,14 +158,7 @@ func (c *Cluster) Pods(index int) (pids []int) {
 func (c *Cluster) Phases(index int) (phases []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []*running
-	for _, p := range c.pods {
-		if p.index == index {
-			all = append(all, p)
-		}
-	}
-	slices.SortFunc(all, func(a, b *running) int { return a.tries - b.tries })
-	for _, p := range all {
+	for _, p := range c.podsOf(index) {
 		phases = append(phases, fmt.Sprint(p.object["status"].(object)["phase"]))
 	}
 	return phases
