@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/spf13/pflag"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/loadtest"
 	pages "brunt/internal/report/live"
 )
@@ -29,14 +29,14 @@ func (f *liveFlags) bind(fs *pflag.FlagSet) {
 }
 
 // hostPort matches an address on which a page can be served, but no file and no URL.
-var hostPort = regexp.MustCompile(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
+var hostPort = lazyregexp.New(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
 
 // pageAddress joins --ui and a following address to --ui=ADDRESS. The flag may also stand alone, so the flag parser
 // would take the address for the plan.
 func pageAddress(args []string) []string {
 	at := slices.Index(args, "--ui")
 	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) ||
-		!hostPort.MatchString(args[at+1]) {
+		!hostPort().MatchString(args[at+1]) {
 		return args
 	}
 	joined := append(slices.Clone(args[:at]), "--ui="+args[at+1])

@@ -11,13 +11,14 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/afero"
 	"go.k6.io/k6/v2/lib/fsext"
+
+	"brunt/internal/lazyregexp"
 )
 
 // sources is k6's file system for scripts. It records what has been read. It is safe for concurrent use.
@@ -33,23 +34,23 @@ type sources struct {
 }
 
 // callers matches scripts, and archives of them, that import a module that makes requests.
-var callers = regexp.MustCompile(`k6/(?:http|net/grpc|x/)`)
+var callers = lazyregexp.New(`k6/(?:http|net/grpc|x/)`)
 
 // askers matches scripts, and archives of them, that import a module of k6's own that makes requests.
-var askers = regexp.MustCompile(`k6/(?:http|net/grpc)`)
+var askers = lazyregexp.New(`k6/(?:http|net/grpc)`)
 
 // requests reports whether the script may make requests with k6's own modules.
 func (s *sources) requests() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asks || askers.Match(s.stdin)
+	return s.asks || askers().Match(s.stdin)
 }
 
 // mayCall reports whether the script may make requests, which become operations.
 func (s *sources) mayCall() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls || callers.Match(s.stdin)
+	return s.calls || callers().Match(s.stdin)
 }
 
 // mostStdin is the longest script that is kept from standard input, in bytes.
@@ -83,7 +84,7 @@ func (s *sources) Open(name string) (afero.File, error) {
 		if err != nil {
 			return file, err
 		}
-		calls, asks = callers.Match(data), askers.Match(data)
+		calls, asks = callers().Match(data), askers().Match(data)
 	}
 	s.mu.Lock()
 	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
@@ -169,18 +170,18 @@ const (
 )
 
 // thresholdsSet matches every script that sets thresholds.
-var thresholdsSet = regexp.MustCompile(`\bthresholds\b`)
+var thresholdsSet = lazyregexp.New(`\bthresholds\b`)
 
 // lenientScript appends the statement to a script that may set thresholds.
 func lenientScript(text []byte) []byte {
-	if !thresholdsSet.Match(text) {
+	if !thresholdsSet().Match(text) {
 		return text
 	}
 	return append(slices.Clip(text), afterTheScript...)
 }
 
 // singleEqualIn matches what afterTheScript replaces.
-var singleEqualIn = regexp.MustCompile(singleEqual)
+var singleEqualIn = lazyregexp.New(singleEqual)
 
 // lenientConfig replaces a single "=" by "==" in the thresholds of a configuration file of k6.
 func lenientConfig(text []byte) []byte {
@@ -192,11 +193,11 @@ func lenientConfig(text []byte) []byte {
 	changed := false
 	two := func(rule any) any {
 		one, ok := rule.(string)
-		if !ok || !singleEqualIn.MatchString(one) {
+		if !ok || !singleEqualIn().MatchString(one) {
 			return rule
 		}
 		changed = true
-		return singleEqualIn.ReplaceAllString(one, "${1}\t==${2}")
+		return singleEqualIn().ReplaceAllString(one, "${1}\t==${2}")
 	}
 	for _, rules := range thresholds {
 		for i := range rules {

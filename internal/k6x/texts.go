@@ -13,6 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	k6output "brunt/internal/k6x/output"
+
+	"brunt/internal/lazyregexp"
 )
 
 // renamer replaces the program's name in k6's help and version. k6 uses the name of the program's file there.
@@ -29,15 +31,15 @@ func newRenamer(to io.Writer, file, name string) *renamer {
 
 // Lines in the output of k6 version that name an extension by its package or function.
 var (
-	ownProbe = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` +
+	ownProbe = lazyregexp.New(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` +
 		k6output.TagsName + ` \[output\])\n`)
-	ownExtension = regexp.MustCompile(`(?m)^( +)brunt/internal/k6x\S* *, `)
+	ownExtension = lazyregexp.New(`(?m)^( +)brunt/internal/k6x\S* *, `)
 )
 
 // Write implements io.Writer.
 func (r *renamer) Write(p []byte) (int, error) {
 	text := r.file.ReplaceAll(p, []byte("${1}"+r.name+" "))
-	text = ownExtension.ReplaceAll(ownProbe.ReplaceAll(text, nil), []byte("$1"))
+	text = ownExtension().ReplaceAll(ownProbe().ReplaceAll(text, nil), []byte("$1"))
 	if _, err := r.to.Write(text); err != nil {
 		return 0, err
 	}
@@ -52,8 +54,8 @@ type hints struct {
 }
 
 var (
-	unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "[^"]*"`)
-	noScript       = regexp.MustCompile(`'[^']*\.ya?ml': could not load JS test`)
+	unknownCommand = lazyregexp.New(`^unknown command "([^"]*)" for "[^"]*"`)
+	noScript       = lazyregexp.New(`'[^']*\.ya?ml': could not load JS test`)
 )
 
 // Levels implements logrus.Hook.
@@ -66,11 +68,11 @@ func (h *hints) Fire(e *logrus.Entry) error {
 		h.threw()
 	case strings.Contains(e.Message, "unknown module"):
 		e.Message += "; this binary has " + strings.Join(h.known, ", ") + ", and downloads nothing"
-	case unknownCommand.MatchString(e.Message):
-		m := unknownCommand.FindStringSubmatch(e.Message)
+	case unknownCommand().MatchString(e.Message):
+		m := unknownCommand().FindStringSubmatch(e.Message)
 		e.Message = strings.Replace(e.Message, m[0], fmt.Sprintf("unknown command %q for %q", m[1], h.name), 1) +
 			h.instead(m[1])
-	case noScript.MatchString(e.Message):
+	case noScript().MatchString(e.Message):
 		e.Message += "; it is no script: if it is a plan, run it by brunt run, or by the executor brunt-native of a script"
 	case strings.Contains(e.Message, `no metric name "brunt_`):
 		e.Message += `; import one of brunt's modules, such as "k6/x/brunt", to have its metrics`

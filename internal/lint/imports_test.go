@@ -15,7 +15,7 @@ balance: gen protocol
 bucket: gen msgpack protocol
 cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
-    export fault history inspect inspect/advise inspect/servers k6x loadtest loadtest/cook loadtest/goycsb
+    export fault history inspect inspect/advise inspect/servers k6x lazyregexp loadtest loadtest/cook loadtest/goycsb
     loadtest/series machine message password plan planfile program program/campaign protocol protocols record
     render/cell report report/live result result/reader runner s3 scale scale/kubernetes schedule schema schema/fill
     secret selftest summary target units verdict verdict/exitcode
@@ -25,14 +25,14 @@ confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
 dialect/k6: result
-dialect/pgbench: message record result stats
+dialect/pgbench: lazyregexp message record result stats
 dialect/picostress: result
 dialect/service: dialect/endpoints dialect/vegeta plan
 dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
 dialect/vegeta: dialect/endpoints
 dialect/ycsb: dialect/ycsb/output dialect/ycsb/properties dialect/ycsb/workloads gen keyspace measure plan protocol
     secret suggest workload
-dialect/ycsb/output: measure result
+dialect/ycsb/output: lazyregexp measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
@@ -52,9 +52,9 @@ history: compare linefile message metric record render/cell render/junit render/
     units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
-inspect/postgres: inspect message record secret sqltext
+inspect/postgres: inspect lazyregexp message record secret sqltext
 inspect/servers: inspect inspect/postgres message secret
-k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool measure record
+k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool lazyregexp measure record
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
 k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary
@@ -63,13 +63,14 @@ k6x/conns: balance engine k6x/session protocol
 k6x/datagen: gen k6x/bind k6x/session plan planfile workload
 k6x/executor: k6x/native k6x/private k6x/session measure plan protocol schedule target units
 k6x/native: k6x/session measure plan planfile record runner schedule target
-k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record secret
+k6x/output: k6x/executor k6x/native k6x/session k6x/trend lazyregexp measure observe protocol record secret
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/private:
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
 k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto sqltext
 k6x/trend: k6x/private
 keyspace: gen
+lazyregexp:
 linefile:
 loadtest: confidence engine export failover fault inspect inspect/servers measure message observe plan planfile
     protocol record report report/live runner s3 scale scale/kubernetes schedule schema schema/fill secret selftest
@@ -82,14 +83,14 @@ loadtest/series: compare inspect inspect/advise loadtest message plan planfile p
 machine: machine/cgroup
 machine/cgroup:
 measure: protocol
-message: units
-metric: suggest
+message: lazyregexp units
+metric: lazyregexp suggest
 msgpack: gen protocol
 observe: linefile machine/cgroup measure message record stats suggest
 observe/self: machine machine/cgroup measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
-planfile: control gen keyspace metric plan protocol secret suggest
+planfile: control gen keyspace lazyregexp metric plan protocol secret suggest
 program: engine filelock linefile measure message plan record render/cell secret stats units verdict
 program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
     render/page render/svg report secret timeline units verdict
@@ -133,20 +134,20 @@ runner: balance bucket confidence control engine engine/loop engine/pool failove
     units verdict verify workload
 s3:
 scale: linefile measure message protocol record schedule
-scale/kubernetes: scale
+scale/kubernetes: lazyregexp scale
 scale/kubernetes/kubernetestest:
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
 schema/sql: gen message plan sqltext
-secret:
+secret: lazyregexp
 selftest: gen plan protocol protocol/echo record runner
 spool: message
 sqltext:
 stats:
 suggest:
-summary: record
-target: gen plan protocol protocols schema/sql secret topology workload
+summary: lazyregexp record
+target: gen lazyregexp plan protocol protocols schema/sql secret topology workload
 template: gen
 testserver:
 testserver/ferretdb:

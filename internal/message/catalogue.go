@@ -3,7 +3,6 @@ package message
 import (
 	"embed"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/text/message"
 	"golang.org/x/text/message/catalog"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/units"
 )
 
@@ -77,7 +77,7 @@ func readFile(l units.Language) (*file, error) {
 }
 
 // placeholder matches an argument in a text, with its noun if it has one.
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)(?::([^}]+))?\}`) })
+var placeholder = lazyregexp.New(`\$\{(\w+)(?::([^}]+))?\}`)
 
 // pluralForm is a plural form with its name in the catalogues.
 type pluralForm struct {

@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/suggest"
 )
 
 // thresholdForm matches an expression: metric, selector, aggregate, comparison and limit.
-var thresholdForm = regexp.MustCompile(
+var thresholdForm = lazyregexp.New(
 	`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
 
 // windowForm matches what may follow the limit: the windows' length, and how long in total they may break the rule.
-var windowForm = regexp.MustCompile(`^(.*\S)\s+over\s+(\S+)(?:\s+at\s+most\s+(\S+)\s+in\s+all)?$`)
+var windowForm = lazyregexp.New(`^(.*\S)\s+over\s+(\S+)(?:\s+at\s+most\s+(\S+)\s+in\s+all)?$`)
 
 // The limits of a window's length.
 const (
@@ -66,13 +66,13 @@ func ParseRule(text string) (Rule, error) {
 		return t, errors.New("the threshold is too long; write one comparison")
 	}
 	whole := strings.TrimSpace(text)
-	if w := windowForm.FindStringSubmatch(whole); w != nil {
+	if w := windowForm().FindStringSubmatch(whole); w != nil {
 		if err := t.setWindow(w[2], w[3]); err != nil {
 			return t, err
 		}
 		whole = w[1]
 	}
-	m := thresholdForm.FindStringSubmatch(whole)
+	m := thresholdForm().FindStringSubmatch(whole)
 	if m == nil {
 		return t, errors.New("not a threshold; write for example p(99) < 10ms or errors < 1%")
 	}

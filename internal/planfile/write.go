@@ -2,7 +2,6 @@ package planfile
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/plan"
 )
 
@@ -77,11 +77,11 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-var wordLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+var wordLike = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // plainWord reports whether a string needs no quotes in any version of YAML.
 func plainWord(s string) bool {
-	return wordLike.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false",
+	return wordLike().MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false",
 		"null", "nan", "inf"}, strings.ToLower(s))
 }
 

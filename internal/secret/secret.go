@@ -3,10 +3,11 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"brunt/internal/lazyregexp"
 )
 
 // Hidden replaces a secret.
@@ -69,13 +70,13 @@ func Value(name, value string) string {
 // Text hides users with their passwords in a text, passwords in libpq's form, and URL parameters that are secrets.
 func Text(s string) string {
 	if strings.Contains(s, "@") {
-		s = urlUser.ReplaceAllString(s, "${1}"+Hidden+"@")
-		s = brokenUser.ReplaceAllStringFunc(s, hideUser)
-		s = bareUser.ReplaceAllString(s, "${1}"+Hidden+"@")
+		s = urlUser().ReplaceAllString(s, "${1}"+Hidden+"@")
+		s = brokenUser().ReplaceAllStringFunc(s, hideUser)
+		s = bareUser().ReplaceAllString(s, "${1}"+Hidden+"@")
 	}
 	if strings.Contains(s, "=") {
-		s = keyword.ReplaceAllString(s, "${1}"+Hidden)
-		s = parameter.ReplaceAllStringFunc(s, func(match string) string {
+		s = keyword().ReplaceAllString(s, "${1}"+Hidden)
+		s = parameter().ReplaceAllStringFunc(s, func(match string) string {
 			name, value, _ := strings.Cut(match[1:], "=")
 			if value == "" || !Name(name) && name != "u" && name != "p" { // u and p: InfluxDB's user and password
 				return match
@@ -91,7 +92,7 @@ func Text(s string) string {
 func Log(s string) string {
 	var out strings.Builder
 	for {
-		m := named.FindStringSubmatchIndex(s)
+		m := named().FindStringSubmatchIndex(s)
 		if m == nil {
 			break
 		}
@@ -106,7 +107,7 @@ func Log(s string) string {
 			strings.Contains(words, "cookie") {
 			value = restOfLine
 		}
-		if n := len(value.FindString(s)); n > 0 {
+		if n := len(value().FindString(s)); n > 0 {
 			out.WriteString(Hidden)
 			s = s[n:]
 		}
@@ -116,25 +117,25 @@ func Log(s string) string {
 }
 
 var (
-	named      = regexp.MustCompile(`([A-Za-z_][\w.-]*)["']?[ \t]*[=:][ \t]*`)
-	firstValue = regexp.MustCompile(`^(?:"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)`)
-	restOfLine = regexp.MustCompile(`^[^\n]*`)
+	named      = lazyregexp.New(`([A-Za-z_][\w.-]*)["']?[ \t]*[=:][ \t]*`)
+	firstValue = lazyregexp.New(`^(?:"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)`)
+	restOfLine = lazyregexp.New(`^[^\n]*`)
 )
 
 var (
-	urlUser    = regexp.MustCompile(`(://)[^/?#\s"']*@`)
-	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a slash in a password makes the URL invalid
-	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
-	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
+	urlUser    = lazyregexp.New(`(://)[^/?#\s"']*@`)
+	brokenUser = lazyregexp.New(`://[^/?#\s@:"']*:[^\s@"']*@`) // a slash in a password makes the URL invalid
+	bareUser   = lazyregexp.New(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
+	parameter  = lazyregexp.New(`[?&][^=&?#\s"']+=[^&#\s"']*`)
 	// libpq's connection strings
-	keyword   = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
-	pair      = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)
-	portFirst = regexp.MustCompile(`^\d*[/?#]`)
+	keyword   = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
+	pair      = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)
+	portFirst = lazyregexp.New(`^\d*[/?#]`)
 )
 
 func hideUser(match string) string {
 	_, after, _ := strings.Cut(match[len("://"):], ":")
-	if portFirst.MatchString(after) {
+	if portFirst().MatchString(after) {
 		return match // a host and a port; the @ belongs to the path
 	}
 	return "://" + Hidden + "@"
@@ -193,7 +194,7 @@ func splitFlag(arg string) (flag, value string, joined bool) {
 }
 
 // figure matches a value that isn't a secret unless its name says so: a number, a duration, a switch.
-var figure = regexp.MustCompile(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
+var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
 // flagValue returns a flag's value in a form that may be shown.
 func flagValue(flag, value string, properties bool) string {
@@ -212,12 +213,12 @@ func flagValue(flag, value string, properties bool) string {
 		}
 		return strings.TrimSuffix(value, v) + Value(name, v)
 	case "e", "env":
-		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure.MatchString(v)) {
+		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure().MatchString(v)) {
 			return name + "=" + Hidden
 		}
 	case "a", "addr", "inspect": // in libpq's pairs, an unquoted value ends only at a space
 		if !strings.Contains(value, "://") {
-			return Text(pair.ReplaceAllString(value, "${1}"+Hidden))
+			return Text(pair().ReplaceAllString(value, "${1}"+Hidden))
 		}
 	case "secret-source":
 		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {

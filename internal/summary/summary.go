@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/record"
 )
 
@@ -114,7 +114,7 @@ func round5(x float64) float64 { return math.Round(x*1e5) / 1e5 }
 // JSON is the summary as it stands in its file, indented by two.
 func (s *Summary) JSON() ([]byte, error) { return json.MarshalIndent(s, "", "  ") }
 
-var blankLines = regexp.MustCompile(`(\n\s*\n)+`)
+var blankLines = lazyregexp.New(`(\n\s*\n)+`)
 
 // Text is the summary as Picostress prints it: the JSON without quotes, braces and commas, and
 // without blank lines.
@@ -124,7 +124,7 @@ func (s *Summary) Text() (string, error) {
 		return "", err
 	}
 	text := strings.NewReplacer(`"`, "", "{", "", "}", "", ",", "").Replace(string(data))
-	return blankLines.ReplaceAllString(text, "\n"), nil
+	return blankLines().ReplaceAllString(text, "\n"), nil
 }
 
 // File is the name of the summary of a run with that seed.

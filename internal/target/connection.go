@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
 	"brunt/internal/secret"
@@ -81,7 +81,7 @@ func Fill(t *plan.Target, getenv func(string) string) {
 func connections(addresses []string) (whole []string) {
 	for _, a := range addresses {
 		last := len(whole) - 1
-		if begins.MatchString(a) || last < 0 || !begins.MatchString(whole[last]) {
+		if begins().MatchString(a) || last < 0 || !begins().MatchString(whole[last]) {
 			whole = append(whole, a)
 		} else {
 			whole[last] += "," + a
@@ -91,9 +91,9 @@ func connections(addresses []string) (whole []string) {
 }
 
 var (
-	begins  = regexp.MustCompile(`^(?:postgres(?:ql)?://|rediss?://|\s*(?:host|port|user|password|dbname|sslmode)\s*=)`)
-	keyword = regexp.MustCompile(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
-	escaped = regexp.MustCompile(`\\(.)`)
+	begins  = lazyregexp.New(`^(?:postgres(?:ql)?://|rediss?://|\s*(?:host|port|user|password|dbname|sslmode)\s*=)`)
+	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
+	escaped = lazyregexp.New(`\\(.)`)
 )
 
 // settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
@@ -115,7 +115,7 @@ func parse(text string) (s settings, protocol string, err error) {
 			delete(s, "db")
 		}
 		return s, "redis", err
-	case !isURL && begins.MatchString(text):
+	case !isURL && begins().MatchString(text):
 		s, err = parseKeywords(text)
 		return s, "pg", err
 	}
@@ -162,7 +162,7 @@ func parseURL(text string) (settings, error) {
 func parseKeywords(text string) (settings, error) {
 	s := settings{}
 	for rest := strings.TrimSpace(text); rest != ""; {
-		m := keyword.FindStringSubmatch(rest)
+		m := keyword().FindStringSubmatch(rest)
 		if m == nil {
 			return nil, errors.New("it isn't of the form host=… port=… user=… dbname=…; write values with spaces in quotes")
 		}
@@ -170,7 +170,7 @@ func parseKeywords(text string) (settings, error) {
 		if strings.HasPrefix(value, "'") {
 			value = value[1 : len(value)-1]
 		}
-		s[m[1]] = escaped.ReplaceAllString(value, "$1")
+		s[m[1]] = escaped().ReplaceAllString(value, "$1")
 		rest = rest[len(m[0]):]
 	}
 	return s, nil

@@ -4,10 +4,10 @@ package pgbench
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
@@ -15,10 +15,10 @@ import (
 )
 
 var (
-	tpsLine      = regexp.MustCompile(`(?m)^tps = ([0-9.]+)(.*)$`)
-	progressLine = regexp.MustCompile(`^progress: [0-9.]+ s, ([0-9.]+) tps, lat (?:([0-9.]+) ms|NaN)`)
-	scriptLine   = regexp.MustCompile(`^SQL script [0-9]+: (.*)$`)
-	partLine     = regexp.MustCompile(`^ - ([0-9]+) transactions \([0-9.]+% of total, tps = ([0-9.]+)\)`)
+	tpsLine      = lazyregexp.New(`(?m)^tps = ([0-9.]+)(.*)$`)
+	progressLine = lazyregexp.New(`^progress: [0-9.]+ s, ([0-9.]+) tps, lat (?:([0-9.]+) ms|NaN)`)
+	scriptLine   = lazyregexp.New(`^SQL script [0-9]+: (.*)$`)
+	partLine     = lazyregexp.New(`^ - ([0-9]+) transactions \([0-9.]+% of total, tps = ([0-9.]+)\)`)
 )
 
 // Results returns the format of pgbench's output.
@@ -28,7 +28,7 @@ func Results() result.Format {
 
 // isResult reports whether text is the output of pgbench.
 func isResult(text []byte, _ map[string]json.RawMessage) bool {
-	return tpsLine.Match(text) || progressLine.Match(text) ||
+	return tpsLine().Match(text) || progressLine().Match(text) ||
 		strings.Contains(string(text), "number of transactions actually processed:")
 }
 
@@ -62,25 +62,25 @@ type parser struct {
 }
 
 func (p *parser) line(line string) {
-	if m := progressLine.FindStringSubmatch(line); m != nil {
+	if m := progressLine().FindStringSubmatch(line); m != nil {
 		p.rates = append(p.rates, number(m[1]))
 		if m[2] != "" {
 			p.latencies = append(p.latencies, number(m[2])*1e6)
 		}
 		return
 	}
-	if m := tpsLine.FindStringSubmatch(line); m != nil {
+	if m := tpsLine().FindStringSubmatch(line); m != nil {
 		// Before version 14 there are two such lines. The one that excludes connecting corresponds to today's.
 		if !p.ended || strings.Contains(m[2], "exclud") {
 			p.rate, p.ended = number(m[1]), true
 		}
 		return
 	}
-	if m := scriptLine.FindStringSubmatch(line); m != nil {
+	if m := scriptLine().FindStringSubmatch(line); m != nil {
 		p.script = m[1]
 		return
 	}
-	if m := partLine.FindStringSubmatch(line); m != nil && p.script != "" {
+	if m := partLine().FindStringSubmatch(line); m != nil && p.script != "" {
 		script, count, rate := p.script, number(m[1]), number(m[2])
 		p.operations = append(p.operations, func() {
 			p.r.Add("rate", script, rate)

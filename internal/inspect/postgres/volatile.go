@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/sqltext"
 )
 
@@ -18,7 +18,7 @@ var harmless = []string{
 }
 
 // called matches the names before opening parentheses in the expressions of a plan.
-var called = regexp.MustCompile(`("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\(`)
+var called = lazyregexp.New(`("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\(`)
 
 // volatile returns the volatile functions that a statement calls, except for harmless ones. It looks at the
 // statement's text and at its plan, in which views are resolved and SQL functions inlined. A name counts as
@@ -51,7 +51,7 @@ func (s *session) volatile(ctx context.Context, text, plan string) ([]string, er
 	tokens := json.NewDecoder(strings.NewReader(plan))
 	for t, err := tokens.Token(); err == nil; t, err = tokens.Token() {
 		if expression, ok := t.(string); ok {
-			for _, m := range called.FindAllStringSubmatch(expression, -1) {
+			for _, m := range called().FindAllStringSubmatch(expression, -1) {
 				add(m[1])
 			}
 		}

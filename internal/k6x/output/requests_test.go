@@ -52,7 +52,7 @@ func FuzzAggregation(f *testing.F) {
 	trend := metrics.NewTrendSink()
 	trend.Add(metrics.Sample{Value: 1})
 	f.Fuzz(func(t *testing.T, text string) {
-		if m := aggregation.FindStringSubmatch(text); m != nil {
+		if m := aggregation().FindStringSubmatch(text); m != nil {
 			valueOf(trend, m[1])
 		}
 	})

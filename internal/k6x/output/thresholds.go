@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,12 +21,13 @@ import (
 	"brunt/internal/k6x/executor"
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
+	"brunt/internal/lazyregexp"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 )
 
 // aggregation matches a threshold of k6: the aggregation, such as "p(95)" or "rate", the comparison, and the limit.
-var aggregation = regexp.MustCompile(`^\s*(p\(\s*[0-9.]+\s*\)|[a-z]+)\s*([<>=!]+)\s*([-+0-9.eE]+)`)
+var aggregation = lazyregexp.New(`^\s*(p\(\s*[0-9.]+\s*\)|[a-z]+)\s*([<>=!]+)\s*([-+0-9.eE]+)`)
 
 // thresholds returns k6's thresholds as k6 has judged them.
 func (o *Output) thresholds() (out []record.Threshold) {
@@ -36,7 +36,7 @@ func (o *Output) thresholds() (out []record.Threshold) {
 		for _, t := range rules.Thresholds {
 			r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed &&
 				rules.Abort, Unit: "count"}
-			if m := aggregation.FindStringSubmatch(t.Source); m != nil && sink != nil {
+			if m := aggregation().FindStringSubmatch(t.Source); m != nil && sink != nil {
 				limit, _ := strconv.ParseFloat(m[3], 64)
 				value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))
 				r.Value, r.Limit = record.Figure(value), limit

@@ -2,9 +2,10 @@ package kubernetes
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"brunt/internal/lazyregexp"
 )
 
 // object is a Kubernetes object or a part of one.
@@ -23,7 +24,7 @@ type Pods struct {
 }
 
 // quantity matches Kubernetes' notation for numbers of cores and bytes.
-var quantity = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|[kMGT]|[KMGT]i)?$`)
+var quantity = lazyregexp.New(`^[0-9]+(\.[0-9]+)?(m|[kMGT]|[KMGT]i)?$`)
 
 // Check returns an error, in terms of flags, for values that the API server would refuse.
 func (p *Pods) Check() error {
@@ -32,9 +33,9 @@ func (p *Pods) Check() error {
 		return fault(codeBadFlags, "--on kubernetes: name the image of brunt with --image; docs/kubernetes.md says how to make one")
 	case strings.ContainsAny(p.Image, " \t\n") || p.Image[0] == '-':
 		return fault(codeBadFlags, "--image %q: write REGISTRY/NAME:TAG", p.Image)
-	case !quantity.MatchString(p.CPU):
+	case !quantity().MatchString(p.CPU):
 		return fault(codeBadFlags, "--cpu %s: write cores, such as 2 or 500m", p.CPU)
-	case !quantity.MatchString(p.Memory):
+	case !quantity().MatchString(p.Memory):
 		return fault(codeBadFlags, "--memory %s: write bytes, such as 512Mi", p.Memory)
 	}
 	return nil

@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"brunt/internal/lazyregexp"
 	"brunt/internal/result"
 )
 
-var plainLine = regexp.MustCompile(`(?m)^([A-Z_]+)\s+- Takes\(s\): ([^,\n]+), Count: (.*)$`)
+var plainLine = lazyregexp.New(`(?m)^([A-Z_]+)\s+- Takes\(s\): ([^,\n]+), Count: (.*)$`)
 
 // jsonLine matches a line of results in JSON. During the run, go-ycsb prints one for each interval.
-var jsonLine = regexp.MustCompile(`(?m)^\[\{.*"Operation":.*\}\]\r?$`)
+var jsonLine = lazyregexp.New(`(?m)^\[\{.*"Operation":.*\}\]\r?$`)
 
 // tableHead matches the beginning of a table's line of centred headings.
-var tableHead = regexp.MustCompile(`(?m)^\| *OPERATION *\|`)
+var tableHead = lazyregexp.New(`(?m)^\| *OPERATION *\|`)
 
 // Format returns the format of go-ycsb's output.
 func Format() result.Format {
@@ -29,7 +29,7 @@ func Format() result.Format {
 // isResult reports whether text is the output of go-ycsb, in any of its styles, with or without the lines before and
 // after its results. No other supported program writes a JSON array.
 func isResult(text []byte, _ map[string]json.RawMessage) bool {
-	return text[0] == '[' || plainLine.Match(text) || jsonLine.Match(text) || tableHead.Match(text)
+	return text[0] == '[' || plainLine().Match(text) || jsonLine().Match(text) || tableHead().Match(text)
 }
 
 // ParseResult parses the output of go-ycsb in any of its styles (plain, table, json). The last line of an operation
@@ -68,7 +68,7 @@ type row map[string]string
 
 func rowsOf(text string) (map[string]row, error) {
 	rows := map[string]row{}
-	lists := jsonLine.FindAllString(text, -1)
+	lists := jsonLine().FindAllString(text, -1)
 	if strings.HasPrefix(text, "[") && len(lists) == 0 {
 		lists = []string{text}
 	}
@@ -82,7 +82,7 @@ func rowsOf(text string) (map[string]row, error) {
 	}
 	names := header()
 	for line := range strings.Lines(text) {
-		if m := plainLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+		if m := plainLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 			o := row{}
 			for part := range strings.SplitSeq("Takes(s): "+m[2]+", Count: "+m[3], ", ") {
 				name, value, _ := strings.Cut(part, ": ")
