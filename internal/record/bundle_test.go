@@ -89,7 +89,7 @@ func TestOneOfManyGetsTheFolder(t *testing.T) {
 	}
 }
 
-// denied is a file system in which nothing can be written, whoever the user is.
+// denied is a file system in which nothing can be written, even as root.
 type denied struct{ OS }
 
 func (denied) Mkdir(path string) error {
@@ -235,7 +235,7 @@ func TestHealthLineHoldsAllOfHealth(t *testing.T) {
 			f.SetUint(uint64(i) + 1)
 		}
 	}
-	h.ObservedNs, h.LoopBusyMax, h.LoopFullNs, h.ProcessCPUMax = 0, 0, 0, 0 // derived again
+	h.ObservedNs, h.LoopBusyMax, h.LoopFullNs, h.ProcessCPUMax = 0, 0, 0, 0 // these are computed when the bundle is read
 	text, err := json.Marshal(intervalLine{Health: h})
 	var back intervalLine
 	if err != nil || json.Unmarshal(text, &back) != nil || back.Health != h {
@@ -255,7 +255,7 @@ func TestDiscardLeavesNothingOfARunThatDidNothing(t *testing.T) {
 		t.Errorf("it left %q", names)
 	}
 	named := filepath.Join(root, "named")
-	for range 2 { // the second try finds the folder free
+	for range 2 { // the second attempt finds that the folder is free
 		if b, err = CreateIn(OS{}, named, Options{}); err != nil || b.Start([]byte("plan"), run) != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestDiscardLeavesNothingOfARunThatDidNothing(t *testing.T) {
 	}
 }
 
-// A figure that is infinite and one that there is none of are told apart in JSON.
+// JSON distinguishes an infinite figure from a missing one.
 func TestFiguresInJSON(t *testing.T) {
 	for _, want := range []Figure{0, -2.5, Figure(math.Inf(1)), Figure(math.NaN())} {
 		text, err := json.Marshal(want)

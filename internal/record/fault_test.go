@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A killed run has the faults that happened, each as it was last.
+// The record of a killed run has its faults, each in its last state.
 func TestFaultsOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()
 	b, err := Create(OS{}, dir, "f", time.Now(), Options{})
@@ -37,7 +37,7 @@ func TestFaultsOfAKilledRun(t *testing.T) {
 	b.Abandon()
 }
 
-// What several processes did of one fault is one fault.
+// The parts of a fault that several processes injected are merged into one fault.
 func TestFaultsOfPartsAreOne(t *testing.T) {
 	run := &Run{}
 	slow := Fault{Name: "slow", Number: 1, Kind: "network", Target: "a:1", Addresses: []string{"a:1"}, PlannedNs: 10,

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/message"
 )
 
-// eachField calls f with every field of a struct whose fields are merged by their tags, and of what its lists and
-// pointers hold.
+// eachField calls f for each field of a struct whose fields have merge tags, including the fields of items of lists and
+// of pointers' targets.
 func eachField(of reflect.Type, path string, f func(path string, field reflect.StructField, rule string)) {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -23,7 +23,7 @@ func eachField(of reflect.Type, path string, f func(path string, field reflect.S
 	}
 }
 
-// A field that merging would forget can't be added: each says what becomes of it.
+// Each field needs a merge tag, so that merging can't ignore a new field.
 func TestEveryFieldSaysHowItIsMerged(t *testing.T) {
 	eachField(reflect.TypeFor[Run](), "Run", func(path string, field reflect.StructField, rule string) {
 		t.Run(path, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestEveryFieldSaysHowItIsMerged(t *testing.T) {
 	})
 }
 
-// someValue is a value of a type that holds something everywhere.
+// someValue returns a value of a type in which no field is empty.
 func someValue(of reflect.Type) reflect.Value {
 	if of == reflect.TypeFor[message.Message]() {
 		return reflect.ValueOf(message.Literal("something"))
@@ -88,7 +88,7 @@ func someValue(of reflect.Type) reflect.Value {
 	return v
 }
 
-// What only the second part has is in the whole.
+// Values that only the second part has are in the merged record.
 func TestWhatTheSecondPartHasIsKept(t *testing.T) {
 	exceptions := []string{"part", "sums", "whole", "all", "least", "earliest"}
 	var whole Run

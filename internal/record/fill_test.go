@@ -6,8 +6,8 @@ import (
 	"brunt/internal/measure"
 )
 
-// loadOf is an interval of a second in which n requests took service each and were sent late, own of
-// it by the generator's doing.
+// loadOf returns an interval of one second with n requests. Each took service and was sent late; own of the delay was
+// caused by the generator. All in ns.
 func loadOf(n int, service, late, own int64) *measure.Interval {
 	iv := newInterval(1)
 	iv.Sessions, iv.Busy, iv.Offered = 10, 0, uint64(n)
@@ -106,7 +106,7 @@ func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 	}
 }
 
-// The interval at the end of the schedule may be cut late: nothing falls due in its rest.
+// The interval at the end of the schedule may end late. No operation falls due in the excess.
 func TestAnIntervalCutLateDoesNotLowerTheOfferedRate(t *testing.T) {
 	run := &Run{Operations: []Operation{{Name: "a"}},
 		Phases: []Phase{{Name: "warm", Kind: "open", WarmUp: true, ScheduleNs: 1e9},
@@ -126,7 +126,7 @@ func TestAnIntervalCutLateDoesNotLowerTheOfferedRate(t *testing.T) {
 	}
 }
 
-// A phase that others interrupt lasts as long as its own intervals: a load with gaps is no slower for them.
+// The duration of a phase that is interrupted by others is the sum of its own intervals, so gaps don't lower its rate.
 func TestPhasesLastWithoutWhatIsWithinThem(t *testing.T) {
 	run := &Run{Operations: []Operation{{Name: "a"}},
 		Phases: []Phase{{Name: "load", Kind: "closed"}, {Name: "idle", Kind: "pause"}}}
@@ -149,7 +149,7 @@ func TestPhasesLastWithoutWhatIsWithinThem(t *testing.T) {
 	}
 }
 
-// A run that doesn't say how many sessions it needs had as many as were connected on average, rounded up.
+// If a run doesn't set a number of sessions, its number is the average of connected sessions, rounded up.
 func TestSessionsOfARunThatDoesntSay(t *testing.T) {
 	for said, want := range map[int]int{0: 2, 8: 8} {
 		run, sum := &Run{Sessions: said}, &measure.Tally{}

@@ -9,8 +9,8 @@ import (
 	"brunt/internal/measure"
 )
 
-// FuzzReader feeds any bytes as a bundle: the reader must return, with an error or a run whose
-// figures agree with each other, and never panic.
+// FuzzReader reads arbitrary bytes as a bundle. The reader must return an error or a run with consistent figures, and
+// never panic.
 func FuzzReader(f *testing.F) {
 	iv := intervalsOf(samples(20), everything)[1]
 	iv.Standstills = []measure.Standstill{still(800, 1250), still(1300, 1500)}

@@ -27,7 +27,7 @@ func startedRun() *Run {
 	}
 }
 
-// sample is one operation of the made-up runs.
+// sample is one operation of the generated runs.
 type sample struct {
 	operation, address int
 	response, service  int64
@@ -36,7 +36,7 @@ type sample struct {
 	lateBy             int64
 }
 
-// samples makes n operations of each of four intervals; the first is warm-up.
+// samples generates n operations for each of four intervals. The first interval is warm-up.
 func samples(n int) []sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []sample
@@ -53,7 +53,7 @@ func samples(n int) []sample {
 	return out
 }
 
-// intervalsOf cuts the samples that take picks into intervals.
+// intervalsOf divides the samples for which take returns true into intervals.
 func intervalsOf(all []sample, take func(i int) bool) []*measure.Interval {
 	ivs := make([]*measure.Interval, 4)
 	for k := range ivs {
@@ -113,7 +113,7 @@ func record(iv *measure.Interval, s sample) {
 
 func everything(int) bool { return true }
 
-// write makes a bundle of the intervals and returns its folder; finish says whether the run ended.
+// write writes a bundle of the intervals and returns its folder. finish says whether the run finished.
 func write(t *testing.T, fsys FS, ivs []*measure.Interval, finish bool) string {
 	t.Helper()
 	b, err := CreateIn(fsys, t.TempDir(), Options{})
@@ -139,7 +139,7 @@ func write(t *testing.T, fsys FS, ivs []*measure.Interval, finish bool) string {
 	return b.Dir
 }
 
-// fill puts what happened in the intervals into run.
+// fill sets the figures of run from the intervals.
 func fill(run *Run, ivs []*measure.Interval) {
 	sums := &measure.Tally{}
 	for _, iv := range ivs {
@@ -148,7 +148,7 @@ func fill(run *Run, ivs []*measure.Interval) {
 	Fill(run, sums)
 }
 
-// fullDisk is the real file system with room for so many further bytes in appended files.
+// fullDisk is the real file system with a limited number of bytes for appended files.
 type fullDisk struct {
 	OS
 	room *int
@@ -174,7 +174,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failing is a file system in which opening a file for reading always fails halfway.
+// failing is a file system in which reading a file fails halfway.
 type failing struct{ OS }
 
 func (failing) Open(string) (io.ReadCloser, error) { return failingReader{}, nil }
@@ -184,7 +184,7 @@ type failingReader struct{}
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("input/output error") }
 func (failingReader) Close() error             { return nil }
 
-// decodeInterval decodes a line of run.
+// decodeInterval decodes a line of run's intervals.
 func decodeInterval(line []byte, run *Run) (*measure.Interval, error) {
 	t := &lineText{}
 	if err := t.read(line, nil); err != nil {

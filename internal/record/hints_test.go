@@ -7,8 +7,8 @@ import (
 	"brunt/internal/measure"
 )
 
-// TestHintsStandInTheRecord runs a load that pauses and comes back, and one whose generator stood
-// still, through the taker, and reads a killed run's hints back from its intervals.
+// TestHintsStandInTheRecord records a load that pauses and recovers, and one whose generator stood still, and reads the
+// hints of the killed runs back from their intervals.
 func TestHintsStandInTheRecord(t *testing.T) {
 	fsys := OS{}
 	b, err := CreateIn(fsys, t.TempDir(), Options{SyncEvery: -1})

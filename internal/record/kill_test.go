@@ -13,8 +13,8 @@ import (
 
 const victimFolder = "BRUNT_TEST_VICTIM"
 
-// TestVictim is the process that TestKilledProcess kills: it records until it dies. On its own it
-// only checks that nobody asked for that.
+// TestVictim is the process that TestKilledProcess kills. It records until it is killed. When run by itself, it does
+// nothing.
 func TestVictim(t *testing.T) {
 	dir := os.Getenv(victimFolder)
 	if dir == "" {

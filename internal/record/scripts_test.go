@@ -8,7 +8,7 @@ import (
 	"brunt/internal/measure"
 )
 
-// segments makes two bundles the segments of a script of k6, whose second has met the operations in another order.
+// segments writes two bundles, for the segments of a k6 script. The second has met the operations in another order.
 func segments(t *testing.T) []*Recorded {
 	t.Helper()
 	ivs := intervalsOf(samples(100), everything)

@@ -11,8 +11,8 @@ func still(startMs, endMs int64) measure.Standstill {
 	return measure.Standstill{StartNs: startMs * 1e6, EndNs: endMs * 1e6}
 }
 
-// Standstills are read back as they were written, and a rebuilt run has the same sum. Those of
-// warm-up don't count, and of one that reaches into it only what lies behind.
+// Standstills are read back as they were written, and a rebuilt run has the same sum. Standstills during warm-up don't
+// count, and one that begins in warm-up counts from the end of warm-up.
 func TestStandstillsAreRecorded(t *testing.T) {
 	ivs := intervalsOf(samples(500), everything)
 	ivs[0].Standstills = []measure.Standstill{still(100, 600)}
@@ -55,7 +55,7 @@ func TestStandstillsAreRecorded(t *testing.T) {
 	}
 }
 
-// So are those of operations, each of which has its own sum.
+// The same holds for the standstills of operations, each of which has its own sum.
 func TestStandstillsOfOperationsAreRecorded(t *testing.T) {
 	ivs := intervalsOf(samples(500), everything)
 	ivs[1].Operations[1].Standstills = []measure.Standstill{still(800, 1250)}
@@ -65,7 +65,7 @@ func TestStandstillsOfOperationsAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := r.Run.Operations[1].Standstill
-	// 450 ms less the 200 ms of them that are warm-up, and 1500 ms.
+	// 450 ms minus 200 ms in warm-up, plus 1500 ms.
 	if want.Count != 2 || want.TotalNs != 1_750_000_000 || want.LongestNs != 1_500_000_000 {
 		t.Errorf("%+v", want)
 	}
@@ -102,8 +102,8 @@ func TestStandstillsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// Where successes are rare, their distance is no standstill; a long standstill doesn't make them
-// look rare.
+// If successes are rare, the time between them is not a standstill. A long standstill does not make successes look
+// rare.
 func TestStandstillsAmongRareSuccesses(t *testing.T) {
 	for _, c := range []struct {
 		loadMs  int64

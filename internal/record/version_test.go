@@ -10,7 +10,7 @@ import (
 	"brunt/internal/measure"
 )
 
-// testdata/schema1 was written by the program as it was when version 1 was the newest.
+// testdata/schema1 was written when version 1 was the current version.
 func TestOldBundlesAreRead(t *testing.T) {
 	b := openAll(t, "testdata/schema1")[0]
 	if b.Run.Schema != 1 || b.Run.Total.OK != 80 || len(b.Run.Operations) != 2 || b.Run.Operations[0].Done != 56 ||
@@ -51,7 +51,7 @@ func TestNewerBundlesAreRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// testdata/schema2 holds two parts of a load, written before the fields of a record said how they are merged.
+// testdata/schema2 contains two parts of a load that were written before merge tags existed.
 func TestPartsOfVersion2AreMerged(t *testing.T) {
 	parts := openAll(t, "testdata/schema2/part-1", "testdata/schema2/part-2")
 	run, _, err := Merge(parts...)

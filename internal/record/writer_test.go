@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// rebuildOf reads a folder back through its intervals only.
+// rebuildOf reads a folder using only its intervals.
 func rebuildOf(t *testing.T, dir string) *Run {
 	t.Helper()
 	r, err := Open(OS{}, dir)
@@ -42,7 +42,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 			if err := b.Start(nil, run); err != nil {
 				t.Fatal(err)
 			}
-			room = 100 // a part of the first line, then nothing
+			room = 100 // a part of the first line is written, then nothing
 			for _, iv := range ivs[:3] {
 				if err := b.Interval(iv); err != nil {
 					t.Fatal(err)
@@ -201,7 +201,7 @@ func TestUpdateKeepsTheRunIncomplete(t *testing.T) {
 	}
 }
 
-// badClose is the real file system in which closing a file that was written to fails, as on network file systems.
+// badClose is the real file system, except that closing a written file fails, as on network file systems.
 type badClose struct {
 	OS
 	bad *bool
@@ -225,7 +225,7 @@ func (f badCloseFile) Close() error {
 	return err
 }
 
-// What fails when the record's files are closed is told, also when run.json can't be written either.
+// Errors of closing the record's files are returned, even if run.json can't be written either.
 func TestErrorsOfCloseAreTold(t *testing.T) {
 	bad := false
 	b, err := CreateIn(badClose{bad: &bad}, t.TempDir(), Options{})
@@ -245,10 +245,10 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 	}
 }
 
-// A run whose load has used up all the files that the process may open still gets its run.json: two descriptors are
-// kept for it.
+// A run that has opened as many files as the process may open still writes its run.json, because two descriptors are
+// reserved for it.
 func TestTheLastFilesAreKeptForTheRecord(t *testing.T) {
-	fsys := &fewFiles{left: 7} // run.json's and plan.yml's replacements, the two logs, the two held and one more
+	fsys := &fewFiles{left: 7} // replacements of run.json and plan.yml, the two logs, the two reserved and one more
 	b, err := CreateIn(fsys, t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestTheLastFilesAreKeptForTheRecord(t *testing.T) {
 	if err := b.Start([]byte("name: cars\n"), run); err != nil {
 		t.Fatal(err)
 	}
-	fsys.left = 0 // sessions have taken the rest
+	fsys.left = 0 // sessions use the remaining descriptors
 	for _, iv := range intervalsOf(samples(10), everything) {
 		if err := b.Interval(iv); err != nil {
 			t.Fatal(err)
@@ -279,7 +279,7 @@ func TestTheLastFilesAreKeptForTheRecord(t *testing.T) {
 	}
 }
 
-// A failure to write run.json before anything was recorded gives no false hope of intervals.
+// If writing run.json fails before anything was recorded, the error doesn't mention intervals.
 func TestNoIntervalsNoHint(t *testing.T) {
 	fsys := &fewFiles{left: 2}
 	b, err := CreateIn(fsys, t.TempDir(), Options{})
@@ -291,7 +291,7 @@ func TestNoIntervalsNoHint(t *testing.T) {
 	}
 }
 
-// fewFiles is a file system in which so many more files may be open at a time.
+// fewFiles is a file system with a limited number of open files.
 type fewFiles struct {
 	OS
 	left int

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// someWrites are n writes as a load has them: numbers and times go up and down.
+// someWrites returns n writes as in a real load: their numbers and times are not in order.
 func someWrites(n int) (out []Write) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range n {
@@ -26,7 +26,7 @@ func someWrites(n int) (out []Write) {
 	return out
 }
 
-// writing is a bundle whose run has begun.
+// writing returns a bundle of a run that has begun.
 func writing(t *testing.T) *Bundle {
 	t.Helper()
 	b, err := Create(OS{}, t.TempDir(), "w", time.Now(), Options{})
@@ -70,7 +70,7 @@ func TestWritesAreKept(t *testing.T) {
 	}
 }
 
-// What a kill cuts off, or a disk garbles, costs its line and is told; what wasn't written isn't there.
+// A line that a kill has cut off, or that the disk has corrupted, is lost and counted. Writes are never invented.
 func TestDamagedWritesArentInvented(t *testing.T) {
 	want := someWrites(300)
 	for name, row := range map[string]struct {
@@ -119,7 +119,7 @@ func TestDamagedWritesArentInvented(t *testing.T) {
 	}
 }
 
-// Writes that wait for room on the disk, or are given up, are counted as missing until they are there.
+// Writes that wait for space on the disk, or are given up, are counted as missing until they are on disk.
 func TestWritesThatArentOnDiskAreCounted(t *testing.T) {
 	room := 1 << 30
 	b, err := CreateIn(fullDisk{room: &room}, t.TempDir(), Options{})
@@ -158,7 +158,7 @@ func TestWritesThatArentOnDiskAreCounted(t *testing.T) {
 	}
 }
 
-// What readings after faults found outlives a kill, and a line that it has cut off costs that line only.
+// The results of readings after faults survive a kill. A line that is cut off affects only itself.
 func TestReadingsAfterFaultsAreKept(t *testing.T) {
 	b := writing(t)
 	b.Wrote(Write{Operation: 1, Effect: protocol.Applied})
@@ -188,7 +188,7 @@ func TestReadingsAfterFaultsAreKept(t *testing.T) {
 	}
 }
 
-// A run that was killed says how many of its writes nobody has read back.
+// The record of a killed run says how many of its writes haven't been read back.
 func TestWritesOfAKilledRun(t *testing.T) {
 	b := writing(t)
 	for i, e := range []protocol.Effect{protocol.Applied, protocol.AppliedAgain, protocol.Unsure, protocol.NotApplied} {
@@ -209,7 +209,8 @@ func TestWritesOfAKilledRun(t *testing.T) {
 	}
 }
 
-// FuzzWrites feeds any bytes as a file of writes, and as a line's data: what is read must be what is written again.
+// FuzzWrites reads arbitrary bytes as a file of writes and as the data of a line. What is read must be the same when it
+// is written again.
 func FuzzWrites(f *testing.F) {
 	var data []byte
 	var last Write

@@ -20,7 +20,7 @@ import (
 	"brunt/internal/target"
 )
 
-// adaptivePlan is an adaptive load of a second on a handler.
+// adaptivePlan returns a plan with an adaptive load of one second on an HTTP handler.
 func adaptivePlan(t *testing.T, tier, keys string, handler http.HandlerFunc) *plan.Plan {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -39,7 +39,7 @@ load: [{adaptive: {duration: 1s, max: 400, %s}}]
 	return p
 }
 
-// decisionsOf reads a record back: the phase, and the decisions of its intervals.
+// decisionsOf reads a record and returns the run and the decisions in its intervals.
 func decisionsOf(t *testing.T, dir string) (run *record.Run, all []measure.Control) {
 	t.Helper()
 	b, err := record.Open(record.OS{}, dir)
@@ -67,7 +67,7 @@ func TestAdaptiveLoads(t *testing.T) {
 		name    string
 		keys    string
 		handler http.HandlerFunc
-		comesTo float64 // a rate
+		comesTo float64 // expected rate
 		reason  control.Reason
 	}{
 		{"far below its goal", `start: 300, goal: "response.p(50) < 10s"`, well, 400, control.AtMost},
@@ -95,7 +95,7 @@ func TestAdaptiveLoads(t *testing.T) {
 					t.Errorf("nothing was decided because of %q: %+v", c.reason, all)
 				}
 				a := run.Phases[0].Adaptive
-				if a == nil || a.Decisions < len(all) || a.RatePerS <= 0 { // a busy disk joins intervals
+				if a == nil || a.Decisions < len(all) || a.RatePerS <= 0 { // intervals are combined while the disk is busy
 					t.Errorf("the record says %+v of %d decisions", a, len(all))
 				}
 				due := run.Phases[0].Offered

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/record"
 )
 
-// texts is a service that keeps texts by path. A POST does nothing.
+// texts is an HTTP service that stores texts by path. A POST has no effect.
 type texts struct {
 	mu  sync.Mutex
 	all map[string]string
@@ -38,8 +38,8 @@ func (s *texts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Keys that are written and deleted all the time, while they are read back, are never called lost or wrong: the service
-// works.
+// Keys that are written and deleted while they are read back are never reported as lost or wrong, because the service
+// works correctly.
 func TestKeysThatAreWrittenAllTheTime(t *testing.T) {
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
@@ -91,7 +91,7 @@ faults:
 	}
 }
 
-// The oldest bad writes are kept, and the others are counted.
+// The oldest bad writes are listed, and the others are counted.
 func TestTheOldestBadWritesAreKept(t *testing.T) {
 	b := &readBack{v: &record.Verified{}}
 	for i := range record.MaxBadWrites + 7 {

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// evaluate runs a program on a Tarantool.
+// evaluate runs a program on a Tarantool server.
 func evaluate(t *testing.T, s *testserver.Server, text string) {
 	t.Helper()
 	p := &protocol.Program{Requests: []protocol.Request{{Name: "program", Verb: protocol.Eval, Text: text}}}
@@ -31,7 +31,7 @@ func evaluate(t *testing.T, s *testserver.Server, text string) {
 	}
 }
 
-// shardPlan is a plan over storages whose key is its operation's only parameter.
+// shardPlan returns a plan for storages in which the only parameter of the operation is the sharding key.
 func shardPlan(all []*testserver.Server, balance, tier, load string) string {
 	addresses := make([]string, len(all))
 	for i, s := range all {
@@ -54,7 +54,7 @@ load: [%s]
 `, strings.Join(addresses, ", "), all[0].User, balance, tier, load)
 }
 
-// duringShards is during with the password of the servers.
+// duringShards is during with the servers' password.
 func duringShards(t *testing.T, text string, s *steps) *record.Run {
 	t.Helper()
 	return duringPlan(t, withPassword(t, text), s)
@@ -70,14 +70,14 @@ func withPassword(t *testing.T, text string) *plan.Plan {
 	return p
 }
 
-// misdirected is how many operations of an interval were.
+// misdirected returns the number of misdirected operations in an interval.
 func misdirected(iv *measure.Interval) uint64 {
 	c := iv.Totals()
 	return c.Misdirected
 }
 
-// Requests go where their bucket is. When buckets move the client learns it by the first that are refused, long before
-// the map is asked in turn. Those of a node that is lost go elsewhere, and count.
+// Requests go to the node that has their bucket. When buckets move, the client notices the first refused requests, long
+// before it reads the map again. Requests for buckets of a lost node go elsewhere and are counted.
 func TestRequestsFollowTheirBuckets(t *testing.T) {
 	onTiers(t, func(t *testing.T, tier string) {
 		all := testserver.Vshard(t, 3, 30)
@@ -106,7 +106,7 @@ func TestRequestsFollowTheirBuckets(t *testing.T) {
 	})
 }
 
-// With another hash function than the cluster's, two thirds of the requests go to one of the two wrong storages.
+// If the hash function isn't the cluster's, two thirds of the requests go to one of the two wrong storages.
 func TestAWrongHashIsSeen(t *testing.T) {
 	onTiers(t, func(t *testing.T, tier string) {
 		all := testserver.Vshard(t, 3, 300)
@@ -145,7 +145,7 @@ func warns(run *record.Run, id string) bool {
 	return false
 }
 
-// The other ways to know the buckets. Those that nobody knows go to any address and count.
+// The other sources of the bucket map. Requests for buckets without a known node go to any address and are counted.
 func TestMapsOfBuckets(t *testing.T) {
 	all := testserver.Vshard(t, 3, 30)
 	program := fmt.Sprintf("return {{1, 10, '%s'}, {11, 20, '%s'}}", all[0].Addr, all[1].Addr)
@@ -163,7 +163,7 @@ func TestMapsOfBuckets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := shardPlan(all, "buckets: 30, hash_function: murmur3, map: "+c.way, "codec", "closed: {operations: 2000}")
-			text = strings.Replace(text, "retries: 50", "retries: 0", 1) // some keys have no node that takes them
+			text = strings.Replace(text, "retries: 50", "retries: 0", 1) // no node accepts some of the keys
 			run := duringShards(t, text, &steps{})
 			if share := float64(run.Total.Unmapped) / float64(run.Total.Done); share < c.unmapped-0.06 ||
 				share > c.unmapped+0.06 || c.unmapped == 0 && run.Total.Unmapped > 0 {
@@ -179,8 +179,8 @@ func TestMapsOfBuckets(t *testing.T) {
 	}
 }
 
-// picoTables are Picodata's tables of buckets and of where they are, for two replica sets of a master and a replica.
-// kind is that of the addresses.
+// picoTables returns the statements that create Picodata's tables of buckets and addresses, for two replica sets with a
+// master and a replica each. kind is the kind of the addresses.
 func picoTables(kind string, masters [2]string) (statements []string) {
 	for table, columns := range map[string]string{
 		"_pico_bucket": `"tier_name" varchar(30), "bucket_id_start" int, "bucket_id_end" int, "state" varchar(30),
@@ -200,8 +200,8 @@ func picoTables(kind string, masters [2]string) (statements []string) {
 			(3, '%[3]s', '%[2]s'), (4, '10.0.0.4:1', '%[2]s')`, masters[0], kind, masters[1]))
 }
 
-// Picodata's system tables tell the masters' addresses. Stand-ins with such tables answer: over pg a PostgreSQL, over
-// iproto a Tarantool.
+// The addresses of the masters come from Picodata's system tables. Stand-ins with such tables answer: PostgreSQL over
+// pg, and Tarantool over iproto.
 func TestBucketsOfPicodata(t *testing.T) {
 	twoOf := func(start func() *testserver.Server) [2]*testserver.Server {
 		return [2]*testserver.Server{start(), start()}
@@ -209,7 +209,7 @@ func TestBucketsOfPicodata(t *testing.T) {
 	for _, c := range []struct {
 		protocol, kind, tier string
 		servers              func() [2]*testserver.Server
-		wantFirst            float64 // the share of the first address
+		wantFirst            float64 // share of the first address
 	}{
 		{"pg", "pgproto", "default", func() [2]*testserver.Server {
 			return twoOf(func() *testserver.Server { return testserver.Postgres(t) })

@@ -6,7 +6,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Each lost write belongs to the first incident that hadn't ended when it was acknowledged.
+// A lost write belongs to the first incident that hadn't ended when the write was acknowledged.
 func TestLostWritesBelongToIncidents(t *testing.T) {
 	run := &record.Run{
 		Failover: &record.Failover{Incidents: []record.Incident{{BeginNs: 100, EndNs: 200}, {BeginNs: 300, EndNs: 400},

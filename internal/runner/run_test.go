@@ -37,7 +37,7 @@ func read(t *testing.T, text string) *plan.Plan {
 	return p
 }
 
-// shown is all of a plan: what its file says, and every field.
+// shown returns a text of the whole plan: its file and every field.
 func shown(t *testing.T, p *plan.Plan) string {
 	t.Helper()
 	text, err := planfile.Write(p)
@@ -47,7 +47,7 @@ func shown(t *testing.T, p *plan.Plan) string {
 	return fmt.Sprintf("%s%+v", text, *p)
 }
 
-// A plan belongs to whoever made it: a run changes nothing in it, and so the next is the same again.
+// A run doesn't change its plan, so that the caller can use the plan again.
 func TestRunsLeaveThePlanAsItWas(t *testing.T) {
 	text := shop + "load: [{closed: {operations: 20}}, {closed: {operations: 10}}]\nretries: 0\n"
 	p := read(t, text)
@@ -86,7 +86,7 @@ func TestSettingsAreCompletedOnce(t *testing.T) {
 	}
 }
 
-// The next phase may be decided from what happened before; the record names each as it went.
+// The next phase can depend on what happened before. The record lists each phase as it was executed.
 func TestNextIsDecidedFromWhatHappened(t *testing.T) {
 	dir := t.TempDir() + "/bundle"
 	r, err := Open(context.Background(), read(t, shop), Options{

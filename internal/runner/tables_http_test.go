@@ -12,7 +12,7 @@ import (
 	"brunt/internal/target"
 )
 
-// A load of a service may refer to rows of tables behind it; only making them is refused.
+// A load of a service may refer to rows of tables that the service uses. Only creating the tables is refused.
 func TestTablesBehindAService(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

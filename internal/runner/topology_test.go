@@ -16,8 +16,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// steps are done one after the other while a load runs: each is asked after every interval until it reports that it is
-// done. The load ends after the last.
+// steps are executed one after the other during a load. Each step is called after every interval until it returns true.
+// The load ends after the last step.
 type steps struct {
 	t      *testing.T
 	names  []string
@@ -26,7 +26,7 @@ type steps struct {
 	cuts   int
 }
 
-// patience is how many intervals of 100 ms a step may take.
+// patience is the maximum number of intervals of 100 ms for a step.
 const patience = 600
 
 // Interval implements measure.Sink.
@@ -54,7 +54,7 @@ func (s *steps) then(name string, do func(iv *measure.Interval) bool) *steps {
 	return s
 }
 
-// during runs a plan while steps are done.
+// during runs a plan and executes the steps meanwhile.
 func during(t *testing.T, text string, s *steps) *record.Run {
 	t.Helper()
 	p, err := planfile.Read("plan.yml", []byte(text))
@@ -76,12 +76,12 @@ func duringPlan(t *testing.T, p *plan.Plan, s *steps) *record.Run {
 	return run
 }
 
-// said reports whether an event of the record has a text.
+// said reports whether an event of the record contains a text.
 func said(run *record.Run, text string) bool {
 	return slices.ContainsFunc(run.Events, func(e record.Event) bool { return e.Kind == "node" && e.Text == text })
 }
 
-// served is how many operations succeeded in an interval.
+// served returns the number of successful operations in an interval.
 func served(iv *measure.Interval) uint64 {
 	c := iv.Totals()
 	return c.OK()
@@ -93,7 +93,7 @@ func onTiers(t *testing.T, test func(t *testing.T, tier string)) {
 	}
 }
 
-// Writes go to the primary and reads to the replica; when that is promoted, writes follow.
+// Writes go to the primary and reads to the replica. When the replica is promoted, writes follow.
 func TestWritesFollowThePrimary(t *testing.T) {
 	onTiers(t, func(t *testing.T, tier string) {
 		primary := testserver.Postgres(t)
@@ -131,7 +131,7 @@ load: [{constant: {rate: 100, duration: 120s}}]
 	})
 }
 
-// A node that joins a cluster of Redis gets its keys' requests, and is an address of the record.
+// A node that joins a Redis cluster receives the requests for its keys, and is an address of the record.
 func TestNodeJoinsRedisCluster(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	joining := cluster.Join(t)
@@ -156,7 +156,7 @@ load: [{constant: {rate: 500, duration: 120s}}]
 	}
 }
 
-// The primary that Sentinel names is used, and the one that takes over from it.
+// Requests go to the primary that Sentinel names, and to the one that takes over from it.
 func TestSentinelNamesThePrimary(t *testing.T) {
 	onTiers(t, func(t *testing.T, tier string) {
 		primary := testserver.Redis(t)
@@ -185,14 +185,15 @@ load: [{constant: {rate: 100, duration: 120s}}]
 	})
 }
 
-// The members that etcd knows are found by one of them, and requests follow the leader when another is elected.
+// The other members of an etcd cluster are found through one of them, and requests follow the leader when another one
+// is elected.
 func TestMembersOfEtcd(t *testing.T) {
 	members := testserver.EtcdCluster(t, 3)
 	leader := testserver.EtcdLeader(members)
 	if leader == nil {
 		t.Fatal("no member leads")
 	}
-	at := 0 // the leader among the addresses
+	at := 0 // index of the leader's address
 	run := during(t, fmt.Sprintf(`
 target: {protocol: etcd, addresses: ["%s"], topology: {source: members, from: ["%s", "%s", "%s"], every: 200ms}}
 interval: 100ms
