@@ -100,7 +100,7 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 	if own == 0 {
 		t.Errorf("hints: %+v", run.Hints)
 	}
-	// The generator's two seconds would be one long standstill of the server's.
+	// Otherwise the two seconds of the generator would count as a standstill of the server.
 	if lost := time.Duration(run.Standstill.LongestNs); lost > time.Second {
 		t.Errorf("%v count as the server's standing still", lost)
 	}

@@ -46,7 +46,7 @@ func TestExportsAndWatches(t *testing.T) {
 			"--watch", "pid:"+strconv.Itoa(os.Getpid()), "--watch", "url:"+secret+"/metrics")...)
 		var out, errs bytes.Buffer
 		code := Main("1.2.3", args, strings.NewReader(""), &out, &errs)
-		// A busy machine may make the result invalid; what is looked at here doesn't depend on it.
+		// On a busy machine the result may be invalid, which doesn't matter here.
 		if code != exitcode.Pass && code != 98 {
 			t.Fatalf("%s: exit %d: %s", name, code, errs.String())
 		}
@@ -64,7 +64,7 @@ func TestExportsAndWatches(t *testing.T) {
 		if err := json.Unmarshal(data, &run); err != nil {
 			t.Fatal(err)
 		}
-		// The load's own throughput comes first, if there were intervals enough to judge it.
+		// The first entry is the load's own throughput, if there were enough intervals to judge it.
 		sources := slices.DeleteFunc(run.Watched, func(w record.Watched) bool { return w.Source == "load" })
 		if len(sources) != 3 || sources[0].Source != record.WatchedHost {
 			t.Fatalf("%s: watched %+v", name, run.Watched)

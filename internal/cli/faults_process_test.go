@@ -15,7 +15,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// processState is a process's state by proc(5): S, R, T, …
+// processState returns the state of a process as in proc(5): S, R, T, …
 func processState(pid int) string {
 	data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
@@ -25,7 +25,7 @@ func processState(pid int) string {
 	return fields[0]
 }
 
-// faultPlan writes a plan with faults that sends requests to a Redis for an hour.
+// faultPlan writes a plan with faults that sends requests to a Redis server for an hour.
 func faultPlan(t *testing.T, s *testserver.Server, faults string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.yml")

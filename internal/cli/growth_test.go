@@ -60,7 +60,7 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 		full         bool
 	}{
 		{"few suffice", 1000, []string{"--rate", "20"}, 10, 10, false},
-		// 500/s with answers after 100 ms keep 50 busy.
+		// 500/s with answers after 100 ms occupy 50 sessions.
 		{"more are needed", 1000, []string{"--rate", "500"}, 40, 500, false},
 		{"more than the server takes", 25, []string{"--rate", "500"}, 10, 25, true},
 		{"more are needed, library", 1000, []string{"--rate", "500", "--redirects", "1"}, 40, 500, false},
@@ -114,7 +114,7 @@ func TestSessionsStayBelowWhatTheServerTakes(t *testing.T) {
 			if got.run == nil {
 				t.Fatalf("exit %d: %s", got.code, got.out)
 			}
-			// Without a limit a thousand sessions fail two fifths of the requests.
+			// Without a limit, a thousand sessions would fail two fifths of the requests.
 			if total := &got.run.Total; total.Failed > total.Done/20 {
 				t.Errorf("%d of %d failed over %d sessions", total.Failed, total.Done, got.run.Sessions)
 			}

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// filling is a filling of the cars of the examples, on a PostgreSQL of its own.
+// filling fills the table of cars from the examples, on a PostgreSQL server of its own.
 type filling struct {
 	t          *testing.T
 	pg         *testserver.Server
@@ -37,7 +37,7 @@ func newFilling(t *testing.T) *filling {
 	return f
 }
 
-// schema runs a command to its end.
+// schema runs a schema command and returns its exit code and its output on standard error.
 func (f *filling) schema(what string, more ...string) (code int, said string) {
 	f.t.Helper()
 	cmd, output := start(f.t, nil, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
@@ -46,7 +46,7 @@ func (f *filling) schema(what string, more ...string) (code int, said string) {
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// full is schema up that must fill the table, with so many processes; it returns the checksum.
+// full runs schema up, which must fill the table, and returns the checksum.
 func (f *filling) full(more ...string) string {
 	f.t.Helper()
 	code, said := f.schema("up", append(more, "--verify", "full")...)
@@ -63,7 +63,8 @@ func (f *filling) full(more ...string) string {
 	return sum[1]
 }
 
-// blocked starts a filling by three processes that can't insert until release is called: all have begun.
+// blocked starts to fill the table by three processes whose inserts block until release is called. It returns when all
+// three have begun.
 func (f *filling) blocked() (cmd *exec.Cmd, output string, release func()) {
 	f.t.Helper()
 	f.pg.Psql(f.t, "TRUNCATE cars")
@@ -86,8 +87,8 @@ func (f *filling) blocked() (cmd *exec.Cmd, output string, release func()) {
 	return cmd, output, func() { f.pg.Psql(f.t, "ROLLBACK PREPARED 'blocks'") }
 }
 
-// Three processes fill what one does. One of them that is killed is named, the others fill their parts, and the same
-// command completes the rest.
+// Three processes fill a table with the same rows as one process. If one of them is killed, it is named, the others
+// fill their parts, and the same command completes the table.
 func TestProcessesFillTables(t *testing.T) {
 	t.Parallel()
 	f := newFilling(t)
@@ -128,7 +129,7 @@ func TestProcessesFillTables(t *testing.T) {
 	}
 }
 
-// A worker that stands still, even before it has said that it fills, is named and ended.
+// A worker that stops responding is named and killed, even if it has not yet reported that it fills.
 func TestAFillingWorkerStandsStill(t *testing.T) {
 	t.Parallel()
 	f := newFilling(t)
@@ -149,7 +150,8 @@ func TestAFillingWorkerStandsStill(t *testing.T) {
 	}
 }
 
-// A command that is killed goes on, whatever its workers still do, and without the checkpoint of one of them.
+// If the command is killed, running it again completes the table, whether or not its workers still run, and without the
+// checkpoint of one of them.
 func TestAKilledFillingGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFilling(t)
@@ -177,7 +179,7 @@ func TestAKilledFillingGoesOn(t *testing.T) {
 	}
 }
 
-// An interrupt stops the workers, and the same command goes on.
+// An interrupt stops the workers, and running the command again completes the table.
 func TestAnInterruptedFillingGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFilling(t)
@@ -200,7 +202,7 @@ func TestAnInterruptedFillingGoesOn(t *testing.T) {
 	}
 }
 
-// Workers on other hosts have their checkpoints there until all parts are filled.
+// Workers on other hosts keep their checkpoints there until all parts are filled.
 func TestHostsFillTables(t *testing.T) {
 	t.Parallel()
 	f := newFilling(t)

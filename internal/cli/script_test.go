@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Tests that run in parallel with others mostly wait.
+	// Parallel tests mostly wait, so more of them can run than there are cores.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

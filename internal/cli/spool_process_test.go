@@ -86,7 +86,7 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 		"-threshold", "count > 1000000", "-bundle", dir, "http://"+server.Addr+"/")
 	cmd.Wait()
 	run, intervals, done := recorded(t, dir)
-	// On a busy machine an interval may be longer than it should, and what wasn't sent by the end is given up.
+	// On a busy machine an interval may take longer than planned. Operations that weren't sent by the end are given up.
 	if intervals < 10 || done != run.Total.Done || !run.Complete || done+run.Total.Dropped != 300 || done == 0 ||
 		run.Interrupted {
 		t.Errorf("%d intervals, %d requests, run %+v", intervals, done, run.Verdict)

@@ -78,13 +78,13 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 	}
 }
 
-// checkDropped looks at a run of total arrivals of which missed fell due while it was stopped.
+// checkDropped checks the record of a run with total arrivals, of which missed fell due while the process was stopped.
 func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out string) {
 	t.Helper()
 	if n := run.Total.Done + run.Total.Dropped; n != total {
 		t.Errorf("%d done and %d dropped are not %d\n%s", run.Total.Done, run.Total.Dropped, total, out)
 	}
-	// Sessions that are free take a request each, however late, and some more while others are given up.
+	// Each free session takes one request, however late it is, and takes more while other arrivals are given up.
 	if run.Total.Dropped < missed*3/4 {
 		t.Errorf("%d dropped, %d were missed\n%s", run.Total.Dropped, missed, out)
 	}
@@ -95,7 +95,7 @@ func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out strin
 			t.Errorf("a hint blames the server: %+v", h)
 		}
 	}
-	// The two seconds would be one long standstill of the server's.
+	// Otherwise the two seconds would count as a standstill of the server.
 	if !own || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 ||
 		time.Duration(run.Standstill.LongestNs) > time.Second {
 		t.Errorf("hints %+v, verdict %+v, the generator stood still for %d ns, the server for %d\n%s",

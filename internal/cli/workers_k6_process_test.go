@@ -16,7 +16,7 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// ledScript does 40 requests of two names, counts them, and judges them.
+// ledScript sends 40 requests under two names, counts them, and has thresholds for them.
 const ledScript = `
 import http from "k6/http";
 import exec from "k6/execution";
