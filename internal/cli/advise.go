@@ -51,7 +51,7 @@ func newAdvise(s *streams) *cobra.Command {
 }
 
 func (f *adviseFlags) advise(s *streams, args []string) error {
-	if err := f.checkSeries(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	if err := f.outputFlags.check(); err != nil {
@@ -69,7 +69,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 			bundle, args = args[0], nil
 		}
 	}
-	planned := len(args) == 1 || f.config != ""
+	planned := len(args) == 1 || f.target.Config != ""
 	if f.apply && !planned {
 		return exitcode.Usage(errors.New("--apply measures a load before and after: name its plan"))
 	}

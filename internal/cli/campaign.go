@@ -2,16 +2,14 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/flags"
 	"brunt/internal/loadtest"
 	"brunt/internal/loadtest/series"
-	"brunt/internal/password"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -153,33 +151,13 @@ func newCampaignReport(s *streams) *cobra.Command {
 	return cmd
 }
 
-// readPlan reads the plan of a campaign's step, with the secrets of the environment.
-func (s *streams) readPlan(path string) (*plan.Plan, error) {
-	data, err := readFile(path, s.in)
-	if err != nil {
-		return nil, err
-	}
-	p, err := planfile.Read(path, data)
-	if err != nil {
-		return nil, err
-	}
-	given, err := password.Find("", "", false, s.in, s.err)
-	if err != nil {
-		return nil, err
-	}
-	if given != "" {
-		p.Target.Password = given
-	}
-	return p, planfile.Secrets(p, os.LookupEnv)
-}
+// readPlan reads the plan of a campaign's step.
+func (s *streams) readPlan(path string) (*plan.Plan, error) { return flags.ReadPlan(path, s.in, s.err) }
 
 // campaign returns the series.Campaign that the flags describe.
 func (f *campaignFlags) campaign(s *streams, l units.Language) (*series.Campaign, error) {
-	if err := f.checkWorkers(&f.record.record); err != nil {
-		return nil, exitcode.Usage(err)
-	}
-	if err := f.refuseForSeries(&f.record.record); err != nil {
-		return nil, exitcode.Usage(err)
+	if err := f.checkSeries(&f.record.record); err != nil {
+		return nil, err
 	}
 	return &series.Campaign{
 		Record: f.record.record, Workers: f.workers, Process: s.process(), Quiet: f.quiet, Language: l, Read: s.readPlan,

@@ -69,7 +69,7 @@ func runCook(s *streams, o *slowcooker.Options, workers *workerFlags, replacing 
 	}
 	s.flags = adjusting("-", slowcooker.Has)
 	if err := workers.checkWorkers(&loadtest.Record{None: o.NoRecord}, p); err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
 	c := &cook.Execution{Options: o, Replacing: replacing}
 	l := &loadtest.Test{

@@ -68,7 +68,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 		return exitcode.Usage(err)
 	}
 	if err := f.checkWorkers(&f.record, p); err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
 	l := &loadtest.Test{
 		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
@@ -80,7 +80,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 
 // plan builds a plan from the arguments and the flags.
 func (f *httpFlags) plan(s *streams, targets []string) (*plan.Plan, error) {
-	f.Given = f.cmd.Flags().Changed
+	f.Given = f.load.Given
 	p, err := f.Options.Plan(targets, s.in)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (f *httpFlags) plan(s *streams, targets []string) (*plan.Plan, error) {
 	if f.wait < 0 {
 		return nil, fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)
 	}
-	if err := f.settings(&p.Settings); err != nil {
+	if err := f.load.Settings(&p.Settings); err != nil {
 		return nil, err
 	}
-	return p, f.shape(p)
+	return p, f.load.Shape(p)
 }

@@ -33,7 +33,7 @@ func newRepeat(s *streams) *cobra.Command {
 		r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
 		plans := []*plan.Plan{p}
 		if base != "" {
-			f.config = ""
+			f.target.Config = ""
 			if r.Base, err = f.read(s, []string{base}, nil); err != nil {
 				return exitcode.Usage(err)
 			}

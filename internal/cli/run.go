@@ -4,18 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/flags"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/runner"
-	"brunt/internal/schedule"
 	"brunt/internal/summary"
 	"brunt/internal/verdict/exitcode"
 )
@@ -47,7 +45,7 @@ func newRate(s *streams) *cobra.Command {
 		if rate <= 0 {
 			return exitcode.Usage(errors.New("no rate given; add --rate with operations per second"))
 		}
-		if err := durationFlag("duration", duration); err != nil {
+		if err := flags.Above("duration", duration); err != nil {
 			return err
 		}
 		l := plan.RateLoad(rate, duration)
@@ -90,31 +88,26 @@ func newSpike(s *streams) *cobra.Command {
 type runFlags struct {
 	planFlags
 	loadFlags
-	sessions       int
-	balance        string
-	retries        int
-	errorThreshold float64
-	scale          float64
-	noSetup        bool
-	noTeardown     bool
-	force          bool
-	summaryDir     string
-	allowFaults    bool
-	faultsDryRun   bool
-	part           string
+	changes      flags.Run
+	noSetup      bool
+	noTeardown   bool
+	force        bool
+	summaryDir   string
+	allowFaults  bool
+	faultsDryRun bool
 }
 
 func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	f.planFlags.bind(cmd)
-	fs := cmd.Flags()
-	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
-	fs.StringVar(&f.balance, "balance", "round-robin",
+	fs, r := cmd.Flags(), &f.changes
+	fs.IntVar(&r.Sessions, "vu", 1, "sessions (connections) over all addresses")
+	fs.StringVar(&r.Balance, "balance", "round-robin",
 		"how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
-	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
-	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
-	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
+	fs.Float64Var(&r.Scale, "scale", 1, "multiply all rates of the plan")
+	fs.IntVar(&r.Retries, "retries", 3, "further attempts after a retryable error")
+	fs.StringVar(&r.Part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
 	usage.InGroup(fs, usage.Load, "vu")
-	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
+	fs.Float64Var(&r.ErrorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
 	usage.InGroup(fs, usage.Judging)
 	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
@@ -137,18 +130,18 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	part, err := parsePart(f.part)
+	part, err := f.changes.ParsePart()
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	if f.part != "" && f.workers.Number > 0 {
+	if f.changes.Part != "" && f.workers.Number > 0 {
 		return exitcode.Usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
 	}
 	if f.faultsDryRun {
 		return timetable(s, p)
 	}
 	if err := f.checkWorkers(&f.record, p); err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
 	l := &loadtest.Test{
 		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
@@ -185,73 +178,5 @@ func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan,
 	if err != nil {
 		return nil, err
 	}
-	if err := f.settings(&p.Settings); err != nil {
-		return nil, err
-	}
-	override(f.planFlags.cmd, "balance", &p.Target.Balance.Mode, f.balance)
-	if load != nil {
-		if err := p.SetLoad(*load); err != nil {
-			return nil, err
-		}
-	}
-	if f.planFlags.cmd.Flags().Changed("scale") {
-		if err := plan.Scale(p, f.scale); err != nil {
-			return nil, fmt.Errorf("--scale: %w", err)
-		}
-	}
-	if f.planFlags.cmd.Flags().Changed("vu") {
-		for i := range p.Load {
-			if p.Load[i].Kind == plan.Closed {
-				p.Load[i].Sessions = 0
-			}
-		}
-	}
-	if len(p.Load) == 0 {
-		return nil, fmt.Errorf(
-			"plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name)
-	}
-	return p, f.shape(p)
-}
-
-// settings applies the given flags to the plan's settings.
-func (f *runFlags) settings(s *plan.Settings) error {
-	set := f.planFlags.cmd.Flags().Changed
-	if set("vu") {
-		if f.sessions < 1 {
-			return fmt.Errorf("--vu %d: a load needs at least 1 session", f.sessions)
-		}
-		s.Sessions = f.sessions
-	}
-	if set("retries") {
-		if f.retries < 0 {
-			return fmt.Errorf("--retries %d: give a number of at least 0", f.retries)
-		}
-		if s.Retries = f.retries; f.retries == 0 {
-			s.Retries = -1
-		}
-	}
-	if set("error-threshold") {
-		if f.errorThreshold < 0 || f.errorThreshold > 100 {
-			return fmt.Errorf("--error-threshold %g: give a percentage from 0 to 100", f.errorThreshold)
-		}
-		s.ErrorThreshold = f.errorThreshold
-	}
-	return f.loadFlags.settings(s)
-}
-
-// mostParts is the maximum number of machines for one load.
-const mostParts = 10000
-
-// parsePart parses K/N; "" means the whole load.
-func parsePart(text string) (schedule.Part, error) {
-	if text == "" {
-		return schedule.Part{}, nil
-	}
-	first, of, _ := strings.Cut(text, "/")
-	k, err1 := strconv.ParseUint(first, 10, 64)
-	n, err2 := strconv.ParseUint(of, 10, 64)
-	if err1 != nil || err2 != nil || k < 1 || k > n || n > mostParts {
-		return schedule.Part{}, fmt.Errorf("--part %s: write K/N, such as 1/3 for the first of three machines", text)
-	}
-	return schedule.Part{Of: n, Takes: []uint64{k - 1}}, nil
+	return p, f.changes.Apply(p, &f.load, load)
 }

@@ -77,13 +77,13 @@ func checkpointOf(p *plan.Plan, given string) string {
 
 // checkFilling refuses what --processes can't do for a plan's tables.
 func (f *workerFlags) checkFilling(p *plan.Plan) error {
-	if err := f.checkPlaces(); err != nil || !f.workersFlags.Changed(f.count) {
+	if err := f.workers.CheckFilling(f.flags()); err != nil || f.workers.Number == 0 {
 		return err
 	}
 	if protocols.Embedded(p.Target.Protocol) {
 		return fmt.Errorf("--processes: what %s stores is opened by one process; use --workers alone", p.Target.Protocol)
 	}
-	return f.checkCluster()
+	return nil
 }
 
 func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, w *workerFlags, quiet bool) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/flags"
 	"brunt/internal/loadtest/series"
 	"brunt/internal/plan"
 	"brunt/internal/program"
@@ -43,14 +44,14 @@ func newSearch(s *streams) *cobra.Command {
 }
 
 func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args []string) error {
-	if f.warmUp < 0 {
-		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
+	if f.load.WarmUp < 0 {
+		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.load.WarmUp))
 	}
 	p, err := f.read(s, args, nil)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	if err := durationFlag("trial", o.trial); err != nil {
+	if err := flags.Above("trial", o.trial); err != nil {
 		return err
 	}
 	if o.pause < 0 {
@@ -62,7 +63,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args [
 	}
 	h.Trial, h.Pause = o.trial, o.pause
 	if cmd.Flags().Changed("warm-up") {
-		h.WarmUp = f.warmUp
+		h.WarmUp = f.load.WarmUp
 	}
 	order := fmt.Sprintf("%+v %s %s %t", h.Options, h.Trial, h.WarmUp, o.anyway)
 	return f.runs(s, "search", order, []*plan.Plan{p}, func(ctx context.Context, t *series.Series) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/flags"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/selftest"
@@ -22,7 +23,7 @@ func newSelftest(s *streams) *cobra.Command {
 		if serve {
 			return serveSelftest(s)
 		}
-		if err := durationFlag("duration", duration); err != nil {
+		if err := flags.Above("duration", duration); err != nil {
 			return err
 		}
 		return runSelftest(s, duration, quiet)

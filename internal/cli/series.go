@@ -28,8 +28,8 @@ func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
 	f.runFlags.bind(s, cmd)
 }
 
-// checkSeries returns an error for flags that are for a single run only.
-func (f *seriesFlags) checkSeries() error {
+// check returns an error for flags that are for a single run only.
+func (f *seriesFlags) check() error {
 	switch {
 	case f.record.None:
 		return exitcode.Usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
@@ -46,14 +46,11 @@ func seriesFormats() []string { return []string{"text", "json", "md", "csv"} }
 // runs executes a series of the given kind. order identifies the series, together with its plans.
 func (f *seriesFlags) runs(s *streams, kind, order string, plans []*plan.Plan,
 	do func(context.Context, *series.Series) error) error {
-	if err := f.checkSeries(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
-	if err := f.checkWorkers(&f.record, plans...); err != nil {
-		return exitcode.Usage(err)
-	}
-	if err := f.refuseForSeries(&f.record); err != nil {
-		return exitcode.Usage(err)
+	if err := f.checkSeries(&f.record, plans...); err != nil {
+		return err
 	}
 	return series.Run(s.out, s.err, series.Options{
 		Kind: kind, Order: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,

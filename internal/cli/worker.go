@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/k6x"
 	"brunt/internal/loadtest"
 	"brunt/internal/record"
 	"brunt/internal/scale"
@@ -18,7 +19,9 @@ import (
 func newWorker(s *streams) *cobra.Command {
 	w := &loadtest.Worker{}
 	cmd := command(loadtest.WorkerCommand, cobra.NoArgs, func(*cobra.Command, []string) error {
-		w.Script = s.scriptShare
+		w.Script = func(w *scale.Worker, stop, hard <-chan struct{}) error {
+			return k6x.Share(k6x.Options{Version: s.version, Err: s.err}, w, stop, hard)
+		}
 		return w.Work(s.in, s.err, s.version)
 	})
 	fs := cmd.Flags()
@@ -39,7 +42,7 @@ func newTicket(*streams) *cobra.Command {
 			return exitcode.Usage(errors.New("say where workers reach the coordinator, with --address HOST:PORT"))
 		}
 		for _, a := range addresses {
-			if err := checkAddress("address", a); err != nil {
+			if err := loadtest.CheckAddress("address", a); err != nil {
 				return exitcode.Usage(err)
 			}
 		}

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +11,7 @@ import (
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/scale"
+	"brunt/internal/verdict/exitcode"
 )
 
 // workerFlags are the flags that distribute a load over workers.
@@ -50,90 +49,47 @@ func (f *workerFlags) bindPlaces(cmd *cobra.Command, count, what string) {
 		"how long to wait for workers to come and to be ready (default 30s; kubernetes 2m, external 10m)")
 	f.bindCluster(fs)
 	usage.InGroup(fs, usage.Workers)
-	proposeValues(cmd, "on", engines())
+	proposeValues(cmd, "on", loadtest.Places())
 }
 
-func engines() []string {
-	return []string{loadtest.Local, loadtest.SSH, loadtest.Slurm, loadtest.Kubernetes, loadtest.External}
+// bindCluster binds the flags for workers that Kubernetes or the user starts.
+func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
+	w := &f.workers
+	fs.StringVar(&w.Advertise, "advertise", "", "host:port that workers call, if it isn't that of --listen")
+	fs.StringVar(&w.Ticket, "ticket", "",
+		"with --on external: file of the ticket for workers, to be written, or coordinator.json of brunt ticket")
+	c := &w.Cluster
+	fs.StringVar(&c.Pods.Image, "image", "", "with --on kubernetes: image of brunt, of the same version")
+	fs.StringVar(&c.Pods.PullSecret, "image-pull-secret", "", "with --on kubernetes: name of the secret for the image's registry")
+	fs.StringVar(&c.Source.Namespace, "namespace", "", "with --on kubernetes: namespace (default: the context's)")
+	fs.StringVar(&c.Source.Kubeconfig, "kubeconfig", "", "with --on kubernetes: kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
+	fs.StringVar(&c.Source.Context, "kube-context", "", "with --on kubernetes: context of the kubeconfig (default: its current-context)")
+	fs.StringVar(&c.Pods.CPU, "cpu", "1", "with --on kubernetes: cores of each worker, as request and as limit")
+	fs.StringVar(&c.Pods.Memory, "memory", "512Mi", "with --on kubernetes: memory of each worker, as request and as limit")
+	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: name of a secret whose keys become the workers' variables")
 }
 
-// mostWorkers is the maximum number of workers of one load.
-const mostWorkers = mostParts
+// flags returns the worker flags that the command line has given.
+func (f *workerFlags) flags() loadtest.Flags {
+	f.workers.Slurm = strings.Fields(f.slurm)
+	given := loadtest.Flags{Count: f.count}
+	if f.workersFlags != nil {
+		given.Given = f.workersFlags.Changed
+	}
+	return given
+}
 
 // checkWorkers returns an error if --workers can't be used for a load. plans are the load's plans, as far as known.
 func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan) error {
-	if f.workersFlags == nil {
-		return nil
-	}
-	if err := f.checkPlaces(); err != nil || !f.workersFlags.Changed(f.count) {
-		return err
-	}
-	if record.None {
-		return errors.New("--no-record: the result is made of the workers' records; remove the flag")
-	}
-	if err := oneOf("on-lost", f.workers.OnLost, scale.Policies()); err != nil {
-		return err
-	}
-	f.workers.Cluster.Pods.Upload = record.Upload
-	if err := f.checkCluster(); err != nil {
-		return err
-	}
-	for _, l := range plans {
-		if err := f.redistributes(l); err != nil {
-			return err
-		}
-		p := *l
-		if err := plan.Share(&p, 0, f.workers.Number); err != nil {
-			return fmt.Errorf("--workers %d: %w", f.workers.Number, err)
-		}
-	}
-	return nil
+	return exitcode.Usage(f.workers.Check(f.flags(), record, plans...))
 }
 
-// checkPlaces refuses what can't say where workers run.
-func (f *workerFlags) checkPlaces() error {
-	set := f.workersFlags.Changed
-	if !set(f.count) {
-		for _, name := range append([]string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts",
-			"ssh-config", "slurm-options", "advertise", "ticket"}, clusterFlags()...) {
-			if set(name) {
-				return fmt.Errorf("--%s is for --%s; give --%s N", name, f.count, f.count)
-			}
-		}
-		return nil
+// checkSeries is checkWorkers for several loads in sequence.
+func (f *workerFlags) checkSeries(record *loadtest.Record, plans ...*plan.Plan) error {
+	if err := f.checkWorkers(record, plans...); err != nil {
+		return err
 	}
-	switch {
-	case f.workers.Number < 1 || f.workers.Number > mostWorkers:
-		return fmt.Errorf("--%s %d: give a number from 1 to %d", f.count, f.workers.Number, mostWorkers)
-	case !slices.Contains(engines(), f.workers.On):
-		return fmt.Errorf("--on %s: use %s", f.workers.On, strings.Join(engines(), ", "))
-	case f.workers.On == loadtest.SSH && len(f.workers.Hosts) == 0:
-		return errors.New("--on ssh: name the hosts with --hosts")
-	case f.workers.On == loadtest.SSH &&
-		slices.ContainsFunc(f.workers.Hosts, func(h string) bool { return h == "" || h[0] == '-' }):
-		return fmt.Errorf("--hosts %s: write host, user@host or user@host:port", strings.Join(f.workers.Hosts, ","))
-	case f.workers.On != loadtest.SSH && (len(f.workers.Hosts) > 0 || f.workers.SSHConfig != ""):
-		return errors.New("--hosts and --ssh-config are for --on ssh; add that")
-	case f.workers.On != loadtest.Slurm && f.slurm != "":
-		return errors.New("--slurm-options is for --on slurm; add that")
-	case set("join-timeout") && f.workers.JoinTimeout <= 0:
-		return durationFlag("join-timeout", f.workers.JoinTimeout)
-	}
-	f.workers.Slurm = strings.Fields(f.slurm)
-	return nil
-}
-
-// redistributes returns an error if --on-lost redistribute is given for a load whose operations can't move to other
-// workers.
-func (f *workerFlags) redistributes(p *plan.Plan) error {
-	for i := range p.Load {
-		if ph := &p.Load[i]; f.workers.OnLost == scale.Redistribute && ph.Kind == plan.Closed {
-			return fmt.Errorf(
-				"--on-lost redistribute: phase %q is closed, and its sessions can't move to other workers; use go-on or abort",
-				ph.Name)
-		}
-	}
-	return nil
+	return exitcode.Usage(f.workers.CheckSeries(record))
 }
 
 // takeWorkers removes the worker flags from a command line of another tool, whose flag parser doesn't know them. Flags

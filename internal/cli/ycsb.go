@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/flags"
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
@@ -136,12 +137,12 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 			job.Plan.Settings.Pipeline = 1
 		}
 	}
-	if err := oneOf("awake", f.awake, awakeModes()); err != nil {
+	if err := flags.OneOf("awake", f.awake, flags.Choices("awake")); err != nil {
 		return exitcode.Usage(err)
 	}
 	job.Plan.Settings.Awake = f.awake
 	if err := f.checkWorkers(&f.record, job.Plan); err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
 	if err := goycsb.CheckWorkers(settings, f.workers.Number); err != nil {
 		return exitcode.Usage(err)

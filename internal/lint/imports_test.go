@@ -13,17 +13,18 @@ import (
 var allowed = table(`
 balance: gen protocol
 bucket: gen msgpack protocol
-cli: cli/usage compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service
+cli: cli/usage compare dialect/endpoints dialect/flags dialect/k6 dialect/pgbench dialect/picostress dialect/service
     dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
     export fault history inspect inspect/advise inspect/servers k6x lazyregexp loadtest loadtest/cook loadtest/goycsb
-    loadtest/series machine message password plan planfile program program/campaign protocol protocols record
-    render/cell report report/live result result/reader runner s3 scale scale/kubernetes schedule schema schema/fill
-    secret selftest summary target units verdict verdict/exitcode
+    loadtest/script loadtest/series message password plan program program/campaign protocol protocols record
+    render/cell report report/live result result/reader runner s3 scale scale/kubernetes schema schema/fill secret
+    selftest summary target units verdict verdict/exitcode
 cli/usage: password planfile verdict/exitcode
 compare: message metric record render/cell render/junit render/svg result stats units verdict/exitcode
 confidence: control measure message record stats
 control: stats
 dialect/endpoints: plan protocol secret
+dialect/flags: machine password plan planfile schedule secret target verdict/exitcode
 dialect/k6: result
 dialect/pgbench: lazyregexp message record result stats
 dialect/picostress: result
@@ -36,8 +37,7 @@ dialect/ycsb/output: lazyregexp measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
-doctor: gen machine message plan protocol protocols render/cell runner schema/sql secret target units
-    workload
+doctor: gen machine message plan protocol protocols render/cell runner schema/sql secret target units workload
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
@@ -48,13 +48,13 @@ fault/proxy:
 filelock:
 gen:
 hints: measure
-history: compare linefile message metric record render/cell render/junit render/page render/svg result stats
-    units
+history: compare linefile message metric record render/cell render/junit render/page render/svg result stats units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
 inspect/postgres: inspect lazyregexp message record secret sqltext
 inspect/servers: inspect inspect/postgres message secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool lazyregexp measure record
+    scale secret
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
 k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary
@@ -78,6 +78,7 @@ loadtest: confidence engine export failover fault inspect inspect/servers measur
 loadtest/cook: dialect/slowcooker hints loadtest measure plan planfile protocol protocol/http record report runner
     secret spool target units verdict verdict/exitcode workload
 loadtest/goycsb: dialect/ycsb loadtest measure record verdict verdict/exitcode workload
+loadtest/script: loadtest plan record scale verdict/exitcode
 loadtest/series: compare inspect inspect/advise loadtest message plan planfile program program/campaign record
     render/cell result result/reader runner schema schema/fill target units verdict/exitcode
 machine: machine/cgroup
@@ -124,14 +125,14 @@ render/cell: message units
 render/junit: units
 render/page: message render/cell units
 render/svg: render/cell units
-report: compare confidence measure message protocol record render/cell render/junit render/page render/svg
-    result result/reader secret summary timeline units verdict
+report: compare confidence measure message protocol record render/cell render/junit render/page render/svg result
+    result/reader secret summary timeline units verdict
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover measure record result verdict
 runner: balance bucket confidence control engine engine/loop engine/pool failover fault gen machine measure message
-    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology
-    units verdict verify workload
+    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology units
+    verdict verify workload
 s3:
 scale: linefile measure message protocol record schedule
 scale/kubernetes: lazyregexp scale
