@@ -244,16 +244,3 @@ func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
 		t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said())
 	}
 }
-
-// A closed load can't be redistributed, and brunt says so before anything is sent.
-func TestClosedLoadsAreNotRedistributed(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on-lost", "redistribute")
-	out, _ := cmd.CombinedOutput()
-	if !strings.Contains(string(out), "is closed, and its sessions can't move to other workers; use go-on or abort") {
-		t.Errorf("got %s", out)
-	}
-	if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
-		t.Errorf("exit %d", code)
-	}
-}

@@ -32,6 +32,8 @@ type FleetConfig struct {
 	Targets  []protocol.Target // one for each address
 	Nodes    *protocol.Nodes   // addresses that may change while the fleet runs; nil: Targets, which don't change
 	Sessions int               // over all addresses
+	// Standby is how many of Sessions, the last, connect when a stage lets them take part: see Stage.ActiveSessions.
+	Standby int
 	// AtFirst is how many sessions connect before the load. Further ones connect when arrivals of an open stage wait
 	// for a session, as long as the server accepts them. 0 means all.
 	AtFirst int
@@ -64,7 +66,12 @@ type FleetConfig struct {
 }
 
 // Grows reports whether sessions connect when the load needs them.
-func (c *FleetConfig) Grows() bool { return c.AtFirst > 0 && c.AtFirst < c.Sessions }
+func (c *FleetConfig) Grows() bool { return c.AtFirst > 0 && c.AtFirst < c.Sessions-c.Standby }
+
+// Spare reports whether session number i doesn't connect before the load.
+func (c *FleetConfig) Spare(i int) bool {
+	return c.Grows() && i >= c.AtFirst || i >= c.Sessions-c.Standby
+}
 
 // NewRoute returns the route of the configuration, which decides to which addresses its sessions and requests go.
 func (c *FleetConfig) NewRoute() balance.Route {

@@ -49,6 +49,8 @@ type Outcome struct {
 	Interrupted bool            // ctx ended before the plan
 	Aborted     message.Message // why Check ended the run; zero if it did not
 	Passed      uint64          // operations of the whole load, of every machine, up to where this one's ended
+	// Unneeded is, with Part.Shared, how many operations were given to this machine that its closed stages didn't need.
+	Unneeded uint64
 }
 
 // Next returns the phases that come next, or none if the load is over. sofar contains what was measured until now, by
@@ -93,6 +95,7 @@ type run struct {
 	intervalNs int64
 	startNs    int64           // of the current interval
 	offsetNs   int64           // of the next stage; see schedule.Stage
+	stages     int             // that have begun
 	adaptive   *adaptive       // controls the current stage; nil if the stage is not adaptive
 	health     *measure.Health // in the current interval; nil until it is sampled
 }
@@ -130,6 +133,7 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	for i := range phases {
 		r.offsetNs += int64(phases[i].Duration)
 	}
+	r.number(&phases[0], &work)
 	if r.adaptive = nil; phases[0].Adaptive != nil && r.cfg.Follow != nil {
 		r.adaptive = newLed(&phases[0], &work)
 		defer r.follow(ctx, &phases[0])()
@@ -170,9 +174,42 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 			timer.Reset(c.wait())
 		case e := <-done:
 			c.finish(r.cfg.Clock.Now())
+			if work.Numbers != nil && e.err == nil {
+				e.next = r.endNumbers(ctx, &work)
+			}
 			return e.next, e.err
 		}
 	}
+}
+
+// number has a closed stage take its operations as they are given to this machine, if they are.
+func (r *run) number(p *plan.Phase, work *schedule.Stage) {
+	shared, s := r.cfg.Part.Shared, &r.cfg.Workload.Plan.Settings
+	r.stages++
+	if shared == nil {
+		return
+	}
+	if work.SessionsOfAll = p.SessionsOfAll; p.SessionsOfAll == 0 {
+		work.SessionsOfAll = s.SessionsOfAll
+	}
+	if p.Kind != plan.Closed {
+		return
+	}
+	sessions := work.ActiveSessions()
+	work.Numbers = shared.Begin(r.stages-1, work.First-r.cfg.Workload.Plan.First, work.Operations, sessions)
+}
+
+// endNumbers ends a stage with Numbers, and returns the number of the operation that follows it on all machines.
+func (r *run) endNumbers(ctx context.Context, work *schedule.Stage) uint64 {
+	if work.Operations > 0 && work.DurationNs == 0 && work.Numbers.Over() {
+		return work.First + work.Operations
+	}
+	ends, unneeded, ok := work.Numbers.End(ctx)
+	r.out.Unneeded += unneeded
+	if !ok { // the load has ended
+		return work.First
+	}
+	return work.First + ends
 }
 
 // follow makes the current stage's schedule follow a Leader until the returned function is called.

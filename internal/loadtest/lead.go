@@ -511,9 +511,10 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 			parts[i].Run.Thresholds = unjudged(parts)
 		}
 	}
-	countMissing(parts, slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
+	endless := !d.c.Redistributes() && slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
 		return p.Kind == plan.Closed && p.Operations == 0
-	}))
+	})
+	countMissing(parts, endless, d.c.Unneeded())
 	return parts, nil
 }
 

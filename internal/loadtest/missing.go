@@ -5,8 +5,9 @@ import "brunt/internal/record"
 // countMissing estimates for each lost worker how many operations of its share nobody sent. The number of missing
 // operations is the difference between the operations of the whole load and those of all parts. It is divided among the
 // lost workers in proportion to how long nobody sent their share. An endless load has no known number of operations, so
-// it is compared with what the other workers sent on average.
-func countMissing(parts []*record.Recorded, endless bool) {
+// it is compared with what the other workers sent on average. unneeded are operations of the whole load that no worker
+// was to send.
+func countMissing(parts []*record.Recorded, endless bool, unneeded uint64) {
 	var sent, passed, whole, ofWhole uint64
 	var gaps int64
 	for _, p := range parts {
@@ -18,6 +19,7 @@ func countMissing(parts []*record.Recorded, endless bool) {
 		}
 		whole, ofWhole = whole+1, ofWhole+arrivals
 		if w := p.Run.Worker; w != nil {
+			unneeded += w.Unneeded
 			passed = max(passed, w.Passed)
 		}
 	}
@@ -27,6 +29,7 @@ func countMissing(parts []*record.Recorded, endless bool) {
 	if endless {
 		passed = ofWhole / whole * uint64(len(parts))
 	}
+	passed -= min(unneeded, passed)
 	left, leftNs := max(passed, sent)-sent, max(gaps, 1)
 	for _, p := range parts {
 		w := p.Run.Worker

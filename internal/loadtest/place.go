@@ -120,12 +120,10 @@ func (w *Workers) checkPlace(f Flags) error {
 // redistributes returns an error if --on-lost redistribute is given for a load whose operations can't move to other
 // workers.
 func (w *Workers) redistributes(p *plan.Plan) error {
-	for i := range p.Load {
-		if ph := &p.Load[i]; w.OnLost == scale.Redistribute && ph.Kind == plan.Closed {
-			return fmt.Errorf(
-				"--on-lost redistribute: phase %q is closed, and its sessions can't move to other workers; use go-on or abort",
-				ph.Name)
-		}
+	closed := slices.ContainsFunc(p.Load, func(ph plan.Phase) bool { return ph.Kind == plan.Closed })
+	if w.OnLost == scale.Redistribute && closed && p.Verifies() {
+		return errors.New("--on-lost redistribute: the writes of closed phases can't be read back then, because it isn't " +
+			"known in advance which worker sends them; use go-on or abort, or remove verify")
 	}
 	return nil
 }

@@ -148,7 +148,8 @@ func Share(p *Plan, k, n int) error {
 	if err := p.shareable(n); err != nil {
 		return err
 	}
-	p.Settings.Sessions = share(max(p.Settings.Sessions, 1), k, n)
+	p.Settings.SessionsOfAll = max(p.Settings.Sessions, 1)
+	p.Settings.Sessions = share(p.Settings.SessionsOfAll, k, n)
 	p.Load = SharePhases(p.Load, k, n)
 	p.Thresholds = slices.Clone(p.Thresholds)
 	for i := range p.Thresholds {
@@ -162,6 +163,7 @@ func Share(p *Plan, k, n int) error {
 func SharePhases(load []Phase, k, n int) []Phase {
 	load = slices.Clone(load)
 	for i := range load {
+		load[i].SessionsOfAll = load[i].Sessions
 		load[i].Sessions = share(load[i].Sessions, k, n)
 	}
 	return load

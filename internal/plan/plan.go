@@ -140,6 +140,7 @@ type TLS struct {
 // Settings configure the execution. A zero field means the default given next to it.
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
+	SessionsOfAll    int           // with Share: of all workers
 	SessionsAsNeeded bool          // open loads: connections are opened when arrivals wait for one, up to Sessions
 	OperationTimeout time.Duration // 30 s
 	ConnectTimeout   time.Duration // 5 s
@@ -321,17 +322,19 @@ const (
 
 // Phase is a part of the load.
 type Phase struct {
-	Name       string
-	Kind       PhaseKind
-	Duration   time.Duration // closed: 0 means until Operations have been done
-	RateFrom   float64       // open: operations per second at the start
-	RateTo     float64       // open: at the end; the rate changes linearly
-	Arrivals   string        // open: "uniform" (default) or "poisson"
-	Sessions   int           // closed: number of active sessions; 0 means all
-	Operations uint64        // stop after this number of operations; 0 means no limit
-	WarmUp     bool          // recorded, but excluded from totals and thresholds
-	Adaptive   *Adaptive     // open: controls the rate, which begins at RateFrom; nil: the rate follows the schedule
-	At         Position
+	Name     string
+	Kind     PhaseKind
+	Duration time.Duration // closed: 0 means until Operations have been done
+	RateFrom float64       // open: operations per second at the start
+	RateTo   float64       // open: at the end; the rate changes linearly
+	Arrivals string        // open: "uniform" (default) or "poisson"
+	Sessions int           // closed: number of active sessions; 0 means all
+	// SessionsOfAll is, with Share, Sessions of all workers.
+	SessionsOfAll int
+	Operations    uint64    // stop after this number of operations; 0 means no limit
+	WarmUp        bool      // recorded, but excluded from totals and thresholds
+	Adaptive      *Adaptive // open: controls the rate, which begins at RateFrom; nil: the rate follows the schedule
+	At            Position
 }
 
 // Adaptive says how the rate of an open phase is controlled while it runs: to keep a metric at a goal, or to send as

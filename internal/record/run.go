@@ -124,6 +124,8 @@ type Worker struct {
 	StartLateNs        int64 `json:"start_late_ns"` // start of its load minus the agreed time, by its own clock
 	// Passed is the number of operations of the whole load, of all workers, up to the end of this worker's load.
 	Passed uint64 `json:"passed,omitempty"`
+	// Unneeded is how many operations of closed phases the worker was allowed to send when these ended.
+	Unneeded uint64 `json:"unneeded,omitempty"`
 	// LostNs is when the worker was lost, since the start of the load; 0 if it wasn't. GivenNs is when other workers
 	// took over its share; 0 if none did. Missing is the number of operations of its share that no worker sent; it is
 	// approximate if the load ended early.

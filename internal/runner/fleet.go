@@ -36,6 +36,10 @@ func (r *Runner) newFleet() error {
 		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
 	}
+	if r.o.Part.Shared != nil && !r.Record.SessionsAsNeeded { // for those of lost workers
+		cfg.Standby = max(s.SessionsOfAll-cfg.Sessions, 0)
+		cfg.Sessions += cfg.Standby
+	}
 	if err := r.balance(&cfg); err != nil {
 		return &target.UsageError{Err: err}
 	}

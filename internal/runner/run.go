@@ -279,7 +279,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Part: r.o.Part,
 	}, next)
 	if w := r.Record.Worker; w != nil {
-		w.Passed = r.outcome.Passed
+		w.Passed, w.Unneeded = r.outcome.Passed, r.outcome.Unneeded
 	}
 	return err
 }

@@ -81,8 +81,9 @@ type Coordinator struct {
 	phases    []json.RawMessage // one for each time that workers asked
 	allSent   bool
 	losses    []schedule.Loss
-	packedB   int            // bytes of packed histograms that wait for the live view
-	journal   *linefile.File // nil before the start, and without Options.Journal
+	packedB   int               // bytes of packed histograms that wait for the live view
+	granter   *schedule.Granter // of closed stages, with Redistribute
+	journal   *linefile.File    // nil before the start, and without Options.Journal
 }
 
 // member is a worker as its coordinator sees it.
@@ -144,7 +145,8 @@ func open(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{})}
+	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{}),
+		granter: schedule.NewGranter(o.Workers)}
 	c.prepare()
 	for k := range o.Workers {
 		c.members = append(c.members, &member{number: k})
@@ -330,6 +332,53 @@ func (c *Coordinator) give(m *member) {
 	c.note(&event{Loss: &loss})
 	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Heirs),
 		time.Duration(loss.FromNs).Round(100*time.Millisecond))
+}
+
+// grant answers a worker's wish for operations of a closed stage. A worker whose sessions others have gets nothing new.
+// c.mu is held.
+func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
+	alive, wish := 0, *w
+	for _, other := range c.members {
+		if !other.lost && other.state != Ended {
+			alive++
+		}
+	}
+	if m.given || c.stop || m.lost {
+		wish.Number, wish.Ended = 0, false
+	}
+	g, events := c.granter.Grant(m.number, &wish, alive)
+	for i := range events {
+		if err := c.keepGrant(&events[i]); err != nil {
+			c.tell("if this process is killed, it can't be resumed: %v", err)
+		}
+	}
+	return &g
+}
+
+// keepGrant adds a grant to the journal. A journal that lacks one must not be resumed, or operations could be sent
+// twice.
+func (c *Coordinator) keepGrant(e *schedule.GrantEvent) error {
+	if c.journal == nil {
+		return nil
+	}
+	err := c.journal.AppendJSON(&event{Grant: e})
+	if err == nil {
+		return nil
+	}
+	name := c.journal.Name()
+	err = errors.Join(err, c.journal.Close(), os.Remove(name))
+	c.journal = nil
+	return err
+}
+
+// Redistributes reports whether shares of lost workers are given to others.
+func (c *Coordinator) Redistributes() bool { return c.o.OnLost == Redistribute }
+
+// Unneeded is how many operations of closed stages that have ended no worker was allowed to send.
+func (c *Coordinator) Unneeded() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granter.Unneeded()
 }
 
 // lease is how much longer than now a worker may send, once it has been heard: longer than it may be silent, so that

@@ -39,6 +39,8 @@ type event struct {
 	Back  *int           `json:"back,omitempty"`
 	Ended *int           `json:"ended,omitempty"` // its bundle is complete
 	Loss  *schedule.Loss `json:"loss,omitempty"`
+
+	Grant *schedule.GrantEvent `json:"grant,omitempty"` // of a closed stage
 }
 
 // begin begins the journal. c.mu is held.
@@ -165,6 +167,9 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		}
 		if m := member(e.Ended); m != nil {
 			m.state = Ended
+		}
+		if e.Grant != nil {
+			c.granter.Restore(*e.Grant)
 		}
 		if l := e.Loss; l != nil {
 			if l.Machine >= uint64(len(c.members)) || len(l.Heirs) == 0 {

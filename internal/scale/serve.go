@@ -192,7 +192,11 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	if said.State == Ready && c.startNs == 0 && !c.stop {
 		c.awaitTurn(ctx, startHold)
 	}
-	return c.instruct(c.answer(m), said), nil
+	answer := c.instruct(c.answer(m), said)
+	if said.Wish != nil && c.o.OnLost == Redistribute {
+		answer.Grant = c.grant(m, said.Wish)
+	}
+	return answer, nil
 }
 
 // answer is what a worker is to do.

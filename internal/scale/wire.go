@@ -120,7 +120,9 @@ type Report struct {
 	Rows      uint64 `json:"rows,omitempty"`      // with Job.Fill: in place
 	// Filled is, with Job.Fill and Ended, what the worker has filled; absent if it was stopped.
 	Filled json.RawMessage `json:"filled,omitempty"`
-	Lines  []byte          `json:"-"`
+	// Wish is, with Redistribute, which operations of a closed stage the worker wants.
+	Wish  *schedule.Wish `json:"wish,omitempty"`
+	Lines []byte         `json:"-"`
 	// Packed are the histograms of some of Lines, as appendPacked has them. They follow Lines.
 	Packed  []byte `json:"-"`
 	PackedB int    `json:"packed_bytes,omitempty"` // length of Packed, for encode and decode
@@ -162,6 +164,8 @@ type Answer struct {
 	// schedule.Redistribution.
 	UntilNs int64           `json:"until_ns,omitempty"`
 	Losses  []schedule.Loss `json:"losses,omitempty"`
+	// Grant answers Report.Wish.
+	Grant *schedule.Grant `json:"grant,omitempty"`
 }
 
 // refusal is an error with the exit code that it has for the worker.

@@ -129,6 +129,7 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	}
 	if w.Job.Redistribute {
 		w.Shared = schedule.NewRedistribution()
+		w.Shared.OnWish(func() { _ = w.Interval(nil) })
 	}
 	return w, ctx, nil
 }
@@ -332,6 +333,9 @@ func (w *Worker) report() bool {
 		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
 			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled}
 		w.mu.Unlock()
+		if w.Shared != nil {
+			said.Wish = w.Shared.Wish()
+		}
 		said.Lines = w.lines.from(said.From)
 		var last uint64
 		said.Packed, last = w.packsOf(said.Lines)
@@ -370,6 +374,9 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	}
 	if w.Shared != nil {
 		w.Shared.Set(answer.UntilNs, answer.Losses)
+		if answer.Grant != nil {
+			w.Shared.Grant(answer.Grant)
+		}
 	}
 	if answer.Stop && !before.Stop {
 		close(w.stopped)

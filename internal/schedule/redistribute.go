@@ -18,11 +18,16 @@ type Loss struct {
 // Times are those of the schedule, which are the same on every machine, regardless of clocks. So no arrival belongs to
 // two machines, as long as no machine is declared lost from a time on that is before its own limit.
 //
-// One goroutine sets it; any number of Stripes read it.
+// The operations of closed stages are given to machines in blocks instead; see Numbers. A lost machine's sessions are
+// divided among its heirs.
 //
-// One goroutine sets it, any number of Stripes read it.
+// One goroutine sets it, any number of Stripes and stages read it.
 type Redistribution struct {
 	state atomic.Pointer[redistributed]
+
+	mu      sync.Mutex
+	numbers []*Numbers // of the closed stages that have begun
+	tell    func()     // there is a Wish
 }
 
 type redistributed struct {
@@ -32,7 +37,7 @@ type redistributed struct {
 
 // NewRedistribution returns a Redistribution without losses and with the limit 0: nothing may be sent yet.
 func NewRedistribution() *Redistribution {
-	r := &Redistribution{}
+	r := &Redistribution{tell: func() {}}
 	r.state.Store(&redistributed{})
 	return r
 }
@@ -48,6 +53,90 @@ func (r *Redistribution) Set(untilNs int64, losses []Loss) {
 		r.state.Store(&redistributed{untilNs, old.losses})
 	}
 }
+
+// OnWish sets what is called when there is a Wish that should be passed on soon. It must not block. OnWish must be
+// called before the load.
+func (r *Redistribution) OnWish(tell func()) { r.tell = tell }
+
+// Begin begins a closed stage whose first operation has a number, counted from the load's first, and which has limit
+// operations on all machines, 0 for no limit. The machine begins at most so many operations at a time.
+func (r *Redistribution) Begin(stage int, first, limit uint64, atATime int) *Numbers {
+	least := uint64(max(atATime, 1))
+	n := &Numbers{stage: stage, first: first, limit: limit, least: least, batch: least * perSession, tell: r.tell,
+		changed: make(chan struct{})}
+	r.mu.Lock()
+	r.numbers = append(r.numbers, n)
+	r.mu.Unlock()
+	r.tell()
+	return n
+}
+
+// perSession is how many operations a session gets at first.
+const perSession = 64
+
+// latest is the closed stage that has begun last; nil if none has.
+func (r *Redistribution) latest() *Numbers {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.numbers) == 0 {
+		return nil
+	}
+	return r.numbers[len(r.numbers)-1]
+}
+
+// Wish is what the machine asks its coordinator for, which Grant answers; nil if nothing.
+func (r *Redistribution) Wish() *Wish {
+	if n := r.latest(); n != nil {
+		return n.wish()
+	}
+	return nil
+}
+
+// Grant takes the coordinator's answer to a Wish.
+func (r *Redistribution) Grant(g *Grant) {
+	if n := r.latest(); n != nil && n.stage == g.Stage {
+		n.grant(g)
+	}
+}
+
+// Has reports whether operation number of the load, counted from its first, is sent by the machine of a part, or may
+// still become so. In open stages it disregards losses.
+func (r *Redistribution) Has(p Part, number uint64) bool {
+	r.mu.Lock()
+	var in *Numbers
+	for _, n := range r.numbers {
+		if n.spans(number) {
+			in = n
+		}
+	}
+	r.mu.Unlock()
+	if in == nil {
+		return p.hasTurn(number)
+	}
+	return in.has(number - in.first)
+}
+
+// Losses is how many machines were lost so far.
+func (r *Redistribution) Losses() int { return len(r.state.Load().losses) }
+
+// Sessions is how many of all sessions of the load a machine of so many has now: its share, and what it has inherited.
+func (r *Redistribution) Sessions(machine, machines uint64, all int) int {
+	counts := make([]int, machines)
+	for k := range counts {
+		counts[k] = shareOf(all, k, len(counts))
+	}
+	for _, l := range r.state.Load().losses {
+		of := counts[l.Machine]
+		counts[l.Machine] = 0
+		for i, heir := range l.Heirs {
+			counts[heir] += shareOf(of, i, len(l.Heirs))
+		}
+	}
+	return counts[machine]
+}
+
+// shareOf is share k of n of a number of things.
+func shareOf(things, k, n int) int { return things/n + min(max(things%n-k, 0), 1) }
 
 // view is the state that the two Stripes of one worker share. A loss that becomes known after one of them has passed
 // its time takes effect later, so that both have the same arrivals.

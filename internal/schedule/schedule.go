@@ -38,7 +38,11 @@ type Stage struct {
 	Process Process // open
 	Seed    uint64  // open: of the Poisson process
 
-	Sessions   int    // closed: active sessions; 0 means all
+	Sessions int // closed: active sessions; 0 means all
+	// SessionsOfAll is, with Part.Shared, how many sessions all machines have together; see ActiveSessions.
+	SessionsOfAll int
+	// Numbers are, with Part.Shared, the operations of a closed stage. They take the place of Part.At.
+	Numbers    *Numbers
 	Operations uint64 // closed: number of operations; 0 means no limit
 	DurationNs int64  // closed: when to stop starting operations; 0 means when Operations are done
 }
@@ -46,13 +50,21 @@ type Stage struct {
 // Open reports whether arrivals follow a schedule.
 func (s *Stage) Open() bool { return s.Shape != nil }
 
+// ActiveSessions returns how many sessions take part in the stage now; 0 means all. With Part.Shared it becomes more
+// when a machine is lost.
+func (s *Stage) ActiveSessions() int {
+	if s.Part.Shared == nil || s.SessionsOfAll == 0 {
+		return s.Sessions
+	}
+	return s.Part.Shared.Sessions(s.Part.Takes[0], s.Part.Of, s.SessionsOfAll)
+}
+
 // Part selects the operations of a stage that a machine takes, counted from the stage's first: of each Of consecutive
 // operations, those with the numbers Takes, which are below Of and ascending. The zero value takes all.
 type Part struct {
 	Of    uint64
 	Takes []uint64
-	// Shared, if not nil, passes arrivals of open stages on to other machines when one is lost. Takes must then have
-	// one number.
+	// Shared, if not nil, passes operations on to other machines when one is lost. Takes must then have one number.
 	Shared *Redistribution
 }
 
@@ -68,6 +80,14 @@ func (p Part) At(k uint64) uint64 {
 // Has reports whether operation n belongs to the part. n is counted from the first operation of the stage or of an
 // earlier one.
 func (p Part) Has(n uint64) bool {
+	if p.Shared != nil {
+		return p.Shared.Has(p, n)
+	}
+	return p.hasTurn(n)
+}
+
+// hasTurn is Has without Shared.
+func (p Part) hasTurn(n uint64) bool {
 	return p.Of <= 1 || len(p.Takes) == 0 || slices.Contains(p.Takes, n%p.Of)
 }
 

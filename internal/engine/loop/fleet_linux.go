@@ -153,7 +153,7 @@ func (f *Fleet) distribute() {
 			l.sessions = append(l.sessions, session{worker: a, slot: len(l.sessions), address: address, fd: -1})
 			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
 		}
-		if a.spare = f.cfg.Grows() && id >= f.cfg.AtFirst; !a.spare {
+		if a.spare = f.cfg.Spare(id); !a.spare {
 			f.growth.Wake(1)
 		}
 	}
@@ -261,7 +261,7 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 
 // members returns the loops that have workers for a stage.
 func (f *Fleet) members(stage *schedule.Stage) []*loop {
-	if stage.Open() || stage.Sessions <= 0 {
+	if stage.Open() || stage.Sessions <= 0 || stage.Part.Shared != nil {
 		return f.loops
 	}
 	var members []*loop

@@ -26,7 +26,7 @@ func (l *loop) grow(now int64) {
 		return
 	}
 	for i := range l.workers {
-		if a := &l.workers[i]; a.spare {
+		if a := &l.workers[i]; a.spare && a.active {
 			l.grewAt = now
 			l.awake(a)
 			return

@@ -16,6 +16,9 @@ type share struct {
 	stopNs   int64 // since when; never if not stopping
 	ended    bool  // there are no operations left to begin
 
+	starved bool // closed, with Stage.Numbers: no operation was given to take
+	losses  int  // with Part.Shared: how many the active workers are for
+
 	next     uint64          // closed: the loop's next among this machine's operations
 	ahead    schedule.Stripe // open: the arrivals to send
 	due      schedule.Stripe // open: the same, to count what fell due
@@ -49,6 +52,9 @@ func (p *share) took(k uint64) { p.reached = k + 1 }
 // takeClosed returns the next operation of a closed stage.
 func (p *share) takeClosed(now int64) (index uint64, ok bool) {
 	s := &p.stage
+	if s.Numbers != nil {
+		return p.takeGiven(now)
+	}
 	k := s.Part.At(p.next)
 	if p.ended || p.stopping || now < s.StartNs ||
 		s.Operations > 0 && k >= s.Operations || !p.exists(k) || now >= p.end() {
@@ -56,6 +62,21 @@ func (p *share) takeClosed(now int64) (index uint64, ok bool) {
 		return 0, false
 	}
 	p.next += p.n
+	p.took(k)
+	return p.number(k), true
+}
+
+// takeGiven is takeClosed for a stage with Numbers.
+func (p *share) takeGiven(now int64) (index uint64, ok bool) {
+	if p.ended || p.stopping || now >= p.end() {
+		p.ended = true
+		return 0, false
+	}
+	k, what := p.stage.Numbers.Take(now)
+	p.starved = what == schedule.NotYet
+	if p.ended = what == schedule.None || what == schedule.Took && !p.exists(k); p.ended || p.starved {
+		return 0, false
+	}
 	p.took(k)
 	return p.number(k), true
 }

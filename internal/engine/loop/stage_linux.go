@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"math"
+
 	"brunt/internal/measure"
 	"brunt/internal/workload"
 )
@@ -9,12 +11,47 @@ import (
 func (l *loop) begins(p *share) {
 	l.part = p
 	l.available.clear()
-	open := p.stage.Open()
-	l.stamp(open)
+	l.stamp(p.stage.Open())
+	for i := range l.workers {
+		l.workers[i].active = false
+	}
+	l.activate()
+}
+
+// activate has workers take part in the stage, more than before if other machines were lost. Those that were on standby
+// connect.
+func (l *loop) activate() {
+	p := l.part
+	if p.stage.Part.Shared != nil {
+		p.losses = p.stage.Part.Shared.Losses()
+	}
+	most := p.stage.ActiveSessions()
+	if most <= 0 || p.stage.Open() && p.stage.Part.Shared == nil {
+		most = math.MaxInt
+	}
 	for i := range l.workers {
 		a := &l.workers[i]
-		a.active = open || p.stage.Sessions <= 0 || a.id < p.stage.Sessions
+		if a.active || a.id >= most {
+			continue
+		}
+		a.active = true
+		if a.spare && !l.cfg.Grows() {
+			a.spare = false
+			l.fleet.growth.Wake(1)
+			for _, s := range a.sessions {
+				if l.fleet.serves(s.address) && !s.up && !s.dialing {
+					l.dial(s)
+				}
+			}
+		}
 		l.offer(a)
+	}
+}
+
+// inherit has further workers take part when another machine was lost.
+func (l *loop) inherit() {
+	if shared := l.part.stage.Part.Shared; shared != nil && shared.Losses() != l.part.losses {
+		l.activate()
 	}
 }
 
@@ -41,12 +78,14 @@ func (l *loop) offer(a *worker) {
 
 // begin begins operations on free workers.
 func (l *loop) begin(now int64) {
+	l.inherit()
 	if l.part.stage.Open() {
 		l.sendDue(now)
 		l.countDue(l.part, now)
 		return
 	}
-	if now >= l.part.end() {
+	numbers := l.part.stage.Numbers
+	if now >= l.part.end() || numbers != nil && l.available.peek() == nil && numbers.Over() {
 		l.part.ended = true
 	}
 	for range beginsAtOnce {
@@ -168,6 +207,8 @@ func (l *loop) nextSend(now int64) (at int64, blind bool) {
 		return l.nextArrival(now)
 	case now < p.stage.StartNs:
 		return p.stage.StartNs, false
+	case l.available.peek() != nil && p.starved:
+		return now + lookAgainNs, false
 	case l.available.peek() != nil:
 		return now, false
 	}

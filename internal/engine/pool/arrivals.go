@@ -69,6 +69,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	cfg := &a.pool.cfg
 	next := &a.sending
 	for ; a.known(ctx, next) && !next.Over; next.Advance() {
+		a.pool.inherit()
 		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) ||
 			!a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break

@@ -27,7 +27,7 @@ func (a *arrivalSource) grow(now int64) {
 		p.growth.Fill()
 		return
 	}
-	for _, s := range p.sessions {
+	for _, s := range p.sessions[:p.crew.first] {
 		if s.spare.Load() {
 			a.grewAt = now
 			s.further = true // its goroutine has ended or not begun

@@ -36,6 +36,8 @@ type Pool struct {
 	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
 
+	crew crew // of the current stage; used by the goroutine of Run
+
 	changes atomic.Uint64 // of the nodes; used with a balancer
 
 	growth  engine.Growth
@@ -72,7 +74,7 @@ func NewPool(cfg engine.FleetConfig) *Pool {
 			address: p.route.Home(i),
 			backoff: engine.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})
-		if cfg.Grows() && i >= cfg.AtFirst {
+		if cfg.Spare(i) {
 			p.sessions[i].spare.Store(true)
 			continue
 		}
@@ -152,11 +154,8 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	p.account.Do(func(*measure.Recorder) { p.source = src })
 	var wg sync.WaitGroup
 	work := func(s *session) { wg.Go(func() { s.work(ctx, hardCtx, src) }) }
-	for _, s := range p.working(stage) {
-		if !s.spare.Load() {
-			work(s)
-		}
-	}
+	p.crew = crew{stage: stage, work: work}
+	p.engage()
 	if a, ok := src.(*arrivalSource); ok && p.cfg.Grows() {
 		a.work = work
 	}
@@ -169,12 +168,42 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	return src.next(), nil
 }
 
-// working returns the sessions that take part in a stage.
-func (p *Pool) working(stage schedule.Stage) []*session {
-	if !stage.Open() && stage.Sessions > 0 && stage.Sessions < len(p.sessions) {
-		return p.sessions[:stage.Sessions]
+// crew is who takes part in a stage.
+type crew struct {
+	stage  schedule.Stage
+	work   func(*session)
+	first  int // session that doesn't take part yet
+	losses int // with Part.Shared: how many the others are for
+}
+
+// engage has sessions take part in the stage, more than before if other machines were lost. Those that were on standby
+// connect. It is called by the goroutine of Run only.
+func (p *Pool) engage() {
+	c := &p.crew
+	if c.stage.Part.Shared != nil {
+		c.losses = c.stage.Part.Shared.Losses()
 	}
-	return p.sessions
+	most := c.stage.ActiveSessions()
+	if most <= 0 || most > len(p.sessions) || c.stage.Open() && c.stage.Part.Shared == nil {
+		most = len(p.sessions)
+	}
+	for ; c.first < most; c.first++ {
+		s := p.sessions[c.first]
+		if s.spare.Load() && !p.cfg.Grows() {
+			s.spare.Store(false)
+			p.growth.Wake(1)
+		}
+		if !s.spare.Load() {
+			c.work(s)
+		}
+	}
+}
+
+// inherit has further sessions take part when another machine was lost.
+func (p *Pool) inherit() {
+	if shared := p.crew.stage.Part.Shared; shared != nil && shared.Losses() != p.crew.losses {
+		p.engage()
+	}
 }
 
 // tell passes the pool's current state to the recorder.

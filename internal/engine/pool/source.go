@@ -3,7 +3,9 @@ package pool
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
+	"brunt/internal/protocol"
 	"brunt/internal/schedule"
 )
 
@@ -45,8 +47,11 @@ type closedSource struct {
 	ended atomic.Bool
 }
 
-func (c *closedSource) take(context.Context) (uint64, int64, bool) {
+func (c *closedSource) take(ctx context.Context) (uint64, int64, bool) {
 	s := &c.stage
+	if s.Numbers != nil {
+		return c.takeGiven(ctx)
+	}
 	if !c.open() {
 		return 0, 0, false
 	}
@@ -60,14 +65,44 @@ func (c *closedSource) take(context.Context) (uint64, int64, bool) {
 	return s.First + i, -1, true
 }
 
-func (c *closedSource) feed(context.Context) {}
+// takeGiven is take for a stage with Numbers.
+func (c *closedSource) takeGiven(ctx context.Context) (uint64, int64, bool) {
+	for c.open() {
+		switch k, what := c.stage.Numbers.Take(c.pool.cfg.Clock.Now()); what {
+		case schedule.Took:
+			return c.stage.First + k, -1, true
+		case schedule.None:
+			c.ended.Store(true)
+			return 0, 0, false
+		}
+		if !protocol.Sleep(ctx, lookAgain) {
+			break
+		}
+	}
+	return 0, 0, false
+}
+
+// lookAgain is the pause before a look for operations that should have been given, or for lost machines.
+const lookAgain = time.Millisecond
+
+// feed has further sessions take part when other machines are lost.
+func (c *closedSource) feed(ctx context.Context) {
+	if c.stage.Part.Shared == nil {
+		return
+	}
+	for c.open() && !(c.stage.Numbers != nil && c.stage.Numbers.Over()) && protocol.Sleep(ctx, 10*lookAgain) {
+		c.pool.inherit()
+	}
+}
 
 func (c *closedSource) yieldLost(s *session) bool {
-	i, _, ok := c.take(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // it isn't to wait
+	i, _, ok := c.take(ctx)
 	if ok {
 		c.pool.fail(c, s, i, c.pool.cfg.Clock.Now())
 	}
-	return ok
+	return ok || c.open()
 }
 
 func (c *closedSource) open() bool {

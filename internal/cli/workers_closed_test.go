@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/testserver"
+	"brunt/internal/verdict/exitcode"
+)
+
+// countingPlan writes a plan with a load for a Redis that counts how often each operation number arrives.
+func countingPlan(t *testing.T, server *testserver.Server, tier, load, more string) string {
+	t.Helper()
+	return writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+sessions: 6
+interval: 1s
+tier: %s
+queries:
+  - name: count
+    command: [INCR, "n:$1"]
+    think: 4ms
+    params: [{type: Unsigned, range: [1, 1000000000], distribution: Sequential}]
+    %s
+%s
+`, server.Addr, tier, more, load))
+}
+
+// askRedis sends an inline command that returns a number.
+func askRedis(t *testing.T, server *testserver.Server, command string) int {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, ":")))
+	if err != nil {
+		t.Fatalf("%s: %q", command, line)
+	}
+	return n
+}
+
+// sentTwice returns how many operation numbers have arrived at a Redis more than once.
+func sentTwice(t *testing.T, server *testserver.Server) int {
+	t.Helper()
+	return askRedis(t, server, `EVAL "local n=0; for _,k in ipairs(redis.call('KEYS','n:*')) do `+
+		`if redis.call('GET',k)~='1' then n=n+1 end end; return n" 0`)
+}
+
+// closedLoad is a load of closed phases; operations is their number if they are counted.
+type closedLoad struct {
+	tier, load, more string
+	operations       int
+}
+
+func closedLoads() map[string]closedLoad {
+	return map[string]closedLoad{
+		"operations on event loops":   {"codec", "load: [{closed: {operations: 18000}}]", "", 18000},
+		"a queue on the library tier": {"library", "", "count: 18000", 18000},
+		"a time on event loops":       {"codec", "load: [{closed: {duration: 10s}}]", "", 0},
+		"a time, then arrivals": {"library",
+			"load: [{closed: {duration: 9s}}, {constant: {rate: 200, duration: 2s}}]", "", 0},
+	}
+}
+
+// The other workers send what a lost worker was not allowed to send yet, with its sessions. Nothing is sent twice, also
+// if the worker only stood still and continues when others have its share.
+func TestClosedSharesAreRedistributed(t *testing.T) {
+	t.Parallel()
+	for name, row := range closedLoads() {
+		for what, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				server := testserver.Redis(t)
+				plan := countingPlan(t, server, row.tier, row.load, row.more)
+				cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
+				pids := workersOf(t, cmd.Process.Pid)
+				before := askRedis(t, server, "DBSIZE")
+				if signal == syscall.SIGSTOP {
+					testserver.Freeze(pids[1])
+				} else if err := syscall.Kill(pids[1], signal); err != nil {
+					t.Fatal(err)
+				}
+				until(t, "the share is given away", func() bool {
+					return strings.Contains(said(t, output), "is sent by the other 2")
+				})
+				if signal == syscall.SIGSTOP {
+					testserver.Thaw(pids[1])
+				}
+				_ = cmd.Wait()
+				run := wholeRun(t, dir, output)
+				if n := sentTwice(t, server); n > 0 {
+					t.Errorf("%d operations were sent twice\n%s", n, said(t, output))
+				}
+				arrived := askRedis(t, server, "DBSIZE")
+				if arrived <= before {
+					t.Errorf("%d operations had arrived before the loss, %d in total", before, arrived)
+				}
+				lost := run.Parts[1].Worker
+				if lost.LostNs == 0 || lost.GivenNs == 0 {
+					t.Errorf("worker 2 is recorded as %+v", lost)
+				}
+				sum, missing := int(run.Total.Arrivals()), uint64(0)
+				for _, p := range run.Parts { // others may be lost, too, when the machine is busy
+					missing += p.Worker.Missing
+				}
+				if sum += int(missing); row.operations > 0 && sum != row.operations {
+					t.Errorf("%d operations, with the missing ones %d, want %d\n%s", run.Total.Arrivals(), sum, row.operations,
+						said(t, output))
+				}
+				if most := uint64(len(lostOnes(run)) * 1024); missing > most {
+					t.Errorf("%d operations are missing, more than the %d of two blocks\n%s", missing, most, said(t, output))
+				}
+				if !strings.Contains(said(t, output), "lost after ") {
+					t.Errorf("the report doesn't say what became of the share:\n%s", said(t, output))
+				}
+				if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+					t.Errorf("workers are left: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// Heirs use as many sessions as all workers had.
+func TestSessionsOfLostWorkersMove(t *testing.T) {
+	t.Parallel()
+	server := testserver.Redis(t)
+	plan := countingPlan(t, server, "codec", "load: [{closed: {duration: 12s}}]", "")
+	cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
+	if err := syscall.Kill(workersOf(t, cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the share is given away", func() bool {
+		return strings.Contains(said(t, output), "is sent by the other 2")
+	})
+	until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
+	_ = cmd.Wait()
+	if lost := lostOnes(wholeRun(t, dir, output)); len(lost) != 1 {
+		t.Errorf("lost are %q", lost)
+	}
+}
+
+// sending returns how many connections to a Redis have counted an operation.
+func sending(t *testing.T, server *testserver.Server) int {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "CLIENT LIST\r\nQUIT\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(list), "cmd=incr")
+}
+
+// said returns what a process has printed.
+func said(t *testing.T, output string) string {
+	t.Helper()
+	text, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A load of a counted number of operations is exactly that of one process if no worker is lost, and if the coordinator
+// is killed and resumed.
+func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]bool{"one coordinator": false, "a resumed one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testserver.Redis(t)
+			plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
+			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
+			if kill {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				_ = cmd.Wait()
+				out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
+				output = filepath.Join(t.TempDir(), "resumed")
+				if err := os.WriteFile(output, out, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				_ = cmd.Wait()
+			}
+			run := wholeRun(t, dir, output)
+			if n := run.Total.Arrivals(); n != 6000 || len(lostOnes(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
+			}
+			if n, twice := askRedis(t, server, "DBSIZE"), sentTwice(t, server); n != 6000 || twice > 0 {
+				t.Errorf("%d operations arrived, %d of them twice", n, twice)
+			}
+		})
+	}
+}
+
+// Writes that no worker knows in advance can't be read back, and brunt says so before anything is sent.
+func TestClosedSharesAreNotRedistributedAndReadBack(t *testing.T) {
+	t.Parallel()
+	plan := writePlan(t, `target: {protocol: redis, addresses: ["127.0.0.1:1"]}
+sessions: 4
+verify: {patience: 2s}
+queries:
+  - name: put
+    command: [SET, "order:$1", $2]
+    params:
+      - {name: id, type: Integer, range: [1, 1000000000], distribution: Sequential}
+      - {name: note, type: String, range: [8, 8]}
+    verify: {read: {command: [GET, "order:$1"], capture: [0]}, key: [id], expect: [note]}
+load: [{closed: {duration: 2s}}]
+`)
+	cmd := exec.Command("brunt", "run", plan, "--workers", "2", "--on-lost", "redistribute")
+	out, _ := cmd.CombinedOutput()
+	if !strings.Contains(string(out), "the writes of closed phases can't be read back then") {
+		t.Errorf("got %s", out)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.BadPlan {
+		t.Errorf("exit %d", code)
+	}
+}

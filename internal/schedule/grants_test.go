@@ -1,0 +1,252 @@
+package schedule
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// closer is a machine that sends a share of closed stages in simulated time.
+type closer struct {
+	shared  *Redistribution
+	numbers *Numbers
+	first   uint64 // of the current stage
+	stage   int
+	ending  bool
+	lost    bool // others have its share
+	dead    bool
+	deaf    bool
+	sent    []uint64 // operations of the load
+}
+
+// model is a load of closed stages with its coordinator.
+type model struct {
+	rng      *rand.Rand
+	limits   []uint64 // of its stages; 0: by duration
+	machines []*closer
+	granter  *Granter
+	journal  []GrantEvent
+}
+
+func (m *model) alive() (n int) {
+	for _, c := range m.machines {
+		if !c.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// begin begins the machine's stage.
+func (m *model) begin(c *closer) {
+	c.numbers = c.shared.Begin(c.stage, c.first, m.limits[c.stage], 1+m.rng.IntN(4))
+}
+
+// exchange has a machine say what it wants, perhaps twice, and be answered, perhaps not.
+func (m *model) exchange(k int) {
+	c := m.machines[k]
+	w := c.shared.Wish()
+	if c.deaf || c.dead || w == nil {
+		return
+	}
+	for range 1 + m.rng.IntN(2) {
+		wish := *w
+		if c.lost {
+			wish.Number = 0
+		}
+		g, events := m.granter.Grant(k, &wish, m.alive())
+		m.journal = append(m.journal, events...)
+		if m.rng.IntN(4) > 0 {
+			c.shared.Grant(&g)
+		}
+	}
+	if m.rng.IntN(50) == 0 { // the coordinator is killed, and resumed from its journal
+		m.granter = NewGranter(len(m.machines))
+		for _, e := range m.journal {
+			m.granter.Restore(e)
+		}
+	}
+}
+
+// send has a machine take some operations, and end its stage if that is over.
+func (m *model) send(c *closer, nowNs int64) {
+	if c.stage == len(m.limits) || c.dead {
+		return
+	}
+	limit := m.limits[c.stage]
+	if limit == 0 && m.rng.IntN(200) == 0 {
+		c.ending = true
+	}
+	for range m.rng.IntN(200) {
+		if c.ending {
+			break
+		}
+		k, what := c.numbers.Take(nowNs)
+		if what != Took {
+			break
+		}
+		c.sent = append(c.sent, c.first+k)
+	}
+	if limit > 0 && c.numbers.Over() {
+		c.first += limit
+	} else if !c.ending {
+		return
+	} else {
+		if !c.numbers.ended {
+			c.numbers.finish(false)
+		}
+		if c.numbers.ends == 0 {
+			return
+		}
+		c.first += c.numbers.ends
+	}
+	c.ending = false
+	if c.stage++; c.stage < len(m.limits) {
+		m.begin(c)
+	}
+}
+
+// Whichever machines are lost, come back or are answered late, no operation of closed stages is sent twice, and those
+// of counted stages are missing only if they were given to a machine that was lost.
+func TestGrantedOperationsAreSentOnce(t *testing.T) {
+	inherited := 0
+	for seed := range uint64(80) {
+		m := &model{rng: rand.New(rand.NewPCG(seed, 11))}
+		for range 1 + m.rng.IntN(3) {
+			m.limits = append(m.limits, uint64(m.rng.IntN(2)*(1+m.rng.IntN(8_000))))
+		}
+		n := 1 + m.rng.IntN(6)
+		m.granter = NewGranter(n)
+		for range n {
+			c := &closer{shared: NewRedistribution()}
+			m.machines = append(m.machines, c)
+			m.begin(c)
+		}
+		for step := range 1500 {
+			for k, c := range m.machines {
+				if m.alive() > 1 && m.rng.IntN(600) == 0 {
+					c.deaf, c.lost, c.dead = true, true, m.rng.IntN(2) == 0
+				}
+				if c.lost && m.rng.IntN(40) == 0 {
+					c.deaf = false
+				}
+				m.exchange(k)
+				m.send(c, int64(step)*50_000_000)
+			}
+		}
+		checkGranted(t, seed, m)
+		for _, c := range m.machines {
+			if c.lost {
+				inherited++
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if inherited == 0 {
+		t.Error("no machine was lost")
+	}
+}
+
+func checkGranted(t *testing.T, seed uint64, m *model) {
+	t.Helper()
+	by := map[uint64]int{}
+	for k, c := range m.machines {
+		for _, number := range c.sent {
+			if other, twice := by[number]; twice {
+				t.Errorf("seed %d: operation %d is sent by machines %d and %d", seed, number, other, k)
+			}
+			by[number] = k
+			if part := (Part{Of: uint64(len(m.machines)), Takes: []uint64{uint64(k)}}); !c.shared.Has(part, number) {
+				t.Errorf("seed %d: operation %d is not the machine's that sent it", seed, number)
+			}
+		}
+		if !c.lost && c.stage < len(m.limits) && m.limits[c.stage] > 0 {
+			t.Errorf("seed %d: machine %d never ended stage %d of %v", seed, k, c.stage, m.limits)
+		}
+	}
+	first := uint64(0)
+	for stage, limit := range m.limits {
+		ofLost := map[uint64]bool{}
+		for k, c := range m.machines {
+			for _, b := range m.granter.stage(stage).blocks[k] {
+				for i := b.From; c.lost && i < b.To; i++ {
+					ofLost[first+i] = true
+				}
+			}
+		}
+		for i := range limit {
+			if _, sent := by[first+i]; !sent && !ofLost[first+i] {
+				t.Errorf("seed %d: operation %d of stage %d is missing", seed, i, stage)
+				return
+			}
+		}
+		if limit > 0 {
+			first += limit
+			continue
+		}
+		ends := m.granter.stage(stage).ends
+		if ends == 0 {
+			return
+		}
+		first += ends
+	}
+}
+
+// Operations that run short are divided so that all machines end at about the same time.
+func TestTheLastOperationsAreDividedInSmallBlocks(t *testing.T) {
+	g := NewGranter(2)
+	var sizes []uint64
+	for i := range 40 {
+		w := &Wish{Limit: 1000, Number: 10_000, Least: 2}
+		machine := i % 2
+		w.Blocks = len(g.stage(0).blocks[machine])
+		a, _ := g.Grant(machine, w, 2)
+		for _, b := range a.Blocks {
+			sizes = append(sizes, b.To-b.From)
+		}
+		if a.Over {
+			break
+		}
+	}
+	if sizes[0] != 250 || sizes[len(sizes)-1] > 2 {
+		t.Errorf("the blocks have %v operations", sizes)
+	}
+	var sum uint64
+	for i, n := range sizes {
+		if sum += n; i > 0 && n > sizes[i-1] {
+			t.Errorf("the blocks have %v operations", sizes)
+		}
+	}
+	if sum != 1000 {
+		t.Errorf("%d operations were given, want 1000", sum)
+	}
+}
+
+// Heirs share the sessions of lost machines, so that there are as many as before, whoever is lost after whom.
+func TestSessionsOfLostMachinesAreInherited(t *testing.T) {
+	for name, losses := range map[string][]Loss{
+		"none":         nil,
+		"one":          {{Machine: 1, Heirs: []uint64{0, 2, 3}}},
+		"an heir, too": {{Machine: 1, Heirs: []uint64{0, 2, 3}}, {Machine: 3, Heirs: []uint64{0, 2}}},
+		"all but one": {{Machine: 1, Heirs: []uint64{0, 2, 3}}, {Machine: 3, Heirs: []uint64{0, 2}},
+			{Machine: 0, Heirs: []uint64{2}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := NewRedistribution()
+			r.Set(1, losses)
+			sum := 0
+			for k := range uint64(4) {
+				sum += r.Sessions(k, 4, 10)
+			}
+			if sum != 10 {
+				t.Errorf("%d sessions, want 10", sum)
+			}
+			for _, l := range losses {
+				if n := r.Sessions(l.Machine, 4, 10); n != 0 {
+					t.Errorf("machine %d, which is lost, has %d sessions", l.Machine, n)
+				}
+			}
+		})
+	}
+}
