@@ -3,6 +3,7 @@ package message
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,13 +33,15 @@ type file struct {
 	Counted  map[string]map[string]string `yaml:"counted"`  // by the English plural and the form; see Plural
 }
 
-// texts are the compiled texts of a language.
+// texts are the texts of a language. A message is compiled when it is first used. Safe for use by several goroutines.
 type texts struct {
-	printer  *message.Printer
-	args     map[string][]string // of each message, in the order of their positions
-	labels   map[string]string
-	failures map[string]string
-	counted  map[string]map[string]string
+	*file
+	tag     language.Tag
+	builder *catalog.Builder
+	printer *message.Printer
+
+	mu   sync.Mutex
+	args map[string][]string // of each compiled message, in the order of their positions
 }
 
 // languages maps languages to functions that load their catalogues once.
@@ -57,23 +60,17 @@ func of(l units.Language) *texts {
 
 // mustLoad loads a catalogue. It panics on errors, which are bugs of the program.
 func mustLoad(l units.Language) *texts {
-	f, err := readFile(l)
-	if err == nil {
-		var t *texts
-		if t, err = compile(l, f); err == nil {
-			return t
-		}
-	}
-	panic(fmt.Sprintf("the catalogue of %s: %v", l, err))
-}
-
-func readFile(l units.Language) (*file, error) {
 	data, err := files.ReadFile(string(l) + ".yaml")
-	if err != nil {
-		return nil, err
+	t := &texts{file: &file{}, tag: language.Make(string(l)), args: map[string][]string{}}
+	if err == nil {
+		err = yaml.Unmarshal(data, t.file)
 	}
-	f := &file{}
-	return f, yaml.Unmarshal(data, f)
+	if err != nil {
+		panic(fmt.Sprintf("the catalogue of %s: %v", l, err))
+	}
+	t.builder = catalog.NewBuilder(catalog.Fallback(t.tag))
+	t.printer = message.NewPrinter(t.tag, message.Catalog(t.builder))
+	return t
 }
 
 // placeholder matches an argument in a text, with its noun if it has one.
@@ -88,56 +85,60 @@ type pluralForm struct {
 // pluralForms are the plural forms. The last one, other, covers all forms that a noun doesn't list.
 var pluralForms = []pluralForm{{"one", plural.One}, {"few", plural.Few}, {"many", plural.Many}, {"other", plural.Other}}
 
-// compile compiles a catalogue. Each argument has two positions: its text, and its number for the choice of plurals.
-func compile(l units.Language, f *file) (*texts, error) {
-	tag := language.Make(string(l))
-	builder := catalog.NewBuilder(catalog.Fallback(tag))
-	out := &texts{args: map[string][]string{}, printer: message.NewPrinter(tag, message.Catalog(builder)),
-		labels: f.Labels, failures: f.Failures, counted: f.Counted}
-	for id, text := range f.Messages {
-		positions := map[string]int{}
-		var variants []catalog.Message
-		var fault error
-		text = placeholder().ReplaceAllStringFunc(strings.ReplaceAll(text, "%", "%%"), func(found string) string {
-			parts := placeholder().FindStringSubmatch(found)
-			name, noun := parts[1], parts[2]
-			at, ok := positions[name]
-			if !ok {
-				at = len(positions)
-				positions[name] = at
-				out.args[id] = append(out.args[id], name)
-			}
-			figure := fmt.Sprintf("%%[%d]s", 2*at+1)
-			if noun == "" {
-				return figure
-			}
-			if f.Nouns[noun] == nil {
-				fault = fmt.Errorf("%s: no noun %q", id, noun)
-			}
-			var cases []any
-			for _, form := range pluralForms {
-				if s, ok := f.Nouns[noun][form.name]; ok {
-					cases = append(cases, form.form, strings.ReplaceAll(strings.ReplaceAll(s, "%", "%%"), "#", figure))
-				}
-			}
-			if len(cases) > 0 {
-				cases[len(cases)-2] = plural.Other
-			}
-			variable := fmt.Sprintf("v%d", len(variants))
-			variants = append(variants, catalog.Var(variable, plural.Selectf(2*at+2, "%d", cases...)))
-			return "${" + variable + "}"
-		})
-		if fault == nil {
-			fault = builder.Set(tag, id, append(variants, catalog.String(text))...)
-		}
-		if fault != nil {
-			return nil, fault
-		}
-		if out.args[id] == nil {
-			out.args[id] = []string{}
-		}
+// names returns the names of a message's arguments, in the order of their positions. ok is false if the catalogue
+// doesn't have the message.
+func (t *texts) names(id string) (names []string, ok bool) {
+	text, ok := t.Messages[id]
+	if !ok {
+		return nil, false
 	}
-	return out, nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if names, ok = t.args[id]; !ok {
+		var err error
+		if names, err = t.compile(id, text); err != nil {
+			panic(fmt.Sprintf("the catalogue of %s: %v", t.tag, err))
+		}
+		t.args[id] = names
+	}
+	return names, true
+}
+
+// compile compiles a message. Each argument has two positions: its text, and its number for the choice of plurals.
+func (t *texts) compile(id, text string) (names []string, err error) {
+	var variants []catalog.Message
+	text = placeholder().ReplaceAllStringFunc(strings.ReplaceAll(text, "%", "%%"), func(found string) string {
+		parts := placeholder().FindStringSubmatch(found)
+		name, noun := parts[1], parts[2]
+		at := slices.Index(names, name)
+		if at < 0 {
+			at = len(names)
+			names = append(names, name)
+		}
+		figure := fmt.Sprintf("%%[%d]s", 2*at+1)
+		if noun == "" {
+			return figure
+		}
+		if t.Nouns[noun] == nil {
+			err = fmt.Errorf("%s: no noun %q", id, noun)
+		}
+		var cases []any
+		for _, form := range pluralForms {
+			if s, ok := t.Nouns[noun][form.name]; ok {
+				cases = append(cases, form.form, strings.ReplaceAll(strings.ReplaceAll(s, "%", "%%"), "#", figure))
+			}
+		}
+		if len(cases) > 0 {
+			cases[len(cases)-2] = plural.Other
+		}
+		variable := fmt.Sprintf("v%d", len(variants))
+		variants = append(variants, catalog.Var(variable, plural.Selectf(2*at+2, "%d", cases...)))
+		return "${" + variable + "}"
+	})
+	if err == nil {
+		err = t.builder.Set(t.tag, id, append(variants, catalog.String(text))...)
+	}
+	return names, err
 }
 
 // known reports whether m is empty or consists of arguments only, or the catalogues have its ID.
@@ -146,8 +147,7 @@ func known(m Message) bool {
 	case "", literal, KindList, KindSentences:
 		return true
 	}
-	_, ok := of(units.English).args[m.ID]
-	return ok
+	return of(units.English).Messages[m.ID] != ""
 }
 
 // In returns the text in a language.
@@ -159,7 +159,7 @@ func (m Message) In(l units.Language) string {
 		return m.Args[0].in(l)
 	}
 	t := of(l)
-	names, ok := t.args[m.ID]
+	names, ok := t.names(m.ID)
 	if !ok {
 		return m.ID
 	}

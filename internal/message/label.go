@@ -14,7 +14,7 @@ import (
 // key in the catalogues of other languages. A text that the catalogue doesn't have stays in English.
 func Label(l units.Language, english string, args ...any) string {
 	if foreign(l) {
-		if text, ok := of(l).labels[english]; ok {
+		if text, ok := of(l).Labels[english]; ok {
 			english = text
 		}
 	}
@@ -31,7 +31,7 @@ func foreign(l units.Language) bool { return l != units.English && languages[l] 
 // the catalogues of other languages.
 func Plural[N int | uint64](l units.Language, n N, one, many string) string {
 	if foreign(l) {
-		if forms, ok := of(l).counted[many]; ok {
+		if forms, ok := of(l).Counted[many]; ok {
 			return l.Figure(units.Count(uint64(n))) + " " + forms[formOf(l, uint64(n)).name]
 		}
 	}
@@ -75,7 +75,7 @@ func Failure(l units.Language, english string) string {
 	}
 	parts := strings.Split(english, "; ")
 	for i, p := range parts {
-		text, ok := of(l).failures[p]
+		text, ok := of(l).Failures[p]
 		if !ok {
 			return english
 		}

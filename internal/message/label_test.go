@@ -83,12 +83,12 @@ func TestEveryLabelHasATranslation(t *testing.T) {
 			continue
 		}
 		for text, at := range labels {
-			if _, ok := of(l).labels[text]; !ok {
+			if _, ok := of(l).Labels[text]; !ok {
 				t.Errorf("%s: %s has no label for %q", at, l, text)
 			}
 		}
 		for noun, at := range nouns {
-			forms, ok := of(l).counted[noun]
+			forms, ok := of(l).Counted[noun]
 			if !ok {
 				t.Errorf("%s: %s has no noun %q", at, l, noun)
 			}
@@ -105,7 +105,7 @@ func TestEveryLabelHasATranslation(t *testing.T) {
 var verbs = regexp.MustCompile(`%(?:\[\d+\])?[.\d]*[a-zA-Z]`)
 
 func TestPlaceholdersAgree(t *testing.T) {
-	for english, other := range of(units.Russian).labels {
+	for english, other := range of(units.Russian).Labels {
 		if a, b := verbs.FindAllString(english, -1), verbs.FindAllString(other, -1); !slices.Equal(a, b) {
 			t.Errorf("%q has %q, %q has %q", english, a, other, b)
 		}

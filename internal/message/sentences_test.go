@@ -90,7 +90,7 @@ func shape(format string) string {
 // A text of these rooms that is no message has a translation in the catalogue of words.
 func TestTextsOfRoomsHaveRussian(t *testing.T) {
 	var catalogue []string
-	for english := range of(units.Russian).labels {
+	for english := range of(units.Russian).Labels {
 		catalogue = append(catalogue, shape(english))
 	}
 	// A piece is known if a sentence has all of it between placeholders, which pieces may fill, in order.
@@ -139,7 +139,7 @@ var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 
 // Russian texts are in Russian.
 func TestRussianIsRussian(t *testing.T) {
-	for english, r := range of(units.Russian).labels {
+	for english, r := range of(units.Russian).Labels {
 		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) &&
 			latin.MatchString(plain) && shape(english) != shape(r) {
 			t.Errorf("%q is %q", english, r)
