@@ -25,7 +25,7 @@ import (
 	"brunt/internal/units"
 )
 
-// runs makes n runs with a rate and a p99 around these, whose logarithms vary by spread.
+// runs generates n runs with about this rate and p99, whose logarithms have the standard deviation spread.
 func runs(seed uint64, n int, rate, p99Ns, spread float64) []*result.Result {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var all []*result.Result
@@ -58,7 +58,7 @@ func find(t *testing.T, c *Comparison, metric string) *Row {
 
 func TestVerdicts(t *testing.T) {
 	for name, c := range map[string]struct {
-		rate, p99     float64 // of the candidate; the base has 1000/s and 10 ms
+		rate, p99     float64 // of the candidate; those of the base are 1000/s and 10 ms
 		n             int
 		spread        float64
 		whole, byRate Verdict
@@ -89,7 +89,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Of comparisons of a system with itself hardly any is a regression, and with enough runs most are
+// If a system is compared with itself, almost none of the comparisons is a regression, and with enough runs most are
 // called equivalent.
 func TestTheSameIsRarelyARegression(t *testing.T) {
 	const times = 300
@@ -232,7 +232,7 @@ func TestDifferencesAreTold(t *testing.T) {
 	}
 }
 
-// Times without end have no ratio; ranks judge them.
+// Infinite times have no ratio; they are compared by ranks.
 func TestTimesWithoutEnd(t *testing.T) {
 	a, b := runs(1, 6, 1000, 10e6, 0.01), runs(2, 6, 1000, 10e6, 0.01)
 	for _, r := range b {
@@ -262,7 +262,7 @@ func TestTimesWithoutEnd(t *testing.T) {
 	}
 }
 
-// Where ranks judge, they obey the tolerance and the correction for the number of metrics as everything else does.
+// Comparisons by ranks respect the tolerance and the correction for the number of metrics, as other comparisons do.
 func TestRanksObeyTheTolerance(t *testing.T) {
 	set := func(runs []*result.Result, metric string, value float64, n int) {
 		for _, r := range runs[:n] {
@@ -273,9 +273,9 @@ func TestRanksObeyTheTolerance(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		n               int
-		p99             float64 // of the candidate; the base has 10 ms
-		value           float64 // of the first runs of a side
-		base, candidate int     // how many
+		p99             float64 // of the candidate; that of the base is 10 ms
+		value           float64 // of the first runs on one side
+		base, candidate int     // numbers of runs with this value
 		want            Verdict
 	}{
 		{"an endless time in the base, 0.8 % more", 10, 10.08e6, endless, 1, 0, Equivalent},
@@ -312,7 +312,7 @@ func TestRanksObeyTheTolerance(t *testing.T) {
 	}
 }
 
-// A metric that a side lacks is told, and what lacks one isn't equivalent.
+// A metric that one side lacks is reported, and is not called equivalent.
 func TestWhatASideLacksIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -367,7 +367,7 @@ func TestWhatASideLacksIsTold(t *testing.T) {
 	}
 }
 
-// drop takes a metric of all operations from runs.
+// drop removes a metric of all operations from runs.
 func drop(runs []*result.Result, metric string) {
 	for i, r := range runs {
 		without := &result.Result{
@@ -383,14 +383,14 @@ func drop(runs []*result.Result, metric string) {
 	}
 }
 
-// CSV is one table for machines: the same columns whatever was compared, plain figures.
+// CSV has the same columns for all comparisons, and plain numbers.
 func TestCSVIsForMachines(t *testing.T) {
 	written := func(write func(*bytes.Buffer) error) [][]string {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		lines, err := csv.NewReader(&b).ReadAll() // refuses lines of other lengths
+		lines, err := csv.NewReader(&b).ReadAll() // returns an error for lines of different lengths
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +434,7 @@ func TestCSVIsForMachines(t *testing.T) {
 	}
 }
 
-// What people read says how wide an interval is, in points where shares differ, and nothing that can't be.
+// Texts say how wide an interval is. For shares they use percentage points.
 func TestTextOfIntervals(t *testing.T) {
 	a, b := runs(1, 6, 1000, 1.0135e9, 0.0005), runs(2, 6, 1000, 1.0135e9, 0.0005)
 	for i, r := range a {
@@ -479,7 +479,7 @@ func TestTextOfIntervals(t *testing.T) {
 	}
 }
 
-// The first interval of all is the one that holds for skewed figures.
+// The interval that is valid for skewed figures is listed first.
 func TestTypicalIsWhatHolds(t *testing.T) {
 	all := runs(1, 8, 1000, 10e6, 0.5)
 	s, err := Intervals(all, Options{})
@@ -623,7 +623,7 @@ func TestTolerances(t *testing.T) {
 	}
 }
 
-// Twenty runs against twenty take a fraction of a second, also with many operations.
+// Comparing twenty runs with twenty takes a fraction of a second, even with many operations.
 func TestManyOperations(t *testing.T) {
 	a, b := runs(1, 20, 1000, 10e6, 0.01), runs(2, 20, 1000, 10e6, 0.01)
 	for _, r := range slices.Concat(a, b) {
@@ -637,7 +637,7 @@ func TestManyOperations(t *testing.T) {
 	}
 }
 
-// BenchmarkRuns compares 20 runs with 20.
+// BenchmarkRuns compares 20 runs with 20 runs.
 func BenchmarkRuns(b *testing.B) {
 	base, candidate := runs(1, 20, 1000, 10e6, 0.01), runs(2, 20, 1000, 10e6, 0.01)
 	for b.Loop() {
@@ -647,7 +647,7 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// Comparisons and intervals in Russian have no English but names.
+// In Russian, comparisons and intervals contain English only in names.
 func TestTablesAreInRussian(t *testing.T) {
 	say := map[string][]cell.Table{}
 	compared := func(name string, change func(base, candidate []*result.Result)) {
@@ -697,7 +697,7 @@ func TestTablesAreInRussian(t *testing.T) {
 	}
 }
 
-// scripts makes n runs of a script of k6 with a check and a metric of its own around these.
+// scripts generates n runs of a k6 script with a check and a metric of its own that are about held and bought.
 func scripts(seed uint64, n int, held, bought float64) []*result.Result {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var all []*result.Result
@@ -715,7 +715,7 @@ func scripts(seed uint64, n int, held, bought float64) []*result.Result {
 	return all
 }
 
-// Checks of a script are judged, its own metrics told.
+// The checks of a script are judged; its own metrics are only shown.
 func TestChecksAreJudged(t *testing.T) {
 	for name, c := range map[string]struct {
 		held, bought float64
@@ -753,7 +753,7 @@ func TestChecksAreJudged(t *testing.T) {
 	}
 }
 
-// What doesn't say what it is a run of is called by its program.
+// A run without a name is named after its program.
 func TestRunsWithoutAName(t *testing.T) {
 	all := runs(1, 3, 1000, 10e6, 0.01)
 	for _, r := range all {
@@ -764,7 +764,7 @@ func TestRunsWithoutAName(t *testing.T) {
 	}
 }
 
-// said are messages in English, a line each.
+// said returns messages in English, one per line.
 func said(messages []message.Message) string {
 	return strings.Join(message.Strings(units.English, messages), "\n")
 }

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/record"
 )
 
-// load makes up a run of intervals of a second. Its response times are log-normal; drift moves them with
-// the interval, and of failEvery operations one fails.
+// load generates a run with intervals of one second. Its response times are log-normal. drift changes them over time,
+// and one of failEvery operations fails.
 func load(r *rand.Rand, seconds, perS int, drift func(second int) float64, failEvery int) (*record.Run,
 	[]*measure.Interval) {
 	run := &record.Run{Operations: []record.Operation{{Name: "one"}}, Targets: []record.Target{{Address: "a"}},
@@ -59,8 +59,8 @@ func each(all []*measure.Interval) func(func(*measure.Interval) error) error {
 
 func steady(int) float64 { return 0 }
 
-// Of 95 % intervals about 95 of 100 hold the truth: the mean of these response times is e^0.125 ms, their
-// median 1 ms, their rate 105 a second.
+// About 95 of 100 intervals at 95 % contain the true value: the mean of these response times is e^0.125 ms, their
+// median is 1 ms, and their rate is 105 per second.
 func TestIntervalsCover(t *testing.T) {
 	const runs = 400
 	covered := map[string]int{}
@@ -121,7 +121,7 @@ func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 	if err := Fill(run, each(all)); err != nil {
 		t.Fatal(err)
 	}
-	// One of twenty fails: the quantiles above are infinite, and no estimates.
+	// One operation in twenty fails, so higher quantiles are infinite and have no estimate.
 	w = run.Total.Response.Within
 	if w.P99 != nil || w.P90 == nil || !w.P90.Why.IsZero() || !run.Total.ResponseOK.Within.P90.Why.IsZero() {
 		t.Errorf("with failures: p90 %+v, p99 %+v", w.P90, w.P99)
@@ -183,7 +183,7 @@ func TestBeginningsThatDifferAreSeen(t *testing.T) {
 	}
 }
 
-// However long a run is, its memory is bounded, nothing of it is lost, and its tenths are of equal length.
+// Memory is bounded for runs of any length. No interval is lost, and the tenths of a run are equally long.
 func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
 	for name, seconds := range map[string]int{"short": 12, "as many as slots": mostSlots, "one more": mostSlots + 1,
 		"long": 13*mostSlots + 7} {
@@ -223,7 +223,7 @@ func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
 	}
 }
 
-// The course of a run of very many intervals is kept in points of equal numbers of intervals.
+// The course of a run with very many intervals is stored as points that each combine the same number of intervals.
 func TestCourseIsBounded(t *testing.T) {
 	c := &course{}
 	iv := &measure.Interval{Phase: "hold", Account: measure.Account{LoadNs: 1e9,

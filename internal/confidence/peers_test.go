@@ -11,8 +11,9 @@ import (
 	"brunt/internal/record"
 )
 
-// peersRun is a run of 100 intervals at some addresses, whose mean service times move slowly around a millisecond, each
-// by itself (an autoregressive process with a half-life of 7 intervals), times a factor.
+// peersRun returns the warnings for a run of 100 intervals with several addresses. Each address has a mean service time
+// that varies slowly around a millisecond (an autoregressive process with a half-life of 7 intervals), multiplied by
+// its factor.
 func peersRun(seed uint64, factors ...float64) (warnings []string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	taker := NewTaker()
@@ -47,7 +48,7 @@ func peersRun(seed uint64, factors ...float64) (warnings []string) {
 	return warnings
 }
 
-// Of nodes that are alike none is named, in any of 400 runs.
+// If all nodes are equal, none is named in any of 400 runs.
 func TestNodesThatAreAlikeAreNotNamed(t *testing.T) {
 	for seed := range uint64(400) {
 		if w := peersRun(seed, 1, 1, 1); len(w) > 0 {
@@ -56,7 +57,7 @@ func TestNodesThatAreAlikeAreNotNamed(t *testing.T) {
 	}
 }
 
-// A node that takes half as long again is named, and no other.
+// A node that takes 50 % longer is named, and no other.
 func TestASlowNodeIsNamed(t *testing.T) {
 	const runs = 100
 	found := 0
@@ -72,8 +73,8 @@ func TestASlowNodeIsNamed(t *testing.T) {
 	}
 }
 
-// The verdict is that of a test with other assumptions: of the 1024 ways to exchange a node and its peers in parts,
-// those with as great a mean difference (Fisher's permutation test on the logarithms).
+// The result agrees with a test with other assumptions: Fisher's permutation test on the logarithms, over the 1024 ways
+// to exchange a node and its peers in parts.
 func TestSlowNodesAgreeWithPermutations(t *testing.T) {
 	for _, factor := range []float64{1, 1.05, 1.5, 2} {
 		for seed := range uint64(20) {
@@ -95,7 +96,7 @@ func TestSlowNodesAgreeWithPermutations(t *testing.T) {
 	}
 }
 
-// permuted is the share of sign patterns whose sum is at least that of the differences.
+// permuted returns the fraction of sign patterns whose sum is at least that of the differences.
 func permuted(differences []float64) float64 {
 	sum := 0.0
 	for _, d := range differences {

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// simulate feeds a series of n values with noise of coefficient of variation cv (log-normal,
-// lag-1 autocorrelation rho) around level and returns the intervals flagged.
+// simulate feeds a detector a series of n values around level and returns the flagged intervals. The noise is
+// log-normal, with the coefficient of variation cv and the lag-1 autocorrelation rho.
 func simulate(r *rand.Rand, n int, cv, rho float64, level func(i int) float64) (flagged []int) {
 	var s series
 	noise := r.NormFloat64()
@@ -24,9 +24,9 @@ func simulate(r *rand.Rand, n int, cv, rho float64, level func(i int) float64) (
 	return flagged
 }
 
-// TestFalseAlarmsAndPower holds the detector to the figures known of its rule: about 11 % of
-// steady runs with a false alarm; a step of 30 % caught in 79 % and one of 50 % in 97 % of runs
-// of 300 intervals whose noise has a standard deviation of 10 %.
+// TestFalseAlarmsAndPower compares the detector with the known figures of its rule: about 11 % of steady runs have a
+// false alarm. In runs of 300 intervals whose noise has a standard deviation of 10 %, a step of 30 % is found in 79 %,
+// and a step of 50 % in 97 %.
 func TestFalseAlarmsAndPower(t *testing.T) {
 	const runs, n, step = 500, 300, 150
 	r := rand.New(rand.NewPCG(11, 13))
@@ -61,7 +61,7 @@ func TestFalseAlarmsAndPower(t *testing.T) {
 	}
 }
 
-// feed makes the intervals of a detector under test.
+// feed produces the intervals for a detector.
 type feed struct {
 	operations int
 	c          *measure.Collector
@@ -77,7 +77,7 @@ func newFeed(operations int) *feed {
 	return &feed{operations: operations, c: c, s: c.NewShared(), hints: New(operations), r: rand.New(rand.NewPCG(5, 6))}
 }
 
-// second is one interval: per operation n operations of about ns each, errors of them failed.
+// second adds one interval: for each operation, n operations of about ns each, of which errors fail.
 func (f *feed) second(meta measure.Meta, n, errors int, ns float64) {
 	for op := range f.operations {
 		for i := range n {
@@ -138,8 +138,8 @@ func TestStepsAreToldApart(t *testing.T) {
 	}
 }
 
-// A change comes to light some intervals after its start, which is told all the same: of steps of 50 % in noise
-// of 10 % within one interval in nine of ten cases, and never before by more than chance does.
+// A change is found some intervals after its start, and its start is reported. For steps of 50 % with noise of 10 %,
+// the start is right within one interval in nine of ten cases, and too early only as often as chance explains.
 func TestTheStartOfAChangeIsTold(t *testing.T) {
 	const runs, step = 400, 60
 	r := rand.New(rand.NewPCG(3, 9))
@@ -253,8 +253,8 @@ func TestGeneratorPauseIsNotTheServers(t *testing.T) {
 	}
 }
 
-// What a generator that stood still sends late ends in the intervals after it too: the first whatever
-// it shows, others while arrivals wait, for as long again.
+// Requests that a stopped generator sends late also end in the following intervals. The first of these is ignored in
+// any case. Later ones are ignored while arrivals wait, and then for as long again.
 func TestTheAftermathOfAGeneratorPauseIsNotTheServers(t *testing.T) {
 	for waiting, want := range map[uint64]int{0: 31, 90: 33} {
 		f := newFeed(1)

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// machine makes a file system of paths and texts.
+// machine returns a file system with these paths and texts.
 func machine(texts map[string]string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for path, text := range texts {
@@ -21,7 +21,7 @@ func machine(texts map[string]string) fstest.MapFS {
 	return out
 }
 
-// sampled is a sample by name, with limits.
+// sampled returns the values of a sample by name, including limits.
 func sampled(t *testing.T, c *controlGroup) map[string]float64 {
 	t.Helper()
 	values, err := c.Sample(context.Background())
@@ -70,8 +70,8 @@ func TestControlGroupOfVersion2(t *testing.T) {
 	}
 }
 
-// first is a machine with version 1: hierarchies of one controller and of two, one of them linked
-// under two names as distributions do.
+// first returns a machine with version 1 of control groups: hierarchies with one controller and with two. One of them
+// is linked under two names, as distributions do.
 func first() map[string]string {
 	const root = "sys/fs/cgroup/"
 	out := map[string]string{"proc/meminfo": "MemTotal: 100 kB\n", root + "pids/other/cgroup.procs": "2\n"}
@@ -103,7 +103,7 @@ func TestControlGroupOfVersion1(t *testing.T) {
 		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "limit tasks": 50, "read_bytes": 15, "written_bytes": 20,
 		"reads": 2, "writes": 2,
 	}
-	// Whichever hierarchy is named, all are read.
+	// All hierarchies are read, whichever one is named.
 	for _, h := range []string{"memory", "cpu,cpuacct", "pids", "freezer", "systemd"} {
 		c, err := newCgroup("cgroup:x", machine(first()), "/sys/fs/cgroup/"+h+"/docker/x/")
 		if err != nil {
@@ -113,7 +113,7 @@ func TestControlGroupOfVersion1(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", h, got, want)
 		}
 	}
-	// A group that is called as a controller is still the group, and has no others.
+	// A group whose name is that of a controller is the group itself.
 	c, err := newCgroup("cgroup:x", machine(first()), "/sys/fs/cgroup/memory/docker/x/memory")
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestControlGroupOfVersion1(t *testing.T) {
 		"limit memory_bytes": 102400}) {
 		t.Errorf("got %v", got)
 	}
-	// So is one that a single controller knows.
+	// The same holds for a group that only one controller has.
 	if c, err = newCgroup("cgroup:x", machine(map[string]string{"g/cgroup.procs": "", "g/pids.current": "3\n"}),
 		"/g"); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestWhatIsNoControlGroup(t *testing.T) {
 	}
 }
 
-// The groups that this process is in have figures, whichever version the machine has.
+// The groups of this process have figures, in both versions of control groups.
 func TestControlGroupsOfThisMachine(t *testing.T) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

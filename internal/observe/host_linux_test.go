@@ -10,8 +10,8 @@ import (
 	"brunt/internal/record"
 )
 
-// This machine is sampled once a second, from the load's start on, however short intervals are; its record
-// can be read back.
+// This machine is sampled once a second from the start of the load, even if intervals are shorter. The record can be
+// read back.
 func TestThisMachineIsWatched(t *testing.T) {
 	source, err := NewHost()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// aMachine is a small machine's files: two cores, a disk with a partition and a volume on it.
+// aMachine returns the files of a small machine: two cores, and a disk with a partition and a volume on it.
 func aMachine() fstest.MapFS {
 	return machine(map[string]string{
 		"proc/stat": "cpu  1000 200 300 4000 50 10 20 30 0 0\ncpu0 500 100 150 2000 25 5 10 15 0 0\ncpu1 500 100 150 2000 25 5 10 15 0 0\n" +
@@ -27,7 +27,7 @@ func aMachine() fstest.MapFS {
 	})
 }
 
-// node is what node_exporter says of aMachine.
+// node is the output of node_exporter on aMachine.
 const node = `# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
 # TYPE node_cpu_seconds_total counter
 node_cpu_seconds_total{cpu="0",mode="idle"} 20
@@ -80,7 +80,7 @@ node_load15 0.3
 node_procs_running 2
 `
 
-// figures is what a source says, by name and unit.
+// figures returns the figures of a source by name and unit.
 func figures(t *testing.T, s Source) map[string]string {
 	t.Helper()
 	values, err := s.Sample(context.Background())
@@ -144,13 +144,13 @@ func TestAMachineAndItsExporterSayTheSame(t *testing.T) {
 	}
 }
 
-// What this machine doesn't tell is left out; without its processors there is nothing.
+// Figures that this machine doesn't provide are left out. Without figures of processors the source is an error.
 func TestAMachineMayHideThings(t *testing.T) {
 	files := aMachine()
 	for _, name := range []string{"proc/diskstats", "proc/net/dev", "proc/loadavg"} {
 		delete(files, name)
 	}
-	files["proc/stat"].Data = []byte("cpu  100 0 100 700\n") // as Linux 2.4 had it
+	files["proc/stat"].Data = []byte("cpu  100 0 100 700\n") // format of Linux 2.4
 	got := figures(t, host{files})
 	if got["cpu_steal_seconds"] != "0 core_seconds true" || got["cpu_busy_seconds"] != "2 core_seconds true" ||
 		got["memory_total_bytes"] == "" || got["disk_reads"] != "" {

@@ -18,12 +18,12 @@ import (
 	"brunt/internal/testserver"
 )
 
-// service starts the test program and returns its process's number and address.
+// service starts the test program and returns its process id and address.
 func service(t *testing.T, args ...string) (pid int, address string, stop func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "service")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./testdata/service")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as brunt is built: the standard library is compiled once
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // built like brunt, so that the standard library is compiled only once
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -51,13 +51,13 @@ func service(t *testing.T, args ...string) (pid int, address string, stop func()
 	return cmd.Process.Pid, strings.TrimSpace(line), stop
 }
 
-// watchFor has a service take a step and a watcher a sample of every source, n times, the first few as
-// warm-up. What is seen depends on the steps, not on how long they took: each counts as ten seconds.
+// watchFor makes the service take a step and the watcher take a sample of every source, n times. The first ones are
+// warm-up. The result depends on the steps and not on their duration: each counts as ten seconds.
 func watchFor(t *testing.T, w *Watcher, address string, first, n, warmUp int) {
 	t.Helper()
 	const every = int64(10 * time.Second)
 	for i := first; i < first+n; i++ {
-		if response, err := http.Get("http://" + address + "/step"); err == nil { // or it was stopped
+		if response, err := http.Get("http://" + address + "/step"); err == nil { // the service may have been stopped
 			response.Body.Close()
 		}
 		_ = w.Interval(&measure.Interval{Index: i, Phase: "load", WarmUp: i < warmUp,
@@ -70,7 +70,7 @@ func watchFor(t *testing.T, w *Watcher, address string, first, n, warmUp int) {
 	}
 }
 
-// tookTick reports whether a source was sampled, in vain or not, at tick i, or is gone.
+// tookTick reports whether a source was sampled at tick i, with or without success, or is gone.
 func (s *watched) tookTick(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"brunt/internal/record"
 )
 
-// recorded is a run in testdata/rss: a line a second with the time in ns, the resident memory in bytes and
-// the threads of a server under a load of 50 to 150 requests a second without warm-up. The server is Go's
-// net/http, which encodes fifty rows as JSON for each; in the leaking ones it keeps 2048 bytes of each
-// request (leak-150s) or 1024 (leak-420s).
+// recorded is a run in testdata/rss. Each line is one second, with the time in ns, the resident memory in bytes, and
+// the number of threads of a server under a load of 50 to 150 requests per second without warm-up. The server is Go's
+// net/http, which encodes fifty rows as JSON per request. In the leaking runs it keeps 2048 bytes (leak-150s) or 1024
+// bytes (leak-420s) of each request.
 type recorded struct {
 	ns           int64
 	rss, threads float64
@@ -39,7 +39,7 @@ func readRSS(t *testing.T, name string) (out []recorded) {
 	return out
 }
 
-// judged is the trends of memory and of threads in a part of a recorded run.
+// judged returns the trends of memory and of threads in a part of a recorded run.
 func judged(samples []recorded) (rss, threads *record.Trend) {
 	s := &watched{source: fake(nil), log: &logFile{}}
 	for _, r := range samples {
@@ -55,8 +55,8 @@ func judged(samples []recorded) (rss, threads *record.Trend) {
 	return out[0].Metrics[0].Trend, out[0].Metrics[1].Trend
 }
 
-// A steady server that starts under load grows for a while: no run of it, however long and whenever it
-// begins, is a leak.
+// A steady server grows for a while after it starts under load. No part of its run is judged as a leak, for any length
+// and any beginning.
 func TestASteadyServerIsNeverALeak(t *testing.T) {
 	for _, name := range []string{"steady-120s", "steady-420s"} {
 		all := readRSS(t, name)
@@ -71,7 +71,7 @@ func TestASteadyServerIsNeverALeak(t *testing.T) {
 	}
 }
 
-// A run that is too short says so, though what it sees is a leak.
+// A run that is too short says so, even if it contains a leak.
 func TestAShortRunIsNotJudged(t *testing.T) {
 	for _, name := range []string{"steady-120s", "leak-150s"} {
 		rss, _ := judged(readRSS(t, name))
@@ -81,7 +81,7 @@ func TestAShortRunIsNotJudged(t *testing.T) {
 	}
 }
 
-// A server that keeps 100 KB a second is a leak in every run of three minutes or more, from its start or
+// A server that keeps 100 KB per second is judged as a leak in every run of three minutes or more, from its start or
 // later.
 func TestALeakingServerIsALeak(t *testing.T) {
 	all := readRSS(t, "leak-420s")
@@ -98,7 +98,7 @@ func TestALeakingServerIsALeak(t *testing.T) {
 	}
 }
 
-// Growth that is sure and small is no leak yet: the same is one once it has come to the least.
+// Significant but small growth is no leak. The same growth is a leak once it reaches the minimum.
 func TestTheLeastGrowth(t *testing.T) {
 	grow := func(unit string, bySample float64) string {
 		m := metricFiles
@@ -123,7 +123,7 @@ func TestTheLeastGrowth(t *testing.T) {
 	}
 }
 
-// The fixtures are what they are said to be.
+// The recorded runs have the properties that their names say.
 func TestTheRecordedRuns(t *testing.T) {
 	steady, leak := readRSS(t, "steady-420s"), readRSS(t, "leak-420s")
 	most := func(v []recorded) float64 {

@@ -136,19 +136,19 @@ func TestNamesOfRuntimes(t *testing.T) {
 	}
 }
 
-// fake is a source of whatever a function says.
+// fake is a source whose samples a function returns.
 type fake func(ctx context.Context) (Sample, error)
 
 func (fake) Name() string                                 { return "fake" }
 func (f fake) Sample(ctx context.Context) (Sample, error) { return f(ctx) }
 
-// interval is the n-th of 1 s.
+// interval returns the n-th interval of 1 s.
 func interval(n int) *measure.Interval {
 	return &measure.Interval{Index: n, Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9,
 		EndNs: int64(n+1) * 1e9}}
 }
 
-// A source that hangs delays neither the load nor the end.
+// A source that hangs delays neither the load nor its end.
 func TestHangingSourceDelaysNothing(t *testing.T) {
 	entered := make(chan struct{})
 	w := NewWatcher([]Source{fake(func(ctx context.Context) (Sample, error) {
@@ -170,7 +170,7 @@ func TestHangingSourceDelaysNothing(t *testing.T) {
 	}
 }
 
-// feed watches what values gives, a sample an interval of 1 s.
+// feed watches a source whose n-th value is values(n), with one sample per interval of 1 s.
 func feed(t *testing.T, n int, values func(i int) Sample) record.Watched {
 	t.Helper()
 	w := NewWatcher(nil, nil)
@@ -189,7 +189,7 @@ func feed(t *testing.T, n int, values func(i int) Sample) record.Watched {
 }
 
 func TestHoursToTheLimit(t *testing.T) {
-	// 1 MB a second from 100 MB on, limit 1 GB.
+	// grows by 1 MB per second from 100 MB; the limit is 1 GB
 	got := feed(t, 240, func(i int) Sample {
 		return Sample{{Metric: metricRSS, Value: 100e6 + 1e6*float64(i), Limit: 1e9, LimitName: "limit"}}
 	}).Metrics[0].Trend
@@ -317,7 +317,7 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
-// One more thread is no leak, wherever in a batch it comes; one more every now and then is.
+// One additional thread is no leak, wherever in a batch it starts. Regular additional threads are.
 func TestStepsOfCounts(t *testing.T) {
 	for at := range 240 {
 		got := feed(t, 240, func(i int) Sample {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeProc is a /proc under the test's control.
+// fakeProc is a /proc whose files the test sets.
 type fakeProc struct {
 	t   *testing.T
 	dir string
@@ -34,7 +34,8 @@ func (f fakeProc) end(pid int) {
 	}
 }
 
-// The processor time of a tree goes on when children end: it is counted once, whoever waits for them.
+// The processor time of a tree never falls when children end, and is counted once, no matter which process waits for
+// them.
 func TestTreeCountsChildrenThatEnded(t *testing.T) {
 	f := fakeProc{t, t.TempDir()}
 	f.put(10, 1, "S", 1000, 0)

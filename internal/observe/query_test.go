@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Answers as Prometheus' documentation of its HTTP interface shows them.
+// Answers as in the documentation of Prometheus' HTTP API.
 func TestQueries(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -68,7 +68,7 @@ func FuzzParseQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { _, _ = parseQuery(body) })
 }
 
-// counter is a source that counts to a number.
+// counter is a source whose value increases by one.
 type counter struct{ n atomic.Int64 }
 
 func (*counter) Name() string { return "counter" }

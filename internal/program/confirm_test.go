@@ -12,14 +12,15 @@ import (
 	"brunt/internal/verdict"
 )
 
-// bursting serves at its burst rate for as long as its credits last, and at its base rate after that, as disks and
-// processors of cloud providers do: trials of seconds see the burst, an hour doesn't. Credits return while it rests.
+// bursting is a server that serves at its burst rate while it has credits, and at its base rate after that, as disks
+// and processors of cloud providers do. Trials of seconds see the burst rate; an hour sees the base rate. Credits are
+// restored while the server is idle.
 type bursting struct {
 	rng     *rand.Rand
 	c       int
-	burstS  float64 // of service while there are credits
-	baseS   float64 // and without
-	credits float64 // operations at the burst rate
+	burstS  float64 // operations per second with credits
+	baseS   float64 // operations per second without credits
+	credits float64 // number of operations at the burst rate
 	left    float64
 }
 
@@ -40,8 +41,8 @@ func (b *bursting) try(rate, seconds float64, rested bool) answers {
 
 func (b *bursting) capacity() float64 { return float64(b.c) / b.baseS }
 
-// TestBurstsAreNotTheMaximum searches servers that bear more for seconds than they do for an hour: what is confirmed is
-// what they hold.
+// TestBurstsAreNotTheMaximum searches servers that sustain more for seconds than for an hour. The confirmed load is the
+// one that they sustain.
 func TestBurstsAreNotTheMaximum(t *testing.T) {
 	t.Parallel()
 	const seconds, hold, profile = 20, 3600, 20
@@ -71,7 +72,7 @@ func TestBurstsAreNotTheMaximum(t *testing.T) {
 			a := server.try(next.N*profile, hold, true)
 			c.Take(resultOf(next, &a, hold, 2, nil))
 		}
-		// Of an hour's arrivals the credits carry a small part beyond what is sustained.
+		// The credits cover only a small part of an hour's arrivals above the sustained rate.
 		most := (server.capacity() + server.credits/hold) / profile * 1.02
 		held, holds := heldBy(c), c.Results()
 		switch {
@@ -101,9 +102,9 @@ func TestConfirmationEnds(t *testing.T) {
 		name    string
 		fixed   bool
 		verdict func(n float64) string
-		held    float64 // 0: none
-		holds   int     // at most
-		lowest  float64 // that was tried
+		held    float64 // confirmed load; 0: none
+		holds   int     // maximum number of holds
+		lowest  float64 // lowest load that was tried
 	}{
 		{"held at once", false, func(float64) string { return verdict.Pass }, 10, 1, 10},
 		{"never held", false, func(float64) string { return verdict.Fail }, 0, 24, 0.1},
@@ -139,7 +140,7 @@ func TestConfirmationEnds(t *testing.T) {
 	}
 }
 
-// A hold that the generator spoiled says nothing: the same load is held once more before a lower one is.
+// A hold that the generator distorted is not counted. The same load is held again before a lower one is tried.
 func TestSpoiledHoldIsRepeated(t *testing.T) {
 	f := NewConfirmation(ConfirmOptions{N: 10, Min: 0.1, Width: 0.03})
 	for _, v := range []string{verdict.Invalid, verdict.Pass} {
@@ -154,7 +155,7 @@ func TestSpoiledHoldIsRepeated(t *testing.T) {
 	}
 }
 
-// Each hold sends other requests, and the target gets the lowest load first that it bore after a hold that failed.
+// Each hold sends other requests. After a failed hold, the target first gets the lowest load that it passed.
 func TestHoldsOfATarget(t *testing.T) {
 	of := &plan.Plan{First: 3, Operations: []plan.Operation{{Name: "a", Weight: 1}},
 		Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}}
@@ -198,7 +199,7 @@ func TestHoldsOfATarget(t *testing.T) {
 	}
 }
 
-// heldBy is the hold that was held, nil if there is none yet.
+// heldBy returns the hold that passed, or nil.
 func heldBy(c *Confirmation) *Result {
 	if k := len(c.results) - 1; k >= 0 && c.results[k].Verdict == verdict.Pass {
 		return &c.results[k]

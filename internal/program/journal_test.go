@@ -11,14 +11,14 @@ import (
 	"brunt/internal/linefile"
 )
 
-// openTest opens a journal that the test's end closes.
+// openTest opens a journal, which is closed at the end of the test.
 func openTest(t *testing.T, dir string) *Journal {
 	t.Helper()
 	j, err := OpenJournal(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = j.Close() }) // closed by the test, mostly
+	t.Cleanup(func() { _ = j.Close() }) // usually the test has closed it already
 	return j
 }
 
@@ -83,7 +83,7 @@ func TestAProgramIsResumed(t *testing.T) {
 	}
 }
 
-// The folder of a series that an earlier version began has the hash of what was asked for, and no journal.
+// The folder of a series by an earlier version contains a hash of the request and no journal.
 func TestASeriesOfAnEarlierVersionIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/series")); err != nil {

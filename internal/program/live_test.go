@@ -18,7 +18,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// bucket is a limit of requests a second: beyond it they are refused.
+// bucket is a token bucket: requests above its rate are refused.
 type bucket struct {
 	mu     sync.Mutex
 	tokens float64
@@ -39,7 +39,7 @@ func (b *bucket) take() bool {
 	return true
 }
 
-// limited serves HTTP on loopback, so many requests a second.
+// limited starts an HTTP server on loopback that serves perS requests per second.
 func limited(t *testing.T, perS float64) string {
 	t.Helper()
 	b := &bucket{perS: perS, last: time.Now(), tokens: 20}
@@ -72,7 +72,7 @@ func read(t *testing.T, text, addr string) *plan.Plan {
 	return p
 }
 
-// execute runs loads for real, into a folder.
+// execute sends real loads and writes their bundles into a folder.
 func execute(dir string) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)},
@@ -91,7 +91,7 @@ func execute(dir string) program.RunFunc {
 		}
 		out, err := program.Read(record.OS{}, r.Dir)
 		if err == nil {
-			out.AcceptInvalid() // tests share their machine: what is decided matters here, not how precise times are
+			out.AcceptInvalid() // other tests use the same machine, so the precision of times doesn't matter here
 		}
 		return out, err
 	}
@@ -104,10 +104,10 @@ queries:
 thresholds: ["errors < 1%"]
 `
 
-// TestSearchOfALimitedService searches a real service of known capacity with the real engine.
+// TestSearchOfALimitedService searches a real service of known capacity by real loads.
 func TestSearchOfALimitedService(t *testing.T) {
 	testserver.SkipQuick(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // it mostly sleeps
 	const limit = 310.0
 	p := read(t, pages, limited(t, limit))
 	o := program.DefaultSearch()
@@ -127,9 +127,8 @@ func TestSearchOfALimitedService(t *testing.T) {
 	}
 	b := s.Bracket()
 	t.Logf("%+v", b)
-	// What trials let pass, 1 % of errors and the bucket's burst, is part of what it can do. A machine that is
-	// busy with other tests takes some of it, so only what is too much is judged: simulated servers show that
-	// no less is found.
+	// Trials tolerate 1 % of errors, and the bucket allows a burst, so both add to the capacity. A busy machine can
+	// lower the result, so only the upper bound is checked here. Simulated servers check the lower bound.
 	const burst = 20 / 0.6
 	if b.End == program.Found && b.LowerPerS > limit+burst {
 		t.Errorf("the limit %g is below %+v", limit, b)

@@ -13,10 +13,10 @@ import (
 	"brunt/internal/verdict"
 )
 
-// What the generator spoiled is measured again, three times at most; what stays invalid, and what fails its
-// thresholds, is said.
+// A cell that the generator distorted is measured again, up to three times. Cells that remain invalid or fail their
+// thresholds are reported.
 func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
-	spoiled := map[string]int{"3": 1, "4": 9} // value of the setting: how many of its first runs
+	spoiled := map[string]int{"3": 1, "4": 9} // how many of the first runs are distorted, by the value of the setting
 	var ran []string
 	m := &Matrix{
 		MatrixOptions: MatrixOptions{Repetitions: 2, By: "response.p(95)", N: 1,
@@ -69,7 +69,7 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 	}
 }
 
-// What is advised is the smallest of the cells that pass; where chance alone makes them differ, that is said.
+// The smallest of the cells that pass is advised. If the differences may be due to chance, the report says so.
 func TestWhatAMatrixAdvises(t *testing.T) {
 	cellOf := func(pool, result string, values ...float64) CellLog {
 		c := CellLog{Settings: Cell{{Name: "POOL", Value: pool}}}
@@ -124,7 +124,7 @@ func TestWhatAMatrixAdvises(t *testing.T) {
 	}
 }
 
-// Each run of a matrix sends other requests, those that are repeated too.
+// Each run of a matrix sends other requests, including repeated runs.
 func TestMatrixSendsOtherRequests(t *testing.T) {
 	want, runs := uint64(7), 0
 	m := &Matrix{

@@ -13,8 +13,8 @@ import (
 	"brunt/internal/verdict"
 )
 
-// What the warm-up left on its way doesn't make more answers than arrivals, and what is on its way at the end
-// counts as answered only as far as the warm-up left as much.
+// Operations in flight at the end of the warm-up don't add to the answered arrivals. Operations in flight at the end
+// count as answered only up to the number that the warm-up left in flight.
 func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 	second := func(offered, ok, failed, dropped uint64, change func(*measure.Interval)) *measure.Interval {
 		iv := &measure.Interval{Kind: measure.KindOpen, Phase: "hold", Account: measure.Account{EndNs: 1e9, Offered: offered,
@@ -69,7 +69,7 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 	}
 }
 
-// A trial that is judged although the generator spoiled it says first which threshold it broke.
+// If a trial is judged although the generator distorted it, the first reason is the threshold that failed.
 func TestJudgedAnywayNamesTheThreshold(t *testing.T) {
 	o := &Outcome{Run: &record.Run{Thresholds: []record.Threshold{{Text: "p(95) < 50ms", Unit: "ns", Value: 108e6},
 		{Text: "errors < 1%", Pass: true}}}}
@@ -81,7 +81,7 @@ func TestJudgedAnywayNamesTheThreshold(t *testing.T) {
 	}
 }
 
-// Repetitions of both sides send requests that none before them sent.
+// Repetitions of both plans send requests that no earlier run sent.
 func TestRepetitionsSendOtherRequests(t *testing.T) {
 	want, runs := uint64(7), 0
 	r := &Repetition{Plan: &plan.Plan{First: 7}, Base: &plan.Plan{First: 7}, Times: 2,

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// walk answers a search's trials by f until it is over.
+// walk runs a search whose trials are answered by f.
 func walk(t *testing.T, o SearchOptions, f func(Trial) Result) *Search {
 	t.Helper()
 	s := NewSearch(o)
@@ -35,7 +35,7 @@ func walk(t *testing.T, o SearchOptions, f func(Trial) Result) *Search {
 	return nil
 }
 
-// sharp is a target that passes up to a load and fails beyond.
+// sharp returns a target that passes all loads up to its capacity and fails all above.
 func sharp(capacity float64) func(Trial) Result {
 	return func(t Trial) Result {
 		r := Result{Trial: t, Verdict: verdict.Pass, OfferedPerS: t.N * 100, AchievedPerS: min(t.N, capacity) * 100,
@@ -80,7 +80,7 @@ func TestSearchAtItsBounds(t *testing.T) {
 	}
 }
 
-// What the generator spoils is repeated, and never a failure of the target.
+// A trial that the generator distorted is repeated, and doesn't count as a failure of the target.
 func TestSearchWithASpoiledTrial(t *testing.T) {
 	for _, times := range []int{1, 2} {
 		spoiled := map[float64]int{}
@@ -112,8 +112,8 @@ func TestSearchWithASpoiledTrial(t *testing.T) {
 	}
 }
 
-// A trial whose rules hold although its generator sent late passes: without that they would hold, too. One
-// that has no rules yet, or breaks one, stays invalid.
+// A trial whose thresholds pass although the generator sent late is valid, because they would also pass without the
+// delay. A trial without thresholds, or one that fails a threshold, remains invalid.
 func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
 	outcome := func(late bool, answered uint64, thresholds ...record.Threshold) *Outcome {
 		o := &Outcome{Run: &record.Run{Thresholds: thresholds}, AnsweredInTime: answered, Outstanding: make([]float64, 24)}
@@ -142,7 +142,7 @@ func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
 	}
 }
 
-// A single failure far below what the target bears doesn't decide.
+// A single failure far below the target's capacity doesn't decide.
 func TestSearchWithAHiccup(t *testing.T) {
 	first := true
 	s := walk(t, options(), func(tr Trial) Result {
@@ -157,7 +157,8 @@ func TestSearchWithAHiccup(t *testing.T) {
 	}
 }
 
-// A target that answers at random must end the search by its number of trials, with ends in order.
+// If a target answers at random, the search still ends within its number of trials, and its lower end is below its
+// upper end.
 func TestSearchOfNonsenseEnds(t *testing.T) {
 	for seed := range 200 {
 		k := seed
@@ -200,7 +201,7 @@ func TestSearchProvidesSessions(t *testing.T) {
 	}
 }
 
-// A target that lets fewer sessions connect than the search wants isn't called too weak for that.
+// A target that accepts fewer sessions than the search requests is not regarded as too weak.
 func TestSearchKeepsToTheSessionsThatConnect(t *testing.T) {
 	o := options()
 	o.MaxSessions = 200
@@ -218,7 +219,7 @@ func TestSearchKeepsToTheSessionsThatConnect(t *testing.T) {
 	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || turnedAway != 1 {
 		t.Errorf("%+v, turned away %d times after%s", b, turnedAway, path(s))
 	}
-	s = walk(t, o, func(tr Trial) Result { // it turns away what it had let connect before
+	s = walk(t, o, func(tr Trial) Result { // it refuses sessions that it accepted before
 		r := sharp(19)(tr)
 		if tr.N > 7 {
 			r.Verdict, r.Connected = verdict.Fail, o.Sessions
@@ -230,14 +231,14 @@ func TestSearchKeepsToTheSessionsThatConnect(t *testing.T) {
 	}
 }
 
-// away is an error of a target that can't be reached.
+// away is the error of a target that can't be reached.
 type away struct{}
 
 func (away) Error() string     { return "too many clients" }
 func (away) Unreachable() bool { return true }
 
-// A load next to the search that takes the target's connections for a while costs trials, and isn't the target's
-// fault; only if it lasts the search ends.
+// If another load uses up the target's connections for a while, trials are lost, but the target isn't blamed. The
+// search ends only if this continues.
 func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 	s := walk(t, options(), func(tr Trial) Result {
 		r := sharp(19)(tr)
@@ -255,7 +256,7 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 		Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
 	for _, c := range []struct {
 		name        string
-		gone, until int // trials
+		gone, until int // numbers of trials
 		rests       int
 		lasts       bool
 	}{{"for a while", 3, 5, 3, false}, {"from the first trial on", 1, 99, 0, true},
@@ -311,7 +312,7 @@ func TestSearchOptionsAreChecked(t *testing.T) {
 }
 
 func TestCurve(t *testing.T) {
-	// An M/M/1 of 1000/s has its greatest power at half of its capacity.
+	// An M/M/1 queue of 1000/s has its maximum power at half of its capacity.
 	s := NewSearch(options())
 	for _, n := range []float64{1, 2, 4, 5, 6, 8, 9} {
 		rate := n * 100
@@ -331,7 +332,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// A knee at the edge of what was tried, and a law that the trials don't follow, aren't known.
+// A knee at the edge of the tried range, or a law that the trials don't follow, is not reported.
 func TestCurveOfLittle(t *testing.T) {
 	take := func(achieved func(n float64) float64, response func(n float64) float64, loads ...float64) Curve {
 		s := NewSearch(options())
@@ -350,7 +351,7 @@ func TestCurveOfLittle(t *testing.T) {
 	if c := take(func(n float64) float64 { return n * 100 }, falls, 1, 2, 4, 8); c.KneeN != 0 {
 		t.Errorf("power falls from the lowest load, and the knee is at %g", c.KneeN)
 	}
-	// A law whose peak, at 10 in flight, was passed by the trials has that peak.
+	// If the trials went beyond the law's peak, at 10 in flight, the peak is known.
 	law := stats.USL{Lambda: 100, Kappa: 0.01}
 	c := take(func(n float64) float64 { return law.At(3 * n) }, flat, 1, 2, 3, 4, 6, 8)
 	if c.Law == nil || math.Abs(c.LawPeak-10) > 0.1 || math.Abs(c.LawPeakPerS-law.At(10)) > 1 {
@@ -362,7 +363,7 @@ func TestCurveOfLittle(t *testing.T) {
 	}
 }
 
-// What decided that a backlog grows is said.
+// The report says why a backlog is regarded as growing.
 func TestBacklogsSentence(t *testing.T) {
 	r, waiting := Result{Verdict: verdict.Pass}, make([]float64, 24)
 	for i := range waiting {
@@ -376,7 +377,7 @@ func TestBacklogsSentence(t *testing.T) {
 	}
 }
 
-// The default limit rests on a hundred arrivals or more, and on a base line that passed, be it the first or not.
+// The default limit needs a hundred arrivals or more and a base line that passed, whether or not it was the first.
 func TestDefaultLimitRestsOnEnough(t *testing.T) {
 	p := &plan.Plan{Operations: []plan.Operation{{Name: "a", Weight: 1}},
 		Load: []plan.Phase{{Kind: plan.Open, RateFrom: 10, RateTo: 10}}}
@@ -420,7 +421,7 @@ func TestABBA(t *testing.T) {
 	}
 }
 
-// The strictest quantile says how many operations a load needs, and the rate how long they take.
+// The strictest quantile determines how many operations a load needs, and the rate how long they take.
 func TestEnoughOperationsForAQuantile(t *testing.T) {
 	quantile := func(q float64) plan.Threshold {
 		return plan.Threshold{Rule: metric.Rule{Metric: "response", Aggregate: "p", Quantile: q}}
@@ -449,7 +450,7 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 	}
 }
 
-// Each trial sends other requests than those before it: it goes on where they ended, warm-ups included.
+// Each trial sends other requests: it begins with the operation after the last of the trial before, including warm-ups.
 func TestTrialsSendOtherRequests(t *testing.T) {
 	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}},
 		Load:       []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}},
@@ -477,7 +478,7 @@ func TestTrialsSendOtherRequests(t *testing.T) {
 	}
 }
 
-// A trial in which next to nothing fell due shows nothing, whatever its thresholds say.
+// A trial in which almost nothing fell due is invalid, whether or not its thresholds pass.
 func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 	for _, c := range []struct {
 		offered uint64
@@ -496,7 +497,7 @@ func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 	}
 }
 
-// A rehearsal's trials are lengthened where the rate is low, and never beyond what was asked for.
+// Trials are lengthened if the rate is low, but never beyond the limit that the user set.
 func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 	p := &plan.Plan{
 		Thresholds: []plan.Threshold{{Rule: metric.Rule{Metric: "response", Aggregate: "p", Quantile: 95}}},

@@ -13,15 +13,15 @@ import (
 	"brunt/internal/verdict"
 )
 
-// simulated is a server whose capacity is known: it answers a trial as a real one's record would.
+// simulated is a server of known capacity. Its answers to a trial are those that a real record would contain.
 type simulated interface {
-	// try answers rate arrivals a second for a time; rested says that it could come to itself before.
+	// try answers rate arrivals per second for a number of seconds. rested means that it could recover before.
 	try(rate, seconds float64, rested bool) answers
-	// capacity is the highest rate that passes, given what tells pass from fail.
+	// capacity returns the highest rate that passes, given the criteria of a trial.
 	capacity() float64
 }
 
-// answers are what a trial saw.
+// answers are the measurements of a trial.
 type answers struct {
 	response    *measure.Histogram // ns
 	sumS        float64
@@ -29,13 +29,13 @@ type answers struct {
 	inTime      uint64
 	offered     uint64
 	outstanding []float64
-	perS        []float64 // answered well in each slice
+	perS        []float64 // successful answers in each slice
 }
 
-// queue serves arrivals in their order by so many servers, which are free at these times.
+// queue is a first-come, first-served queue of several servers. The values are the times at which they become free.
 type queue []float64
 
-// serve returns when an arrival that needs so long is done.
+// serve returns when an arrival at a time that takes need is done.
 func (q queue) serve(at, need float64) float64 {
 	first := 0
 	for i := range q {
@@ -49,10 +49,10 @@ func (q queue) serve(at, need float64) float64 {
 
 const simulatedSlices = 24
 
-// simulatedStreams are the generators of a server's seeds: each has as many seeds.
+// simulatedStreams are the random streams of a server. Each is used with the same number of seeds.
 var simulatedStreams = []uint64{13, 2026}
 
-// load sends arrivals at a rate and asks serve when each is done, +Inf for those that fail at once.
+// load sends arrivals at a rate. serve returns when each is done, or +Inf for one that fails at once.
 func load(rng *rand.Rand, rate, seconds float64, poisson bool, serve func(at float64) float64) (a answers) {
 	a.response = measure.NewHistogram()
 	ends, well := make([]int, simulatedSlices+1), make([]int, simulatedSlices+1)
@@ -92,11 +92,11 @@ func load(rng *rand.Rand, rate, seconds float64, poisson bool, serve func(at flo
 	return a
 }
 
-// mmc is M/M/c with a limit on the 99th percentile of response times.
+// mmc is an M/M/c queue with a limit on the 99th percentile of response times.
 type mmc struct {
 	rng    *rand.Rand
 	c      int
-	mu     float64 // of one server, a second
+	mu     float64 // operations per second of one server
 	limitS float64
 }
 
@@ -133,7 +133,7 @@ func (m *mmc) beyond(rate float64) float64 {
 	return math.Exp(-m.mu*t) * (1 + wait*(1-math.Exp(-m.mu*t*free))/free)
 }
 
-// limiter refuses all beyond a rate, by a bucket of tokens.
+// limiter refuses arrivals above a rate, by a token bucket.
 type limiter struct {
 	rng  *rand.Rand
 	rate float64
@@ -151,15 +151,16 @@ func (l *limiter) try(rate, seconds float64, _ bool) answers {
 	})
 }
 
-// capacity is where 1 % is refused: less passes, as errors and as arrivals answered in time.
+// capacity returns the rate at which 1 % is refused. A trial may fail that share, as errors or as arrivals that are not
+// answered in time.
 func (l *limiter) capacity() float64 { return l.rate / leastAchieved }
 
-// leaky takes longer for every operation that it has ever served.
+// leaky becomes slower with every operation that it has served.
 type leaky struct {
 	rng    *rand.Rand
 	c      int
-	serveS float64 // at the beginning
-	leak   float64 // share by which that grows a million operations
+	serveS float64 // seconds per operation at first
+	leak   float64 // relative increase per million operations
 	served float64
 }
 
@@ -173,10 +174,10 @@ func (l *leaky) try(rate, seconds float64, _ bool) answers {
 	})
 }
 
-// capacity is where the backlog grows by the share that fails a trial.
+// capacity returns the rate at which the backlog grows by the share that fails a trial.
 func (l *leaky) capacity() float64 { return float64(l.c) / l.now() * (1 + backlogShare) }
 
-// collapsing loses most of its capacity once much waits, until it has had time to recover.
+// collapsing loses most of its capacity if many operations wait, until it has had time to recover.
 type collapsing struct {
 	rng    *rand.Rand
 	c      int
@@ -203,7 +204,7 @@ func (s *collapsing) try(rate, seconds float64, rested bool) answers {
 
 func (s *collapsing) capacity() float64 { return float64(s.c) / s.serveS }
 
-// resultOf is what a real trial's record would come to.
+// resultOf returns the result that the record of a real trial would have.
 func resultOf(t Trial, a *answers, seconds, limitS float64, base *Result) Result {
 	all := measure.Answers{Times: a.response, NoAnswer: a.failed}
 	q := func(q float64) record.Figure { return figure(record.Ns(all.Quantile(q))) }
@@ -221,7 +222,7 @@ func resultOf(t Trial, a *answers, seconds, limitS float64, base *Result) Result
 	return r
 }
 
-// TestBracketsOfServersOfKnownCapacity searches servers whose capacity is known, many times.
+// TestBracketsOfServersOfKnownCapacity runs many searches of servers whose capacity is known.
 func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// tigerbeetle is a series of Otava's own tests.
+// tigerbeetle returns a series from Otava's own tests.
 func tigerbeetle(t *testing.T) (v []float64) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/otava-tigerbeetle.txt")
@@ -32,8 +32,8 @@ func series2() []float64 {
 	return []float64{2.02, 2.03, 2.01, 2.04, 1.82, 1.85, 1.79, 1.81, 1.80, 1.76, 1.78}
 }
 
-// The vectors are those of Apache Otava 0.8's tests (tests/analysis_test.py, series_test.py,
-// tigerbeetle_test.py), with the indices that they want.
+// The vectors and the expected indices are those of the tests of Apache Otava 0.8 (tests/analysis_test.py,
+// series_test.py, tigerbeetle_test.py).
 func TestOtavaFindsTheSame(t *testing.T) {
 	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50,
 		0.49, 0.51, 0.50, 0.49}
@@ -75,7 +75,7 @@ func TestOtavaFindsTheSame(t *testing.T) {
 	}
 }
 
-// The values are what compute_change_points of Apache Otava 0.8 gives with its defaults.
+// The expected values are the results of compute_change_points of Apache Otava 0.8 with its defaults.
 func TestOtavaSaysTheSameOfThem(t *testing.T) {
 	long := tigerbeetle(t)
 	for name, c := range map[string]struct {
@@ -101,7 +101,7 @@ func TestOtavaSaysTheSameOfThem(t *testing.T) {
 		}
 		for i, want := range c.want {
 			g := got[i]
-			// Otava leaves the point before one that it took away as it was.
+			// Otava does not update the point before one that it has removed.
 			if want.Index == 131 {
 				g.After, g.P = want.After, want.P
 			}
@@ -138,7 +138,7 @@ func TestPermutedChangePoints(t *testing.T) {
 	}
 }
 
-// Independent versions of one level rarely have a change; a step of three deviations is found.
+// Independent runs at one level rarely have a change. A step of three standard deviations is found.
 func TestFalseAndMissedChanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const runs = 300

@@ -103,8 +103,8 @@ func twenty() (a, b []float64) {
 			12.75, 11.89, 9.74, 12.18}
 }
 
-// Values without ties are from SciPy 1.17.1: mannwhitneyu(second, first, method="exact"); those with ties
-// from counting all ways of dealing the values in Python.
+// Expected values without ties are from SciPy 1.17.1: mannwhitneyu(second, first, method="exact"). Those with ties were
+// computed by enumerating all assignments of the values in Python.
 func TestMannWhitney(t *testing.T) {
 	a, b := twenty()
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// go-moremath computes the distribution by another algorithm: each tail apart, of the values in either order.
+// go-moremath computes the distribution by another algorithm: each tail separately, for both orders of the samples.
 func TestMannWhitneyAgreesWithMoremath(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, levels := range []float64{3, 8, 20, 1e9} {
@@ -281,7 +281,7 @@ func TestMSER5(t *testing.T) {
 	}
 }
 
-// coverage is how often an interval of samples of n holds the true value.
+// coverage returns how often an interval of n samples contains the true value.
 func coverage(t *testing.T, seed uint64, n int, truth float64, draw func(r *rand.Rand) float64,
 	of func([]float64, float64) (Interval, error)) float64 {
 	t.Helper()
@@ -339,7 +339,7 @@ func ratioCoverage(t *testing.T, seed uint64, n, m int, sA, sB float64) float64 
 	})
 }
 
-// As many runs as RunsToSettle says settle a comparison in most cases.
+// The number of runs that RunsToSettle returns is enough in most cases.
 func TestNeededRunsAreEnough(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	draw := func(n int, mean float64) []float64 {

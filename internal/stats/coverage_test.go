@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// population is a distribution of figures of runs, with the true values of what is estimated.
+// population is a distribution of the figures of runs, with the true values of the estimated quantities.
 type population struct {
 	name                        string
 	mean, geometricMean, median float64
 	draw                        func(r *rand.Rand) float64
 }
 
-// populations are a symmetric one and three that are skewed more and more.
+// populations returns one symmetric distribution and three with increasing skew.
 func populations() []population {
 	const shape = 2.5 // of the Pareto distribution; its variance is finite above 2
 	return []population{
@@ -29,7 +29,8 @@ func populations() []population {
 	}
 }
 
-// bca is the bias-corrected and accelerated bootstrap interval of the mean (Efron 1987), to show why it isn't used.
+// bca returns the bias-corrected and accelerated bootstrap interval of the mean (Efron 1987). The test shows why it
+// isn't used.
 func bca(r *rand.Rand, v []float64, confidence float64) Interval {
 	const resamples = 400
 	mean, below := Mean(v), 0.0
@@ -47,7 +48,7 @@ func bca(r *rand.Rand, v []float64, confidence float64) Interval {
 	order := byValue(means)
 	var cubes, squares float64
 	for _, x := range v {
-		d := x - mean // as far as the jackknife's means are from it, but for a factor that cancels out
+		d := x - mean // proportional to the deviation of the jackknife's means; the factor cancels out
 		cubes, squares = cubes+d*d*d, squares+d*d
 	}
 	acceleration := cubes / (6 * math.Pow(squares, 1.5))
@@ -62,8 +63,8 @@ func bca(r *rand.Rand, v []float64, confidence float64) Interval {
 	return Interval{Value: mean, Low: end(tail), High: end(1 - tail)}
 }
 
-// The documentation's claim about intervals is what this simulation measures: of 2000 samples of each population and
-// size, the share in per cent whose 95 % interval holds the true value.
+// The documentation's claim about intervals comes from this simulation. It counts, over 2000 samples of each population
+// and size, the percentage of 95 % intervals that contain the true value.
 func TestCoverageIsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/compare.md")
 	if err != nil {

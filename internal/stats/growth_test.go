@@ -49,7 +49,7 @@ func TestLeaksAreFound(t *testing.T) {
 	}
 }
 
-// A heap rises between collections; only its floor tells a leak from garbage.
+// The size of a heap rises between garbage collections. Only its lower bound distinguishes a leak from garbage.
 func TestFloorOfHeaps(t *testing.T) {
 	sawtooth := func(r *rand.Rand, v []float64) {
 		garbage := 0.0
@@ -69,7 +69,7 @@ func TestFloorOfHeaps(t *testing.T) {
 	}
 }
 
-// Growth that nobody cares about is no leak however sure it is.
+// Growth below the tolerance is no leak, however significant it is.
 func TestSmallGrowthIsNoLeak(t *testing.T) {
 	if got := simulate(5, 0.1, 0, 0.015, BatchMeans, nil); got > 0.02 {
 		t.Errorf("growth of 1.5 %% is a leak in %v of the runs", got)
@@ -95,7 +95,7 @@ func TestSaturationIsNoLeak(t *testing.T) {
 	}
 }
 
-// A step of memory, wherever it comes, is rarely a leak.
+// A single step of memory is rarely regarded as a leak, wherever it is.
 func TestOneNoisyStepIsNoLeak(t *testing.T) {
 	step := func(r *rand.Rand, v []float64) {
 		at := r.IntN(len(v))

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/units"
 )
 
-// Classes of failures are called in the reader's language; in English as they stand in records.
+// Classes of failures have names in the reader's language. In English these are the names in records.
 func TestClassesHaveNamesInRussian(t *testing.T) {
 	latin := regexp.MustCompile(`[A-Za-z]`)
 	for c := protocol.Connect; int(c) < protocol.NumClasses; c++ {

@@ -17,7 +17,7 @@ import (
 
 const us, ms, s = 1000, 1_000_000, 1_000_000_000
 
-// healthyLoad is a run that passes without warnings, and its account: 12 s at 1 000/s.
+// healthyLoad returns a run that passes without warnings, and its account: 12 s at 1000/s.
 func healthyLoad(thresholds ...string) (*record.Run, *measure.Account) {
 	run, t := recordtest.Base(), &measure.Tally{}
 	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3,
@@ -29,7 +29,7 @@ func healthyLoad(thresholds ...string) (*record.Run, *measure.Account) {
 	return run, t.Total()
 }
 
-// late makes n arrivals of the account late by own, of which free had a session at their intended start.
+// late makes n arrivals of the account late by own ns, although a session was free at their intended start.
 func late(a *measure.Account, own int64, n uint64) {
 	o := &a.Operations[0]
 	o.Done += n
@@ -42,7 +42,7 @@ func late(a *measure.Account, own int64, n uint64) {
 	a.Offered += n
 }
 
-// slow adds n arrivals that a server answered after ns.
+// slow adds n arrivals that the server answered after ns.
 func slow(a *measure.Account, ns int64, n uint64) {
 	o := &a.Operations[0]
 	o.Done += n
@@ -53,7 +53,7 @@ func slow(a *measure.Account, ns int64, n uint64) {
 	a.Offered += n
 }
 
-// fewArrivals is a load of 1/s whose arrivals were each sent late by so much.
+// fewArrivals returns the account of a load of 1/s whose arrivals were each sent late by own ns.
 func fewArrivals(n uint64, own int64) measure.Account {
 	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s,
 		OwnLag: measure.NewHistogram()}
@@ -73,7 +73,7 @@ func fail(a *measure.Account, class protocol.Class, n uint64) {
 	a.Offered += n
 }
 
-// Only what sent late, and fails by nothing, is invalid for that alone.
+// A run is invalid for late sending alone only if it fails nothing else.
 func TestLateAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		thresholds []string
@@ -95,7 +95,7 @@ func TestLateAlone(t *testing.T) {
 	}
 }
 
-// TestWhatSpoilsAResult changes one thing of a run that passes.
+// TestWhatSpoilsAResult changes one property of a run that passes.
 func TestWhatSpoilsAResult(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -351,7 +351,7 @@ func TestWhatSpoilsAResult(t *testing.T) {
 	}
 }
 
-// However odd the figures of a machine are, a share that a reason or a warning names lies between 0 and 100 %.
+// A share in a reason or a warning lies between 0 and 100 %, even if the machine's figures are implausible.
 func TestSharesLieBetweenNothingAndAll(t *testing.T) {
 	odd := []int64{0, 1, -5 * s, s, 11 * s, 12 * s, 90_000 * s, math.MaxInt64 / 2}
 	for seed := range uint64(400) {
@@ -382,14 +382,15 @@ func TestSharesLieBetweenNothingAndAll(t *testing.T) {
 	}
 }
 
-// Of a machine that the generator shares it is said who had how much, always where the server is on it.
+// If the generator shares its machine, the report says who used how much of it. If the server is on the machine, the
+// report always says so.
 func TestSharedMachines(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		here   bool
-		others float64 // cores of 4
-		steal  int64   // of one core
-		want   string  // in the text; "" if nothing is said
+		others float64 // cores used by others, of 4
+		steal  int64   // stolen ns of one core
+		want   string  // must be in the text; "" if nothing is reported
 	}{
 		{"its own", false, 0.1, 0, ""},
 		{"shared with the server", true, 0.1, 0,
@@ -412,7 +413,7 @@ func TestSharedMachines(t *testing.T) {
 	}
 }
 
-// Advice names only flags that the command in use has.
+// Advice names only flags that the command has.
 func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
 	for _, flags := range []map[string]string{nil, {"sessions": "-concurrency"}} {
 		run, a := healthyLoad()
@@ -441,7 +442,7 @@ func TestInvalidGoesBeforeFailed(t *testing.T) {
 	}
 }
 
-// Data that are wrong fail a run whatever happened to the generator, which is said, too.
+// Wrong data fails a run, even if the generator was disturbed, which is also reported.
 func TestWrongDataFailWhateverElse(t *testing.T) {
 	lost := func(r *record.Run) {
 		r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Lost: 1}}}
@@ -487,7 +488,7 @@ func TestWrongDataFailWhateverElse(t *testing.T) {
 	}
 }
 
-// A run judged again says the same, and a threshold that ended it stays broken.
+// Judging a run again gives the same result, and a threshold that stopped the run remains failed.
 func TestJudgingAgain(t *testing.T) {
 	run, a := healthyLoad("p(99) < 10ms", "errors < 1%")
 	run.Thresholds[1].Aborted = true
@@ -584,7 +585,7 @@ func TestNeededSessions(t *testing.T) {
 	}
 }
 
-// A generator that was stopped in the middle of a collection isn't told that the collection did it.
+// If a generator was stopped during a garbage collection, the collection isn't blamed.
 func TestAStandstillIsNoCollection(t *testing.T) {
 	run, a := healthyLoad()
 	a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.5, 3*s

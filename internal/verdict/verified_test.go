@@ -7,7 +7,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Readings after faults that say nothing, or that were overruled, are warned of, and fail no run.
+// Readings after faults that are inconclusive or were overruled cause a warning and don't fail the run.
 func TestReadingsAfterFaultsAreWarnedOf(t *testing.T) {
 	of := func(o record.VerifiedOperation) []record.VerifiedOperation { return []record.VerifiedOperation{o} }
 	fine := of(record.VerifiedOperation{Acknowledged: 9, OK: 9})

@@ -31,21 +31,21 @@ func answered(n uint64, ns int64) *measure.Account {
 	return a
 }
 
-// A server that stops answering breaks a limit on response times when the arrivals have waited for
-// that long, not when they are answered at last.
+// If a server stops answering, a limit on response times fails when the arrivals have waited that long, and not only
+// when they are answered.
 func TestWaitingArrivalsBreakTheRule(t *testing.T) {
 	th := mustParse(t, "p(99) < 900ms")
 	th.AbortOnFail = true
 	w := NewWatch(Rules{Thresholds: []plan.Threshold{th}})
 	a := answered(1000, ms)
 	a.Offered = 1000
-	for at := int64(1); at <= 10; at++ { // every 100 ms another 10 fall due, and none is answered
+	for at := int64(1); at <= 10; at++ { // every 100 ms 10 more fall due, and none is answered
 		a.Offered += 10
 		if why := w.Check(a, at*100*ms); !why.IsZero() {
 			t.Fatalf("stopped after %d00 ms: %s", at, why)
 		}
 	}
-	// 1.1 s: of 1110 due, 20 have waited for 900 ms: 1.96 % of those whose fate is known.
+	// After 1.1 s 1110 have fallen due, and 20 have waited for 900 ms: 1.96 % of those with a known fate.
 	a.Offered += 10
 	if why := w.Check(a, 1100*ms); !strings.Contains(why.String(), "p(99) < 900ms") || w.Aborted() != 0 {
 		t.Errorf("not stopped: %q", why)
@@ -69,7 +69,7 @@ func TestErrorPercentage(t *testing.T) {
 	}
 }
 
-// The delay before a rule may stop the run is time under load: connecting and warm-up are none.
+// The delay before a threshold may stop the run counts time under load, without connecting and warm-up.
 func TestDelayIsOfTheLoad(t *testing.T) {
 	th := mustParse(t, "p(99) < 1ms")
 	th.AbortOnFail, th.AbortDelay = true, 10*time.Second
@@ -91,7 +91,7 @@ func TestDelayIsOfTheLoad(t *testing.T) {
 	}
 }
 
-// The figures of what is watched that may leak are named in Russian.
+// Watched figures that may leak have names in Russian.
 func TestWatchedFiguresHaveRussianNames(t *testing.T) {
 	leaking := regexp.MustCompile(`Metric\{Name: "(\w+)"[^}]*Leak: true`)
 	files, err := filepath.Glob("../observe/*.go")

@@ -10,17 +10,17 @@ import (
 	"brunt/internal/record"
 )
 
-// second is what happens in a second of a load.
+// second describes one second of a load.
 type second struct {
-	failed int   // of 100 operations
+	failed int   // number of failed operations, of 100
 	ms     int64 // response time
 	kind   string
 	warmUp bool
 	drain  bool
-	ns     int64 // its length; 0: a second
+	ns     int64 // its length; 0 means a second
 }
 
-// course calls f with the intervals that recorders make of a load.
+// course calls f with the intervals that recorders would produce for a load.
 func course(t *testing.T, all []second, f func(*measure.Interval)) {
 	t.Helper()
 	c := measure.NewCollector(1, 1)
@@ -135,7 +135,7 @@ func TestRulesOverWindows(t *testing.T) {
 	}
 }
 
-// A rule over windows stops the load at the interval that breaks it for longer than it may be.
+// A threshold over windows stops the load at the interval after which it has failed for longer than allowed.
 func TestRuleOverWindowsStopsTheLoad(t *testing.T) {
 	threshold, err := plan.ParseThreshold("errors < 10% over 2s at most 3s in all")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestRuleOverWindowsStopsTheLoad(t *testing.T) {
 	}
 }
 
-// A long window's sums are those of its intervals, however often it has moved on.
+// The sums of a long window are the sums of its intervals, however often it has moved.
 func TestQueueOfSlices(t *testing.T) {
 	var q queue
 	for i := range int64(500) {

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/record"
 )
 
-// A worker that measured itself, or was lost with more than a hundredth of the load, makes the sum of all invalid, with
-// its name; a smaller loss is warned of.
+// A worker that is invalid, or was lost with more than 1 % of the load, makes the result of all workers invalid, and is
+// named. A smaller loss causes a warning.
 func TestWorkersJudgeTheSum(t *testing.T) {
 	t.Parallel()
 	lost := func(missing uint64) record.Part {
@@ -20,16 +20,16 @@ func TestWorkersJudgeTheSum(t *testing.T) {
 	for name, row := range map[string]struct {
 		part   record.Part
 		result string
-		reason string // of the verdict
+		reason string // in the verdict
 		warned bool
 	}{
 		"well":  {record.Part{Worker: &record.Worker{Name: "2 (beta)"}}, Pass, "", false},
-		"alone": {record.Part{Invalid: []message.Message{message.New("verdict.spare")}}, Pass, "", false}, // no worker's
+		"alone": {record.Part{Invalid: []message.Message{message.New("verdict.spare")}}, Pass, "", false}, // no workers
 		"bottleneck": {record.Part{Worker: &record.Worker{Name: "2 (beta)"},
 			Invalid: []message.Message{message.New("verdict.spare")}},
 			Invalid, "worker 2 (beta) limited the result: the generator had capacity to spare", false},
 		"lost":          {lost(4000), Invalid, "worker 2 (beta) was lost 3 s into the load: about 4,000 operations were not sent", true},
-		"lost at last":  {lost(100), Pass, "", true}, // of 12 000
+		"lost at last":  {lost(100), Pass, "", true}, // 100 of 12 000
 		"lost too much": {lost(200), Invalid, "worker 2 (beta) was lost", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A process that computes on the cores that we may use shows as others' time, and as what a thread of ours
-// waits that computes too.
+// A process that computes on the cores that this process may use is counted as others' time, and as waiting time of a
+// thread of this process that also computes.
 func TestABusyProcessBesideIsSeen(t *testing.T) {
 	cores := allowedCores()
 	if len(cores) == 0 {
@@ -28,7 +28,7 @@ func TestABusyProcessBesideIsSeen(t *testing.T) {
 		beside = append(beside, cmd)
 	}
 	p.Sample()
-	// What is waited for is processor time that the loops have had, however long that takes.
+	// Wait for processor time of the loops and not for wall-clock time, however long this takes.
 	const leastNs = 300_000_000
 	var others, steal, waited int64
 	for had := int64(0); had < leastNs; {
@@ -45,7 +45,7 @@ func TestABusyProcessBesideIsSeen(t *testing.T) {
 			had += int64(field(text, 0))
 		}
 	}
-	// Half of it may be lost to the kernel's rounding and to what is stolen and idle at once.
+	// Half of it may be lost to the kernel's rounding, and to time that counts as stolen and idle.
 	if others+steal < leastNs/2 {
 		t.Errorf("processes beside had more than %d ns of our cores; seen: others %d ns, steal %d ns", leastNs, others, steal)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// fakeSystem is a system under the test's control.
+// fakeSystem is a system whose figures the test sets.
 type fakeSystem struct {
 	now    reading
 	boot   int64
@@ -37,7 +37,7 @@ func newMachine() (*fakeSystem, *Probe) {
 
 func (m *fakeSystem) put(name, text string) { m.files[name] = &fstest.MapFile{Data: []byte(text)} }
 
-// run lets time pass: ms of it, of which the process computes some and is beaten for.
+// run lets ms milliseconds pass, of which the process computes for cpuMs, with a number of heartbeats.
 func (m *fakeSystem) run(p *Probe, ms, cpuMs int64, beats int) {
 	for range beats {
 		m.now.monotonic += ms * 1e6 / int64(beats)
@@ -101,7 +101,7 @@ func TestStandstills(t *testing.T) {
 	if h := p.Sample(); h.PausedNs != 2_990_000_000 {
 		t.Errorf("stopped for 3 s: %d ns", h.PausedNs)
 	}
-	m.run(p, 3000, 2900, 1) // busy, only the watchdog starved
+	m.run(p, 3000, 2900, 1) // the process was busy, and only the watchdog got no core
 	if h := p.Sample(); h.PausedNs != 0 {
 		t.Errorf("a busy process was taken for a stopped one: %d ns", h.PausedNs)
 	}
@@ -135,8 +135,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// A process that may open no more files learns nothing, and what it learns later is no more than was: times that
-// can't be read are not 0.
+// A process that can't open files learns nothing. Later values are correct, because times that can't be read don't
+// count as 0.
 func TestWhatCannotBeReadIsCountedOnceItCan(t *testing.T) {
 	m, p := newMachine()
 	m.put("proc/stat", "cpu0 0 0 0 100 0 0 0 10\ncpu2 0 0 0 100 0 0 0 10\n")
@@ -157,13 +157,13 @@ func TestWhatCannotBeReadIsCountedOnceItCan(t *testing.T) {
 	if h.RunQueueNs != 30 {
 		t.Errorf("the thread waited 30 ns more: %d", h.RunQueueNs)
 	}
-	// Two cores for 4 s: 4 s idle, 0.2 s the hypervisor's and 0.4 s ours.
+	// Two cores for 4 s: 4 s idle, 0.2 s stolen by the hypervisor, 0.4 s used by this process.
 	if h.StealNs != 200e6 || h.OthersNs != 3400e6 {
 		t.Errorf("steal %d ns, others %d ns", h.StealNs, h.OthersNs)
 	}
 }
 
-// refusing is a file system in which nothing can be opened, since the process has no descriptor left.
+// refusing is a file system in which nothing can be opened, because the process has no descriptor left.
 type refusing struct{}
 
 func (refusing) Open(name string) (fs.File, error) {
@@ -230,8 +230,8 @@ cpu2 0 0 0 %d 20 5 5 %d 0 0
 intr 12345
 `
 
-// Of the two cores that may be used, 2 s in a second, this process had 0.5, its threads of idle priority 0.2,
-// the hypervisor 0.4, and 0.3 were idle: the others had 0.6.
+// The two cores provide 2 s per second. This process used 0.5, its threads of idle priority 0.2, the hypervisor 0.4,
+// and 0.3 were idle. The remaining 0.6 were used by others.
 func TestWhoHadTheCores(t *testing.T) {
 	m, p := newMachine()
 	m.put("proc/stat", fmt.Sprintf(stat, 1000, 50, 2000, 60))
@@ -248,7 +248,7 @@ func TestWhoHadTheCores(t *testing.T) {
 		t.Errorf("more was accounted for than there is, and yet: steal %d ns, others %d ns", h.StealNs, h.OthersNs)
 	}
 	m.run(p, 1000, 0, 10)
-	m.put("proc/stat", "cpu  1 2 3 4\ncpu0 1 2 3 x\n") // another view of the machine, without a core
+	m.put("proc/stat", "cpu  1 2 3 4\ncpu0 1 2 3 x\n") // inconsistent figures, with no valid core
 	if h := p.Sample(); h.StealNs != 0 || h.OthersNs != 0 {
 		t.Errorf("a core isn't listed, and yet: steal %d ns, others %d ns", h.StealNs, h.OthersNs)
 	}

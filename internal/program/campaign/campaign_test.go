@@ -25,11 +25,11 @@ import (
 	"brunt/internal/units"
 )
 
-// The test's program runs campaigns too, so that one can be killed: it is told of the campaign by these.
+// The test binary also runs campaigns, so that they can be killed. These environment variables name the campaign.
 const (
 	childFile = "CAMPAIGN_TEST_FILE"
 	childDir  = "CAMPAIGN_TEST_DIR"
-	// The process is killed when it has started another, whose number it writes into this file.
+	// After it has started another process, the process writes that process's id into this file and is killed.
 	childProcess = "CAMPAIGN_TEST_PROCESS"
 )
 
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child begins or resumes a campaign and runs it.
+// child begins or resumes a campaign.
 func child(file, dir string) error {
 	var c *Campaign
 	if _, err := os.Stat(filepath.Join(dir, program.JournalName)); err == nil {
@@ -83,7 +83,7 @@ func parse(file string) (*Program, error) {
 	}
 	p, err := Parse(file, text, 0.001, readPlan)
 	if err == nil {
-		p.least, p.Anyway = 300*time.Millisecond, true // tests share their machine
+		p.least, p.Anyway = 300*time.Millisecond, true // other tests use the same machine
 	}
 	return p, err
 }
@@ -105,7 +105,7 @@ func options(dir string) Options {
 		}}
 }
 
-// execute runs loads for real.
+// execute sends real loads.
 func execute(ctx context.Context, r Run) (*program.Outcome, error) {
 	one, err := runner.Open(ctx, r.Plan,
 		runner.Options{NoSetup: true, Recording: runner.Recording{Dir: r.Dir, Extra: r.Extra}, PeakPerS: r.PeakPerS})
@@ -124,7 +124,7 @@ func execute(ctx context.Context, r Run) (*program.Outcome, error) {
 	return program.Read(record.OS{}, one.Dir)
 }
 
-// service answers at once, on loopback.
+// serve starts an HTTP server on loopback that answers at once.
 func serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,7 +137,7 @@ func serve(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// files writes a campaign's file and its plan.
+// files writes the file of a campaign and its plan.
 func files(t *testing.T, text, addr string) (file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -194,7 +194,7 @@ func TestFailuresAreOneLine(t *testing.T) {
 				t.Fatalf("got %q, want one line with %q", err, c.want)
 			}
 			want := "failed"
-			if c.name == "no database" { // it is looked for before the first step
+			if c.name == "no database" { // the database is needed before the first step
 				want = ""
 			}
 			if state := run.journal.State(p.Steps[len(p.Steps)-1].ID()); state != want {
@@ -329,7 +329,7 @@ func TestUselessCampaigns(t *testing.T) {
 	}
 }
 
-// Steps that are repeated have the commands of their repeat and their own, each of its own.
+// A repeated step runs the commands of its repeat and its own commands.
 func TestRepeatedCommands(t *testing.T) {
 	text := "plan: plan.yml\nsteps:\n  - search: {}\n    before: [s]\n    after: [s]\n  - confirm: {}\n    before: [c]\n  - repeat: [search, confirm]\n    before: [x, y, z]\n    after: [e]\n"
 	p, err := parse(files(t, text, "127.0.0.1:1"))
@@ -350,8 +350,8 @@ func TestRepeatedCommands(t *testing.T) {
 	}
 }
 
-// An analysis that is repeated is made at the load of the first, whatever the maximum has become; one that says
-// so is made at its own, and one that comes after the repeat at the new maximum.
+// A repeated analysis uses the load of the first one, even if the maximum has changed. An analysis with a load of its
+// own uses that, and one after the repeat uses the new maximum.
 func TestRepeatedAnalysisIsMadeAtEqualLoad(t *testing.T) {
 	text := "plan: plan.yml\ninspect: pg=x\nsteps:\n  - search: {}\n  - analyse: {at: 2}\n  - analyse: {}\n  - repeat: [search, confirm, analyse]\n  - analyse: {at: maximum}\n  - repeat: [analyse]\n"
 	text = strings.Replace(text, "  - repeat", "  - confirm: {}\n  - repeat", 1)
@@ -386,7 +386,7 @@ func TestRepeatedAnalysisIsMadeAtEqualLoad(t *testing.T) {
 	}
 }
 
-// What a campaign came to is said in full at 80 columns, in both languages.
+// The results of a campaign fit into 80 columns without losing text, in both languages.
 func TestSummaryAtEightyColumns(t *testing.T) {
 	p, err := parse(files(t, "plan: plan.yml\nsteps: [{search: {}}]\n", "127.0.0.1:1"))
 	if err != nil {
@@ -420,7 +420,7 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 				t.Errorf("%q", line)
 			}
 		}
-		// What is wrapped next to other columns comes apart: all of its words must be there.
+		// Text in columns is wrapped word by word, so look for its words.
 		for _, want := range wants {
 			for _, word := range strings.Fields(want) {
 				if !strings.Contains(said, word) {

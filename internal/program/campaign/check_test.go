@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestRightsAreAskedForFirst runs campaigns whose database's user may too little: nothing is begun.
+// TestRightsAreAskedForFirst runs campaigns whose database user lacks rights. Nothing is begun.
 func TestRightsAreAskedForFirst(t *testing.T) {
 	pg := testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
 	ctx := context.Background()

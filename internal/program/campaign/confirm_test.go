@@ -18,7 +18,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// credits are requests that a service answers beyond its rate, until it has used them up: as burstable machines do.
+// credits are the requests that a service answers above its rate before it slows down, as burstable machines do.
 type credits struct {
 	mu     sync.Mutex
 	left   float64
@@ -39,7 +39,7 @@ func (c *credits) take() bool {
 	return true
 }
 
-// bursting serves HTTP on loopback.
+// bursting starts such an HTTP server on loopback.
 func bursting(t *testing.T, most, perS float64) string {
 	t.Helper()
 	c := &credits{left: most, most: most, perS: perS, latest: time.Now()}
@@ -57,11 +57,11 @@ func bursting(t *testing.T, most, perS float64) string {
 	return l.Addr().String()
 }
 
-// TestMaximumIsWhatIsHeld runs a campaign on a service that bears more for a second than for long: what is reported,
-// analysed, compared and repeated is the load that it held.
+// TestMaximumIsWhatIsHeld runs a campaign on a service that sustains more for a second than for long. The load that it
+// held is reported, analysed, compared and repeated.
 func TestMaximumIsWhatIsHeld(t *testing.T) {
 	testserver.SkipQuick(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // it mostly sleeps
 	const sustained = 40.0
 	text := `plan: plan.yml
 settings: {POOL: 3}
@@ -106,7 +106,7 @@ steps:
 	if held.Verdict != verdict.Pass || len(confirm.Holds) < 2 || held.N >= search.Search.Bracket.Lower {
 		t.Errorf("%d holds, the last at N %g: %s %v", len(confirm.Holds), held.N, held.Verdict, held.Why)
 	}
-	// In two seconds the credits carry no more than 55 a second of it.
+	// Over two seconds the credits add up to 55 requests per second.
 	if held.LoadPerS() > sustained+55 {
 		t.Errorf("%.0f/s are said to be held, %.0f/s can be", held.LoadPerS(), sustained)
 	}
@@ -126,7 +126,7 @@ steps:
 	}
 }
 
-// A confirmation that held nothing says so, and the steps after it are at the lowest load that it tried.
+// If no load was held, the confirmation says so, and the next steps use the lowest load that it tried.
 func TestNothingIsHeld(t *testing.T) {
 	search := Result{Kind: planfile.StepSearch, Search: &program.SearchLog{Bracket: program.Bracket{Lower: 10}}}
 	fails := func(n float64) program.Result {

@@ -14,20 +14,20 @@ import (
 	"brunt/internal/verdict"
 )
 
-// searched is a search that ended between N and 3 % more.
+// searched returns the result of a search that ended between N and N + 3 %.
 func searched(number, round int, n float64) Result {
 	return Result{Kind: planfile.StepSearch, Number: number, Round: round, Search: &program.SearchLog{
 		Options: program.SearchOptions{RatePerS: 10, Width: .03}, Bracket: program.Bracket{End: program.Found, Lower: n,
 			Upper: n * 1.03, UpperPerS: n * 10.3}}}
 }
 
-// confirmed is a confirmation of an hour.
+// confirmed returns the result of a confirmation of one hour.
 func confirmed(number, round int, n float64) Result {
 	return Result{Kind: planfile.StepConfirm, Number: number, Round: round, Confirms: true, Trial: &program.Result{
 		Trial: program.Trial{N: n}, Verdict: verdict.Pass, LastsNs: 3600e9, AskedPerS: n * 10, Offered: 36000}}
 }
 
-// What the fixes brought is said of the loads that were held, and as what it is: a rise, a fall, or neither.
+// The effect of the fixes is given for the loads that were held, as a rise, a fall, or no difference.
 func TestWhatTheFixesBrought(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -73,7 +73,7 @@ func TestFirstSentence(t *testing.T) {
 	}
 }
 
-// Connections are said of how many there may be, also where the server has its default.
+// The document says how many connections are allowed, even if the server uses its default.
 func TestConnectionsOfHowMany(t *testing.T) {
 	run := &record.Run{Inspections: []record.Inspection{{Product: "PostgreSQL", Activity: record.ServerActivity{
 		Clients: []record.ClientPool{{Application: "shop", Max: 7, ActiveMean: 1.5}, {Application: "brunt", Max: 90,
@@ -95,7 +95,7 @@ func TestConnectionsOfHowMany(t *testing.T) {
 	}
 }
 
-// What the database didn't show is said, with what to do about it, in both languages.
+// The document says in both languages what the database didn't provide, and how to enable it.
 func TestWhatWasNotSeen(t *testing.T) {
 	in := &record.Inspection{Missing: []record.Warning{record.NewWarning("inspect-hidden", message.Text("user", "me"))}}
 	for l, heading := range map[units.Language]string{units.English: "NOT SEEN", units.Russian: "НЕ УВИДЕНО"} {
@@ -116,7 +116,7 @@ func TestWhatWasNotSeen(t *testing.T) {
 	}
 }
 
-// Steps of a plan stand below those that they serve.
+// The nodes of a plan are listed below their parents.
 func TestPlansAreTrees(t *testing.T) {
 	d := &document{l: units.English}
 	rows := d.queryPlan(&record.QueryPlan{Nodes: []record.PlanNode{{Text: "Sort"}, {Depth: 1, Text: "Nested Loop"},
@@ -129,7 +129,7 @@ func TestPlansAreTrees(t *testing.T) {
 	}
 }
 
-// What isn't finished is said on the first page: the step that failed, and those that it kept from being done.
+// The first page says which step failed, and which steps could not be done because of it.
 func TestUnfinishedIsSaid(t *testing.T) {
 	step := func(n int, kind string) Step { return Step{Number: n, Step: planfile.Step{Kind: kind}} }
 	p := &Program{Campaign: &planfile.Campaign{}, Steps: []Step{step(1, planfile.StepPrepare),

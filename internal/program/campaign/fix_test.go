@@ -36,9 +36,9 @@ queries:
   - {name: by author, sql: "select * from book where author = $1", params: [{type: Reference, table: book, column: author}], rate: 50}
 `
 
-// TestKilledInTheAdvisorsFix kills a campaign while the server builds an index for it, which the server goes on
-// with alone, and again while an index that isn't judged yet is there. Whoever resumes it finds no index that is
-// invalid, and none that wasn't proven.
+// TestKilledInTheAdvisorsFix kills a campaign while the server builds an index for it, which the server continues, and
+// again while an index exists that isn't judged yet. After the campaign is resumed, no invalid index and no unproven
+// index remains.
 func TestKilledInTheAdvisorsFix(t *testing.T) {
 	pg := testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
 	file := files(t, fmt.Sprintf(library, pg.Addr), "")
@@ -66,7 +66,7 @@ func TestKilledInTheAdvisorsFix(t *testing.T) {
 		}
 		return n
 	}
-	// Whoever writes to the table makes the building of an index wait, half-way.
+	// Transactions that write to the table make the build of the index wait half-way.
 	writer := connect()
 	var held bool
 	const builder = "from pg_stat_activity where query like 'CREATE INDEX CONCURRENTLY%' and wait_event_type = 'Lock'"
@@ -89,7 +89,7 @@ func TestKilledInTheAdvisorsFix(t *testing.T) {
 	if n := number(invalid); n != 1 {
 		t.Fatalf("%d indexes are half-built after the kill", n)
 	}
-	// The one who goes on ends what the server is still at; only then the writer ends.
+	// The resumed campaign first ends the build that the server continues. Only then does the writer end.
 	second := filepath.Join(dir, "03-fix", "index-1-02-B", "run.json")
 	killWhen(t, file, dir, func() bool {
 		if held && number("select count(*) from pg_stat_activity where pid = $1", pid) == 0 {

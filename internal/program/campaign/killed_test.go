@@ -21,7 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
+// Each step ends with a command that waits at a gate, a named pipe, so that the test sees every step.
 const whole = `campaign: pages
 plan: plan.yml
 settings: {THREADS: 5}
@@ -49,7 +49,7 @@ steps:
     after: [cat document]
 `
 
-// TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
+// TestKilledInEachStep kills a campaign in each of its steps with SIGKILL, and resumes it.
 func TestKilledInEachStep(t *testing.T) {
 	testserver.SkipQuick(t)
 	file := files(t, whole, serve(t))
@@ -68,7 +68,7 @@ func TestKilledInEachStep(t *testing.T) {
 			t.Fatalf("mkfifo: %v: %s", err, out)
 		}
 		killWhen(t, file, dir, func() bool {
-			// A load has begun, or it is at the gate.
+			// Either a load has begun, or the command waits at the gate.
 			runs, _ := filepath.Glob(filepath.Join(dir, s.ID(), "*", record.RunFile))
 			log, _ := os.ReadFile(filepath.Join(dir, s.ID(), "commands.log"))
 			return len(runs) > 0 || strings.Contains(string(log), ": cat ")
@@ -118,7 +118,7 @@ func TestKilledInEachStep(t *testing.T) {
 	}
 }
 
-// bundlesOf are the bundles that a result names.
+// bundlesOf returns the bundles that a result names.
 func bundlesOf(r *Result) (all []string) {
 	if r.Trial != nil {
 		all = append(all, r.Trial.Dir)
@@ -136,7 +136,7 @@ func bundlesOf(r *Result) (all []string) {
 	return all
 }
 
-// killWhen begins or resumes the campaign in a process of its own, and kills that as soon as it has come so far.
+// killWhen begins or resumes the campaign in a process of its own, and kills the process as soon as soFar returns true.
 func killWhen(t *testing.T, file, dir string, soFar func() bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -159,8 +159,8 @@ func killWhen(t *testing.T, file, dir string, soFar func() bool) {
 	<-ended
 }
 
-// TestKilledBeforeTheJournalKnows kills a campaign between the start of a process and its line in the journal:
-// what was started ends by itself, and has done nothing.
+// TestKilledBeforeTheJournalKnows kills a campaign between the start of a process and its line in the journal. The
+// process ends by itself and has no effect.
 func TestKilledBeforeTheJournalKnows(t *testing.T) {
 	for name, text := range map[string]string{
 		"command": "plan: plan.yml\nsteps: [{prepare: {commands: ['touch begun; exec sleep 1000']}}]\n",
@@ -200,8 +200,8 @@ func TestKilledBeforeTheJournalKnows(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenActions kills a campaign between commands, and between statements of a file: what was done isn't
-// done again.
+// TestKilledBetweenActions kills a campaign between commands, and between statements of a file. Completed actions are
+// not repeated.
 func TestKilledBetweenActions(t *testing.T) {
 	pg := testserver.Postgres(t)
 	file := files(t, fmt.Sprintf(`plan: plan.yml
@@ -255,7 +255,7 @@ steps:
 	}
 }
 
-// TestChangedFilesAreNotResumed edits what a campaign was begun with.
+// TestChangedFilesAreNotResumed changes the files that a campaign was begun with.
 func TestChangedFilesAreNotResumed(t *testing.T) {
 	for _, name := range []string{"plan.yml", "fix.sql", FileName} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestChangedFilesAreNotResumed(t *testing.T) {
 	}
 }
 
-// The journal of a campaign that an earlier version began names it by another key. What is done isn't done again.
+// The journal of a campaign by an earlier version names the campaign by another key. Completed steps are not repeated.
 func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/earlier")); err != nil {

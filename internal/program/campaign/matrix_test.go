@@ -11,7 +11,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Each address that a matrix is given is one of its campaign's.
+// Each address of a matrix is one address of its campaign.
 func TestMatrixKeepsAddressesApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plan.yml")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
@@ -27,7 +27,7 @@ func TestMatrixKeepsAddressesApart(t *testing.T) {
 	}
 }
 
-// Smaller settings than the best ones are no worse if chance alone may be why.
+// Settings smaller than the best ones are advised if the difference may be due to chance.
 func TestSmallerSettingsThatMayBeAsGood(t *testing.T) {
 	cellOf := func(pool string, differs bool) program.CellLog {
 		return program.CellLog{Settings: program.Cell{{Name: "POOL", Value: pool}}, Differs: differs,

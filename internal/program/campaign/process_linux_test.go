@@ -16,7 +16,7 @@ import (
 	"brunt/internal/units"
 )
 
-// A service is over when all of its processes are, not only the shell that started them.
+// A service has ended when all of its processes have, not only the shell that started them.
 func TestServiceOfSeveralProcesses(t *testing.T) {
 	file := files(t, `plan: plan.yml
 service:
@@ -40,9 +40,8 @@ steps: [{connections: {warm_up: 0}}]
 	}
 }
 
-// TestServicesOfOthers lets another process answer the probes, or the service end by itself: nothing else is measured
-// in
-// its place.
+// In TestServicesOfOthers another process answers the probes, or the service ends by itself. Nothing else is measured
+// in its place.
 func TestServicesOfOthers(t *testing.T) {
 	addr := serve(t)
 	for name, row := range map[string]struct{ service, want string }{
@@ -105,7 +104,7 @@ func glob(t *testing.T, pattern string) []string {
 	return found
 }
 
-// Secrets in settings reach the service, and nothing that is kept but the campaign's own file, which is for its owner.
+// Secrets in settings reach the service, but are stored only in the campaign's own file, which only its owner can read.
 func TestSettingsThatAreSecrets(t *testing.T) {
 	addr := serve(t)
 	file := files(t, `plan: plan.yml
@@ -162,7 +161,7 @@ steps:
 	}
 }
 
-// What a command or a probe prints last stands in the error, and in the journal, without the values of such settings.
+// The last output of a command or a probe is in the error and in the journal, without the values of secret settings.
 func TestFailuresHideSettings(t *testing.T) {
 	const says = `"echo got $DB_PASSWORD; exit 3"`
 	for name, row := range map[string]struct{ ready, step string }{
