@@ -13,8 +13,8 @@ import (
 	"brunt/internal/verdict"
 )
 
-// TestLateIterationsWaitAndAreCounted asks more of two VUs than they can do, as k6's own executors would
-// be asked: nothing is dropped while there is time, and the wait is part of the response.
+// TestLateIterationsWaitAndAreCounted requests more of two VUs than they can do. Nothing is dropped before the end of
+// the load, and the waiting time is part of the response time.
 func TestLateIterationsWaitAndAreCounted(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';
@@ -41,7 +41,7 @@ func TestLateIterationsWaitAndAreCounted(t *testing.T) {
 	}
 }
 
-// Options of another kind are named as scripts name them.
+// Options of another type are named as scripts name them.
 func TestOptionsOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
@@ -95,7 +95,7 @@ func TestMoreVUsWhileIterationsWait(t *testing.T) {
 	}
 }
 
-// TestPartsOfALoad runs the parts of a load and adds them up.
+// TestPartsOfALoad runs the parts of a load and adds up their results.
 func TestPartsOfALoad(t *testing.T) {
 	t.Parallel()
 	const script = `export const options = {scenarios: {a: {executor: 'brunt-open', rate: 70, duration: '1s', preAllocatedVUs: 3}}};
@@ -128,7 +128,7 @@ func TestAbortInAnOpenLoad(t *testing.T) {
 	}
 }
 
-// nativePlan is a plan for the database inside brunt.
+// nativePlan is a plan for an embedded database.
 const nativePlan = `config_name: inside
 target: {protocol: sqlite}
 tables_schema:
@@ -189,7 +189,7 @@ func TestPlansInsideK6(t *testing.T) {
 	k6(t, "ours", script, "inspect", "SCRIPT").expect(t, 0)
 }
 
-// TestScenariosShowHowFarTheyAre looks at k6's bars, of which it knows only that they are there.
+// TestScenariosShowHowFarTheyAre checks that k6's progress bars exist.
 func TestScenariosShowHowFarTheyAre(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", "const plan = `"+nativePlan+"`;\n"+`
@@ -213,7 +213,8 @@ func TestAFaultInAPlanInsideK6(t *testing.T) {
 	o.expect(t, 104, "plan:2")
 }
 
-// TestTheFirstCallTakesTheArrival has two calls an iteration: the first counts from the intended start.
+// In TestTheFirstCallTakesTheArrival an iteration has two calls. The response time of the first counts from the
+// intended start.
 func TestTheFirstCallTakesTheArrival(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", `import brunt from 'k6/x/brunt'; import { sleep } from 'k6';
@@ -255,7 +256,7 @@ func TestAnInterruptedPlanIsComplete(t *testing.T) {
 	}
 }
 
-// TestAThresholdOnCallsEndsTheRun aborts by a metric that no sample was made for.
+// TestAThresholdOnCallsEndsTheRun aborts a run by a threshold on a metric without a k6 sample.
 func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", `import brunt from 'k6/x/brunt';

@@ -63,13 +63,13 @@ func TestCommandsOfK6(t *testing.T) {
 	k6(t, "ours", "", "rnu", "script.js").expect(t, 255, "Did you mean this?")
 }
 
-// TestExitCodes compares exit codes, and what is recorded, with k6's own.
+// TestExitCodes compares exit codes and records with k6's own.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		code   int
-		text   string // in stderr
+		text   string // must be in stderr
 		record bool
 		result string
 	}{
@@ -125,7 +125,7 @@ func TestAnUnknownModuleIsNotDownloaded(t *testing.T) {
 	o.expect(t, 107, `unknown modules [\"k6/x/redis\"]`, "this binary has", "downloads nothing")
 }
 
-// counter is a server that counts requests and fails every tenth.
+// counter starts a server that counts requests and fails every tenth.
 func counter(t *testing.T) (url string, requests *atomic.Int64) {
 	requests = &atomic.Int64{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func counter(t *testing.T) (url string, requests *atomic.Int64) {
 	return s.URL, requests
 }
 
-// TestResultsAreK6s runs the same scripts under both and compares what k6 says of them.
+// TestResultsAreK6s runs the same scripts under brunt and k6 and compares k6's results.
 func TestResultsAreK6s(t *testing.T) {
 	t.Parallel()
 	url, _ := counter(t)
@@ -184,15 +184,15 @@ func TestResultsAreK6s(t *testing.T) {
 
 var figures = regexp.MustCompile(`[0-9.]+(ns|µs|ms|s|B|kB|MB|m|h)?|[ .]+`)
 
-// shape is a summary without its figures and what is aligned by them. VUs are shown only if the run was
-// under way when a second was over.
+// shape returns a summary without its figures and their alignment. The number of VUs is shown only if the run took more
+// than a second.
 func shape(text string) string {
 	text = regexp.MustCompile(`[kMG]B`).ReplaceAllString(text, "B")
 	text = regexp.MustCompile(`(?m)^ *vus(_max)?\..*\n`).ReplaceAllString(text, "")
 	return regexp.MustCompile(`#+`).ReplaceAllString(figures.ReplaceAllString(text, "#"), "#")
 }
 
-// compare requires the same metrics with the same counts; times differ from run to run.
+// compare checks that both have the same metrics with the same counts. Times differ between runs.
 func compare(t *testing.T, got, want map[string]map[string]any) {
 	t.Helper()
 	for _, m := range []map[string]map[string]any{got, want} {
@@ -221,7 +221,8 @@ func compare(t *testing.T, got, want map[string]map[string]any) {
 	}
 }
 
-// TestManyValuesAreJudgedFromQuantiles has more values than k6 is left with, and k6's thresholds on them.
+// In TestManyValuesAreJudgedFromQuantiles a Trend has more values than brunt stores exactly, and k6's thresholds use
+// it.
 func TestManyValuesAreJudgedFromQuantiles(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", `import { Trend } from 'k6/metrics';
@@ -436,8 +437,7 @@ func TestIntervalsAreExported(t *testing.T) {
 	k6(t, "ours", script, "run", "-q", "-o", "brunt=exports=x", "SCRIPT").expect(t, 255, `no setting \"exports\"`)
 }
 
-// TestK6sOwnExamples runs the examples in k6's sources that need nothing from outside, and end soon, under
-// both.
+// TestK6sOwnExamples runs the short examples of k6's sources that need nothing external, under both.
 func TestK6sOwnExamples(t *testing.T) {
 	testserver.SkipQuick(t)
 	t.Parallel()
@@ -465,7 +465,7 @@ func TestK6sOwnExamples(t *testing.T) {
 	}
 }
 
-// said is what a script has logged, without times and what is drawn at random.
+// said returns what a script has logged, without times and random values.
 func said(stderr string) string {
 	return regexp.MustCompile(`time="[^"]*"|[0-9a-f-]{36}|[0-9][0-9,.]*`).ReplaceAllString(stderr, "#")
 }

@@ -21,7 +21,7 @@ import (
 	"brunt/internal/record"
 )
 
-// asEnv makes the test binary be another program: "ours" is k6 as brunt has it, "real" k6 as it is.
+// asEnv makes the test binary run as another program: "ours" is k6 with brunt's additions, "real" is k6 alone.
 const asEnv = "BRUNT_K6_TEST_AS"
 
 func TestMain(m *testing.M) {
@@ -31,24 +31,24 @@ func TestMain(m *testing.M) {
 	case "real":
 		k6cmd.Execute()
 	}
-	// Tests that run in parallel with others mostly wait.
+	// Parallel tests mostly wait, so more of them can run than there are cores.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// outcome is what a process left.
+// outcome is the result of a process.
 type outcome struct {
 	code           int
 	stdout, stderr string
 	dir            string // the run's bundle; may not exist
 }
 
-// longest is how long a run may take before it is held to hang.
+// longest is the time after which a run is regarded as hanging.
 const longest = 2 * time.Minute
 
-// command is k6 with args in a folder of its own that holds the script.
+// command returns a k6 command with args, in its own folder with the script.
 func command(t *testing.T, as, script string, args ...string) (*exec.Cmd, *outcome) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func command(t *testing.T, as, script string, args ...string) (*exec.Cmd, *outco
 	return c, out
 }
 
-// finish waits for a process whose output goes to two buffers.
+// finish waits for a process whose output goes into two buffers.
 func (o *outcome) finish(t *testing.T, stdout, stderr *bytes.Buffer, err error) *outcome {
 	t.Helper()
 	var exit *exec.ExitError
@@ -89,7 +89,7 @@ func (o *outcome) finish(t *testing.T, stdout, stderr *bytes.Buffer, err error) 
 	return o
 }
 
-// k6 runs k6 to its end.
+// k6 runs k6 and waits for it.
 func k6(t *testing.T, as, script string, args ...string) *outcome {
 	t.Helper()
 	c, o := command(t, as, script, args...)
@@ -98,7 +98,7 @@ func k6(t *testing.T, as, script string, args ...string) *outcome {
 	return o.finish(t, &stdout, &stderr, c.Run())
 }
 
-// run is what the bundle says.
+// run reads the record in the bundle.
 func (o *outcome) run(t *testing.T) *record.Run {
 	t.Helper()
 	r, err := record.Open(record.OS{}, o.dir)
@@ -112,7 +112,7 @@ func (o *outcome) run(t *testing.T) *record.Run {
 	return run
 }
 
-// operation is one of the run's, the zero value if it has none of the name.
+// operation returns an operation of the run by its name, or the zero value.
 func operation(run *record.Run, name string) record.Operation {
 	for _, o := range run.Operations {
 		if o.Name == name {
@@ -143,7 +143,7 @@ func (o *outcome) expect(t *testing.T, code int, inStderr ...string) {
 	}
 }
 
-// summary is the file that --summary-export wrote into the folder of the bundle's folder.
+// summary reads the file that --summary-export wrote next to the bundle's folder.
 func (o *outcome) summary(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(o.dir), "summary.json"))

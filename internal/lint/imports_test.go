@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// allowed is what each room may import of the others, outside of tests: all of it, and no more. So it is the
-// project's drawing, and a change of an arrow is a change of this table.
+// allowed lists exactly which rooms each room imports, tests excluded. The table is the structure of the project: to
+// add an import, change the table.
 var allowed = table(`
 balance: gen protocol
 bucket: gen msgpack protocol
@@ -170,7 +170,8 @@ verify: gen protocol template
 workload: bucket gen keyspace plan protocol
 `)
 
-// never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.
+// never lists what a room must not depend on, directly or indirectly. A name stands for the room and all rooms below
+// it.
 var never = table(`
 dialect: cli engine report runner
 engine: cli dialect inspect program record report runner verdict
@@ -200,12 +201,12 @@ verify: cli engine plan record report runner verdict
 workload: cli engine measure record report
 `)
 
-// pure are the rooms that touch neither files nor the network.
+// pure lists the rooms that use neither files nor the network.
 var pure = strings.Fields(
 	`balance bucket compare confidence failover gen hints keyspace machine/cgroup measure message msgpack plan planfile
 	render schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
 
-// table reads lines of "room: others", of which an indented one goes on.
+// table reads lines of "room: others". An indented line continues the line before it.
 func table(text string) map[string]string {
 	rows, room := map[string]string{}, ""
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -220,8 +221,8 @@ func table(text string) map[string]string {
 // under reports whether a room is another or lies below it.
 func under(room, above string) bool { return room == above || strings.HasPrefix(room, above+"/") }
 
-// arrows are the rooms that each room's files import, whatever system they are for. A room is called by its folder
-// below internal, a tool by its folder from the module's root.
+// arrows returns the rooms that each room's files import, on any system. A room is named by its folder below internal,
+// a tool by its folder from the module's root.
 func arrows(all []*source) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, s := range all {
@@ -241,7 +242,7 @@ func arrows(all []*source) map[string]map[string]bool {
 	return found
 }
 
-// unlike compares the arrows found with a table of those allowed.
+// unlike compares the imports found with the table.
 func unlike(found map[string]map[string]bool, table map[string]string) (faults []string) {
 	for room, imports := range found {
 		want, listed := table[room]
@@ -268,7 +269,7 @@ func unlike(found map[string]map[string]bool, table map[string]string) (faults [
 	return faults
 }
 
-// reached are all rooms that a room depends on, with the one through which each was found.
+// reached returns all rooms that a room depends on, each with the room through which it was found.
 func reached(room string, found map[string]map[string]bool) map[string]string {
 	through := map[string]string{}
 	for next := []string{room}; len(next) > 0; next = next[1:] {
@@ -282,7 +283,7 @@ func reached(room string, found map[string]map[string]bool) map[string]string {
 	return through
 }
 
-// forbidden lists what rooms reach against a table of what they must never.
+// forbidden lists the dependencies that the table never prohibits.
 func forbidden(found map[string]map[string]bool, table map[string]string) (faults []string) {
 	for room := range found {
 		for above, list := range table {
@@ -302,7 +303,7 @@ func forbidden(found map[string]map[string]bool, table map[string]string) (fault
 	return faults
 }
 
-// impure lists the imports of a file that touch what its room must not touch, and those of k6 and C.
+// impure lists the imports that a file's room must not have, and imports of k6 and C.
 func impure(s *source) (faults []string) {
 	if s.test {
 		return nil
@@ -336,7 +337,7 @@ func TestRoomsKeepApart(t *testing.T) {
 	}
 }
 
-// A table that names a room which isn't there forbids nothing.
+// A row for a room that doesn't exist would have no effect.
 func TestTablesNameRooms(t *testing.T) {
 	found := arrows(sources(t))
 	there := func(name string) bool {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shadows lists the declarations of a file that hide something built into the language.
+// shadows lists the declarations in a file that hide predeclared identifiers.
 func shadows(s *source) (faults []string) {
 	check := func(names ...*ast.Ident) {
 		for _, n := range names {

@@ -13,7 +13,7 @@ import (
 const (
 	maxFunctionLines = 100
 	maxColumns       = 120
-	longText         = 40 // characters from which on a text in quotes excuses its line
+	longText         = 40 // a line may be longer if it contains a quoted text of at least this many characters
 )
 
 // tooLong lists the functions of a file that are too long. A file may be as long as its subject needs.
@@ -35,8 +35,8 @@ func tooLong(s *source) (faults []string) {
 	return faults
 }
 
-// tooWide lists the lines of a file that are too long, in characters, but for those with a long text, which would be
-// harder to read in pieces, and for directives.
+// tooWide lists the lines of a file with too many characters. Lines with a long quoted text, which would be harder to
+// read in pieces, and directives are exempt.
 func tooWide(path string, text []byte) (faults []string) {
 	fset := token.NewFileSet()
 	file := fset.AddFile(path, -1, len(text))

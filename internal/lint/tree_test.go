@@ -1,6 +1,5 @@
-// Package lint_test holds the rules of the house that a compiler doesn't know: which room may
-// import which, how long files and functions may be, what must be documented, and what must not
-// stand anywhere.
+// Package lint_test contains the project's rules that the compiler doesn't check: which room may import which, how long
+// functions and lines may be, what must be documented, and which words must not be used.
 package lint_test
 
 import (
@@ -18,7 +17,7 @@ import (
 // source is one parsed Go file of the module.
 type source struct {
 	path string // from the module's root, with slashes
-	room string // its folder from the module's root
+	room string // folder, from the module's root
 	test bool
 	fset *token.FileSet
 	file *ast.File
@@ -28,7 +27,7 @@ func (s *source) at(p token.Pos) string {
 	return s.path + ":" + strconv.Itoa(s.fset.Position(p).Line)
 }
 
-// imports lists what the file imports, as written.
+// imports lists the paths that the file imports.
 func (s *source) imports() []string {
 	var all []string
 	for _, i := range s.file.Imports {
@@ -38,7 +37,7 @@ func (s *source) imports() []string {
 	return all
 }
 
-// parse reads one file. Text that isn't Go fails the test.
+// parse parses one file. A syntax error fails the test.
 func parse(t *testing.T, path string, text []byte) *source {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -52,7 +51,7 @@ func parse(t *testing.T, path string, text []byte) *source {
 	}
 }
 
-// root is the module's folder.
+// root returns the module's folder.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -65,7 +64,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// texts calls f with every text file of the project.
+// texts calls f with each text file of the project.
 func texts(t *testing.T, f func(path string, text []byte)) {
 	t.Helper()
 	base := root(t)

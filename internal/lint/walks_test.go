@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// named are the Go files and packages that a page names in backquotes, from internal/ on.
+// named returns the Go files and packages below internal/ that a page names in backquotes.
 func named(page string) (paths []string) {
 	for _, m := range regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)*\\.go)`").FindAllStringSubmatch(page, -1) {
 		paths = append(paths, m[1])
@@ -18,7 +18,7 @@ func named(page string) (paths []string) {
 	return paths
 }
 
-// What docs/contributing.md names is there.
+// The files that docs/contributing.md names exist.
 func TestContributingNamesFilesThatAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../docs/contributing.md")
 	if err != nil {
@@ -35,10 +35,10 @@ func TestContributingNamesFilesThatAreThere(t *testing.T) {
 	}
 }
 
-// aside is what a page says in brackets, such as the way of the other tier.
+// aside matches texts in parentheses, such as those about the other tier.
 var aside = regexp.MustCompile(`(?s)\([^()]*\)`)
 
-// The walks of docs/architecture.md go past files that are there, ten at most.
+// The two walks in docs/architecture.md name files that exist, at most ten each.
 func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 	}
 }
 
-// Every room has its row in docs/architecture.md, and every row a room.
+// Each room has a row in docs/architecture.md, and each row has a room.
 func TestArchitectureListsTheRooms(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {

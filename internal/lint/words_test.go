@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// forbiddenWords must not stand in any text of the project. They are put together from pieces so
-// that this file doesn't hold them.
+// forbiddenWords must not occur in any text of the project. They are composed of parts so that this file doesn't
+// contain them.
 var forbiddenWords = []struct {
 	pattern *regexp.Regexp
 	why     string

@@ -19,7 +19,7 @@ import (
 
 func newVU() *VU { return NewVU(session.New(session.Options{None: true}), bindtest.NewVU()) }
 
-// say runs a script that may call f(…) and returns its result's text.
+// say runs a script that may call f(…) and returns the text of its result.
 func say(t *testing.T, f Func, text string) string {
 	t.Helper()
 	v := newVU()
@@ -33,7 +33,7 @@ func say(t *testing.T, f Func, text string) string {
 	return got.String()
 }
 
-// Whatever a function of ours does wrong, scripts can catch it.
+// Scripts can catch all errors of Go functions.
 func TestFaultsBecomeExceptions(t *testing.T) {
 	for want, f := range map[string]Func{
 		"Error client  f: a fault of brunt's: runtime error: index out of range [3] with length 0": func(a *Args) (any,
@@ -107,7 +107,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Values come back from JavaScript as they went there.
+// Values have the same type and content after a round trip through JavaScript.
 func TestValuesBothWays(t *testing.T) {
 	v := newVU()
 	for _, x := range []gen.Value{
@@ -136,7 +136,7 @@ func TestValuesBothWays(t *testing.T) {
 	}
 }
 
-// What can't be sent is named as JavaScript names it.
+// Errors use JavaScript's names for values that can't be sent.
 func TestWhatCantBeSent(t *testing.T) {
 	v := newVU()
 	for source, want := range map[string]string{

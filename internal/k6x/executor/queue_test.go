@@ -15,7 +15,7 @@ func tenPerS(t *testing.T) *schedule.Shape {
 	return s
 }
 
-// TestPartsOfAScheduleAreTheWhole takes k6's striped offsets of unequal parts.
+// TestPartsOfAScheduleAreTheWhole uses k6's striped offsets for parts of different sizes.
 func TestPartsOfAScheduleAreTheWhole(t *testing.T) {
 	for _, process := range []schedule.Process{schedule.Uniform, schedule.Poisson} {
 		whole := map[int64]int{}
@@ -23,7 +23,7 @@ func TestPartsOfAScheduleAreTheWhole(t *testing.T) {
 		for ns, ok := all.next(); ok; ns, ok = all.next() {
 			whole[ns]++
 		}
-		// 2/3 takes two of each three, 1/3 the third.
+		// 2/3 takes two of every three arrivals, 1/3 takes the third.
 		for _, p := range []part{{0, []int64{1, 2}}, {2, []int64{3}}} {
 			it := newIterator(tenPerS(t), process, 7, p)
 			for ns, ok := it.next(); ok; ns, ok = it.next() {

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The script of the article, but for addresses, rate and length.
+// The script of the article, with other addresses, rate and duration.
 const article = `
 import datagen from "k6/x/datagen";
 import tarantool from "k6/x/tarantool";
@@ -65,7 +65,7 @@ func TestArticle(t *testing.T) {
 	}
 }
 
-// The article's checks and thresholds, one scenario after the other.
+// The article's checks and thresholds, with one scenario after the other.
 func TestArticleSequential(t *testing.T) {
 	t.Parallel()
 	routers := cars(t)
@@ -88,7 +88,7 @@ func TestArticleSequential(t *testing.T) {
 	}
 }
 
-// The example of xk6-tarantool's page, and its result's text.
+// The example in the documentation of xk6-tarantool, with the text of its result.
 func TestFirstExample(t *testing.T) {
 	t.Parallel()
 	s := testserver.Tarantool(t, testserver.Lua(`

@@ -7,11 +7,11 @@ import (
 	"brunt/internal/testserver"
 )
 
-// Asynchronous calls that are under way when the load ends are in the record: answered, failed or in flight.
+// Asynchronous calls in flight when the load ends are recorded as answered, failed or in flight.
 func TestAsyncCallsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := testserver.Tarantool(t, testserver.Lua("function slow() require('fiber').sleep(0.4) return 1 end"))
-	for name, options := range map[string]string{ // the last calls of all are answered after the load's end
+	for name, options := range map[string]string{ // the last calls are answered after the end of the load
 		"iterations": `{ vus: 2, iterations: 40 }`,
 		"duration":   `{ vus: 2, duration: "1s" }`,
 		"a rate":     `{ scenarios: { r: { executor: "constant-arrival-rate", rate: 50, duration: "1s", preAllocatedVUs: 4 } } }`,

@@ -32,7 +32,7 @@ func TestDeadTarantool(t *testing.T) {
 	}
 }
 
-// A server that dies costs requests, never the run, and is used again when it is back.
+// A server that dies fails requests, but doesn't end the run, and is used again when it is back.
 func TestTarantoolDiesAndReturns(t *testing.T) {
 	t.Parallel()
 	s := testserver.Tarantool(t, testserver.Lua("function one() return 1 end"))
@@ -56,7 +56,7 @@ func TestTarantoolDiesAndReturns(t *testing.T) {
 	}
 }
 
-// Iterations that are cut off don't wait for their answers: those that came would count as done.
+// Iterations that are interrupted don't wait for their answers, because these would count as done.
 func TestInterruptedCallsReturn(t *testing.T) {
 	t.Parallel()
 	s := testserver.Tarantool(t, testserver.Lua("function slow() require('fiber').sleep(60) end"))
@@ -74,8 +74,7 @@ func TestInterruptedCallsReturn(t *testing.T) {
 	}
 }
 
-// Whatever is given to whatever function: an exception, with the function's name, and never the end of
-// the process.
+// Any wrong argument to any function causes an exception with the function's name, and never ends the process.
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	s := tarantool(t)
@@ -138,7 +137,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// What exceptions say: which function, which argument, what is expected.
+// Exceptions name the function and the argument, and say what is expected.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := tarantool(t)

@@ -17,7 +17,7 @@ import (
 
 const root = "../../.."
 
-// cars starts the application of examples/cars with two routers and two storages.
+// cars starts the application in examples/cars with two routers and two storages.
 func cars(t *testing.T) (routers []string) {
 	t.Helper()
 	program, err := os.ReadFile(filepath.Join(root, "examples/cars/cars.lua"))
@@ -33,7 +33,7 @@ func cars(t *testing.T) (routers []string) {
 	return []string{get("router1", "cars_router("+storages+")"), get("router2", "cars_router("+storages+")")}
 }
 
-// Every example runs, shortened, and all of its checks hold.
+// Shortened versions of all examples run, and all of their checks pass.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	pg := func(t *testing.T) string {
@@ -76,7 +76,7 @@ func TestExamples(t *testing.T) {
 			t.Run(name+" "+strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
 				o := run(t, append(args(t), "examples/"+name)...)
-				// Thresholds on times are for calmer machines.
+				// Thresholds on times may fail on a busy machine.
 				if o.code != 0 && !(o.code == 99 && strings.HasPrefix(name, "cars/")) {
 					t.Errorf("exit %d", o.code)
 				}
@@ -91,7 +91,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// imports finds scripts for modules of ours.
+// imports matches scripts that import brunt's modules.
 var imports = regexp.MustCompile(`"k6/x/`)
 
 func text(t *testing.T, path string) string {
@@ -103,7 +103,7 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// short is the plan of the examples, shortened.
+// short returns the plan of the examples, shortened.
 func short(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cars.yml")
@@ -114,7 +114,7 @@ func short(t *testing.T) string {
 	return path
 }
 
-// The queue of the article's script is that of brunt queue, each request once, and the summary says so.
+// The script of the article sends the queue of brunt queue, each request once, and the summary says so.
 func TestConstQueueSendsTheQueue(t *testing.T) {
 	t.Parallel()
 	s, dir := testserver.Postgres(t), t.TempDir()
@@ -141,7 +141,7 @@ func TestConstQueueSendsTheQueue(t *testing.T) {
 	}
 }
 
-// The application starts by one command and ends with all its processes.
+// The application starts with one command, and ends with all its processes.
 func TestCarsStart(t *testing.T) {
 	t.Parallel()
 	first, second := freeAddress(t), freeAddress(t)
@@ -156,7 +156,7 @@ func TestCarsStart(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, "routers at "+first) {
 		t.Errorf("it says %q, %v", line, err)
 	}
-	// setup() waits for the routers, which listen when they are ready.
+	// setup() waits for the routers, which begin to listen when they are ready.
 	o := run(t, script(t, `
 		import { check, sleep } from "k6";
 		import tarantool from "k6/x/tarantool";

@@ -15,14 +15,14 @@ import (
 	"brunt/internal/record"
 )
 
-// sqlite is the beginning of a script that calls a database inside brunt.
+// sqlite is the beginning of a script that uses an embedded database.
 const sqlite = `
 	import brunt from "k6/x/brunt";
 	import { sleep } from "k6";
 	const db = brunt.open("sqlite::memory:hard");
 	`
 
-// A second interrupt ends k6 in the middle of its own end. The record is complete all the same.
+// A second interrupt ends k6 during its teardown. The record is complete nevertheless.
 func TestASecondInterruptWhileTeardownRuns(t *testing.T) {
 	t.Parallel()
 	j := begin(t, script(t, sqlite+`
@@ -39,7 +39,7 @@ func TestASecondInterruptWhileTeardownRuns(t *testing.T) {
 	}
 }
 
-// The number of virtual users is nobody's demand: where it changes, fewer than the most are no fault.
+// Having fewer virtual users than the maximum is no problem if their number changes during the run.
 func TestVirtualUsersAreNotAskedFor(t *testing.T) {
 	t.Parallel()
 	o := run(t, script(t, sqlite+`
@@ -51,7 +51,7 @@ func TestVirtualUsersAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// Thresholds are read leniently, wherever they come from; nothing else of a script is.
+// In thresholds, a single = is accepted, from any source of thresholds, but nowhere else in a script.
 func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 	}
 }
 
-// The hash of a script is that of all it is made of.
+// The hash of a script covers all files that it imports.
 func TestScriptsDifferByWhatTheyImport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestScriptsDifferByWhatTheyImport(t *testing.T) {
 	}
 }
 
-// What couldn't be exported is said, however quiet the run is to be, and the exit code says it too.
+// Lost exports are reported even in quiet runs, and set the exit code.
 func TestALostExportIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -169,8 +169,8 @@ func TestALostExportIsNoSuccess(t *testing.T) {
 	}
 }
 
-// k6's REST API shows what is measured as it is, by whichever way it is opened: the values of a Trend beyond those that
-// are kept, and what brunt counts.
+// k6's REST API returns correct metrics, with any of the ways to enable it. This includes Trends with more values than
+// are stored, and brunt's own counts.
 func TestMetricsOfTheRESTAPI(t *testing.T) {
 	t.Parallel()
 	source := script(t, sqlite+`
@@ -206,7 +206,7 @@ func TestMetricsOfTheRESTAPI(t *testing.T) {
 	}
 }
 
-// However quiet is spelled, nothing is said of a run that went well.
+// All spellings of quiet suppress messages of a run that succeeded.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	for args, quiet := range map[string]bool{"--quiet": true, "-q": true, "-vq": true, "--quiet=true": true,
@@ -220,7 +220,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// The completion is that of k6: brunt's own is brunt completion.
+// completion is k6's command; brunt's own is brunt completion.
 func TestCompletionOfK6(t *testing.T) {
 	t.Parallel()
 	o := prepare(t, "", nil, "k6", "completion", "bash").start().wait()
@@ -229,13 +229,13 @@ func TestCompletionOfK6(t *testing.T) {
 	}
 }
 
-// Thresholds on what brunt measures itself have the record's values, and break where there are none.
+// Thresholds on brunt's own metrics use the values in the record, and fail if there are none.
 func TestThresholdsOnCalls(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, threshold string
 		code            int
-		value           float64 // NaN: none
+		value           float64 // NaN: no value
 	}{
 		{"held", `"brunt_failed": ["rate<0.5"]`, 0, 0.25},
 		{"broken", `"brunt_failed": ["rate<0.2"]`, 99, 0.25},
@@ -276,7 +276,8 @@ func TestThresholdsOnCalls(t *testing.T) {
 	}
 }
 
-// Nothing that a threshold asks about happened: brunt's metrics break, k6's pass with a warning.
+// If nothing that a threshold refers to has happened, thresholds on brunt's metrics fail, and those on k6's pass with a
+// warning.
 func TestThresholdsWithoutData(t *testing.T) {
 	t.Parallel()
 	o := run(t, script(t, sqlite+`
@@ -293,7 +294,7 @@ func TestThresholdsWithoutData(t *testing.T) {
 	}
 }
 
-// No secret of a command line, of an address or of a script's settings is in the record.
+// The record contains no secret of a command line, an address or a script's settings.
 func TestNoSecretIsRecorded(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t"
@@ -352,7 +353,7 @@ func TestNoSecretIsRecorded(t *testing.T) {
 	}
 }
 
-// Checks of one name are distinguished by the groups that they are in, whether or not the user wants those tags.
+// Checks with the same name are distinguished by their groups, whether or not the user enables these tags.
 func TestChecksOfGroups(t *testing.T) {
 	t.Parallel()
 	source := script(t, `
@@ -390,7 +391,7 @@ func TestChecksOfGroups(t *testing.T) {
 	}
 }
 
-// The record is the same whichever tags the user wants to see, and the user sees no others.
+// The record does not depend on the tags that the user enables, and the output contains only these tags.
 func TestSystemTagsDoNotChangeTheRecord(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -448,7 +449,7 @@ func TestSystemTagsDoNotChangeTheRecord(t *testing.T) {
 	}
 }
 
-// Iterations are no operations of a run that makes requests, wherever the first of those is.
+// If a run sends requests, its iterations are not operations, wherever in the script the first request is.
 func TestIterationsOfARunWithRequests(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -1,4 +1,4 @@
-// Package scripts_test runs scripts as users do: by brunt k6 run, against real servers.
+// Package scripts_test runs scripts as users do, with brunt k6 run, against real servers.
 package scripts_test
 
 import (
@@ -20,7 +20,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// The test binary is brunt itself when this variable is set: k6 ends its process.
+// If this variable is set, the test binary runs as brunt. It needs a process of its own, because k6 exits the process.
 const roleVariable = "BRUNT_SCRIPTS_ROLE"
 
 var servers testserver.Pool
@@ -29,24 +29,24 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	// Tests that run in parallel with others mostly wait.
+	// Parallel tests mostly wait, so more of them can run than there are cores.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(servers.Run(m))
 }
 
-// patience is how long a script may take before a test gives up.
+// patience is the longest time that a script may take.
 const patience = 3 * time.Minute
 
-// outcome is what a script left behind.
+// outcome is the result of a script.
 type outcome struct {
 	code int
-	text string      // all that was printed
+	text string      // all output
 	run  *record.Run // nil if there is no record
 }
 
-// job is a script under way.
+// job is a running script.
 type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -55,7 +55,7 @@ type job struct {
 	stop context.CancelFunc
 }
 
-// spoken is what a script has printed so far. It is safe for concurrent use.
+// spoken collects the output of a script. It is safe for concurrent use.
 type spoken struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -75,22 +75,22 @@ func (s *spoken) String() string {
 	return s.text.String()
 }
 
-// begin starts brunt k6 run in the module's root.
+// begin starts brunt k6 run in the module's root folder.
 func begin(t *testing.T, args ...string) *job { return beginWith(t, nil, args...) }
 
-// beginWith is begin with more in its environment.
+// beginWith is begin with additional environment variables.
 func beginWith(t *testing.T, env []string, args ...string) *job {
 	t.Helper()
 	return prepare(t, "", env, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...).start()
 }
 
-// beginReading is begin with a text on stdin.
+// beginReading is begin with a text as standard input.
 func beginReading(t *testing.T, stdin string, args ...string) *job {
 	t.Helper()
 	return prepare(t, stdin, nil, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...).start()
 }
 
-// prepare is brunt with arguments, not started yet.
+// prepare returns a brunt command that has not been started.
 func prepare(t *testing.T, stdin string, env []string, args ...string) *job {
 	t.Helper()
 	self, err := os.Executable()
@@ -146,10 +146,10 @@ func (j *job) underWay(n int) {
 	}
 }
 
-// wait waits for the script's end and reads its record.
+// wait waits for the end of the script and reads its record.
 func (j *job) wait() outcome {
 	j.t.Helper()
-	_ = j.cmd.Wait() // the exit code says it
+	_ = j.cmd.Wait() // the exit code is checked later
 	j.stop()
 	o := outcome{code: j.cmd.ProcessState.ExitCode(), text: j.text.String()}
 	j.t.Logf("%v: exit %d\n%s", j.cmd.Args[1:], o.code, o.text)
@@ -171,7 +171,7 @@ func run(t *testing.T, args ...string) outcome {
 	return begin(t, args...).wait()
 }
 
-// script writes a script into a folder of the test.
+// script writes a script into a temporary folder.
 func script(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "script.js")
@@ -181,7 +181,7 @@ func script(t *testing.T, text string) (path string) {
 	return path
 }
 
-// counts are an operation's of the record.
+// counts returns the counts of an operation in the record.
 func (o *outcome) counts(name string) (ok, failed uint64) {
 	if o.run == nil {
 		return 0, 0
@@ -194,7 +194,7 @@ func (o *outcome) counts(name string) (ok, failed uint64) {
 	return 0, 0
 }
 
-// failed are all failures of a class.
+// failed returns the number of failures of a class.
 func (o *outcome) failed(class string) (n uint64) {
 	if o.run != nil {
 		of, _ := protocol.ParseClass(class)
@@ -210,11 +210,10 @@ func (o *outcome) warned(id string) bool {
 
 func (o *outcome) says(text string) bool { return strings.Contains(o.text, text) }
 
-// tarantool is a Tarantool of the test's own: prepared statements expire whenever anybody changes any of
-// its tables.
+// tarantool starts a separate Tarantool for the test, because any change of a table invalidates prepared statements.
 func tarantool(t *testing.T) *testserver.Server { return testserver.Tarantool(t) }
 
-// as are the settings of a script for a Tarantool of the tests.
+// as returns the settings of a script for a Tarantool of the tests.
 func as(s *testserver.Server) []string {
 	return []string{"-e", "ADDR=" + s.Addr, "-e", "TNT_USER=" + s.User, "-e", "TNT_PASSWORD=" + s.Password}
 }

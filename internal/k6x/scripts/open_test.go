@@ -10,8 +10,8 @@ import (
 	"brunt/internal/measure"
 )
 
-// An iteration of brunt-open is counted once, whatever makes its requests: the first takes the arrival, and its
-// response time includes the wait for a virtual user.
+// An iteration of brunt-open is counted once, with any module that sends its requests. The first request has the
+// iteration's arrival, and its response time includes the wait for a virtual user.
 func TestTheFirstRequestTakesTheArrival(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,8 +26,8 @@ func TestTheFirstRequestTakesTheArrival(t *testing.T) {
 	for _, c := range []struct {
 		name, setUp, body string
 		done              uint64
-		waited            string // operation that has the arrivals
-		unhurried         string // operation that doesn't
+		waited            string // the operation of the first request
+		unhurried         string // an operation without arrivals
 	}{
 		{"one request", "", `get("/slow")`, 60, "GET /slow", ""},
 		{"of two", "", `get("/slow"); get("/more")`, 120, "GET /slow", "GET /more"},
@@ -64,7 +64,8 @@ func TestTheFirstRequestTakesTheArrival(t *testing.T) {
 					if op.Errors != (measure.ByClass{}) {
 						times = op.FailedResponse
 					}
-					// 60 iterations of 20 ms and more on one virtual user: the last waits for 59, of which 500 ms at most had passed.
+					// 60 iterations of at least 20 ms on one virtual user: the last waits for 59 of them, of which at
+					// most 500 ms had passed.
 					switch waited := times.MaxNs >= 600e6; {
 					case op.Name == c.waited && !waited:
 						t.Errorf("%s took %v at most from its intended start", op.Name, time.Duration(times.MaxNs))
@@ -79,7 +80,7 @@ func TestTheFirstRequestTakesTheArrival(t *testing.T) {
 	}
 }
 
-// What outlasts the graceful stop is counted once too: as in flight, or as never begun.
+// An iteration that exceeds the graceful stop is also counted once, as in flight or as never begun.
 func TestRequestsThatAreCutOffAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// dashboard is what is tested of a dashboard: its queries.
+// dashboard contains the queries of a dashboard.
 type dashboard struct {
 	Title  string
 	Panels []struct {
@@ -26,7 +26,7 @@ type dashboard struct {
 	}
 }
 
-// loaded is a load by a script and one by a plan, both with failures, and where they are exported to.
+// loaded is a script with failures. The load of a plan is exported to the same place.
 const loaded = `
 	import { check } from "k6";
 	import brunt from "k6/x/brunt";
@@ -43,7 +43,7 @@ const loaded = `
 	}
 	export function slow() { const until = Date.now() + 60; while (Date.now() < until) db.query("SELECT 2 AS two") }`
 
-// plan has operations that succeed, wait and fail.
+// exported is a plan with operations that succeed, wait and fail.
 const exported = `
 config_name: EXPORTED
 target: {protocol: sqlite}
@@ -56,7 +56,7 @@ load:
   - constant: {rate: 100, duration: 6s}
 `
 
-// k6's own outputs get brunt's metrics while the load goes on, with what they add up to.
+// k6's own outputs receive brunt's metrics during the load, and the sums are correct.
 func TestOutputsGetBruntsMetrics(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func countOf(seconds map[int64]int) (n int) {
 	return n
 }
 
-// jsonSample is a line of k6's output json.
+// jsonSample is a line of k6's JSON output.
 type jsonSample struct {
 	Metric, Type string
 	Data         struct {
@@ -133,7 +133,7 @@ type jsonSample struct {
 	}
 }
 
-// samplesIn are the samples in a file of k6's output json.
+// samplesIn reads the samples in a file of k6's JSON output.
 func samplesIn(t *testing.T, file string) (all []jsonSample) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -149,7 +149,7 @@ func samplesIn(t *testing.T, file string) (all []jsonSample) {
 	return all
 }
 
-// stores are an InfluxDB with a database, and a Prometheus.
+// stores are an InfluxDB server with a database, and a Prometheus server.
 type stores struct{ influx, prometheus *testserver.Server }
 
 func newStores(t *testing.T) stores {
@@ -163,12 +163,12 @@ func newStores(t *testing.T) stores {
 	return s
 }
 
-// destinations are those of --export.
+// destinations returns the values of --export for them.
 func (s stores) destinations() []string {
 	return []string{"influx=http://" + s.influx.Addr + "/load", "prometheus=http://" + s.prometheus.Addr}
 }
 
-// Every query of every dashboard has data after a run, from real servers.
+// After a run, each query of each dashboard returns data from real servers.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	scripts, plans, began := newStores(t), newStores(t), time.Now()
@@ -206,7 +206,7 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// check asks all that the panels ask.
+// check runs the queries of all panels.
 func (d *dashboard) check(t *testing.T, from stores, began time.Time) {
 	t.Helper()
 	for _, p := range d.Panels {
@@ -224,7 +224,7 @@ func (d *dashboard) check(t *testing.T, from stores, began time.Time) {
 	}
 }
 
-// load runs a plan in a process of its own and returns a function that waits for its exit code.
+// load runs a plan in a separate process and returns a function that waits for its exit code.
 func load(t *testing.T, plan string, destinations []string) (wait func() int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -245,12 +245,12 @@ func load(t *testing.T, plan string, destinations []string) (wait func() int) {
 		t.Fatal(err)
 	}
 	return func() int {
-		_ = cmd.Wait() // the exit code says it
+		_ = cmd.Wait() // the exit code is returned
 		return cmd.ProcessState.ExitCode()
 	}
 }
 
-// promPoints counts the points that a query gives, as a panel asks for them.
+// promPoints counts the points that a panel's query returns.
 func promPoints(t *testing.T, addr, expr string, began time.Time) (n int) {
 	t.Helper()
 	expr = strings.ReplaceAll(expr, "$__rate_interval", "15s")
@@ -270,7 +270,7 @@ func promPoints(t *testing.T, addr, expr string, began time.Time) (n int) {
 	return n
 }
 
-// influxPoints counts the points that aren't null.
+// influxPoints counts the points that are not null.
 func influxPoints(t *testing.T, addr, query string) (n int) {
 	t.Helper()
 	query = strings.NewReplacer("$timeFilter", "time > now() - 10m", "$__interval", "2s").Replace(query)
@@ -312,7 +312,7 @@ func ask(t *testing.T, address string, into any) {
 	}
 }
 
-// What Grafana is given to begin with names what the dashboards ask.
+// Grafana's provisioning files define the data sources that the dashboards use.
 func TestProvisioning(t *testing.T) {
 	t.Parallel()
 	sources := text(t, root+"/examples/grafana/provisioning/datasources/brunt.yml")

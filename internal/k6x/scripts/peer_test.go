@@ -10,7 +10,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// peerLua is what the script of the comparison calls.
+// peerLua defines the functions that the script of the comparison calls.
 const peerLua = `
 	local s = box.schema.space.create('peer', {id = 600})
 	s:create_index('pk')
@@ -18,9 +18,9 @@ const peerLua = `
 	function peer_nothing() end
 	function peer_fails() error('by the function', 0) end`
 
-// What the calls of k6/x/tarantool return and throw is what xk6-tarantool's do: testdata/xk6-tarantool.txt is what
-// testdata/xk6-tarantool.js printed under k6 1.8.1 with github.com/tarantool/xk6-tarantool of 17 May 2024 (677fe4f),
-// which no module proxy has. Where XK6_TARANTOOL names such a k6, it is held to that file as well.
+// Calls of k6/x/tarantool return and throw the same as those of xk6-tarantool. testdata/xk6-tarantool.txt is the output
+// of testdata/xk6-tarantool.js under k6 1.8.1 with github.com/tarantool/xk6-tarantool of 17 May 2024 (677fe4f), which
+// no module proxy has. If XK6_TARANTOOL names such a k6, it is compared with the file too.
 func TestResultsAreThoseOfXk6Tarantool(t *testing.T) {
 	t.Parallel()
 	const script = "testdata/xk6-tarantool.js"
@@ -61,7 +61,7 @@ func sameResults(t *testing.T, got, want []string) {
 	}
 }
 
-// resultsIn are the lines that the script has logged. Exceptions of ours begin with a class and a code.
+// resultsIn returns the lines that the script has logged. Exceptions of brunt begin with a class and a code.
 func resultsIn(log string) (lines []string) {
 	classes := regexp.MustCompile(`throws server \d+: `)
 	for _, m := range regexp.MustCompile(`RESULT (.*)" source=console`).FindAllStringSubmatch(log, -1) {

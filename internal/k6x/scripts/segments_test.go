@@ -11,7 +11,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// segmented does 40 requests of four names, each of which only one of two segments has. One name's requests fail.
+// segmented sends 40 requests with four names, each of which occurs in only one of two segments. The requests with one
+// of the names fail.
 const segmented = `
 	import http from "k6/http";
 	import exec from "k6/execution";
@@ -57,7 +58,7 @@ func TestSegmentsMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, run := range []*record.Run{b.Run, again} { // the sums, and the intervals
+	for _, run := range []*record.Run{b.Run, again} { // the sums and the intervals
 		if len(run.Operations) != 4 || run.Total.Done != 40 || run.Total.Failed != 10 {
 			t.Errorf("%d operations, %d done, %d failed", len(run.Operations), run.Total.Done, run.Total.Failed)
 		}
@@ -100,6 +101,6 @@ func merge(t *testing.T, args ...string) (code int, text string) {
 	}
 	cmd := exec.CommandContext(t.Context(), self, append([]string{"merge"}, args...)...)
 	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
-	out, _ := cmd.CombinedOutput() // the exit code says it
+	out, _ := cmd.CombinedOutput() // the exit code is returned
 	return cmd.ProcessState.ExitCode(), string(out)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// declared are the members of an interface in the type declarations.
+// declared returns the members of an interface in the type declarations.
 func declared(t *testing.T, text, module, name string) (members []string) {
 	t.Helper()
 	_, text, ok := strings.Cut(text, "declare module \""+module+"\" {\n")
@@ -27,7 +27,7 @@ func declared(t *testing.T, text, module, name string) (members []string) {
 	return members
 }
 
-// The declarations have just what the modules have.
+// The type declarations have the same members as the modules.
 func TestTypeDeclarations(t *testing.T) {
 	t.Parallel()
 	types := text(t, root+"/examples/k6/modules.d.ts")
@@ -56,7 +56,7 @@ func TestTypeDeclarations(t *testing.T) {
 	}
 }
 
-// Modules can be imported by the names of what they hold, too.
+// Members of modules can be imported by name.
 func TestNamedImports(t *testing.T) {
 	t.Parallel()
 	o := run(t, script(t, `

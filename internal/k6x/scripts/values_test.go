@@ -9,7 +9,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// Values come back as they were sent, by each driver with the types that its server has.
+// Values come back as they were sent, with the types that each server has.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	checks := `
@@ -91,7 +91,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What setup() returns arrives as it was, as far as JSON has it: k6 hands it on so.
+// A value that setup() returns arrives unchanged, as far as JSON can represent it. k6 passes it on as JSON.
 func TestWhatSetupReturns(t *testing.T) {
 	t.Parallel()
 	s := tarantool(t)
@@ -124,14 +124,14 @@ func TestWhatSetupReturns(t *testing.T) {
 	}
 }
 
-// of is a server as a script opens it.
+// of returns the expression by which a script opens a server.
 func of(t *testing.T, proto string, s *testserver.Server) string {
 	t.Helper()
 	return `{"protocol":"` + proto + `","addresses":["` + s.Addr + `"],"user":"` + s.User + `","password":"` + s.Password +
 		`","database":"` + s.Database + `"}`
 }
 
-// A target may be one line.
+// A target may be a URL.
 func TestTargetAsURL(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
@@ -146,7 +146,7 @@ func TestTargetAsURL(t *testing.T) {
 	}
 }
 
-// Requests are spread over the addresses that answer, as their weights say.
+// Requests are distributed over the addresses that answer, by their weights.
 func TestBalance(t *testing.T) {
 	t.Parallel()
 	lua := testserver.Lua("count = 0\nfunction hit() count = count + 1 return count end")
@@ -177,7 +177,7 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// The same seed gives the same values to any number of virtual users, each once.
+// The same seed generates the same values for any number of virtual users, each value once.
 func TestGeneratedOnce(t *testing.T) {
 	t.Parallel()
 	ids := func(vus string) string {
@@ -202,7 +202,7 @@ func TestGeneratedOnce(t *testing.T) {
 	ids("5")
 }
 
-// The article's cars are others in each run, unless a seed is given.
+// The cars of the article differ in each run, unless a seed is set.
 func TestCarsOfRuns(t *testing.T) {
 	t.Parallel()
 	first := func(options string) string {

@@ -27,7 +27,7 @@ func begun(t *testing.T, model string) *Session {
 	return s
 }
 
-// ended closes the session and reads its record back.
+// ended closes the session and reads its record.
 func ended(t *testing.T, s *Session, o Outcome) *record.Run {
 	t.Helper()
 	if err := s.Close(o); err != nil {
@@ -104,7 +104,7 @@ func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
 	h.Begin(of, Arrival{Intended: now})
 	h.End(now+40e6, protocol.OK, false)
 	run := ended(t, s, Outcome{})
-	// 500 ms of waiting and 20 ms of service; the 10 ms before the call are the script's.
+	// 500 ms of waiting and 20 ms of service. The 10 ms before the call belong to the script.
 	if got := int64(run.Operations[0].Response.MaxNs); got < 519e6 || got > 521e6 {
 		t.Errorf("response %d", got)
 	}
@@ -116,7 +116,7 @@ func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
 	}
 }
 
-// k6 closes its channel without waiting for anybody when it is interrupted twice.
+// After two interrupts k6 closes its channel without waiting.
 func TestFlushingIntoAClosedChannel(t *testing.T) {
 	s := begun(t, "closed")
 	s.Handle(1).Done(Call{Operation: s.Operation("a"), Address: -1, Sent: s.Now()})
@@ -132,8 +132,8 @@ func TestFlushingIntoAClosedChannel(t *testing.T) {
 	}
 }
 
-// k6 closes its channel when its events have been handled, or at once after a second interrupt, while intervals are
-// still cut: the race detector sees a send that is under way then.
+// k6 closes its channel when its events have been handled, or at once after a second interrupt. Intervals may still be
+// cut then, so the race detector would see a concurrent send.
 func TestNothingIsSentOnceK6MayCloseItsChannel(t *testing.T) {
 	for name, end := range map[string]func(*Session){"its end": (*Session).Flush, "an interrupt": (*Session).Abort} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestNothingIsSentOnceK6MayCloseItsChannel(t *testing.T) {
 			}
 			go func() {
 				for range 10 {
-					<-to // Flush waits for room
+					<-to // Flush waits for space
 				}
 			}()
 			end(s)
@@ -228,7 +228,8 @@ func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
 	}
 }
 
-// TestExceptionsFailARunWithoutRules: where every iteration threw, even on a machine too busy to measure.
+// In TestExceptionsFailARunWithoutRules every iteration throws an exception. The run fails, even on a machine that is
+// too busy to measure.
 func TestExceptionsFailARunWithoutRules(t *testing.T) {
 	for _, c := range []struct {
 		threw         uint64

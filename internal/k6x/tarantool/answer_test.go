@@ -13,7 +13,7 @@ func reader() *results {
 	return newResults(bind.NewVU(session.New(session.Options{None: true}), bindtest.NewVU()))
 }
 
-// read is an answer's result as JSON.
+// read returns the result of an answer as JSON.
 func read(r *results, x *exchange) (string, error) {
 	if _, err := r.of(x); err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// answered is an exchange whose answer has this body.
+// answered returns an exchange whose answer has this body.
 func answered(r *request, tag uint64, body []byte) *exchange {
 	x := newExchange(r)
 	x.Tag = tag
@@ -57,7 +57,7 @@ func answered(r *request, tag uint64, body []byte) *exchange {
 	return x
 }
 
-// Answers that make no sense are errors, whatever they hold.
+// Malformed answers are errors, for any content.
 func FuzzAnswer(f *testing.F) {
 	for _, text := range []string{"", "\x81\x30\x91\x92\x01\xa1x",
 		"\x83\x32\x91\x81\x00\xa2id\x30\x91\x91\x01\x42\x81\x00\x05", "\x81\x30\xdd\xff\xff\xff\xff", "\x81\x31\xa5wrong",

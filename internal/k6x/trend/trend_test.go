@@ -15,7 +15,7 @@ func TestTheFieldsOfTrendSinkAreKnown(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfAllValues fills a sink and compares it with one that has every value.
+// TestQuantilesAreThoseOfAllValues compares a sink with one that stores every value.
 func TestQuantilesAreThoseOfAllValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, draw := range map[string]func() float64{
@@ -108,7 +108,7 @@ func TestAKeeperLetsTheFirstValuesPassAndThenNone(t *testing.T) {
 	}
 }
 
-// BenchmarkValues compares what a value costs k6's own sink and the keeper, in time and memory.
+// BenchmarkValues compares the cost of a value in k6's own sink and in brunt's, in time and memory.
 func BenchmarkValues(b *testing.B) {
 	metric := metrics.NewRegistry().MustNewMetric("duration", metrics.Trend)
 	keeper := NewKeeper()

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// told is a reply in one line.
+// told returns a reply as one line.
 func told(r *protocol.Reply) string {
 	s := fmt.Sprintf("%v %q", r.Class, r.Text)
 	if r.Fatal {
@@ -26,7 +26,7 @@ func told(r *protocol.Reply) string {
 	return s
 }
 
-// singly cuts a text into its bytes.
+// singly splits a text into bytes.
 func singly(text string) []string { return strings.Split(text, "") }
 
 func TestAnswers(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAnswers(t *testing.T) {
 		name   string
 		answer []string
 		want   string
-		next   bool // the connection takes further requests
+		next   bool // the connection accepts further requests
 	}{
 		{"whole", []string{"2:=a,"}, `ok ""`, true},
 		{"one byte at a time", singly("12:=one\ntwo\nsix,"), `ok ""`, true},
@@ -99,7 +99,7 @@ func TestConnectionsThatBreak(t *testing.T) {
 	}
 }
 
-// The server answers part of the request, or nothing, and keeps the connection.
+// The server answers only part of the request, or nothing, and keeps the connection open.
 func TestTimeIsOver(t *testing.T) {
 	for _, c := range []struct {
 		name, answer string
@@ -147,7 +147,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What ended before it was sent leaves the connection as it is.
+// A request whose context ended before it was sent does not affect the connection.
 func TestOverBeforeItIsSent(t *testing.T) {
 	conn := open(t, server(t, func(string) []string { return []string{"2:=a,"} }), "x", "unsendable")
 	gone, cancel := context.WithCancel(t.Context())
@@ -190,7 +190,7 @@ func TestCodecThatLosesItsPlace(t *testing.T) {
 	}
 }
 
-// A server that never completes an answer doesn't fill the memory.
+// A server that never completes an answer doesn't use up memory.
 func TestEndlessAnswer(t *testing.T) {
 	near := server(t, func(string) []string {
 		return append([]string{"1000000000:"}, repeat(strings.Repeat("x", 1<<20), 300)...)
@@ -251,7 +251,7 @@ func TestRows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := open(t, server(t, func(string) []string { return c.answer }), "x")
-			for range 2 { // what is kept of an answer isn't in the way of the next
+			for range 2 { // what is kept of one answer doesn't affect the next
 				n := 0
 				reply := protocol.Reply{Each: func(columns []string, row []gen.Value) {
 					if n++; len(columns) != len(row) {
@@ -291,7 +291,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// Bytes that Open has read already, and bytes that follow an answer, belong to the next.
+// Bytes that Open has already read, and bytes that follow an answer, belong to the next answer.
 func TestBytesBeforeTheirTime(t *testing.T) {
 	near := server(t, func(string) []string { return []string{"2:=b,2:*c,2:*"} })
 	conn := blocking.New(protocol.CodecConn{Net: near, Codec: &toy{texts: []string{"x"}}, Extra: []byte("3:*hi,")})
@@ -328,7 +328,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A connection that is closed while a request is under way fails that.
+// Closing a connection fails the request in flight.
 func TestCloseMidRequest(t *testing.T) {
 	asked := make(chan struct{})
 	conn := open(t, server(t, func(request string) []string {
@@ -396,15 +396,15 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// FuzzConn gives a connection whatever a server may send, cut in two wherever: it neither hangs nor falls over, and
-// both ways of cutting come to the same.
+// FuzzConn sends arbitrary bytes to a connection, split in two at any place. The connection neither hangs nor panics,
+// and the result doesn't depend on where the bytes are split.
 func FuzzConn(f *testing.F) {
 	for _, s := range []string{"2:=a,", "5:*note,3:=a\n,", "5:Eoops,2:=b,", "$rest", "99999999999:", "7:=a\nb\nc,", "x"} {
 		f.Add([]byte(s), 1)
 		f.Add([]byte(s), 3)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, at int) {
-		data = bytes.ReplaceAll(data, []byte("A"), []byte("=")) // nobody would read the request when it comes again
+		data = bytes.ReplaceAll(data, []byte("A"), []byte("=")) // the request would be sent again, but nothing would read it
 		at = min(max(at, 0), len(data))
 		whole := fed(data)
 		if cut := fed(data[:at], data[at:]); cut != whole {
@@ -413,7 +413,7 @@ func FuzzConn(f *testing.F) {
 	})
 }
 
-// fed is what two requests come to that are answered by these pieces and the end of the connection.
+// fed returns the results of two requests that are answered by these pieces and the end of the connection.
 func fed(pieces ...[]byte) string {
 	near, far := net.Pipe()
 	go func() {
@@ -434,7 +434,8 @@ func fed(pieces ...[]byte) string {
 	return fmt.Sprint(told(&reply), reply.Rows, rows, reply.BytesIn)
 }
 
-// A server that answers a long request before it has read all of it has answered; the connection is of no more use.
+// If a server answers a long request before it has read all of it, the answer counts, and the connection can't be used
+// any more.
 func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

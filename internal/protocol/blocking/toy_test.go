@@ -15,13 +15,13 @@ import (
 	"brunt/internal/protocol/blocking"
 )
 
-// toy is a codec of netstrings ("5:hello,"). A request is its tag and its text; an answer begins with a sign: '='
-// rows, one a line; 'E' an error; 'F' one that ends the connection; 'A' a wish to be asked again; '*' a notice that
-// nobody asked for. "$" is an answer that lasts to the end of the connection.
+// toy is a codec of netstrings ("5:hello,"). A request is its tag and its text. An answer begins with a sign: '=' for
+// rows, one per line; 'E' for an error; 'F' for an error that ends the connection; 'A' if the request must be sent
+// again; '*' for an unsolicited notice. "$" is an answer that lasts until the end of the connection.
 type toy struct {
 	texts  []string // of requests, by ID
-	ending int      // bytes of an answer that lasts to the end
-	off    int      // how far Scan's count is off the truth
+	ending int      // bytes of an answer that lasts until the end
+	off    int      // error in the number of bytes that Scan reports
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 
 func netstring(text string) string { return strconv.Itoa(len(text)) + ":" + text + "," }
 
-// cut takes the netstring that buf begins with; size is 0 if it isn't whole, −1 if it is none.
+// cut returns the netstring at the beginning of buf. size is 0 if it is incomplete, and −1 if it is invalid.
 func cut(buf []byte) (body []byte, size, need int) {
 	colon := bytes.IndexByte(buf, ':')
 	if colon < 0 {
@@ -161,11 +161,10 @@ func (c *toy) Add(ctx context.Context, x protocol.Exchanger, r *protocol.Request
 
 func (*toy) Part(dst []byte) []byte { return append(dst, netstring("bye")...) }
 
-// hangUp closes the connection, among the pieces of an answer.
+// hangUp, as a piece of an answer, closes the connection.
 const hangUp = "\x00"
 
-// server reads requests of one connection and answers as f says: with the bytes that it returns, in pieces if they
-// are several. nil closes the connection.
+// server reads the requests of one connection and answers with the pieces that f returns. nil closes the connection.
 func server(t *testing.T, f func(request string) []string) net.Conn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,7 +175,7 @@ func server(t *testing.T, f func(request string) []string) net.Conn {
 	go func() {
 		defer close(over)
 		far, err := l.Accept()
-		l.Close() // only now: before, it would reset what waits to be accepted
+		l.Close() // only now: closing earlier would reset connections that are not accepted yet
 		if err != nil {
 			return
 		}
@@ -221,7 +220,7 @@ func serve(far net.Conn, f func(request string) []string) {
 	}
 }
 
-// texts are requests of a program, by what they say.
+// requests returns the requests of a program with these texts.
 func requests(texts ...string) []protocol.Request {
 	all := make([]protocol.Request, len(texts))
 	for i, text := range texts {
@@ -230,7 +229,7 @@ func requests(texts ...string) []protocol.Request {
 	return all
 }
 
-// open returns a connection over a toy for requests of these texts.
+// open returns a connection over a toy, for requests with these texts.
 func open(t *testing.T, c net.Conn, texts ...string) *blocking.Conn {
 	t.Helper()
 	conn := blocking.New(protocol.CodecConn{Net: c, Codec: &toy{texts: texts}})

@@ -64,7 +64,7 @@ func chunk(first, rows uint64, told *uint64) *protocol.Chunk {
 
 const carsTable = `CREATE TABLE "cars_q" ("id" INTEGER PRIMARY KEY, "brand" STRING, "price" DOUBLE, "extra" STRING)`
 
-// The server is a Tarantool, a Picodata that takes EXECUTE, and one that only takes CALL.
+// The servers are a Tarantool, a Picodata that accepts EXECUTE, and one that accepts only CALL.
 func TestAdminLoads(t *testing.T) {
 	for name, mode := range map[string]string{"Tarantool": "", "Picodata by text": "execute", "Picodata by call": "call"} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Where nobody may run programs, the product and version are known still.
+// If the user may not run programs, the product and version are still known.
 func TestDescribeWithoutRights(t *testing.T) {
 	s := testserver.Tarantool(t,
 		testserver.Lua("box.schema.user.create('poor', {password = 'poor-test', if_not_exists = true})"))
@@ -192,7 +192,7 @@ func TestDescribeWithoutRights(t *testing.T) {
 	}
 }
 
-// Statements reach a Picodata by text or, where that is refused, by call; both give the same.
+// Statements are sent to Picodata as text or, if that is refused, by a call. The results are the same.
 func TestPicodataStatements(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua+shim+"box.space.kv:replace({7, 'six'})"))
 	p := program(

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// BenchmarkLoad fills a table of two integers and a short string by one session.
+// BenchmarkLoad fills a table of two integers and a short string in one session.
 func BenchmarkLoad(b *testing.B) {
 	s := testserver.Tarantool(b)
 	ctx, cancel := within()

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// A storage tells the ranges of its buckets, and a program those of others.
+// A storage returns the ranges of its own buckets, and a program those of all storages.
 func TestBucketsAreTold(t *testing.T) {
 	s := testserver.Vshard(t, 1, 10)[0]
 	ctx, cancel := within()
@@ -73,7 +73,7 @@ func program1(text string) *protocol.Program {
 	return program(protocol.Request{Verb: protocol.Eval, Text: text})
 }
 
-// Errors of vshard are failures however they come: raised, or returned after nil.
+// Errors of vshard are failures, whether they are raised or returned after nil.
 func TestErrorsOfVshard(t *testing.T) {
 	s := testserver.Vshard(t, 1, 10,
 		testserver.Lua("function pair() return nil, {type = 'Other', message = 'x'} end function two() return nil, 5 end"+

@@ -99,7 +99,7 @@ func TestServerKilledMidRequest(t *testing.T) {
 	}
 }
 
-// waitForSlow waits until the server works on a call of slow.
+// waitForSlow waits until the server executes a call of slow.
 func waitForSlow(t *testing.T, s *testserver.Server) {
 	t.Helper()
 	ctx, cancel := within()
@@ -145,8 +145,8 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// A statement prepared before a change of the schema is prepared again; one that the change has made
-// impossible fails as often as it is sent, and works again once it can.
+// A statement that was prepared before a change of the schema is prepared again. If the change makes it invalid, it
+// fails each time, and works again once the schema allows it.
 func TestPreparedStatementsOutliveChanges(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
 	admin, err := New().Admin(t.Context(), target(s))
@@ -190,7 +190,7 @@ func TestPreparedStatementsOutliveChanges(t *testing.T) {
 	}
 }
 
-// A statement can't be prepared again, and before the answer to its execution comes that to another request.
+// Preparing a statement again fails, and the answer to another request arrives before the answer to its execution.
 func TestRenewalsFailAcrossOtherAnswers(t *testing.T) {
 	requests := []protocol.Request{{ID: 0, Verb: protocol.SQL}, {ID: 1, Verb: protocol.Call}}
 	c := &codec{statements: []statement{{verb: protocol.SQL, renewal: []byte{0x80}, stale: true},

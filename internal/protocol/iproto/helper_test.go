@@ -30,7 +30,7 @@ function many(n) local t = {} for i = 1, n do t[i] = {i, 'name' .. i} end return
 function echo(...) return ... end
 `
 
-// shim makes a Tarantool look like a Picodata that takes SQL by CALL too.
+// shim makes a Tarantool look like a Picodata that also accepts SQL by CALL.
 const shim = `
 box.schema.func.create('.proc_version_info', {if_not_exists = true, body = [[function() return {picodata_version = '25.3.1', rpc_api_version = '1.0.0'} end]]})
 box.schema.func.create('.proc_sql_dispatch', {if_not_exists = true, body = [[function(q, p)
@@ -44,7 +44,7 @@ func target(s *testserver.Server) protocol.Target {
 	return protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: time.Minute}
 }
 
-// program numbers requests.
+// program returns a program of requests, with their numbers set.
 func program(requests ...protocol.Request) *protocol.Program {
 	for i := range requests {
 		requests[i].ID = i
@@ -80,7 +80,7 @@ func tiers(t *testing.T, to protocol.Target, p *protocol.Program) map[string]pro
 	}
 }
 
-// show tells what a reply holds.
+// show returns the content of a reply as text.
 func show(r *protocol.Reply) string {
 	s := fmt.Sprintf("%v %s rows=%d affected=%d missing=%v", r.Class, r.Code, r.Rows, r.Affected, r.Missing)
 	for i := range r.Captured {

@@ -15,7 +15,7 @@ import (
 type call struct {
 	request protocol.Request
 	args    []gen.Value
-	want    string // as show tells it; a * at the end matches the rest
+	want    string // as show returns it; a * at the end matches the rest
 }
 
 func requests(calls []call) *protocol.Program {
@@ -28,7 +28,7 @@ func requests(calls []call) *protocol.Program {
 	return program(list...)
 }
 
-// The same program gives the same replies in both tiers, and those that the server's data imply.
+// The same program returns the same replies in both tiers, and they are those that follow from the server's data.
 func TestRequestsInBothTiers(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
 	name := []protocol.Capture{{Name: "name", Kind: gen.String}, {Column: 0, Kind: gen.Uint}}
@@ -139,7 +139,7 @@ func TestRequestsInBothTiers(t *testing.T) {
 	}
 }
 
-// What is written can be read by the library's own means.
+// The client library can read what the codec writes.
 func TestLibraryReadsWhatTheCodecWrites(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
 	p := program(protocol.Request{Verb: protocol.Replace, Text: "kv", Params: kinds(3)})

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// Who takes writes is the primary; a user who may run no programs can't ask.
+// A server that accepts writes is the primary. A user without the right to run programs gets an error.
 func TestRole(t *testing.T) {
 	s := testserver.Tarantool(t,
 		testserver.Lua("box.schema.user.create('poor', {password = 'poor-test', if_not_exists = true})"))
@@ -26,7 +26,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// Picodata's instances are found by any of them, those of the protocol only.
+// Any instance of Picodata knows the others. Only those of the same protocol are returned.
 func TestPeersOfPicodata(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(shim+`box.execute([[CREATE TABLE "_pico_peer_address" (
 		"raft_id" INTEGER, "address" TEXT, "connection_type" TEXT, PRIMARY KEY ("raft_id", "connection_type"))]])

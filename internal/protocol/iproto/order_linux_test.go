@@ -15,8 +15,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// Requests of one session are answered in another order than they were sent in: each answer is the one of its
-// request.
+// If a server answers the requests of a session in another order, each answer is assigned to its request.
 func TestAnswersComeInAnyOrder(t *testing.T) {
 	s := testserver.Tarantool(t,
 		testserver.Lua(

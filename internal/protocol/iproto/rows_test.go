@@ -17,7 +17,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// rowsOf are the rows of an answer, one a line, or its failure.
+// rowsOf returns the rows of an answer, one per line, or its failure.
 func rowsOf(c protocol.Conn, req *protocol.Request, args ...gen.Value) string {
 	var rows []string
 	reply := protocol.Reply{Each: func(columns []string, row []gen.Value) {
@@ -36,7 +36,7 @@ func rowsOf(c protocol.Conn, req *protocol.Request, args ...gen.Value) string {
 	return strings.Join(rows, "\n")
 }
 
-// Arrays and maps within a row are JSON, in which every value is one that it can have.
+// Arrays and maps in a row are JSON, for every type of value in them.
 func TestValuesWithinRows(t *testing.T) {
 	for name, c := range map[string]struct{ packed, want string }{
 		"empty": {"\x92\x90\x80", `[] {}`},
@@ -86,7 +86,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// Requests that come up as a script runs have rows: of spaces, of SQL and of what functions and programs return.
+// Requests that are added during a run return rows: of spaces, of SQL, of functions and of programs.
 func TestRowsOfAddedRequests(t *testing.T) {
 	s := testserver.Tarantool(t,
 		testserver.Lua(lua+`box.space.kv:replace{1, 'one', 1.5} box.space.kv:replace{2, box.NULL, {1}}`))
@@ -133,8 +133,8 @@ func TestRowsOfAddedRequests(t *testing.T) {
 	}
 }
 
-// TestPicodataExecutes: Picodata takes EXECUTE if the header says which version of the schema is meant, and names
-// columns by text keys.
+// In TestPicodataExecutes Picodata accepts EXECUTE if the header has the version of the schema, and names columns by
+// text keys.
 func TestPicodataExecutes(t *testing.T) {
 	var kinds []byte
 	address := picodata(t, func(kind byte, versioned bool, body string) (code uint32, answer []byte) {
@@ -179,7 +179,7 @@ func TestPicodataExecutes(t *testing.T) {
 	}
 }
 
-// picodata is a server that answers each request as f says.
+// picodata starts a server that answers requests by f.
 func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code uint32, answer []byte)) (
 	address string) {
 	t.Helper()

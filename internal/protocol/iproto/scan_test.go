@@ -11,7 +11,7 @@ import (
 	"brunt/internal/template"
 )
 
-// packet frames a body as a server does: a length of five bytes, a header of three keys.
+// packet frames a body as a server does: a length of five bytes and a header with three keys.
 func packet(code uint32, sync uint64, body ...byte) []byte {
 	p := []byte{0xce, 0, 0, 0, 0, 0x83, 0x00}
 	p = append(msgpack.AppendUint(p, uint64(code)), 0x01)
@@ -30,7 +30,7 @@ func rowsBody(rows int, value string) []byte {
 }
 
 var (
-	// Each request's statement is of another shape.
+	// The statements of the requests have different kinds of results.
 	scanStatements = []statement{
 		{verb: protocol.SQL, captures: []capture{{name: []byte("k"), kind: gen.Int}, {column: 1, kind: gen.String}}},
 		{verb: protocol.Call, shape: values, captures: []capture{{column: 0}}},
@@ -100,8 +100,8 @@ func TestScanTorn(t *testing.T) {
 	}
 }
 
-// An answer that is larger than what is waited for gives the same in pieces and whole, and only
-// its beginning is held.
+// An answer that is larger than necessary gives the same result in pieces and as a whole, and only its beginning is
+// stored.
 func TestScanLarge(t *testing.T) {
 	long := string(bytes.Repeat([]byte("x"), 100))
 	for name, answer := range map[string][]byte{

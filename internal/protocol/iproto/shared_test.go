@@ -16,7 +16,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// shared is a connection that the users of a test share.
+// shared is a connection with several users.
 type shared struct {
 	*blocking.Shared
 	now func() int64
@@ -46,7 +46,7 @@ func (l *shared) send(ctx context.Context, function, argument string, x *blockin
 	return l.Send(ctx, []gen.Value{{Kind: gen.Bytes, B: calling(function, argument)}}, x)
 }
 
-// answerOf is the body of an answer.
+// answerOf returns the body of an answer.
 func answerOf(x *blocking.Exchange) string {
 	if len(x.Reply.Captured) == 0 {
 		return ""
@@ -54,14 +54,14 @@ func answerOf(x *blocking.Exchange) string {
 	return string(x.Reply.Captured[0].B)
 }
 
-// calling is the body of a call with one argument.
+// calling returns the body of a call with one argument.
 func calling(function, argument string) []byte {
 	out := append(msgpack.AppendMap(nil, 2), keyFunction)
 	out = append(msgpack.AppendString(out, function), keyTuple)
 	return msgpack.AppendString(msgpack.AppendArray(out, 1), argument)
 }
 
-// begin sends a call, which must be taken.
+// begin sends a call and fails the test if it is refused.
 func (l *shared) begin(t *testing.T, function, argument string) *blocking.Exchange {
 	t.Helper()
 	x := &blocking.Exchange{Sent: l.now(), Done: make(chan struct{}, 1)}
@@ -102,7 +102,7 @@ func TestManyShareAConnection(t *testing.T) {
 	}
 }
 
-// A request that takes too long is over; what comes of it later is nobody's.
+// If a request times out, its late answer is discarded.
 func TestLateOnASharedConnection(t *testing.T) {
 	s := testserver.Tarantool(t,
 		testserver.Lua(
@@ -146,7 +146,7 @@ func TestServerOfASharedConnectionDies(t *testing.T) {
 	}
 }
 
-// A server that says nothing any more, not even to pings, costs the connection.
+// If a server stops answering, even to pings, the connection is closed.
 func TestSilentServerOfASharedConnection(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
 	l := share(t, s, blocking.SharedOptions{Timeout: 200 * time.Millisecond})

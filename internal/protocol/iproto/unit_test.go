@@ -11,7 +11,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// fake answers requests by type with an error's number, or 0 for an empty result.
+// fake answers requests by their type: with an error number, or with an empty result for 0.
 type fake map[byte]uint32
 
 func (f fake) ask(_ context.Context, kind byte, _ []byte) (uint32, []byte, *protocol.Error) {
@@ -38,7 +38,7 @@ func TestChooseMode(t *testing.T) {
 	}
 }
 
-// What the server doesn't take after EXPLAIN is cut off.
+// Options that the server does not accept after EXPLAIN are removed.
 func TestWithoutOptions(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
@@ -59,7 +59,8 @@ func TestWithoutOptions(t *testing.T) {
 	}
 }
 
-// A refusal of an explanation is one of the statement, unless the sample of an argument may be to blame.
+// If the explanation of a statement is refused, the statement is refused, unless the sample value of an argument may be
+// the cause.
 func TestRefusalsOfStatements(t *testing.T) {
 	text, unknown := []gen.Kind{gen.String}, []gen.Kind{gen.Null}
 	for _, c := range []struct {
@@ -86,7 +87,7 @@ func TestRefusalsOfStatements(t *testing.T) {
 	}
 }
 
-// The scramble is the one that Python's hashlib gives for this password and salt.
+// The expected scramble was computed by Python's hashlib for this password and salt.
 func TestScramble(t *testing.T) {
 	salt := []byte("0123456789abcdefghij")
 	got := chapSHA1("brunt-test", salt)

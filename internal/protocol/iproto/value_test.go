@@ -48,9 +48,9 @@ func TestValuesComeBack(t *testing.T) {
 	}
 }
 
-// The bytes are those that Tarantool 2.6.0's own msgpack.encode gives for the same values, except
-// the datetime's, which 2.6 doesn't have: seconds since the epoch as a little-endian 64-bit number
-// with the type 4 (Tarantool's manual, "The DATETIME type").
+// The bytes were produced by msgpack.encode of Tarantool 2.6.0 for the same values. The datetime, which 2.6 doesn't
+// have, is an exception: it is the number of seconds since the epoch as a little-endian 64-bit number with the type 4
+// (Tarantool's manual, "The DATETIME type").
 func TestGoldenBytes(t *testing.T) {
 	for want, v := range map[string]gen.Value{
 		"7f":                   num(127),

@@ -12,7 +12,7 @@ import (
 	"brunt/internal/protocol/sqlconn"
 )
 
-// everything is a chunk of a table that has a column of each type, in a table made for it.
+// everything returns a chunk of a table that has a column of each type, and creates the table.
 func everything(t testing.TB, a protocol.Admin, first, rows uint64) *protocol.Chunk {
 	execute(t, a, "DROP TABLE IF EXISTS \"Every \"\"thing\"",
 		`CREATE TABLE "Every ""thing" ("ID" bigint PRIMARY KEY, i2 smallint, i4 integer,
@@ -48,7 +48,7 @@ func everything(t testing.TB, a protocol.Admin, first, rows uint64) *protocol.Ch
 	return chunk
 }
 
-// expected is what the server must hold of the chunk, by its own arithmetic.
+// expected compares the rows on the server with values that the server computes itself.
 const expected = `SELECT count(*) FROM generate_series(%d, %d) i LEFT JOIN "Every ""thing" t ON t."ID" = i WHERE
  CASE WHEN i %% 5 = 0 THEN (t."ID", i2, i4, f4, f8, n, b, s, v, ts, tz, d, u, j::text, jb, y) IS DISTINCT FROM
    (i::bigint, NULL::smallint, NULL::int, NULL::real, NULL::float8, NULL::numeric, NULL::bool, NULL, NULL, NULL::timestamptz, NULL::timestamp, NULL::date, NULL::uuid, NULL, NULL::jsonb, NULL::bytea)
@@ -111,7 +111,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Picodata's way: no COPY, no transaction around, small statements.
+// As with Picodata: no COPY, no transaction around it, small statements.
 func TestLoadAsPicodata(t *testing.T) {
 	a := openAdmin(t, targetOf(server(t)))
 	a.(*admin).picodata, a.(*admin).noCopy = true, true
@@ -131,7 +131,7 @@ func TestLoadAsPicodata(t *testing.T) {
 	}
 }
 
-// A type that has no binary form here, and texts for other types, go by INSERT; keys may be several.
+// Types without a binary form here, and texts for other types, are inserted by INSERT. A key may have several columns.
 func TestLoadByText(t *testing.T) {
 	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "DROP TABLE IF EXISTS odd", "DROP TYPE IF EXISTS mood", "CREATE TYPE mood AS ENUM ('sad', 'glad')",

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// BenchmarkSelect is one prepared lookup after another in one session. The codec's loop here is
-// the test's own, over the runtime's poller. pgx, the usual client, is there to compare with.
+// BenchmarkSelect executes one prepared lookup after another in one session. For the codec, the loop is part of the
+// test and uses the runtime's poller. pgx, the usual client, is the comparison.
 func BenchmarkSelect(b *testing.B) {
 	p := program(sql("SELECT $1::int + 1", gen.Int))
 	for _, tier := range []string{"library", "codec"} {

@@ -25,7 +25,7 @@ type refusal struct {
 	text    string
 }
 
-// refusals are targets and requests that can't be; two addresses refuse and don't answer.
+// refusals returns targets and requests that fail. One address refuses connections, and one doesn't answer.
 func refusals(refused, silent string) []refusal {
 	return []refusal{{name: "wrong password", change: func(t *protocol.Target) { t.Password = "Wrong-Secret" },
 		class: protocol.Connect, code: "28P01", text: "check user and password"},
@@ -125,7 +125,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// awaitActive returns once a session runs a statement that contains the text.
+// awaitActive waits until count sessions run a statement that contains the text.
 func awaitActive(t *testing.T, s *testserver.Server, part string, count int) {
 	t.Helper()
 	a := openAdmin(t, targetOf(s))
@@ -210,7 +210,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A request whose context is done before it could be sent leaves the session as it was.
+// A request whose context ends before it is sent does not affect the session.
 func TestDoneBeforeSending(t *testing.T) {
 	p := program(sql("SELECT 1"))
 	conn := dial(t, targetOf(server(t)), p)
@@ -230,7 +230,7 @@ func TestDoneBeforeSending(t *testing.T) {
 	}
 }
 
-// Two sessions lock two rows in opposite order; then two serializable ones write skewed.
+// Two sessions lock two rows in opposite order. Then two serializable transactions have a write skew.
 func TestContention(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
 		admin := openAdmin(t, targetOf(server(t)))

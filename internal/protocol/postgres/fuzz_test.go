@@ -17,7 +17,7 @@ func message(kind byte, body string) string {
 
 func field(b string) string { return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b }
 
-// An answer to a prepared query with two rows, one to an insert, an error, and one to a text.
+// Answers to a prepared query with two rows, to an insert, to a failing statement, and to a text.
 const bindComplete, ready = "2\x00\x00\x00\x04", "Z\x00\x00\x00\x05I"
 
 var (
@@ -30,7 +30,7 @@ var (
 		message('D', "\x00\x01"+field("17")) + message('C', "SELECT 1\x00") + message('I', "") + ready
 )
 
-// sampleCodec knows a prepared query with captures, a prepared insert, and a text with a capture.
+// sampleCodec returns a codec with a prepared query with captures, a prepared insert, and a text with a capture.
 func sampleCodec() (*codec, *protocol.Program) {
 	p := program(
 		protocol.Request{Verb: protocol.SQL, Text: "q", Capture: []protocol.Capture{{Column: 0}, {Column: 1}}},
@@ -46,8 +46,8 @@ func sampleCodec() (*codec, *protocol.Program) {
 	return &codec{statements: statements}, p
 }
 
-// consume scans a stream of answers that comes in pieces of the given lengths, one after another,
-// and returns what was learnt and how much was left over.
+// consume scans a stream of answers in pieces of the given lengths. It returns the results and how many bytes were
+// left.
 func consume(t testing.TB, stream []byte, pieces []byte) (out string, left int) {
 	c, p := sampleCodec()
 	var reply protocol.Reply
@@ -93,7 +93,7 @@ func consume(t testing.TB, stream []byte, pieces []byte) (out string, left int) 
 	return out + summary(&reply), len(buf)
 }
 
-// Any way of cutting a stream gives what the whole gives; hostile bytes end with a failure.
+// The result doesn't depend on how a stream is cut. Malicious bytes end with a failure.
 func FuzzScan(f *testing.F) {
 	good := rowsAnswer + insertAnswer + textAnswer + errorAnswer + insertAnswer
 	f.Add([]byte(good), []byte{0})
@@ -107,7 +107,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream, pieces []byte) {
 		whole, left := consume(t, bytes.Clone(stream), nil)
 		torn, tornLeft := consume(t, bytes.Clone(stream), pieces)
-		// Bytes after a fatal answer's end belong to nobody, so its size may differ.
+		// Bytes after the end of a fatal answer are ignored, so their number may differ.
 		if normal(whole) != normal(torn) || left != tornLeft {
 			t.Errorf("whole (%d left):\n%s\nin pieces (%d left):\n%s", left, whole, tornLeft, torn)
 		}
@@ -182,7 +182,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The binary form of a number reads back as the same text.
+// The binary form of a number is decoded to the same text.
 func FuzzNumeric(f *testing.F) {
 	f.Add(int64(-12345), uint8(3))
 	f.Add(int64(0), uint8(0))

@@ -20,7 +20,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// server is shared by the tests that leave it as it was.
+// server is a server shared by tests that leave it unchanged.
 func server(t testserver.TB) *testserver.Server {
 	t.Helper()
 	return servers.Get(t, "password and TLS", func(t testserver.TB) *testserver.Server {
@@ -38,13 +38,13 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// wired drives a codec over its socket as an event loop does, one request at a time.
+// wired drives a codec over a socket as an event loop does, one request at a time.
 type wired struct {
 	file  net.Conn
 	codec protocol.Codec
 	out   []byte
 	in    []byte
-	piece int // most bytes that one read takes; 0 means as many as come
+	piece int // maximum number of bytes of a read; 0 means no limit
 }
 
 func (w *wired) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
@@ -87,7 +87,7 @@ func (w *wired) await(req *protocol.Request, reply *protocol.Reply) {
 
 func (w *wired) Close() error { return w.file.Close() }
 
-// takeover opens a session of the codec tier.
+// takeover opens a session that is driven as in the codec tier.
 func takeover(t testing.TB, target protocol.Target, p *protocol.Program) *wired {
 	t.Helper()
 	session, err := New().Open(testContext(t), target, p)
@@ -109,14 +109,14 @@ func dial(t testing.TB, target protocol.Target, p *protocol.Program) protocol.Co
 	return c
 }
 
-// tiers runs a test with the codec over a blocking connection, without and with TLS, and as an event loop drives it.
+// tiers runs a test with the codec on a blocking connection, without and with TLS, and driven as by an event loop.
 func tiers(t *testing.T, test func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn)) {
 	t.Run("library", func(t *testing.T) {
 		test(t, func(target protocol.Target, p *protocol.Program) protocol.Conn { return dial(t, target, p) })
 	})
 	t.Run("library, TLS", func(t *testing.T) {
 		test(t, func(target protocol.Target, p *protocol.Program) protocol.Conn {
-			if target.Address == server(t).Addr { // the one that has it
+			if target.Address == server(t).Addr { // the server with TLS
 				target.TLS = server(t).TLS
 			}
 			return dial(t, target, p)
@@ -127,7 +127,7 @@ func tiers(t *testing.T, test func(t *testing.T, open func(protocol.Target, *pro
 	})
 }
 
-// program numbers requests.
+// program returns a program of requests, with their numbers set.
 func program(requests ...protocol.Request) *protocol.Program {
 	for i := range requests {
 		requests[i].ID = i
@@ -161,7 +161,7 @@ func execute(t testing.TB, a protocol.Admin, statements ...string) {
 	}
 }
 
-// column reads the first column of a query's rows; null is "NULL".
+// column returns the first column of a query's rows. Null is "NULL".
 func column(t testing.TB, a protocol.Admin, query string) []string {
 	t.Helper()
 	var out []string
@@ -186,7 +186,7 @@ func float(f float64) gen.Value          { return gen.Value{Kind: gen.Float, F: 
 func raw(k gen.Kind, b string) gen.Value { return gen.Value{Kind: k, B: []byte(b)} }
 func moment(us int64) gen.Value          { return gen.Value{Kind: gen.Datetime, I: us} }
 
-// show is a value for comparison.
+// show returns a value as text for comparison.
 func show(v *gen.Value) string {
 	if v.Kind == gen.Null {
 		return "null"
@@ -195,7 +195,7 @@ func show(v *gen.Value) string {
 	return names[v.Kind] + " " + string(appendText(nil, v))
 }
 
-// fieldsOf describes a result with columns of types.
+// fieldsOf returns the description of a result with columns of these types.
 func fieldsOf(types ...uint32) (fields []pgconn.FieldDescription) {
 	for _, oid := range types {
 		fields = append(fields, pgconn.FieldDescription{Name: "c", DataTypeOID: oid})

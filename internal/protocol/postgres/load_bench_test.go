@@ -13,7 +13,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// accountsChunk has rows as wide as those that pgbench -i makes: two integers and 84 characters.
+// accountsChunk returns rows of the same width as those of pgbench -i: two integers and 84 characters.
 func accountsChunk(first, rows uint64) *protocol.Chunk {
 	return &protocol.Chunk{Table: "load_accounts", Keys: []string{"aid"}, First: first, Rows: rows,
 		Columns: []protocol.Column{{Name: "aid"}, {Name: "bid"}, {Name: "abalance"}, {Name: "filler"}},
@@ -25,8 +25,8 @@ func accountsChunk(first, rows uint64) *protocol.Chunk {
 		}}
 }
 
-// BenchmarkLoad fills a table like pgbench_accounts by chunks of 25000 rows; BenchmarkPgbenchInit
-// is the peer. Both make 500000 rows a round.
+// BenchmarkLoad fills a table like pgbench_accounts in chunks of 25000 rows. BenchmarkPgbenchInit is the comparison.
+// Both write 500000 rows per round.
 func BenchmarkLoad(b *testing.B) {
 	for _, key := range []string{"", "PRIMARY KEY"} {
 		for _, sessions := range []uint64{1, 2, 4} {
@@ -72,7 +72,7 @@ func loadAll(b *testing.B, sessions []protocol.Admin) {
 	wg.Wait()
 }
 
-// BenchmarkPgbenchInit is pgbench -i: rows alone (g), and with vacuum and primary key (gvp).
+// BenchmarkPgbenchInit runs pgbench -i: only rows (g), and with vacuum and primary key (gvp).
 func BenchmarkPgbenchInit(b *testing.B) {
 	s := server(b)
 	run := func(b *testing.B, steps string) {

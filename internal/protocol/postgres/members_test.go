@@ -8,7 +8,8 @@ import (
 	"brunt/internal/testserver"
 )
 
-// Picodata's instances are found by any of them, those of the protocol only. A PostgreSQL stands for one here.
+// Any instance of Picodata knows the others. Only those of the same protocol are returned. A PostgreSQL stands in for
+// Picodata here.
 func TestPeersOfPicodata(t *testing.T) {
 	s := testserver.Postgres(t)
 	like := protocol.Target{Address: s.Addr, User: s.User, Database: s.Database}

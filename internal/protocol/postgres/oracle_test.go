@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// oracle carries out requests by pgconn: another client, which the codec must agree with.
+// oracle executes requests with pgconn, a client whose results the codec must match.
 type oracle struct {
 	pg         *pgconn.PgConn
 	statements []*statement
 	arguments
 }
 
-// openOracle opens one.
+// openOracle opens a connection.
 func openOracle(t testing.TB, target protocol.Target, p *protocol.Program) *oracle {
 	t.Helper()
 	pg, statements, err := open(testContext(t), target, p)
@@ -68,7 +68,7 @@ func (c *oracle) execute(ctx context.Context, st *statement, args []gen.Value,
 	return libraryError(ctx, st.req, err, c.pg.IsClosed(), "")
 }
 
-// encode makes values and formats from the arguments.
+// encode sets the values and formats from the arguments.
 func (c *oracle) encode(st *statement, args []gen.Value) *protocol.Error {
 	c.reset()
 	for i := range args {
@@ -83,8 +83,8 @@ func (c *oracle) encode(st *statement, args []gen.Value) *protocol.Error {
 	return nil
 }
 
-// query sends a text by the simple protocol and reads all its results. Captures are taken from
-// the first row of the first result that has them.
+// query sends a text by the simple protocol and reads all its results. Captures are taken from the first row of the
+// first result that has them.
 func (c *oracle) query(ctx context.Context, st *statement, text string, reply *protocol.Reply) error {
 	results := c.pg.Exec(ctx, text)
 	taken := len(st.req.Capture) == 0
@@ -137,7 +137,7 @@ func drain(rows *pgconn.ResultReader, captures []captured, reply *protocol.Reply
 	return command.String(), err
 }
 
-// capture decodes what is wanted of a row.
+// capture decodes the captured values of a row.
 func capture(row [][]byte, captures []captured, reply *protocol.Reply) {
 	for k := range captures {
 		c := &captures[k]
@@ -147,7 +147,7 @@ func capture(row [][]byte, captures []captured, reply *protocol.Reply) {
 	}
 }
 
-// wholeRows gives an answer's rows to Reply.Each, all columns by their types.
+// wholeRows passes the rows of an answer to Reply.Each, with all columns decoded by their types.
 type wholeRows struct {
 	names  []string
 	fields []pgconn.FieldDescription

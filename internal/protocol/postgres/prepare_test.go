@@ -12,8 +12,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// manyStatements is a program so long that sessions prepare a statement only when they first use it: each
-// adds its own number, the first is of a transaction.
+// manyStatements returns a program so long that sessions prepare a statement when they first use it. Each statement
+// adds its own number; the first is part of a transaction.
 func manyStatements() *protocol.Program {
 	requests := []protocol.Request{{Verb: protocol.Begin}, {Verb: protocol.Commit}}
 	for i := len(requests); i < preparedAtOnce*2+100; i++ {
@@ -24,8 +24,8 @@ func manyStatements() *protocol.Program {
 	return program(requests...)
 }
 
-// A session of a long program has prepared what it has used, and nothing else; answers are those of
-// statements prepared at once, the second time too, and after a value that couldn't be sent.
+// A session of a long program prepares only the statements that it uses. The answers are the same as if all were
+// prepared at once, also the second time and after a value that couldn't be sent.
 func TestManyStatementsArePreparedWhenUsed(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
 		p := manyStatements()
@@ -62,8 +62,8 @@ func TestManyStatementsArePreparedWhenUsed(t *testing.T) {
 	})
 }
 
-// The check of a long program names the statement that the server refuses, tells how far it is, lets
-// refusals pass that are expected, and goes on where it failed.
+// The check of a long program names the statement that the server refuses, reports its progress, ignores expected
+// refusals, and continues where it failed.
 func TestCheckOfManyStatements(t *testing.T) {
 	p := manyStatements()
 	p.Requests[5] = protocol.Request{ID: 5, Name: "expected", Verb: protocol.SQL, Text: "SELECT nothing",
@@ -88,7 +88,7 @@ func TestCheckOfManyStatements(t *testing.T) {
 	}
 }
 
-// Preparing that comes to no end in time is told as such.
+// If preparing doesn't end in time, the error says so.
 func TestPreparingTakesTooLong(t *testing.T) {
 	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "CREATE TABLE locked (id int)")

@@ -9,14 +9,14 @@ import (
 	"brunt/internal/protocol"
 )
 
-// everyType is a row with a value, or several, of all types that servers are asked for.
+// everyType returns a row with one or several values of each supported type.
 const everyType = `SELECT 1::int2 AS a, -2::int4, 9223372036854775807::int8, 3::oid, 1.5::float4, 'NaN'::float8, 12345678901234.50::numeric,
 	'Infinity'::numeric, 1e-20::numeric, true, date '2001-02-03', time '04:05:06.7', timestamp '2001-02-03 04:05:06.789', 'infinity'::timestamptz,
 	timestamptz '2001-02-03 04:05:06.789+03', interval '1 day 2 hours', 'd3b07384-d113-4ec6-a3f1-8a1f0c2b5e77'::uuid, '\x00ff'::bytea,
 	'{"a": [1, null]}'::json, '{"b": 2}'::jsonb, 'ж''"'::text, 'x'::varchar(5), 'y'::char(3), 'z'::name, '<a/>'::xml, inet '10.0.0.1/8',
 	NULL::int, NULL::text, point '(1,2)', int4range '[1,5)', ''::text, ''::bytea`
 
-// Rows are decoded as another client has them, of prepared statements and of texts, over a blocking connection with
+// Rows of prepared statements and of texts are decoded as another client decodes them, over a blocking connection with
 // and without TLS.
 func TestRowsAgree(t *testing.T) {
 	secure := targetOf(server(t))
@@ -66,7 +66,7 @@ func TestRowsAgree(t *testing.T) {
 	}
 }
 
-// Arrays come as JSON and go as it.
+// Arrays are converted to JSON and from JSON.
 func TestArrays(t *testing.T) {
 	cases := []struct{ typ, send, want string }{
 		{"int4[]", "[1,null,-3]", ""},
@@ -114,7 +114,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// Statements are added to a session, replaced, and refused without harm to it.
+// Statements can be added to a session, replaced, and refused without harming the session.
 func TestAdd(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
@@ -158,7 +158,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// A hostile answer ends with a failure or rows, never otherwise; what a row holds is JSON where it says so.
+// A malicious answer results in a failure or in rows, and never in a panic. Values that are marked as JSON are valid
+// JSON.
 func FuzzRows(f *testing.F) {
 	f.Add([]byte(rowsAnswer), uint32(23), uint32(25))
 	f.Add([]byte(message('D', "\x00\x02"+field("{1,NULL,\"a\\\"\"}")+field("{{t},{f}}"))), uint32(1009), uint32(1000))
@@ -176,7 +177,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// An array's text that is JSON once reads back as the same.
+// The text of an array that was converted to JSON converts back to the same text.
 func FuzzArray(f *testing.F) {
 	f.Add([]byte(`{1,2,NULL}`), uint32(1007))
 	f.Add([]byte(`[0:1]={{"a","b\\"},{"",NULL}}`), uint32(1009))

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// script is a program that meets every kind of answer, and the arguments of its requests in turn.
+// script returns a program that receives every kind of answer, and the arguments of its requests in order.
 func script() (*protocol.Program, [][]gen.Value) {
 	capture := []protocol.Capture{{Name: "id"}, {Column: 1}}
 	notice := sql("DO $$ BEGIN RAISE NOTICE 'a note'; RAISE WARNING 'another'; END $$")
@@ -53,7 +53,7 @@ func script() (*protocol.Program, [][]gen.Value) {
 	return p, args
 }
 
-// summary is what two clients must agree on.
+// summary returns the parts of a reply that two clients must agree on.
 func summary(r *protocol.Reply) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rows %d affected %d %+v", r.Rows, r.Affected, r.Failure)
@@ -75,8 +75,8 @@ func play(t *testing.T, conn protocol.Conn, p *protocol.Program, args [][]gen.Va
 	return out, bytes
 }
 
-// The codec and another client give the same answers to the same program, however the codec is driven and whatever
-// pieces the bytes come in. Whichever way it is, as many bytes are counted.
+// The codec and another client get the same answers to the same program, for each way of driving the codec and for
+// bytes that arrive in any pieces. The byte counts are the same too.
 func TestClientsAgree(t *testing.T) {
 	p, args := script()
 	want, _ := play(t, openOracle(t, targetOf(server(t)), p), p, args)
@@ -123,7 +123,7 @@ func TestClientsAgree(t *testing.T) {
 	}
 }
 
-// Requests sent together are answered in turn, and a failure among them stays alone.
+// Requests that are sent together are answered in order, and a failure affects only its own request.
 func TestPipeline(t *testing.T) {
 	p := program(protocol.Request{Verb: protocol.SQL, Text: "SELECT 12 / $1::int, repeat('x', 3000)",
 		Params:  []gen.Kind{gen.Int},
@@ -155,7 +155,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// A value that can't be sent leaves nothing behind in the output.
+// If a value can't be sent, nothing remains in the output.
 func TestEncodeRefusalLeavesNothing(t *testing.T) {
 	p := program(sql("SELECT $1::text, $2::int2", gen.String, gen.Int))
 	w := takeover(t, targetOf(server(t)), p)

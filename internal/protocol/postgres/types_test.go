@@ -16,7 +16,7 @@ const id16 = "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"
 type typeCase struct {
 	typ  string
 	send gen.Value
-	want string // as show gives it; "" means that sending is a client error
+	want string // as show returns it; "" means that sending is a client error
 }
 
 func typeCases() []typeCase {
@@ -98,7 +98,7 @@ func checkType(t *testing.T, c *typeCase, reply *protocol.Reply) {
 	}
 }
 
-// Literals written into the text mean what prepared parameters mean.
+// Literals in the text have the same value as prepared parameters.
 func TestSimpleLiterals(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
 		cases := typeCases()
@@ -117,7 +117,7 @@ func TestSimpleLiterals(t *testing.T) {
 		for i := range cases {
 			c := &cases[i]
 			if c.want == "" || strings.HasPrefix(c.typ, "json") && c.send.Kind != gen.JSON {
-				continue // a literal's own type decides there
+				continue // the literal's own type decides
 			}
 			conn.Do(testContext(t), &p.Requests[i], []gen.Value{c.send}, &reply)
 			checkType(t, c, &reply)
@@ -125,7 +125,7 @@ func TestSimpleLiterals(t *testing.T) {
 	})
 }
 
-// The server's own numeric_send is the judge of the binary form.
+// The server's own numeric_send defines the binary form.
 func TestNumericForm(t *testing.T) {
 	admin := openAdmin(t, targetOf(server(t)))
 	values := []gen.Value{integer(0), integer(1), integer(9999), integer(10000), integer(-10001), integer(math.MaxInt64),
@@ -159,7 +159,7 @@ func TestNumericForm(t *testing.T) {
 	}
 }
 
-// A capture becomes the kind that the plan asks for, or a client error.
+// A capture is converted to the kind that the plan requires, or is a client error.
 func TestCaptureKinds(t *testing.T) {
 	cases := []struct {
 		expression string
