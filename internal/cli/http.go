@@ -32,7 +32,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.Var((*usage.Rate)(&f.Rate), "rate",
-		"requests a second, or N/unit such as 600/m, whatever the server does (default 100 without --sessions)")
+		"requests a second, or N/unit such as 600/m, even if the server is slow (default 100 without --sessions)")
 	fs.IntVarP(&f.Sessions, "sessions", "c", 0,
 		"connections; without --rate each sends when it is free (default: as many as the rate needs and the server takes, up to those for answers within 1 s, 1000 at most)")
 	fs.DurationVarP(&f.Duration, "duration", "z", service.UsualDuration, "how long")
