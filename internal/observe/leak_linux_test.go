@@ -23,7 +23,7 @@ func service(t *testing.T, args ...string) (pid int, address string, stop func()
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "service")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./testdata/service")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // built like brunt, so that the standard library is compiled only once
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as brunt is built, so the library is compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
