@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // The V2 encoding of HdrHistogram (its class Histogram's encodeIntoCompressedByteBuffer): a
@@ -264,40 +265,65 @@ func readHeader(raw []byte) (counts []byte, err error) {
 	return counts, nil
 }
 
+var errBeyond = fmt.Errorf("counts beyond bucket %d", buckets-1)
+
 // readCounts reads counts into an empty histogram.
 func (h *Histogram) readCounts(b []byte) error {
 	next, count, few := int64(0), uint64(0), h.few
 	for len(b) > 0 {
-		var v int64
-		if c := b[0]; c < 0x80 {
-			v, b = int64(c>>1)^-int64(c&1), b[1:]
-		} else {
-			var ok bool
-			if v, b, ok = readZigZag(b); !ok {
+		var sum uint64
+		from := len(few)
+		few, b, next, sum = readShort(few, b, next)
+		if next > buckets || len(few) > from && few[len(few)-1].bucket >= buckets {
+			return errBeyond
+		}
+		if len(b) > 0 {
+			v, rest, ok := readZigZag(b)
+			switch {
+			case !ok:
 				return errors.New("the last count is cut off")
+			case v <= 0 && v < next-buckets || v > 0 && next >= buckets:
+				return errBeyond
+			case v <= 0:
+				next += max(-v, 1)
+			default:
+				few = append(few, bucketCount{uint32(next), uint64(v)})
+				if sum += uint64(v); sum < uint64(v) {
+					return errSum
+				}
+				next++
 			}
+			b = rest
 		}
-		if v <= 0 {
-			if v < next-buckets {
-				return fmt.Errorf("counts beyond bucket %d", buckets-1)
-			}
-			next += max(-v, 1)
-			continue
+		if count += sum; count < sum {
+			return errSum
 		}
-		if next >= buckets {
-			return fmt.Errorf("counts beyond bucket %d", buckets-1)
-		}
-		sum := count + uint64(v)
-		if sum < count {
-			return errors.New("counts add up to more than 64 bits hold")
-		}
-		count = sum
-		few = append(few, bucketCount{uint32(next), uint64(v)})
-		next++
 	}
 	h.count, h.few = count, few
 	h.spread()
 	return nil
+}
+
+var errSum = errors.New("counts add up to more than 64 bits hold")
+
+// readShort reads numbers of one byte, which nearly all are, from bucket next on, and appends the counts to few. It
+// ends at a longer number, or when there may be no bucket left. It returns the sum of the counts. It has no branches
+// that depend on whether a number is a count or stands for zeros: those alternate without a pattern.
+func readShort(few []bucketCount, b []byte, next int64) (_ []bucketCount, rest []byte, _ int64, sum uint64) {
+	most := int(min(int64(len(b)), max(buckets-next, 0)))
+	few = slices.Grow(few, most)[:len(few)+most]
+	at := len(few) - most
+	for i, c := range b[:most] {
+		if c >= 0x80 {
+			return few[:at], b[i:], next, sum
+		}
+		v, zeros := uint64(c>>1), uint64(c&1) // a negative number is odd, and one less than twice its amount
+		few[at] = bucketCount{uint32(next), v}
+		at += int((v + 127) >> 7 &^ zeros)
+		sum += v &^ -zeros
+		next += int64(1 + v&-zeros)
+	}
+	return few[:at], b[most:], next, sum
 }
 
 // spread sets the least and the greatest value of a decoded histogram to those of its buckets.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/adler32"
 	"math/bits"
+	"slices"
 )
 
 // inflater decompresses zlib streams (RFC 1950, RFC 1951) that are completely in memory, such as those of histograms.
@@ -239,7 +240,9 @@ var (
 // block decompresses the symbols of a block.
 func (f *inflater) block() bool {
 	for {
-		f.bytes()
+		if f.quick() {
+			return true
+		}
 		symbol, ok := f.symbol(&f.literals)
 		switch {
 		case !ok || symbol < endOfBlock && !f.room(1):
@@ -256,27 +259,81 @@ func (f *inflater) block() bool {
 	}
 }
 
-// bytes decompresses symbols while they are literal bytes with short codes and the end of the stream is not near. This
-// covers nearly all of an encoded histogram.
-func (f *inflater) bytes() {
-	in, held, count, out, table := f.in, f.held, f.count, f.out, &f.literals.table
-	for len(in) >= 8 && len(out)+4 <= f.most {
+// quickRoom is how much room quick needs: for 4 literal bytes and the longest repetition.
+const quickRoom = 4 + 258
+
+// quick decompresses symbols while their codes are short, and the ends of the stream and of the room are not near. This
+// covers nearly all of an encoded histogram. It reports whether it has reached the end of the block.
+func (f *inflater) quick() (ended bool) {
+	in, held, count, n := f.in, f.held, f.count, len(f.out)
+	out, table := f.out[:cap(f.out)], &f.literals.table
+	for len(in) >= 8 && n+quickRoom <= f.most {
+		if len(out)-n < quickRoom {
+			f.out = slices.Grow(f.out[:n], max(n, quickRoom))
+			out = f.out[:cap(f.out)]
+		}
 		held |= binary.LittleEndian.Uint64(in) << count
-		n := (63 - count) / 8
-		in, count = in[n:], count+8*n
-		held &= 1<<count - 1
-		for range 4 { // 56 bits are enough for 4 short codes
-			entry := table[held&(1<<tableBits-1)]
-			if entry == 0 || entry>>4 >= endOfBlock {
-				f.in, f.held, f.count, f.out = in, held, count, out
-				return
-			}
-			out = append(out, byte(entry>>4))
+		ahead := (63 - count) / 8
+		in, count = in[ahead:], count+8*ahead
+		entry := table[held&(1<<tableBits-1)]
+		for i := 0; i < 4 && entry != 0 && entry>>4 < endOfBlock; i++ { // 56 bits are enough for 4 short codes and a look
+			out[n] = byte(entry >> 4)
+			n++
 			held >>= entry & 0xf
 			count -= uint(entry & 0xf)
+			entry = table[held&(1<<tableBits-1)]
 		}
+		if entry == 0 {
+			break
+		}
+		if entry>>4 < endOfBlock {
+			continue
+		}
+		if entry>>4 == endOfBlock {
+			if ended = uint(entry&0xf) <= count; ended {
+				held, count = held>>(entry&0xf), count-uint(entry&0xf)
+			}
+			break
+		}
+		length, back, bits := f.peek(held, entry)
+		if bits == 0 || back > n-f.base {
+			break
+		}
+		if bits > count { // the literal bytes have used up what was read ahead
+			continue
+		}
+		held, count = held>>bits, count-bits
+		if back >= length {
+			copy(out[n:n+length], out[n-back:])
+		} else {
+			for i := range length { // the copied range overlaps its own output
+				out[n+i] = out[n+i-back]
+			}
+		}
+		n += length
 	}
-	f.in, f.held, f.count, f.out = in, held, count, out
+	f.in, f.held, f.count, f.out = in, held&(1<<count-1), count, out[:n]
+	return ended
+}
+
+// peek decodes a repetition whose length has the entry's code, without consuming its bits. It returns how many they
+// are, at most 38; 0 if the code of the distance is long, or one of the symbols has no meaning.
+func (f *inflater) peek(held uint64, entry uint16) (length, back int, bits uint) {
+	symbol := int(entry>>4) - endOfBlock - 1
+	if symbol >= len(lengthBase) {
+		return 0, 0, 0
+	}
+	bits = uint(entry & 0xf)
+	extra := uint(lengthBits[symbol])
+	length = int(lengthBase[symbol]) + int(held>>bits&(1<<extra-1))
+	bits += extra
+	distance := f.distances.table[held>>bits&(1<<tableBits-1)]
+	if distance == 0 || int(distance>>4) >= len(distanceBase) {
+		return 0, 0, 0
+	}
+	bits += uint(distance & 0xf)
+	extra = uint(distanceBits[distance>>4])
+	return length, int(distanceBase[distance>>4]) + int(held>>bits&(1<<extra-1)), bits + extra
 }
 
 // repeat appends a copy of earlier output, as a length symbol and the following distance symbol say.
@@ -303,7 +360,7 @@ func (f *inflater) repeat(symbol int) bool {
 }
 
 // tableBits is the length in bits of the longest codes that are decoded by a table lookup.
-const tableBits = 10
+const tableBits = 9
 
 // huffman is a canonical Huffman code.
 type huffman struct {
