@@ -187,7 +187,15 @@ func TestSeriesGoOnAfterAKill(t *testing.T) {
 		if seen := r.take(); len(seen) == 0 {
 			t.Errorf("%s wasn't made again", last)
 		}
+		if err := os.Remove(filepath.Join(dir, last, "run.json")); err != nil {
+			t.Fatal(err)
+		}
+		sure("resumed by its folder alone", true, "resume", dir, "--quiet")
+		if seen := r.take(); len(seen) == 0 {
+			t.Errorf("%s wasn't made again by brunt resume", last)
+		}
 		asEarlier(t, dir)
+		sure("of an earlier version by its folder alone", false, "resume", dir)
 		sure("resumed when over", true, append(args, "--resume", dir)...)
 		if seen := r.take(); len(seen) > 0 {
 			t.Errorf("%s: %d requests although all is there", last, len(seen))

@@ -71,6 +71,10 @@ type Header struct {
 	Scale  float64           `json:"time_scale,omitempty"`
 	Anyway bool              `json:"anyway,omitempty"` // judge runs that the generator spoiled
 	Brunt  string            `json:"brunt"`
+	// Command is the command line, without secrets, and Folder the working directory, in which the program began. Both
+	// are empty in folders that earlier versions made.
+	Command []string `json:"command,omitempty"`
+	Folder  string   `json:"folder,omitempty"`
 }
 
 // Hash returns the hash of a text in a Header.
@@ -91,8 +95,11 @@ type Journal struct {
 	entries []Entry
 }
 
-// Begin writes the first line. The folder must not hold a program yet; see Header.
-func (j *Journal) Begin(h Header) error { return j.Add(Entry{Header: &h}) }
+// Begin writes the first line, with the working directory. The folder must not hold a program yet; see Header.
+func (j *Journal) Begin(h Header) error {
+	h.Folder, _ = os.Getwd() // without it, relative paths are those of the folder in which it is resumed
+	return j.Add(Entry{Header: &h})
+}
 
 // Resume checks that the folder holds the program h. It returns ErrOther if the program's text has changed since it
 // began. If one of its files has changed, the error names the file.
@@ -187,6 +194,15 @@ func orderOf(dir string) *Header {
 		return nil
 	}
 	return &Header{Kind: seriesKind, Hash: strings.TrimSpace(string(sum))}
+}
+
+// HeaderOf returns the header of the program in a folder; nil if the folder holds none, or an incomplete one.
+func HeaderOf(dir string) *Header {
+	h, _, err := ReadJournal(dir)
+	if err != nil {
+		return orderOf(dir)
+	}
+	return h
 }
 
 // ReadJournal reads the header and the lines of a journal that another process may be writing. The header is nil if the

@@ -65,7 +65,8 @@ func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) (err error) {
 		t.Dir = dir
 		c, err := open(campaign.Options{
-			Dir: dir, Brunt: self, Version: f.Process.Version, Language: f.Language, Read: f.Read, Say: t.Say,
+			Dir: dir, Brunt: self, Version: f.Process.Version, Command: f.Process.Command, Language: f.Language,
+			Read: f.Read, Say: t.Say,
 			Execute: t.step, Schema: t.schema,
 			Valid: target.Check,
 			Reach: func(ctx context.Context, p *plan.Plan) error {
@@ -81,7 +82,7 @@ func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 		var down *campaign.UnreachableError
 		switch {
 		case ctx.Err() != nil:
-			return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir))
+			return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; go on with brunt resume %s", dir))
 		case errors.As(err, &down):
 			return exitcode.With(exitcode.Unreachable, err)
 		case err != nil:

@@ -77,7 +77,10 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 		return exitcode.Usage(err)
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	h := program.Header{Kind: o.Kind, Name: last.Name, Hash: program.Hash([]byte(order)), Brunt: o.Load.Process.Version}
+	h := program.Header{
+		Kind: o.Kind, Name: last.Name, Hash: program.Hash([]byte(order)), Brunt: o.Load.Process.Version,
+		Command: o.Load.Process.Command,
+	}
 	if o.Resume == "" {
 		err = j.Begin(h)
 	} else if err = j.Resume(h); errors.Is(err, program.ErrOther) {

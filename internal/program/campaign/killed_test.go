@@ -324,7 +324,7 @@ func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Kind != kind || h.Name != "pings" || !p.Anyway || len(p.Steps) != 2 {
+	if h.Kind != Kind || h.Name != "pings" || !p.Anyway || len(p.Steps) != 2 {
 		t.Errorf("the campaign is %+v with %d steps", h, len(p.Steps))
 	}
 	o := options(dir)

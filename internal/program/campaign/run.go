@@ -37,6 +37,7 @@ type Options struct {
 	Dir      string         // the campaign's folder
 	Brunt    string         // path of this program, for commands
 	Version  string         // version of this program
+	Command  []string       // the command line, without secrets
 	Language units.Language // of messages
 	Read     ReadPlan
 	Execute  func(context.Context, Run) (*program.Outcome, error)
@@ -72,7 +73,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	}
 	if c.journal.Header() != nil {
 		return nil, errors.Join(
-			fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir,
+			fmt.Errorf("%s holds a campaign already; go on with it by brunt resume %s, or name another folder", o.Dir,
 				o.Dir), c.Close())
 	}
 	err = record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text)
@@ -86,7 +87,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c, c.journal.Begin(p.header(files, o.Version))
+	return c, c.journal.Begin(p.header(files, &o))
 }
 
 // Resume continues a campaign that was killed or failed. The caller must call Close.
@@ -105,7 +106,7 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	}
 	files, err := p.hashes()
 	if err == nil {
-		err = c.journal.Resume(p.header(files, o.Version))
+		err = c.journal.Resume(p.header(files, &o))
 	}
 	if errors.Is(err, program.ErrOther) {
 		err = fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign",
@@ -118,15 +119,15 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// kind is the kind of campaigns in a journal's header.
-const kind = "campaign"
+// Kind is the kind of campaigns in a journal's header.
+const Kind = "campaign"
 
 // header returns the header of the campaign's journal. files are the hashes of the files that the campaign names, by
 // path.
-func (p *Program) header(files map[string]string, version string) program.Header {
+func (p *Program) header(files map[string]string, o *Options) program.Header {
 	return program.Header{
-		Kind: kind, Name: p.Name, Path: p.Path, Hash: program.Hash(p.Text), Files: files, Scale: p.Scale,
-		Anyway: p.Anyway, Brunt: version,
+		Kind: Kind, Name: p.Name, Path: p.Path, Hash: program.Hash(p.Text), Files: files, Scale: p.Scale,
+		Anyway: p.Anyway, Brunt: o.Version, Command: o.Command,
 	}
 }
 
@@ -136,9 +137,8 @@ func Kept(dir string, read ReadPlan) (*program.Header, *Program, error) {
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
-	case h != nil && h.Kind != kind:
-		return nil, nil, fmt.Errorf("%s is a folder of brunt %s; go on with it by brunt %[2]s --resume %[1]s, with the "+
-			"same plan and flags", dir, h.Kind)
+	case h != nil && h.Kind != Kind:
+		return nil, nil, fmt.Errorf("%s is a folder of brunt %s; go on with it by brunt resume %[1]s", dir, h.Kind)
 	case h == nil:
 		return nil, nil, fmt.Errorf("%s: damaged: it doesn't say what campaign it is of",
 			filepath.Join(dir, program.JournalName))
