@@ -12,7 +12,7 @@ import (
 	"brunt/internal/record"
 )
 
-// diary is an inspector that notes what it is asked.
+// diary is an inspector that records its calls.
 type diary struct {
 	mu     sync.Mutex
 	notes  []string
@@ -50,7 +50,7 @@ func (d *diary) wait(what string) {
 	}
 }
 
-// A snapshot is taken where a phase is to end, and the phase is marked when the next has begun.
+// A snapshot is taken when a phase is due to end, and the phase is marked when the next one has begun.
 func TestPhasesEndAtSnapshots(t *testing.T) {
 	d := &diary{asked: make(chan string, 100)}
 	w := NewWatch([]Inspector{d})

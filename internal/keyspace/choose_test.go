@@ -11,7 +11,7 @@ import (
 
 const draws = 200_000
 
-// choice is what the tests of distributions choose among: 1000 records, none inserted.
+// choice returns the settings for tests of distributions: 1000 records, none inserted.
 func choice(distribution string) Choice {
 	return Choice{
 		Distribution: distribution, Count: 1000, Records: 1000,
@@ -32,8 +32,8 @@ func counts(t *testing.T, c Choice, n int) map[int64]float64 {
 	return out
 }
 
-// chiSquare compares counts with probabilities, cells of less than 10 expected draws joined. It
-// returns how many standard deviations the statistic lies above its mean, by Wilson and Hilferty.
+// chiSquare compares counts with probabilities. Cells with fewer than 10 expected draws are joined. It returns how many
+// standard deviations the statistic is above its mean, by Wilson and Hilferty.
 func chiSquare(t *testing.T, got map[int64]float64, probability func(k int64) float64, lo, hi int64) float64 {
 	t.Helper()
 	n := 0.0
@@ -72,7 +72,7 @@ func chiSquare(t *testing.T, got map[int64]float64, probability func(k int64) fl
 
 func grayShare(n, zeta float64) func(rank int64) float64 {
 	eta := (1 - math.Pow(2/n, 0.01)) / (1 - (1+math.Pow(0.5, 0.99))/zeta)
-	// below is the u below which the rank is less than k.
+	// below returns the u below which the rank is less than k.
 	below := func(k float64) float64 {
 		switch {
 		case k <= 0:
@@ -90,8 +90,8 @@ func grayShare(n, zeta float64) func(rank int64) float64 {
 	return func(rank int64) float64 { return below(float64(rank)+1) - below(float64(rank)) }
 }
 
-// fits is how far a statistic may lie above its mean: a wrong distribution lies tens above, a right
-// one beyond 4 in one seed of 30 000.
+// fits is the limit for chiSquare. A wrong distribution is tens of standard deviations above; a correct one exceeds 4
+// for one seed in 30 000.
 const fits = 4.0
 
 func TestUniformFits(t *testing.T) {
@@ -132,8 +132,8 @@ func TestLatestFits(t *testing.T) {
 	}
 }
 
-// TestZipfianFits compares with the distribution of Gray's ranks put through the hash, the ranks
-// beyond the first million, of which each is rare, spread evenly.
+// TestZipfianFits compares the draws with the distribution of Gray's ranks after hashing. The probability of the ranks
+// beyond the first million, each of which is rare, is spread evenly.
 func TestZipfianFits(t *testing.T) {
 	const single = 1_000_000
 	share := grayShare(scrambledItems, scrambledZeta)
@@ -152,7 +152,7 @@ func TestZipfianFits(t *testing.T) {
 	}
 }
 
-// TestDistributionsAreGoYCSBs compares with 20 000 draws of go-ycsb itself (two-sample chi-square).
+// TestDistributionsAreGoYCSBs compares the draws with 20 000 draws of go-ycsb (two-sample chi-square).
 func TestDistributionsAreGoYCSBs(t *testing.T) {
 	for _, d := range []string{"uniform", "zipfian", "latest", "hotspot", "exponential"} {
 		theirs := map[int64]float64{}
@@ -259,7 +259,7 @@ func TestUnknownDistributionIsRefused(t *testing.T) {
 	}
 }
 
-// A hot part of less than nothing, or of more than all records, would choose records that aren't there.
+// A negative hot part, or one larger than all records, would choose records that don't exist.
 func TestSharesOfAHotspotAreChecked(t *testing.T) {
 	for name, change := range map[string]func(*Choice){
 		"data below 0":       func(c *Choice) { c.HotData = -0.5 },

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lines reads a file of what go-ycsb printed; see testdata/goycsb/README.
+// lines reads a file with output of go-ycsb; see testdata/goycsb/README.
 func lines(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "dialect", "ycsb", "testdata", "goycsb", name))
@@ -83,7 +83,7 @@ func TestIntegrityValuesAreGoYCSBs(t *testing.T) {
 	}
 }
 
-// The sums are Python's math.fsum of k**-0.99; the last is the constant that YCSB publishes.
+// The sums were computed by Python's math.fsum of k**-0.99. The last one is the constant that YCSB publishes.
 func TestZeta(t *testing.T) {
 	for _, c := range []struct {
 		n         int64

@@ -60,7 +60,7 @@ func TestLastWaitsForGaps(t *testing.T) {
 	}
 }
 
-// TestReadsFindWhatIsThere lets every choice that follows inserts run next to them.
+// TestReadsFindWhatIsThere runs each choice that follows inserts concurrently with inserts.
 func TestReadsFindWhatIsThere(t *testing.T) {
 	for _, d := range []string{"zipfian", "latest", "exponential"} {
 		c := choice(d)
@@ -103,7 +103,7 @@ func TestMemoKeepsADraw(t *testing.T) {
 	}
 }
 
-// An outage in which every insert fails costs a bit a record.
+// If all inserts fail during an outage, each record costs one bit.
 func TestFailedInsertsTakeLittleMemory(t *testing.T) {
 	const failed = 1 << 20
 	s := NewInserts(1000, 1)
@@ -126,18 +126,18 @@ func TestFailedInsertsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// The records of others count as there with the own ones before them.
+// Records of other processes count as inserted once this process' records before them are.
 func TestInsertsOfASharedLoad(t *testing.T) {
 	s := NewInserts(1000, 2)
 	s.Follow(func(i uint64) bool { return i%4 < 2 })          // 10, 11, 14→not, 12, 13 …
 	s.Share(10, func(i uint64) bool { return (i-10)%2 == 0 }) // even ones
 	inserts := []uint64{12, 13, 16, 17, 20, 21}               // from 10 on
-	before := s.Number(12*2) - 1                              // what 8 and 9 would have been comes first
+	before := s.Number(12*2) - 1                              // the position of 8 and 9 comes first
 	s.last.Store(before)
 	for _, c := range []struct {
 		over   uint64
 		ok     bool
-		passed int // of inserts
+		passed int // number of inserts
 	}{{16, true, 0}, {12, true, 3}, {20, false, 5}} {
 		s.Acknowledge(c.over, c.ok)
 		if got, want := s.Last(), before+int64(2*c.passed); got != want {

@@ -16,7 +16,7 @@ func TestOffDoesNothing(t *testing.T) {
 	}
 }
 
-// A CPU quota would pay, whatever is asked for.
+// A CPU quota is never spent on this, for any setting.
 func TestAQuotaIsNeverSpentOnIt(t *testing.T) {
 	for _, mode := range []string{"", Auto, On} {
 		k := Start(context.Background(), Options{Mode: mode, Quota: "1.5"})
@@ -57,7 +57,7 @@ func TestOwnAddressesAreTold(t *testing.T) {
 	if local(context.Background(), nil) {
 		t.Error("no address is this machine's own")
 	}
-	const elsewhere = "192.0.2.1:5432" // of documentation's network (RFC 5737)
+	const elsewhere = "192.0.2.1:5432" // in a network for documentation (RFC 5737)
 	if c, err := net.Dial("udp", elsewhere); err == nil {
 		c.Close()
 		if local(context.Background(), []string{elsewhere}) {

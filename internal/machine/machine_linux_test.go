@@ -10,7 +10,7 @@ import (
 
 const virtualProcessor = "processor\t: 0\nflags\t\t: fpu hypervisor lm\n"
 
-// tree makes a machine with the files given under its root; a name that ends with / is a folder.
+// tree returns a machine with these files under its root. A name that ends with / is a folder.
 func tree(t *testing.T, files map[string]string) *machine {
 	t.Helper()
 	root := t.TempDir()
@@ -32,7 +32,7 @@ func tree(t *testing.T, files map[string]string) *machine {
 	return &machine{root: root, linux: true, virtual: true, cores: []int{0, 1}}
 }
 
-// outermost is a v1 hierarchy in which nothing can be made: the folder's place is taken.
+// outermost is a v1 hierarchy in which no group can be created, because a file has the folder's name.
 var (
 	session = map[string]string{"proc/self/cgroup": "1:cpu:/\n0::/\n", "sys/fs/cgroup/cpu/cpu.shares": "1024",
 		"sys/fs/cgroup/cpu/release_agent": "", "sys/fs/cgroup/cpu/brunt-awake": ""}
@@ -103,7 +103,7 @@ func TestWhatAutoTakes(t *testing.T) {
 		files map[string]string
 		o     Options
 		m     func(*machine)
-		want  string // a part of the objection, "" for none
+		want  string // part of the error; "" for none
 	}{
 		{"a virtual machine", nil, Options{Mode: Auto, Servers: here, Container: true}, nil, ""},
 		{"a server elsewhere", scope, Options{Mode: Auto, Servers: remote}, nil, ""},

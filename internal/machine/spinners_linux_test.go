@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// until waits for what must happen.
+// until waits until a condition holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
@@ -28,7 +28,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// idleThreads are the cores of a process's threads of idle priority, one a thread that may use one core.
+// idleThreads returns the cores of a process's threads of idle priority that are bound to one core.
 func idleThreads(t *testing.T, pid int) (cores []string) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
@@ -40,7 +40,7 @@ func idleThreads(t *testing.T, pid int) (cores []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // fields from number 3 on
 		const policy = 41
 		if fields[policy-3] != strconv.Itoa(unix.SCHED_IDLE) {
 			continue
@@ -59,7 +59,7 @@ func idleThreads(t *testing.T, pid int) (cores []string) {
 
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	// Whoever inherits it may take its time to ask how it ended.
+	// Its new parent may take a while to wait for it.
 	return err != nil || bytes.Contains(stat, []byte(") Z "))
 }
 
@@ -134,7 +134,7 @@ func TestHelper(t *testing.T) {
 	select {}
 }
 
-// Killed without a chance to say so, this program leaves nothing behind that spins.
+// If this program is killed with SIGKILL, no spinning process remains.
 func TestTheyDieWithTheirParent(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGTERM} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$", "-test.count=1")
@@ -163,7 +163,7 @@ func TestTheyDieWithTheirParent(t *testing.T) {
 	}
 }
 
-// A signal for the whole group, as a terminal sends it, doesn't end them before the load.
+// A signal to the whole process group, as from a terminal, doesn't end the spinning threads before the load ends.
 func TestAnInterruptOfTheGroupLeavesThem(t *testing.T) {
 	k := Start(context.Background(), Options{Mode: On})
 	defer k.Stop()

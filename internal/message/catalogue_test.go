@@ -16,21 +16,21 @@ import (
 	"brunt/internal/units"
 )
 
-// use is a message as the code makes it: its arguments with their kinds.
+// use is a message that the code creates, with the kinds of its arguments.
 type use struct {
 	at   string
-	args map[string]string // nil if they are made elsewhere
+	args map[string]string // nil if the arguments are created elsewhere
 }
 
-// kinds are the kinds of arguments, by the function that makes one.
+// kinds maps each function that creates an argument to its kind.
 var kinds = map[string]string{
 	"Count": "count", "Number": KindNumber, "Signed": KindSigned, "Ns": "ns", "Span": KindSpan, "Rate": "per_s",
 	"Share": "share", "Part": "share",
 	"Change": "change", "Bytes": "bytes", "Figure": "ns", "Text": KindText, "Nested": KindMessage,
 }
 
-// scan finds the messages that the code makes. An id that isn't a text or a constant is a fault, but for NewOr,
-// whose ids begin with a text.
+// scan finds the messages that the code creates. An id must be a text or a constant, except in NewOr, whose ids begin
+// with a text.
 func scan(t *testing.T) (uses map[string][]use, prefixes []string) {
 	uses = map[string][]use{}
 	packages := map[string][]*ast.File{}
@@ -69,7 +69,7 @@ func scan(t *testing.T) (uses map[string][]use, prefixes []string) {
 				at := files.Position(call.Pos()).String()
 				id, known := textOf(call.Args[0], constants)
 				if !known {
-					if room != "../record" { // where NewWarning and Notice are
+					if room != "../record" { // NewWarning and Notice are defined there
 						t.Errorf("%s: the id of a message is neither a text nor a constant", at)
 					}
 					return true
@@ -86,7 +86,7 @@ func scan(t *testing.T) (uses map[string][]use, prefixes []string) {
 	return uses, prefixes
 }
 
-// constantsOf are the constants of a package that are texts.
+// constantsOf returns the constants of a package that are texts.
 func constantsOf(all []*ast.File) map[string]string {
 	out := map[string]string{}
 	for _, file := range all {
@@ -134,7 +134,7 @@ func textOf(e ast.Expr, constants map[string]string) (string, bool) {
 	return "", false
 }
 
-// firstText is the text that an expression begins with.
+// firstText returns the text at the beginning of an expression.
 func firstText(e ast.Expr) string {
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		return firstText(b.X)
@@ -143,7 +143,7 @@ func firstText(e ast.Expr) string {
 	return text
 }
 
-// argsOf are the arguments of a message and their kinds, nil if one of them is made elsewhere.
+// argsOf returns the arguments of a message with their kinds, or nil if one of them is created elsewhere.
 func argsOf(call *ast.CallExpr) map[string]string {
 	out := map[string]string{}
 	for _, a := range call.Args[1:] {
@@ -161,7 +161,7 @@ func argsOf(call *ast.CallExpr) map[string]string {
 	return out
 }
 
-// argsIn compiles all messages of a language and returns the names of their arguments.
+// The code, English and Russian have the same messages with the same arguments.
 func argsIn(l units.Language) map[string][]string {
 	out := map[string][]string{}
 	for id := range of(l).Messages {

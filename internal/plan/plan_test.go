@@ -144,7 +144,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestValidateOfOtherDialects: plans that were never a file have no places.
+// In TestValidateOfOtherDialects problems have no positions, because these plans do not come from a file.
 func TestValidateOfOtherDialects(t *testing.T) {
 	p := queue()
 	p.Operations[1].Name = "a"

@@ -46,7 +46,7 @@ func FuzzReadInsert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, statement string) { readInsert(statement) })
 }
 
-// Which sequences begin after what a column holds, unsaid and said.
+// Which sequences begin after the values of a column, by default and explicitly.
 func TestFollows(t *testing.T) {
 	p := &Plan{Tables: []Table{{Name: "t", PrimaryKeys: []string{"id"}, Columns: []Column{
 		{Name: "id", ValueSpec: ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}}},

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The shares of the sessions add up to the whole, no worker gets more than one above another, and none gets a rule that
-// ends the load.
+// The sessions of all workers add up to the whole. No worker has more than one session above another, and none has a
+// threshold that ends the load.
 func TestSharesAddUp(t *testing.T) {
 	t.Parallel()
 	for workers := 1; workers <= 7; workers++ {

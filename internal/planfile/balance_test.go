@@ -50,7 +50,7 @@ load: [{constant: {rate: 1, duration: 1s}}]
 	}
 }
 
-// Faults in such a setting have the line of their key, in both spellings.
+// Problems in such a setting have the line of its key, in both forms.
 func TestWordOrMappingNamesTheLine(t *testing.T) {
 	for name, text := range map[string]string{
 		"a word":    "  topology: zookeeper\n",

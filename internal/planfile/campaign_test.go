@@ -13,7 +13,7 @@ import (
 
 const campaignSchemaPath = "../../docs/campaign.schema.json"
 
-// documented is the campaign that the documentation shows.
+// documented returns the campaign in the documentation.
 func documented(t *testing.T) []byte {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/campaign.md")
@@ -46,8 +46,8 @@ func TestDocumentedCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignSchemaIsWritten: docs/campaign.schema.json is what the table of fields says. BRUNT_UPDATE=1
-// writes it again.
+// TestCampaignSchemaIsWritten compares docs/campaign.schema.json with the table of fields. BRUNT_UPDATE=1 writes the
+// file.
 func TestCampaignSchemaIsWritten(t *testing.T) {
 	want := CampaignSchema()
 	if os.Getenv("BRUNT_UPDATE") != "" {

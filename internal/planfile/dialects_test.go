@@ -16,13 +16,13 @@ import (
 	"brunt/internal/workload"
 )
 
-// How many operations are compared: of a plan, and of one of hundreds of plans.
+// The number of operations that are compared: for a plan, and for one of hundreds of plans.
 const (
 	many = 10_000
 	few  = 200
 )
 
-// operations are what the first n operations of a plan send, as text.
+// operations returns what the first n operations of a plan send, as text.
 func operations(t *testing.T, p *plan.Plan, n uint64) []string {
 	t.Helper()
 	w, err := workload.Compile(p)
@@ -58,7 +58,7 @@ func operations(t *testing.T, p *plan.Plan, n uint64) []string {
 	return out
 }
 
-// readBack writes a plan, reads what was written, and compares: the plans, and what they send.
+// readBack writes a plan, reads it, and compares the plans and what they send.
 func readBack(t *testing.T, what string, p *plan.Plan, n uint64) {
 	t.Helper()
 	written, err := Write(p)
@@ -88,7 +88,7 @@ func readBack(t *testing.T, what string, p *plan.Plan, n uint64) {
 	}
 }
 
-// TestExamplesAreReadBack: the project's examples send the same when their written plan is run.
+// TestExamplesAreReadBack checks that the project's examples send the same after they were written and read.
 func TestExamplesAreReadBack(t *testing.T) {
 	for _, path := range goodFiles(t) {
 		readBack(t, path, mustRead(t, path), many)
@@ -115,7 +115,7 @@ func ycsbPlan(t *testing.T, command ycsb.Command, d *ycsb.Database, given ycsb.G
 	return j.Plan, nil
 }
 
-// TestYCSBIsReadBack: every workload of every database, whole records and single fields, batches and
+// TestYCSBIsReadBack covers each workload on each database, whole records and single fields, batches and data integrity
 // checks.
 func TestYCSBIsReadBack(t *testing.T) {
 	tried := map[string]int{}
@@ -134,7 +134,7 @@ func TestYCSBIsReadBack(t *testing.T) {
 			for _, command := range []ycsb.Command{ycsb.Load, ycsb.Run} {
 				p, err := ycsbPlan(t, command, d, ycsb.Given{Workload: name, Values: values})
 				if err != nil {
-					continue // the database can't do it
+					continue // the database doesn't support it
 				}
 				compared := uint64(few)
 				if tried[d.Names[0]]++; d.Names[0] == "redis" && n < 4 && !testing.Short() {

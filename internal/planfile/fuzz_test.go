@@ -13,8 +13,8 @@ import (
 	"brunt/internal/workload"
 )
 
-// FuzzRead: a file is either refused with problems that have places, or gives a plan that compiles
-// and survives being written.
+// FuzzRead checks that a file is refused with problems that have positions, or returns a plan that compiles and can be
+// written.
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml",
 		"../../examples/*.yml"} {
@@ -65,7 +65,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// secretive reports whether Write hides something of p.
+// secretive reports whether Write hides a secret of p.
 func secretive(p *plan.Plan) bool {
 	for _, a := range p.Target.Addresses {
 		if secret.Text(a) != a {

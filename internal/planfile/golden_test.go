@@ -7,9 +7,9 @@ import (
 	"brunt/internal/workload"
 )
 
-// TestCarsStream pins the first 20 operations of the format's sample with seed 42. There is no
-// independent source: Picostress' own draws can't be reproduced. The values were printed by this
-// test once; they must never change, because recorded seeds would lose their meaning.
+// TestCarsStream fixes the first 20 operations of the format's sample with seed 42. There is no independent source,
+// because Picostress' own draws can't be reproduced. The values were printed by this test once. They must never change,
+// because recorded seeds would lose their meaning.
 func TestCarsStream(t *testing.T) {
 	p := mustRead(t, "testdata/cars.yml")
 	p.Seed = 42

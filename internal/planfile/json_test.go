@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// jsonText is the JSON of a decoded YAML value.
+// jsonText returns a decoded YAML value as JSON.
 func jsonText(v any) ([]byte, error) { return json.Marshal(stringKeys(v)) }
 
 func stringKeys(v any) any {

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// TestReadsManyQueries: a plan of 100 000 queries takes tens of times its size, no more.
+// TestReadsManyQueries checks that reading a plan of 100 000 queries takes no more than tens of times its size.
 func TestReadsManyQueries(t *testing.T) {
 	testserver.SkipQuick(t)
 	const n = 100_000

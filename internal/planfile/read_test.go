@@ -24,7 +24,7 @@ func mustRead(t *testing.T, path string) *plan.Plan {
 	return p
 }
 
-// goodFiles are the files that must be valid: the format's samples and the project's examples.
+// goodFiles returns the files that must be valid: the format's samples and the project's examples.
 func goodFiles(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -119,7 +119,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A script given for a plan is sent to the command that runs it.
+// A k6 script that is given as a plan is refused with the name of the command that runs it.
 func TestScriptIsNoPlan(t *testing.T) {
 	for _, name := range []string{"load.js", "dir/load.ts"} {
 		_, err := Read(name, []byte("import http from 'k6/http'\nexport default function () {}\n"))

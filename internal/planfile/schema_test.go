@@ -36,7 +36,7 @@ func loadSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	return s, doc.(map[string]any)
 }
 
-// instance turns YAML into what a JSON Schema is about.
+// instance converts YAML into the values that a JSON Schema validates.
 func instance(t *testing.T, data []byte) any {
 	t.Helper()
 	var doc yaml.Node
@@ -59,7 +59,7 @@ func instance(t *testing.T, data []byte) any {
 	return v
 }
 
-// unquoted makes texts of what JSON has no type for.
+// unquoted converts values that JSON has no type for into texts.
 func unquoted(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!timestamp" || n.ShortTag() == "!!binary") {
 		n.Tag = "!!str"
@@ -89,7 +89,7 @@ func TestSchemaAgreesOnGoodFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaAgreesOnBadFiles: a schema must refuse problems of form, and can't see those of logic.
+// TestSchemaAgreesOnBadFiles checks that the schema refuses problems of form. It can't find problems of logic.
 func TestSchemaAgreesOnBadFiles(t *testing.T) {
 	schema, _ := loadSchema(t)
 	files, _ := filepath.Glob("testdata/bad/*.yml")
@@ -118,8 +118,7 @@ func TestSchemaAgreesOnBadFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaIsWritten: docs/plan.schema.json is what the table of fields says. BRUNT_UPDATE=1 writes
-// it again.
+// TestSchemaIsWritten compares docs/plan.schema.json with the table of fields. BRUNT_UPDATE=1 writes the file.
 func TestSchemaIsWritten(t *testing.T) {
 	want := PlanSchema()
 	if os.Getenv("BRUNT_UPDATE") != "" {
@@ -136,7 +135,7 @@ func TestSchemaIsWritten(t *testing.T) {
 	}
 }
 
-// keysOfSchema gathers the keys of all mappings of a JSON Schema.
+// keysOfSchema collects the keys of all mappings of a JSON Schema.
 func keysOfSchema(v any, keys map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -155,8 +154,8 @@ func keysOfSchema(v any, keys map[string]bool) {
 	}
 }
 
-// TestDocumentation reads the YAML blocks of the reference, which must be whole plans, and looks
-// for every key in its text.
+// TestDocumentation reads the YAML blocks of the reference, which must be complete plans, and looks for each key in its
+// text.
 func TestDocumentation(t *testing.T) {
 	data, err := os.ReadFile("../../docs/plan.md")
 	if err != nil {

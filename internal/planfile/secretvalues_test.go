@@ -8,7 +8,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// secretPlan has secrets in all places but the password's; token is the header's value as a template.
+// secretPlan returns a plan with secrets in all places except for the password. token is the value of a header, as a
+// template.
 func secretPlan(token string) *plan.Plan {
 	return &plan.Plan{Name: "x", Target: plan.Target{Protocol: "http", Addresses: []string{"http://me:pa:ss@h:1"},
 		Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
@@ -17,7 +18,7 @@ func secretPlan(token string) *plan.Plan {
 				Body: []byte("a body"), Header: [][2]string{{"Authorization", token}, {"Accept", "text/html"}}}}}}}}}
 }
 
-// A written plan gets back the secrets that SecretValues names.
+// The secrets that SecretValues names can be put back into a written plan.
 func TestSecretsComeBack(t *testing.T) {
 	for _, token := range []string{"Bearer abc", "costs $$5"} {
 		t.Run(token, func(t *testing.T) {

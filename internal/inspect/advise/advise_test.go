@@ -14,14 +14,14 @@ import (
 	"brunt/internal/result"
 )
 
-// shop is a database whose response times depend on its indexes.
+// shop is a simulated database whose response times depend on its indexes.
 type shop struct {
 	indexes []string
 	done    []string
-	broken  string // fails to execute what begins so
+	broken  string // statements with this prefix fail
 	nsOf    func(indexes []string) float64
 	runs    int
-	counts  func(indexes []string, run int) record.ServerWindow // of statements; nil: none
+	counts  func(indexes []string, run int) record.ServerWindow // the server's counts of statements; nil: none
 }
 
 func (s *shop) Propose(context.Context, []record.Inspection) (list []record.Proposal, err error) {
@@ -129,7 +129,7 @@ func TestLargeIndexIsBuiltOnce(t *testing.T) {
 	}
 }
 
-// Whoever ends it finds no unproven index.
+// After an interrupt no unproven index remains.
 func TestInterruptedProofLeavesNothing(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,12 +149,12 @@ func TestInterruptedProofLeavesNothing(t *testing.T) {
 	}
 }
 
-// What an attempt that was killed has measured isn't built again: the index that it left is taken up, and
-// built or dropped for the runs that are missing only.
+// Runs that a killed attempt has completed are not repeated. Its index is used, or built or dropped for the missing
+// runs only.
 func TestProofGoesOn(t *testing.T) {
 	for _, left := range [][]string{nil, {"a"}} {
 		s := &shop{indexes: left, nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
-		// Of A B B A A B the first three are there, and the fifth.
+		// Of A B B A A B, the first three and the fifth exist.
 		kept := map[string]float64{"index-1-01-A": 50e6, "index-1-02-B": 25e6, "index-1-03-B": 25.1e6, "index-1-05-A": 50.1e6}
 		trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Kept: func(name string) bool { return kept[name] > 0 }}
 		trial.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
@@ -180,8 +180,8 @@ func TestProofGoesOn(t *testing.T) {
 	}
 }
 
-// busy is a shop whose response times say nothing, and whose server counts a read that index a makes faster by the
-// given factor, a write that it makes slower, and what it doesn't concern.
+// busy returns a shop whose response times don't depend on indexes. Its server counts a read that index a makes faster
+// by the given factor, a write that it makes slower, and a statement that it doesn't affect.
 func busy(factor float64) *shop {
 	noisy := []float64{40, 15, 10, 23, 15, 17, 25, 38}
 	s := &shop{}
@@ -213,7 +213,7 @@ func (s *shop) proveOne(t *testing.T) record.Proof {
 	return proofs[0]
 }
 
-// The server's time for the statements concerned decides where it is counted, however response times vary.
+// If the server counts its time for the affected statements, that time decides, and response times don't.
 func TestServerTimeDecides(t *testing.T) {
 	p := busy(0.1).proveOne(t)
 	if !p.Kept || p.Change == nil || p.Change.Metric != record.ServerTime || math.Abs(p.Change.Value-(3.0/11-1)) > 0.15 {
@@ -228,7 +228,7 @@ func TestServerTimeDecides(t *testing.T) {
 	}
 }
 
-// Response time decides if a statement concerned may be among those that a record leaves out.
+// Response times decide if an affected statement may be among those that a record leaves out.
 func TestStatementLeftOut(t *testing.T) {
 	s := busy(0.1)
 	whole := s.counts
@@ -244,7 +244,7 @@ func TestStatementLeftOut(t *testing.T) {
 	}
 }
 
-// A database that goes away is told of in one line.
+// If the database becomes unavailable, the error is one line.
 func TestDatabaseGoesAwayDuringProof(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
 	trial := &Trial{Database: s, Times: 3, Told: func(string) {},
@@ -262,8 +262,8 @@ func TestDatabaseGoesAwayDuringProof(t *testing.T) {
 	}
 }
 
-// A statement that only some of the runs executed can't be compared: there is no verdict if it may write and took time
-// that counts, and it is left out otherwise. One that is no part of the load, such as VACUUM, never counts.
+// A statement that only some of the runs executed can't be compared. If it may write and took a relevant time, there is
+// no verdict; otherwise it is ignored. Statements that are not part of the load, such as VACUUM, never count.
 func TestRareStatements(t *testing.T) {
 	for _, c := range []struct {
 		text string

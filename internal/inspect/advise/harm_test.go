@@ -20,7 +20,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// load is statements that one run executes, on a PostgreSQL that counts statements.
+// load is a set of statements that one run executes on a PostgreSQL server that counts statements.
 type load struct {
 	t          *testing.T
 	dsn        string
@@ -29,7 +29,7 @@ type load struct {
 	runs       int
 }
 
-// newLoad makes a database with HypoPG.
+// newLoad creates a database with HypoPG.
 func newLoad(t *testing.T, setup string, statements ...string) *load {
 	t.Helper()
 	s := servers.Get(t, "counting", func(t testserver.TB) *testserver.Server {
@@ -65,7 +65,7 @@ func (l *load) exec(all ...string) {
 	}
 }
 
-// run carries out the load once. Responses say nothing, so that what the server counts decides.
+// run executes the load once. Response times are the same for all runs, so the server's counts decide.
 func (l *load) run(ctx context.Context, _ string) (*result.Result, []record.Inspection, error) {
 	l.runs++
 	i, err := postgres.New(l.dsn)
@@ -91,12 +91,13 @@ func (l *load) run(ctx context.Context, _ string) (*result.Result, []record.Insp
 	return r, []record.Inspection{*in}, nil
 }
 
-// prove proposes for a run of the first statement, and proves what is proposed, which must be one index of a column.
+// prove takes the proposals for a run of the first statement, of which there must be one, an index on one column, and
+// tests it.
 func (l *load) prove(column string) record.Proof {
 	l.t.Helper()
 	ctx := l.t.Context()
 	all := l.statements
-	l.statements = all[:1] // nothing was written yet
+	l.statements = all[:1] // nothing has been written yet
 	_, seen, err := l.run(ctx, "analysis")
 	if err != nil {
 		l.t.Fatal(err)
@@ -129,7 +130,7 @@ const entries = `create table entry (id bigserial, tag text, note text);
 	create function take() returns trigger language plpgsql as $$ begin perform fill_plainly(new.n); return new; end $$;
 	create trigger taken after insert on queue for each row execute function take()`
 
-// An index that helps a read and costs all who write more than that isn't kept, however they write.
+// An index that helps a read but costs all writers more is not kept, for any kind of write.
 func TestIndexThatHarmsWritersIsNotKept(t *testing.T) {
 	const read = "select count(*) from entry where tag = 'nobody'"
 	for _, c := range []struct{ name, write string }{
@@ -158,7 +159,7 @@ func TestIndexThatHarmsWritersIsNotKept(t *testing.T) {
 	}
 }
 
-// The same index stays where few write.
+// The same index is kept if there are few writes.
 func TestIndexThatPaysIsKept(t *testing.T) {
 	const read = "select count(*) from entry where tag = 'nobody'"
 	l := newLoad(t, entries, read, read, read, read, read, "insert into entry (tag, note) values ('a', 'b')",

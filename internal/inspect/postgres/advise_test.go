@@ -11,7 +11,7 @@ import (
 	"brunt/internal/record"
 )
 
-// proposals asks for advice after a load.
+// proposals returns the advice after a load.
 func (d *database) proposals(hypothetically bool, load ...string) []record.Proposal {
 	d.t.Helper()
 	in := d.inspected(func(i *Inspector) {
@@ -72,7 +72,7 @@ func TestIndexesOfBookAreProposed(t *testing.T) {
 					t.Errorf("who pays? %+v", p.Pays)
 				}
 			}
-			// What was only tried is gone.
+			// Hypothetical indexes have been removed.
 			d.until(0, "select count(*) from pg_indexes where tablename = 'book'")
 			var n int
 			if err := d.conn.QueryRow(context.Background(), "select count(*) from pg_indexes where tablename = 'book'").Scan(
@@ -91,7 +91,7 @@ func TestNothingIsProposedWhereIndexesAre(t *testing.T) {
 	}
 }
 
-// An index of somebody else's that has the name already is neither taken for the proposed one nor dropped.
+// An existing index of another owner with the proposed name is neither taken for the proposed index nor dropped.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index book_author_idx on book (price)", "vacuum analyze book")
 	list := d.proposals(true, "select * from book where author = 'a1'")
@@ -151,7 +151,7 @@ func TestOrderAndConstantsAreProposed(t *testing.T) {
 	if p := list[0]; p.Where != "state = 'new'" || p.Table != "job" {
 		t.Errorf("not the small one: %+v", p)
 	}
-	// The proposal can be carried out as it is, and taken back.
+	// The proposed statements can be executed unchanged.
 	for _, script := range []string{list[0].DDL, list[0].Drop} {
 		if err := db.Exec(context.Background(), script, inspect.Progress{}); err != nil {
 			t.Error(err)
@@ -190,7 +190,8 @@ func TestAdviceNeedsAWayToTry(t *testing.T) {
 	}
 }
 
-// A script goes on after the statement that was done last. One that a killed process had begun may be done already.
+// A script continues after the last completed statement. A statement that a killed process had begun may have
+// completed.
 func TestScriptsGoOn(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	ctx := context.Background()
@@ -204,7 +205,7 @@ func TestScriptsGoOn(t *testing.T) {
 	stop := errors.New("killed")
 	err = db.Exec(ctx, script, inspect.Progress{Tell: func(n int, done bool) error {
 		if told = append(told, n); n == 3 && done {
-			return stop // the index is there, and nobody knows
+			return stop // the index exists, but this isn't recorded
 		}
 		return nil
 	}})

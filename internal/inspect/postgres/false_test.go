@@ -11,14 +11,14 @@ import (
 	"brunt/internal/record"
 )
 
-// A table that nothing was deleted from has no space to give back, however narrow its rows once were.
+// A table without deletions has no reclaimable space, even if its rows used to be narrower.
 func TestInsertedTableIsNoBloat(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
 		"analyze log", "insert into log select g, repeat(md5(g::text), 20) from generate_series(1, 20000) g", "vacuum log")
 	silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
 }
 
-// Rows that were made wider by updates don't fit into what the statistics of before say.
+// Rows that updates made wider don't match earlier statistics.
 func TestWidenedTableIsNoBloat(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
 		"analyze log", "update log set text = repeat(md5(id::text), 20)", "vacuum log")
@@ -31,7 +31,7 @@ func TestStatisticsOfOneRowAreSilent(t *testing.T) {
 	silent(t, d.inspected(d.repeat(1, "select n from counter where id = 1")), FindStale)
 }
 
-// A server counts what a session has inserted when it has analyzed the table already, and counts it twice.
+// A server counts rows that a session inserted after the table was analyzed, and so counts them twice.
 func TestAnalyzeAfterInsertIsFresh(t *testing.T) {
 	d := newDatabase(t, counting(t), "begin; "+books+"; analyze book; commit")
 	in := d.inspected(d.repeat(1, "select * from book where id = 5"))
@@ -41,7 +41,7 @@ func TestAnalyzeAfterInsertIsFresh(t *testing.T) {
 	silent(t, in, FindStale)
 }
 
-// Statements as the server normalizes them are explained, though the types of their parameters are lost.
+// Statements are explained in the server's normalized form, although the types of their parameters are lost.
 func TestTypesOfConstantsAreFound(t *testing.T) {
 	d := newDatabase(t, counting(t), people, "create table word (id int, text text)", "vacuum analyze person")
 	for _, sql := range []string{
@@ -90,7 +90,7 @@ func TestWhatIsNotExplainedIsTold(t *testing.T) {
 	}
 }
 
-// shopped is a service's load: a page is done a number of times, and asks for so many books each time.
+// shopped executes the load of a service: a page is requested a number of times and reads a number of books each time.
 func (d *database) shopped(done, each int) *record.Inspection {
 	return d.inspected(func(i *Inspector) {
 		for range done {
@@ -111,8 +111,8 @@ func TestStatementsOfOperationAreSilent(t *testing.T) {
 	silent(t, d.shopped(30, 2), FindRepeated)
 }
 
-// A statement executed for each row of another one is found however many rows those are. One that an operation of its
-// own executes isn't, though the numbers may be the same.
+// A statement that is executed for each row of another one is found for any number of rows. One that a separate
+// operation executes isn't, although the numbers may be equal.
 func TestStatementForEachRowIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
 	load := func(i *Inspector) {
@@ -128,7 +128,7 @@ func TestStatementForEachRowIsFound(t *testing.T) {
 	silent(t, d.inspected(load, page, inspect.Operation{Name: "name", Method: "GET", Done: 137}), FindRepeated)
 }
 
-// pool opens connections of a service, some of them idle in a transaction, and takes samples.
+// pool opens connections, some of them idle in a transaction, and takes samples.
 func (d *database) pool(n, idle int) *record.Inspection {
 	return d.inspected(func(i *Inspector) {
 		for k := range n {
@@ -152,7 +152,7 @@ func TestPoolWithOneTransactionIsSilent(t *testing.T) {
 	silent(t, newDatabase(t, counting(t)).pool(6, 1), FindIdleXact)
 }
 
-// A statement that skips rows is explained with an OFFSET that is usual for the load, not with the first.
+// A statement that skips rows is explained with an OFFSET that is typical of the load, and not with the first one.
 func TestOffsetOfTheLoadIsExplained(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "alter table book add primary key (id)", "vacuum analyze book")
 	sent := "select * from book order by id limit 20 offset $1"
@@ -189,7 +189,7 @@ func TestHalfOfTwoIndexesIsSettled(t *testing.T) {
 	d.carriedOut(p)
 }
 
-// Where a service sends the arguments, and the server keeps no constants, advice holds none that were made up.
+// If a service sends the arguments and the server doesn't keep constants, advice contains no invented constants.
 func TestConstantsThatAreNotKnownAreNotAdvised(t *testing.T) {
 	d := newDatabase(t, counting(t), people, "vacuum analyze person")
 	in := d.inspected(d.repeat(3, "select * from person where doc->>'email' = $1", "u7"))

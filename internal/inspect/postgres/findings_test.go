@@ -37,7 +37,7 @@ func TestSequentialScanWithIndexIsSilent(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "create index on book (author)", "analyze book")
 	in := d.inspected(func(i *Inspector) {
 		d.repeat(5, "select * from book where author = $1", "x")(i)
-		d.repeat(5, "select * from book where price > $1", 5)(i) // reads most of the table, and wants it
+		d.repeat(5, "select * from book where price > $1", 5)(i) // reads most of the table on purpose
 	})
 	silent(t, in, FindSeqScan)
 }
@@ -80,7 +80,7 @@ func TestShallowOffsetIsSilent(t *testing.T) {
 }
 
 func TestMisestimateIsFound(t *testing.T) {
-	// Two columns that say the same: the planner multiplies their shares.
+	// Two dependent columns: the planner multiplies their selectivities.
 	d := newDatabase(t, counting(t),
 		"create table place as select g % 50 as city, (g % 50) * 3 as country from generate_series(1, 20000) g, generate_series(1, 4)", "analyze place")
 	in := d.inspected(d.repeat(5, "select * from place where city = 7 and country = 21"))
@@ -186,7 +186,7 @@ func TestFreshStatisticsAreSilent(t *testing.T) {
 }
 
 func TestCacheMissesAreFound(t *testing.T) {
-	// Larger than a quarter of shared_buffers: scans of it leave nothing in them.
+	// Larger than a quarter of shared_buffers, so scans don't keep its pages in memory.
 	d := newDatabase(t, counting(t),
 		"create table wide as select g as id, repeat(md5(g::text), 30) as text from generate_series(1, 14000) g",
 		"vacuum analyze wide")

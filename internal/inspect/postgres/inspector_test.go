@@ -77,7 +77,7 @@ func TestPhasesAreKeptApart(t *testing.T) {
 	}
 }
 
-// The server keeps the text of statements about roles as it was sent.
+// The server stores the text of statements about roles unchanged.
 func TestPasswordsInStatementsAreHidden(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	in := d.inspected(d.repeat(1, "alter role current_user password 's3cretword'"))
@@ -186,7 +186,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy.String(), "shared_preload_libraries") {
 		t.Errorf("%+v", in.Missing)
 	}
-	// The plan's own statements are explained even so.
+	// The plan's own statements are still explained.
 	expect(t, in, FindSeqScan, "index on book (author)")
 }
 
@@ -198,7 +198,7 @@ func TestExtensionThatIsOnlyLoaded(t *testing.T) {
 	}
 }
 
-// A receiver of the log counts as a replica, one that applies nothing.
+// A receiver of the log counts as a replica that applies nothing.
 func TestReplicasAreSeen(t *testing.T) {
 	s := counting(t)
 	d := newDatabase(t, s)
@@ -244,7 +244,7 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// A function that isn't held to its transaction, such as an advisory lock of the session, outlives a roll-back.
+// The effect of a function such as a session's advisory lock is not undone by a rollback.
 func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "analyze book",
 		"create sequence taken", "create function take() returns bigint language sql as $$ select nextval('taken') $$",

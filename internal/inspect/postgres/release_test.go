@@ -8,14 +8,14 @@ import (
 	"brunt/internal/record"
 )
 
-// TestReleases asks servers of other versions than Debian's: the views that they have, with the columns that
-// findings need, plans, samples, and nothing that is refused.
+// TestReleases inspects servers of other versions than Debian's: their views have the columns that findings need, plans
+// and samples work, and no query is refused.
 func TestReleases(t *testing.T) {
 	for _, c := range []struct {
 		release string
-		kinds   []string // of counters that it has next to those of all versions
+		kinds   []string // kinds of counters in addition to those of all versions
 	}{
-		// Before 15 servers count most things when they get to it, up to half a second later.
+		// Before version 15, servers update most counters with a delay of up to half a second.
 		{"13", nil}, {"14", nil},
 		{"16", []string{"wal", "io"}},
 		{"17", []string{"wal", "io", "checkpointer"}}, {"18", []string{"wal", "io", "checkpointer"}},
@@ -55,8 +55,8 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// checkpoint makes the server write its changed pages. counted waits until the checkpointer has counted that, which it
-// does a little after it has answered.
+// checkpoint makes the server write its changed pages. If counted is set, it waits until the checkpointer has updated
+// its counter, which happens shortly after the answer.
 func checkpoint(d *database, counted bool) {
 	d.t.Helper()
 	const requested = "select num_requested::int from pg_stat_checkpointer"

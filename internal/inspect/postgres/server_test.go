@@ -25,13 +25,13 @@ var release = flag.String("release", "", "major number of the PostgreSQL to insp
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// counting is a server that counts statements, with a cache that is soon full.
+// counting returns a server that counts statements and has a small cache.
 func counting(t testing.TB) *testserver.Server {
 	t.Helper()
 	return countingRelease(t, *release)
 }
 
-// countingRelease is counting, of a release.
+// countingRelease is counting for a version.
 func countingRelease(t testing.TB, release string) *testserver.Server {
 	t.Helper()
 	return servers.Get(t, "counting "+release, func(t testserver.TB) *testserver.Server {
@@ -41,7 +41,7 @@ func countingRelease(t testing.TB, release string) *testserver.Server {
 	})
 }
 
-// database is a database of a test's own.
+// database is a separate database of a test.
 type database struct {
 	t    testing.TB
 	dsn  string
@@ -59,7 +59,7 @@ func newDatabase(t testing.TB, s *testserver.Server, setup ...string) *database 
 	sure(t, d.conn, "create extension if not exists pg_stat_statements")
 	for _, sql := range setup {
 		sure(t, d.conn, sql)
-		flush(t, d.conn) // ANALYZE before it is counted twice otherwise
+		flush(t, d.conn) // otherwise an earlier ANALYZE is counted twice
 	}
 	return d
 }
@@ -75,7 +75,7 @@ func connected(t testing.TB, dsn string) *pgx.Conn {
 	return c
 }
 
-// connect opens a connection of an application.
+// connect opens a connection with an application name.
 func (d *database) connect(application string) *pgx.Conn {
 	d.t.Helper()
 	return connected(d.t, d.dsn+"?application_name="+application)
@@ -88,17 +88,17 @@ func sure(t testing.TB, c *pgx.Conn, sql string, args ...any) {
 	}
 }
 
-// flush makes the connection's counters visible to others, which the server otherwise does once a second.
+// flush makes the connection's counters visible to others at once, instead of after up to a second.
 func flush(t testing.TB, c *pgx.Conn) {
 	t.Helper()
 	if strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "13") ||
 		strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "14") {
-		return // they can't be asked for it
+		return // it has no function for this
 	}
 	sure(t, c, "select pg_stat_force_next_flush()")
 }
 
-// inspected begins to inspect, runs the load, and ends.
+// inspected starts an inspection, runs the load, and ends the inspection.
 func (d *database) inspected(load func(i *Inspector), operations ...inspect.Operation) *record.Inspection {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -121,7 +121,7 @@ func (d *database) inspected(load func(i *Inspector), operations ...inspect.Oper
 	return out
 }
 
-// samples takes a number of samples.
+// samples takes n samples.
 func samples(t testing.TB, i *Inspector, n int) {
 	t.Helper()
 	for k := range n {
@@ -131,7 +131,7 @@ func samples(t testing.TB, i *Inspector, n int) {
 	}
 }
 
-// found are the findings of an id.
+// found returns the findings with an id.
 func found(in *record.Inspection, id string) (list []record.Finding) {
 	for _, f := range in.Findings {
 		if f.ID == id {
@@ -141,7 +141,7 @@ func found(in *record.Inspection, id string) (list []record.Finding) {
 	return list
 }
 
-// expect fails the test unless there is just one finding of an id, with these texts in it.
+// expect fails the test unless there is exactly one finding with this id, and its texts contain the given ones.
 func expect(t *testing.T, in *record.Inspection, id string, texts ...string) record.Finding {
 	t.Helper()
 	list := found(in, id)
@@ -168,7 +168,7 @@ func silent(t *testing.T, in *record.Inspection, id string) {
 	}
 }
 
-// repeat executes a statement again and again.
+// repeat returns a load that executes a statement n times.
 func (d *database) repeat(n int, sql string, args ...any) func(*Inspector) {
 	return func(*Inspector) {
 		for range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// until waits until a query's answer is a number of at least n.
+// until waits until the answer of a query is a number of at least n.
 func (d *database) until(n int, query string) {
 	d.t.Helper()
 	for {
@@ -25,8 +25,8 @@ func (d *database) until(n int, query string) {
 	}
 }
 
-// busy has n connections of an application execute a statement until the test has ended what keeps
-// them, and returns when all are at it.
+// busy executes a statement on n connections of an application. It returns when all of them are executing it. They end
+// when the test removes what blocks them.
 func (d *database) busy(application string, n int, sql string) (wait func()) {
 	d.t.Helper()
 	var done sync.WaitGroup
@@ -35,7 +35,7 @@ func (d *database) busy(application string, n int, sql string) (wait func()) {
 		done.Add(1)
 		go func() {
 			defer done.Done()
-			_, _ = c.Exec(context.Background(), sql) // it may be cut off
+			_, _ = c.Exec(context.Background(), sql) // the connection may be closed meanwhile
 		}()
 	}
 	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'",
@@ -82,8 +82,7 @@ func TestRowsOfTheirOwnAreSilent(t *testing.T) {
 	silent(t, in, FindIdleXact)
 }
 
-// inTransaction opens a transaction that does nothing more, and waits until it has been at that for 5 s by the
-// server's clock.
+// inTransaction opens an idle transaction and waits until it has been idle for 5 s by the server's clock.
 func (d *database) inTransaction(application string) {
 	d.t.Helper()
 	sure(d.t, d.connect(application), "begin")
@@ -93,8 +92,8 @@ func (d *database) inTransaction(application string) {
 	d.until(1, "select count(*)"+mine+" and clock_timestamp() - state_change >= interval '5 s'")
 }
 
-// A forgotten transaction is found. Neither a connection that idles as long outside of transactions nor a
-// transaction that has just begun is told of.
+// A forgotten transaction is found. Neither a connection that is idle outside of a transaction for the same time nor a
+// transaction that has just begun is reported.
 func TestForgottenTransactionIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	in := d.inspected(func(i *Inspector) {

@@ -13,13 +13,13 @@ const people = `create table person (id int primary key, code varchar(40), email
 	insert into person select g, md5(g::text), 'User' || g || '@example.com', (g * 7)::text, md5((g * 3)::text),
 		jsonb_build_object('email', 'u' || g, 'city', g % 10), '2000-01-01'::timestamptz + g * interval '1 hour' from generate_series(1, 20000) g`
 
-// special is a statement that an index on the column as it stands doesn't serve.
+// special is a statement that a plain index on the column doesn't support.
 type special struct {
-	name, index string // that is there
+	name, index string // existing index
 	sent        string
 	arguments   []string
-	ddl         string // that is proposed; "" if nothing is
-	advice      string // of the finding seq-scan; "" if there is none
+	ddl         string // proposed index; "" if none is proposed
+	advice      string // text of the finding seq-scan; "" if there is none
 }
 
 func TestSpecialIndexes(t *testing.T) {
@@ -112,7 +112,7 @@ func (c *special) test(t *testing.T) {
 	}
 }
 
-// proposed is the advice for an inspection.
+// proposed returns the advice for an inspection.
 func (d *database) proposed(in *record.Inspection) []record.Proposal {
 	d.t.Helper()
 	db, err := Open(context.Background(), d.dsn)
@@ -126,7 +126,7 @@ func (d *database) proposed(in *record.Inspection) []record.Proposal {
 	return list
 }
 
-// carriedOut builds what is proposed, drops it, and builds it once more, as an A/B does.
+// carriedOut builds the proposed index, drops it, and builds it again, as an A/B test does.
 func (d *database) carriedOut(p *record.Proposal) {
 	d.t.Helper()
 	ctx := context.Background()

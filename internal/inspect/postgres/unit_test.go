@@ -139,8 +139,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// The windows of a statement's executions come to what NumPy says of them: times 1, 2, 3, 4 and then 10,
-// 20 ms. np.std([1,2,3,4]) = 1.118034, np.std([1,2,3,4,10,20]) = 6.624868, np.std([10,20]) = 5.
+// The standard deviations of windows are those of NumPy. The times are 1, 2, 3, 4 and then 10, 20 ms: np.std([1,2,3,4])
+// = 1.118034, np.std([1,2,3,4,10,20]) = 6.624868, np.std([10,20]) = 5.
 func TestStandardDeviationsAreTakenApart(t *testing.T) {
 	before := tally{calls: 4, totalMs: 10, deviation: 1.118034 * 1.118034 * 4}
 	after := tally{calls: 6, totalMs: 40, deviation: 6.624868 * 6.624868 * 6}
@@ -160,7 +160,7 @@ func TestStandardDeviationsAreTakenApart(t *testing.T) {
 	}
 }
 
-// row is an answer of one row.
+// row returns an answer with one row.
 func row(fields map[string]string) *result {
 	r := &result{rows: [][]*string{nil}}
 	for name, value := range fields {
@@ -286,7 +286,7 @@ func TestActivityPointsAreJoined(t *testing.T) {
 	}
 }
 
-// An index that is there isn't proposed again, however much smaller a new one would be.
+// An existing index isn't proposed again, even if a new one would be smaller.
 func TestIndexThatIsThereIsNoCandidate(t *testing.T) {
 	on := func(where string, columns ...string) candidate {
 		return candidate{table: `"public"."book"`, columns: columns, where: where}
@@ -314,7 +314,7 @@ func TestIndexThatIsThereIsNoCandidate(t *testing.T) {
 	}
 }
 
-// Settings may hold secrets, which the record never does.
+// Settings may contain secrets, which are never recorded.
 func TestSecretsInSettingsAreHidden(t *testing.T) {
 	for _, row := range []struct{ name, value, want string }{
 		{"primary_conninfo", "host=a password=s3cretword", "set"},
