@@ -161,7 +161,7 @@ func argsOf(call *ast.CallExpr) map[string]string {
 	return out
 }
 
-// The code, English and Russian have the same messages with the same arguments.
+// argsIn compiles all messages of a language and returns the names of their arguments.
 func argsIn(l units.Language) map[string][]string {
 	out := map[string][]string{}
 	for id := range of(l).Messages {
@@ -215,7 +215,7 @@ func TestCodeAndLanguagesAgree(t *testing.T) {
 	}
 }
 
-// Every text is made once for each plural form.
+// Each text is formatted once for each plural form.
 func TestEveryTextIsMade(t *testing.T) {
 	uses, _ := scan(t)
 	for l := range languages {
@@ -245,7 +245,8 @@ func TestEveryTextIsMade(t *testing.T) {
 	}
 }
 
-// Files have texts by their English, so messages that read the same in English do so in every language.
+// Messages with the same English text must have the same text in each language, because files refer to texts by their
+// English.
 func TestTextsDiffer(t *testing.T) {
 	english := of(units.English)
 	for l := range languages {
@@ -273,7 +274,7 @@ func TestPlurals(t *testing.T) {
 	}
 }
 
-// What is read back from a file is what was written, arguments and all.
+// Messages that are written to a file and read back are the same, including arguments.
 func TestTables(t *testing.T) {
 	type file struct {
 		Why      Message
@@ -296,7 +297,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A share beyond the whole is a fault, and is never printed.
+// A share above 1 is an error and is never printed.
 func TestShares(t *testing.T) {
 	for _, share := range []float64{-0.5, 65.58, 2833.02} {
 		m := Sentences(New("verdict.held", Share("share", share)))

@@ -14,10 +14,10 @@ import (
 	"brunt/internal/units"
 )
 
-// speaking are the rooms whose sentences come into reports as texts. Those of others are messages.
+// speaking lists the rooms whose sentences are texts in reports. Other rooms use messages.
 var speaking = []string{"compare", "history"}
 
-// silent are texts of those rooms that are in no report, and why. What is in it must be there.
+// silent lists texts in these rooms that are in no report, with the reason. Each of them must exist.
 var silent = map[string]string{
 
 	"Unit req/s better=higher\nUnit errors better=lower\n": "a format",
@@ -25,15 +25,15 @@ var silent = map[string]string{
 	"%s versions: changes show from about %s on":           "JUnit's, which is English",
 }
 
-// code are texts for databases.
+// code matches texts for databases.
 var code = regexp.MustCompile(
 	`^(\.pg_|'|::|select |set |begin |prepare |deallocate |create index |savepoint |rollback | tablesample | is not null| from |format json|, analyze|double precision|character varying|timestamp )`)
 
-// prose is what sentences look like: two words of lower case next to each other.
+// prose matches sentences: two words in lower case next to each other.
 var prose = regexp.MustCompile(`(^|[^\w])[a-z][a-z']+[,;:]? [a-z']+`)
 
-// proseOf are the literals of a room or file that read like sentences, apart from errors, which are English
-// wherever they are printed.
+// proseOf returns the literals of a room or file that look like sentences, except for errors, which are always in
+// English.
 func proseOf(t *testing.T, room string) map[string]string {
 	t.Helper()
 	pattern := filepath.Join("..", room)
@@ -61,7 +61,7 @@ func proseOf(t *testing.T, room string) map[string]string {
 			case *ast.Field:
 				return n.Tag == nil
 			case *ast.CallExpr:
-				// Errors, and what another test finds.
+				// Errors, and texts that another test checks.
 				if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Errorf", "New", "Label", "Plural"},
 					s.Sel.Name) {
 					return false
@@ -80,20 +80,20 @@ func proseOf(t *testing.T, room string) map[string]string {
 	return out
 }
 
-// shape is a format with all placeholders alike.
+// shape replaces all placeholders of a format by the same text.
 func shape(format string) string {
 	format = strings.ReplaceAll(format, "%q", `"%s"`)
 	format = verbs.ReplaceAllString(format, "%s")
 	return strings.ReplaceAll(format, "%s %%", "%s")
 }
 
-// A text of these rooms that is no message has a translation in the catalogue of words.
+// A text in these rooms that isn't a message has a translation in the catalogue of words.
 func TestTextsOfRoomsHaveRussian(t *testing.T) {
 	var catalogue []string
 	for english := range of(units.Russian).Labels {
 		catalogue = append(catalogue, shape(english))
 	}
-	// A piece is known if a sentence has all of it between placeholders, which pieces may fill, in order.
+	// A piece is known if a sentence contains all of it between placeholders, in order. Pieces may be arguments.
 	known := func(piece string) bool {
 		return slices.ContainsFunc(catalogue, func(sentence string) bool {
 			for part := range strings.SplitSeq(piece, "%s") {
@@ -134,10 +134,10 @@ func TestTextsOfRoomsHaveRussian(t *testing.T) {
 	}
 }
 
-// latin are words in Latin letters.
+// latin matches words in Latin letters.
 var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 
-// Russian texts are in Russian.
+// Russian texts contain no English.
 func TestRussianIsRussian(t *testing.T) {
 	for english, r := range of(units.Russian).Labels {
 		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) &&

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The file holds errors that a cluster of three (Picodata 25.3) answered with, and what each is.
+// The file contains errors of a cluster of three (Picodata 25.3), with the class of each.
 func TestPicodataErrors(t *testing.T) {
 	f, err := os.Open("testdata/picodata-errors.ndjson")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"brunt/internal/record"
 )
 
-// Of a script of k6 a result has checks and what the script measures itself, but nothing of a killed run's: its
+// The result of a k6 script contains its checks and its own metrics. For a killed run they are missing, because the
 // counters are rates there.
 func TestOfAScript(t *testing.T) {
 	run := &record.Run{Complete: true, Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 100}),
@@ -43,7 +43,8 @@ func TestOfAScript(t *testing.T) {
 	}
 }
 
-// Each quantile of a result has the bounds that the record has of it, 99.9 among them, which isn't 0.999 once divided.
+// Each quantile of a result has the interval of this quantile in the record, also 99.9, which divided by 100 isn't
+// 0.999.
 func TestQuantilesHaveTheirBounds(t *testing.T) {
 	bounds := make([]*record.Bounds, 1+len(record.Quantiles))
 	for i := range bounds {

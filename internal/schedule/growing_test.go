@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A shape that grew piece by piece has the arrivals of one that was known from the start.
+// A shape that grows piece by piece has the same arrivals as one that is known from the start.
 func TestGrowingIsLikeFixed(t *testing.T) {
 	const third = 333_333_333
 	rates := []float64{100, 0, 733.5, 20, 0, 0, 4000, 1, 250}
@@ -47,7 +47,7 @@ func TestGrowingIsLikeFixed(t *testing.T) {
 	}
 }
 
-// Stripes of several owners share the arrivals while the shape grows under them.
+// The stripes of several owners share the arrivals while the shape grows.
 func TestGrowingStripes(t *testing.T) {
 	const owners, seconds = 3, 200
 	g := NewGrowing(seconds * nsPerS)

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// The values were computed with NumPy 2's Philox (key from SHA-256 as gen.NewStream documents,
-// counter {0, i, 0, 0}), −log1p(−u) of its first number's upper 53 bits, and SciPy's brentq as
-// the inverse of the integrated rate.
+// The values were computed with NumPy 2's Philox (key from SHA-256 as described at gen.NewStream, counter {0, i, 0,
+// 0}), −log1p(−u) of the upper 53 bits of its first number, and SciPy's brentq as the inverse of the integrated rate.
 func TestPoissonGolden(t *testing.T) {
 	shape := mustShape(t, 0, Segment{2 * nsPerS, 0, 8}, Segment{nsPerS, 0, 0}, Segment{2 * nsPerS, 10, 10})
 	want := []int64{
@@ -23,8 +22,8 @@ func TestPoissonGolden(t *testing.T) {
 	}
 }
 
-// TestPoissonIsPoisson tests gaps for being exponential, and counts per slice for their mean and
-// dispersion, at the level 10⁻⁴ (critical values from SciPy's chi2.ppf).
+// TestPoissonIsPoisson tests whether gaps are exponential, and the mean and dispersion of counts per slice, at the
+// level 10⁻⁴ (critical values from SciPy's chi2.ppf).
 func TestPoissonIsPoisson(t *testing.T) {
 	const n, rate = 200_000, 1000.0
 	shape := mustShape(t, n, Segment{1000 * nsPerS, rate, rate})

@@ -110,8 +110,8 @@ func TestUniformDoesNotDrift(t *testing.T) {
 	}
 }
 
-// TestUniformPrefixes checks the defining property on random shapes: up to any instant there are
-// as many arrivals as expected, to within one.
+// TestUniformPrefixes checks the defining property on random shapes: up to any instant, the number of arrivals differs
+// from the expected number by less than one.
 func TestUniformPrefixes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -159,7 +159,7 @@ func TestRateAndExpected(t *testing.T) {
 	}
 }
 
-// pieceAt is the index of the piece that holds the instant; ok is false outside the shape.
+// pieceAt returns the index of the piece that contains an instant. ok is false outside of the shape.
 func (s *Shape) pieceAt(ns int64) (i int, ok bool) {
 	if ns < 0 || ns >= s.duration {
 		return 0, false
@@ -167,8 +167,8 @@ func (s *Shape) pieceAt(ns int64) (i int, ok bool) {
 	return sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].startNs > ns }) - 1, true
 }
 
-// Rate is the rate, per second, at ns after the start; 0 before the start and from the end on.
-// Where segments meet it is the later one's.
+// Rate returns the rate per second at ns after the start. It is 0 before the start and from the end on. Where two
+// segments meet, it is the rate of the later one.
 func (s *Shape) Rate(ns int64) float64 {
 	i, ok := s.pieceAt(ns)
 	if !ok {
@@ -178,8 +178,8 @@ func (s *Shape) Rate(ns int64) float64 {
 	return p.from + (p.to-p.from)*(float64(ns-p.startNs)/float64(p.durationNs))
 }
 
-// Expected is the expected number of arrivals up to ns after the start (the integral of the
-// rate), the limit not considered.
+// Expected returns the expected number of arrivals up to ns after the start: the integral of the rate, without the
+// limit.
 func (s *Shape) Expected(ns int64) float64 {
 	if ns <= 0 {
 		return 0
@@ -192,6 +192,6 @@ func (s *Shape) Expected(ns int64) float64 {
 	return min(p.after, p.before+p.inside(float64(ns-p.startNs)/nsPerS))
 }
 
-// Count is how many arrivals there are in all if they are Uniform: one at 0 expected arrivals,
-// one at 1, and so on, each before the end.
+// Count returns the number of arrivals if they are Uniform: one at 0 expected arrivals, one at 1, and so on, all before
+// the end.
 func (s *Shape) Count() uint64 { return min(s.limit, uint64(math.Ceil(s.total))) }

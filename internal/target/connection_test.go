@@ -9,8 +9,8 @@ import (
 	"brunt/internal/plan"
 )
 
-// Connection strings say what libpq and clients of Redis take them to say, also where a flag's list was
-// split at its commas.
+// Connection strings have the meaning that they have for libpq and clients of Redis, also if a flag's list was split at
+// its commas.
 func TestUnfold(t *testing.T) {
 	for _, c := range []struct {
 		name, protocol string
@@ -55,7 +55,7 @@ func TestUnfold(t *testing.T) {
 	}
 }
 
-// target_session_attrs routes operations that say no role themselves.
+// target_session_attrs applies to operations that set no role.
 func TestTargetSessionAttributes(t *testing.T) {
 	for _, c := range []struct{ value, route, says string }{
 		{"any", "", ""}, {"read-write", "primary", ""}, {"primary", "primary", ""}, {"read-only", "replica", ""},
@@ -75,7 +75,7 @@ func TestTargetSessionAttributes(t *testing.T) {
 	}
 }
 
-// What can't be meant is refused, without its password.
+// Contradictory connection strings are refused, and the message does not contain the password.
 func TestUnfoldRefuses(t *testing.T) {
 	for _, c := range []struct{ protocol, address, want string }{
 		{"mysql", "postgres://u:T0psecret@db/x", "it is one of pg, and the protocol is mysql"},
@@ -96,7 +96,7 @@ func TestUnfoldRefuses(t *testing.T) {
 	}
 }
 
-// libpq's variables fill what is missing, of its protocol alone.
+// libpq's variables set what is missing, only for its own protocol.
 func TestFill(t *testing.T) {
 	variables := map[string]string{
 		"PGHOST": "db", "PGPORT": "6543", "PGUSER": "u", "PGPASSWORD": "secret", "PGDATABASE": "shop",

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// TestRefusedStatementsHaveAPlace: what a server says of a statement is told with the statement's place.
+// TestRefusedStatementsHaveAPlace checks that a server's error is reported with the position of the statement.
 func TestRefusedStatementsHaveAPlace(t *testing.T) {
 	at := func(line int) plan.Position { return plan.Position{File: "a.yml", Line: line, Column: 5} }
 	p := &plan.Plan{Operations: []plan.Operation{

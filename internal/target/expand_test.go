@@ -9,7 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// clustered is a protocol whose servers know of each other.
+// clustered is a protocol whose servers know each other.
 type clustered struct {
 	members map[string][]string
 	takes   bool

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// witness is a TB that keeps what it is told.
+// witness is a TB that stores the message of Fatal.
 type witness struct{ fatal string }
 
 func (w *witness) Helper()             {}
@@ -54,7 +54,7 @@ func TestReservedPortsDiffer(t *testing.T) {
 	}
 }
 
-// A repository that lacks a file, or holds a damaged one, ends the test with the command that helps.
+// If a repository lacks a file, or has a damaged one, the test fails with the command that repairs it.
 func TestFilesOfMavenAreChecked(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

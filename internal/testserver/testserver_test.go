@@ -20,7 +20,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// kinds starts each server that greets or can be asked over a plain connection.
+// kinds starts each server that sends a greeting or answers over a plain connection.
 var kinds = []struct {
 	name   string
 	start  func(t testserver.TB) *testserver.Server
@@ -69,7 +69,7 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// ask sends what is to be said and reads n bytes, for which it waits as long as told.
+// ask sends a text and reads n bytes, for which it waits up to a time.
 func ask(addr, say string, n int, wait time.Duration) (string, error) {
 	c, err := net.DialTimeout("tcp", addr, wait)
 	if err != nil {

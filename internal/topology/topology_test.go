@@ -147,7 +147,8 @@ func TestNodesOfNames(t *testing.T) {
 	}
 }
 
-// Nodes follow what a name stands for; when it stands for nothing, those last known are kept, and that is told once.
+// Nodes are those to which a name resolves. If it resolves to nothing, the last known nodes are kept, and this is
+// reported once.
 func TestWatchFollowsANameAndKeepsWhatItKnew(t *testing.T) {
 	n := serveNames(t)
 	n.set("db.test", "127.0.0.1")
@@ -177,7 +178,7 @@ func TestWatchFollowsANameAndKeepsWhatItKnew(t *testing.T) {
 	}
 	n.set("db.test")
 	soon <- struct{}{}
-	soon <- struct{}{} // the question before is answered
+	soon <- struct{}{} // the previous query has been answered
 	n.set("db.test", "127.0.0.3")
 	soon <- struct{}{}
 	if c := <-changes; c.What != protocol.Left || c.Address != "127.0.0.1:7" {

@@ -50,14 +50,14 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The greatest whole number of nanoseconds stands for what never ended.
+// The greatest int64 of nanoseconds means infinity.
 func TestInfinity(t *testing.T) {
 	if got := LatencyInt(int64(math.MaxInt64)); got != "∞" {
 		t.Errorf("got %q", got)
 	}
 }
 
-// Figures next to their intervals have the digits that tell them apart.
+// Figures with intervals have enough digits to show their difference.
 func TestDigitsFollowTheStep(t *testing.T) {
 	for _, c := range []struct {
 		v, step float64
@@ -79,7 +79,7 @@ func TestDigitsFollowTheStep(t *testing.T) {
 	}
 }
 
-// A difference of shares is in percentage points, not in per cent of anything.
+// Differences of shares are in percentage points, not in percent.
 func TestPoints(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Value(0.0123, "points"), "+1.23 pp"}, {Value(-0.5, "points"), "−50.0 pp"},
@@ -91,7 +91,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Text from elsewhere can't turn the direction of a line or hide in it.
+// Text from other sources can't change the direction of a line or hide parts of it.
 func TestClean(t *testing.T) {
 	for _, mark := range "\u061c\u200e\u200f\u202a\u202e\u2066\u2067\u2068\u2069\u2028\ufeff\u0007" {
 		if got := Clean("a" + string(mark) + "b"); got != "ab" {

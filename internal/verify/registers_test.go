@@ -42,8 +42,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// A history of a register that works is linearizable; one read that is put back in time isn't, and the
-// counterexample is small and none itself if anything is taken away.
+// The history of a correct register is linearizable. If one read is moved back in time, it isn't. The counterexample is
+// then small, and is no counterexample if anything is removed from it.
 func TestCounterexamplesAreSmall(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -10,12 +10,12 @@ import (
 	"brunt/internal/verify"
 )
 
-// at is a write that was sent and ended at these times.
+// at returns a write with the times at which it was sent and ended.
 func at(sent, end int64, value uint64, e protocol.Effect) verify.Write {
 	return verify.Write{SentNs: sent, EndNs: end, Value: value, Effect: e}
 }
 
-// gone is at of a deletion.
+// gone returns a deletion, like at.
 func gone(sent, end int64, e protocol.Effect) verify.Write {
 	return verify.Write{SentNs: sent, EndNs: end, Absent: true, Effect: e}
 }
@@ -85,7 +85,7 @@ func TestResolve(t *testing.T) {
 	const acked, unsure = protocol.Applied, protocol.Unsure
 	absent := verify.Reading{State: verify.Absent}
 	for name, row := range map[string]struct {
-		writes  []verify.Write // the first is asked for
+		writes  []verify.Write // the verdict on the first write is checked
 		reading verify.Reading
 		want    verify.Resolved
 	}{
@@ -107,8 +107,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// history is what clients see of a register that works: each write takes effect at an instant between its sending and
-// its end, and clients that get no answer don't know whether it did.
+// history returns what clients see of a correct register. Each write takes effect at an instant between its send and
+// its end. Clients that get no answer don't know whether it did.
 func history(r *rand.Rand) (writes []verify.Write, state verify.Reading) {
 	type effect struct {
 		at int64
@@ -147,7 +147,7 @@ func history(r *rand.Rand) (writes []verify.Write, state verify.Reading) {
 	return writes, state
 }
 
-// A register that works is never found wanting, and every acknowledged write has a fate.
+// A correct register is never reported, and every acknowledged write has a fate.
 func TestARegisterThatWorksIsFine(t *testing.T) {
 	for seed := range uint64(20_000) {
 		writes, state := history(rand.New(rand.NewPCG(seed, 1)))
@@ -164,7 +164,7 @@ func TestARegisterThatWorksIsFine(t *testing.T) {
 	}
 }
 
-// A register that shows the state before its last write, where nothing else explains that, is found.
+// If a register returns the state before its last write and nothing else explains this, it is reported.
 func TestARegisterThatLosesItsLastWriteIsFound(t *testing.T) {
 	found := 0
 	for seed := range uint64(20_000) {

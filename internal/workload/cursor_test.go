@@ -12,7 +12,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// transfer is a transaction whose second statement takes what the first returned, with a pause between.
+// transfer returns a transaction whose second statement uses a result of the first one, with a pause between them.
 func transfer(t *testing.T, think time.Duration) *Workload {
 	t.Helper()
 	value := plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1,
@@ -35,8 +35,8 @@ func transfer(t *testing.T, think time.Duration) *Workload {
 	return w
 }
 
-// act carries an operation out as events say: "ok", "later" (retryable), "no" (server), "lost", "fatal"
-// and "check" for requests, "" and "expire" for pauses. It returns what the cursor asked for.
+// act drives an operation by events: "ok", "later" (retryable), "no" (server), "lost", "fatal" and "check" for
+// requests, "" and "expire" for pauses. It returns what the cursor requested.
 func act(t *testing.T, w *Workload, c *Cursor, events ...string) (asked []string) {
 	t.Helper()
 	at := int64(0)
@@ -124,7 +124,7 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 			}
 		}
 		cursor := w.NewCursor(Rules{Retries: 2})
-		for range 2 { // what an operation leaves behind must not show in the next
+		for range 2 { // an operation must not affect the next one
 			asked := act(t, w, &cursor, strings.Fields(c.events)...)
 			if got := strings.Join(asked, " "); got != c.asked {
 				t.Errorf("%s: asked for %s, want %s", c.events, got, c.asked)
@@ -141,7 +141,7 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 	}
 }
 
-// Every failed attempt is told of once.
+// Each failed attempt is reported once.
 func TestCursorTellsOfFailures(t *testing.T) {
 	w := transfer(t, 0)
 	c := w.NewCursor(Rules{Retries: 1, EveryFailure: true})
@@ -162,7 +162,7 @@ func TestCursorTellsOfFailures(t *testing.T) {
 	}
 }
 
-// A further attempt keeps what was generated and takes what the server returned again.
+// A retry keeps generated values, and captures the server's values again.
 func TestCursorKeepsArguments(t *testing.T) {
 	w := transfer(t, 0)
 	c := w.NewCursor(Rules{Retries: 1})

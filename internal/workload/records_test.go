@@ -2,7 +2,7 @@ package workload
 
 import "testing"
 
-// TestWalk walks a list as slow_cooker's goroutines do, step by step.
+// TestWalk goes through a list step by step, as slow_cooker's goroutines do.
 func TestWalk(t *testing.T) {
 	for _, c := range []struct{ n, sessions int }{{1, 1}, {1, 4}, {5, 2}, {7, 3}, {4, 4}, {3, 5}} {
 		stride := c.sessions

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// inserting is a plan whose operations insert sequences into one key, with weights.
+// inserting returns a plan with weighted operations that insert sequences into one key.
 func inserting(specs ...gen.Spec) *plan.Plan {
 	p := &plan.Plan{Seed: 3, Mix: plan.ByWeight,
 		Tables: []plan.Table{{Name: "t", PrimaryKeys: []string{"id"}, Columns: []plan.Column{
@@ -34,7 +34,7 @@ func argument(w *Workload, operation int, i uint64) int64 {
 	return w.Args(&st, operation, 0, i)[0].I
 }
 
-// Sequences of one column move together, and only if they must.
+// Sequences of one column are moved together, and only if necessary.
 func TestSequenceAfter(t *testing.T) {
 	scattered := integers(5000, 5999)
 	scattered.Unique = true
@@ -55,13 +55,13 @@ func TestSequenceAfter(t *testing.T) {
 	}
 }
 
-// Machines that ask at different times never insert the same key.
+// Machines that query at different times never insert the same key.
 func TestSequenceOfDividedLoad(t *testing.T) {
 	const machines, operations = 3, 300
 	spec := integers(1, operations)
 	spec.Unique = true
 	seen := map[int64]bool{}
-	greatest := int64(40) // rows that were there
+	greatest := int64(40) // existing rows
 	for offset := range uint64(machines) {
 		w := compile(t, inserting(spec))
 		if err := w.Sequences[0].After(greatest, true); err != nil {
@@ -74,7 +74,7 @@ func TestSequenceOfDividedLoad(t *testing.T) {
 			}
 			seen[key] = true
 			if offset == 0 && i < operations/2 {
-				greatest = max(greatest, key) // the second machine asks in the meantime
+				greatest = max(greatest, key) // the second machine queries meanwhile
 			}
 		}
 	}
@@ -106,7 +106,8 @@ func TestSequenceWithoutRoom(t *testing.T) {
 	}
 }
 
-// UUIDs stay a function of the seed, the operation and the rows that were there, of version 4, and apart.
+// UUIDs are determined by the seed, the operation and the number of existing rows. They have version 4 and are
+// distinct.
 func TestUUIDsApart(t *testing.T) {
 	p := inserting(gen.Spec{Type: gen.TypeUUID}, gen.Spec{Type: gen.TypeUUID, Unique: true})
 	p.Tables[0].Columns[0].Type = gen.TypeUUID

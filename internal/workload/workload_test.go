@@ -25,7 +25,7 @@ func reference(column, sameRow string) plan.Param {
 		SameRow: sameRow}}
 }
 
-// sample has a query, a transaction whose second step uses what the first captured and sent, and
+// sample returns a plan with a query, a transaction whose second step uses values that the first captured and sent, and
 // references to one row.
 func sample() *plan.Plan {
 	return &plan.Plan{
@@ -66,7 +66,7 @@ func compile(t testing.TB, p *plan.Plan) *Workload {
 	return w
 }
 
-// render is operation number i as text; captures of transactions are pretended to be 77.
+// render returns operation number i as text. Captures in transactions are 77.
 func render(w *Workload, st *State, i uint64) string {
 	op := w.Pick(i)
 	var b strings.Builder
@@ -180,8 +180,8 @@ func TestSameRowReferencesComeFromOneRow(t *testing.T) {
 	}
 }
 
-// TestStreamDoesNotDependOnOrder evaluates the stream forwards by one and in a shuffled order by
-// eight goroutines with states of their own.
+// TestStreamDoesNotDependOnOrder evaluates the stream in order, and in a shuffled order by eight goroutines with
+// separate states.
 func TestStreamDoesNotDependOnOrder(t *testing.T) {
 	for _, mix := range []plan.Mix{plan.ByWeight, plan.ByCount} {
 		p := sample()
@@ -265,8 +265,8 @@ func TestUniqueParametersOfAQueueDontRepeat(t *testing.T) {
 	}
 }
 
-// TestMixFollowsWeights: of n independent draws with p = 3/4, the share lies within 5 standard
-// deviations √(p(1−p)/n) of p.
+// In TestMixFollowsWeights the share of n independent draws with p = 3/4 is within 5 standard deviations √(p(1−p)/n) of
+// p.
 func TestMixFollowsWeights(t *testing.T) {
 	w := compile(t, sample())
 	const n = 100_000
@@ -279,7 +279,7 @@ func TestMixFollowsWeights(t *testing.T) {
 	}
 }
 
-// TestStreamsDependOnNamesOnly: other operations, tables and columns change nothing.
+// In TestStreamsDependOnNamesOnly other operations, tables and columns change nothing.
 func TestStreamsDependOnNamesOnly(t *testing.T) {
 	p, q := sample(), sample()
 	q.Tables = append([]plan.Table{{Name: "other", Rows: 3,

@@ -24,7 +24,7 @@ func compiled(t *testing.T, p *plan.Plan) *Workload {
 	return w
 }
 
-// Which operations are wrong is a function of the seed and their numbers, and the share is met.
+// The seed and the numbers of operations determine which ones are wrong, and their share is correct.
 func TestWrongRequestsAreAShare(t *testing.T) {
 	w, again := compiled(t, wrongPlan(0.1, "any", false)), compiled(t, wrongPlan(0.1, "any", false))
 	wrongs := 0
@@ -37,7 +37,7 @@ func TestWrongRequestsAreAShare(t *testing.T) {
 			wrongs++
 		}
 	}
-	// The standard deviation is 95: 6 of them.
+	// The standard deviation is 95. The test allows 6 of them.
 	if wrongs < 10_000-570 || wrongs > 10_000+570 {
 		t.Errorf("%d of 100000 are wrong, want a tenth", wrongs)
 	}
@@ -85,7 +85,7 @@ func TestWrongRequestsMustFailAsExpected(t *testing.T) {
 	}
 }
 
-// The expected error inside a transaction rolls it back, and the operation succeeds.
+// The expected error within a transaction causes a rollback, and the operation succeeds.
 func TestAWrongRequestEndsItsTransaction(t *testing.T) {
 	w := compiled(t, wrongPlan(1, "any", true))
 	c := w.NewCursor(Rules{Retries: 3, EveryFailure: true})
@@ -103,7 +103,7 @@ func TestAWrongRequestEndsItsTransaction(t *testing.T) {
 	}
 }
 
-// A wrong request without placeholders takes none of the step's arguments.
+// A wrong request without placeholders uses none of the step's arguments.
 func TestAWrongRequestTakesNoArgumentsItDoesntName(t *testing.T) {
 	for text, want := range map[string]int{"select x": 0, "select x where y = $1": 1} {
 		t.Run(text, func(t *testing.T) {

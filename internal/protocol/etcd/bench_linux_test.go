@@ -18,7 +18,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// operation is one request on records number 0 to 99.
+// operation returns an operation with one request, on records number 0 to 99.
 func operation(verb protocol.Verb, fields ...string) plan.Operation {
 	keys := make([]string, 100)
 	for i := range keys {
@@ -38,8 +38,7 @@ func operation(verb protocol.Verb, fields ...string) plan.Operation {
 	}}}
 }
 
-// run carries out a plan's first operations on one tier and returns what processor time an operation took, in
-// nanoseconds.
+// run executes a plan's first operations on one tier and returns the processor time per operation in ns.
 func run(t testing.TB, p *plan.Plan, address string, sessions int, operations uint64, codec bool) int64 {
 	t.Helper()
 	w, err := workload.Compile(p)
@@ -73,7 +72,7 @@ func run(t testing.TB, p *plan.Plan, address string, sessions int, operations ui
 	return (processorTime() - before) / int64(operations)
 }
 
-// processorTime is what this process has used, in nanoseconds.
+// processorTime returns the processor time of this process in ns.
 func processorTime() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -82,7 +81,7 @@ func processorTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkRead reads records of 1 KB by 16 sessions.
+// BenchmarkRead reads records of 1 KB in 16 sessions.
 func BenchmarkRead(b *testing.B) {
 	address := servers.Etcd(b).Addr
 	var fields []string

@@ -20,7 +20,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// tiers opens a session of each tier and runs f with each.
+// tiers opens a connection of each tier and calls f with it.
 func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *testing.T, c protocol.Conn)) {
 	t.Run("library", func(t *testing.T) {
 		c, err := New().Dial(t.Context(), target, p)

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// scanned are the requests whose answers are scanned here.
+// scanned returns the requests whose answers are scanned.
 func scanned() *protocol.Program {
 	capture := []protocol.Capture{{Name: "field0"}}
 	return &protocol.Program{Requests: []protocol.Request{
@@ -28,7 +28,7 @@ func scanned() *protocol.Program {
 	}}
 }
 
-// waiting returns a codec that has sent request id as its first.
+// waiting returns a codec that has sent request id as its first request.
 func waiting(p *protocol.Program, id int) *codec {
 	requests, refused := kv.Program(p)
 	if refused != nil {
@@ -221,7 +221,7 @@ func TestHeadersDecodeAsSent(t *testing.T) {
 	}
 }
 
-// A request and its answer allocate nothing once the connection's buffers have their size.
+// Requests and answers don't allocate once the connection's buffers are large enough.
 func TestNothingIsAllocated(t *testing.T) {
 	p := scanned()
 	c := waiting(p, 2)

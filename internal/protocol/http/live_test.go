@@ -43,7 +43,7 @@ func nginx(t *testing.T) *testserver.Server {
 	})
 }
 
-// tiers opens a session of each tier for a program and runs f with both.
+// tiers opens a connection of each tier for a program and calls f with both.
 func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *testing.T, c protocol.Conn)) {
 	for i := range p.Requests {
 		p.Requests[i].ID = i
@@ -61,7 +61,7 @@ func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *
 	}
 }
 
-// library opens a connection of net/http, the oracle, whatever the codec takes.
+// library opens a connection of net/http, which is the oracle, also for targets that the codec supports.
 func library(t *testing.T, target protocol.Target, p *protocol.Program) protocol.Conn {
 	t.Helper()
 	d := New()
@@ -239,7 +239,7 @@ func TestNoReuse(t *testing.T) {
 	}
 }
 
-// accept lets serve have each connection in turn, and closes them when the listener is closed.
+// accept calls serve with each connection in turn. It closes the connections when the listener is closed.
 func accept(l net.Listener, serve func(net.Conn)) {
 	for {
 		c, err := l.Accept()
@@ -251,8 +251,8 @@ func accept(l net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// A server that answers without reading a long request to its end has net/http give the connection up: that
-// costs no request, and the next one goes over a new connection.
+// If a server answers without reading a long request to its end, net/http closes the connection. No request fails, and
+// the next one uses a new connection.
 func TestConnectionsGivenUpByTheClient(t *testing.T) {
 	l := listen(t)
 	go accept(l, func(c net.Conn) {
@@ -271,7 +271,7 @@ func TestConnectionsGivenUpByTheClient(t *testing.T) {
 		}
 	}
 	c.Close()
-	for n := range 3 { // the codec's connection takes no further request
+	for n := range 3 { // the codec's connection accepts no further request
 		c, err := New().Dial(t.Context(), target, p)
 		if err != nil {
 			t.Fatal(err)
@@ -352,7 +352,7 @@ func TestAnswersThatAreNotHTTP(t *testing.T) {
 	})
 }
 
-// What a server is shows in its answers: nothing is sent that nobody asked for.
+// The product of a server is taken from its answers. No additional request is sent.
 func TestDescribeSendsNothing(t *testing.T) {
 	var requests atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -392,7 +392,7 @@ func TestDescribeSendsNothing(t *testing.T) {
 	}
 }
 
-// Something that accepts connections for a server that isn't there, and closes them, is no server.
+// A proxy that accepts connections for a server that isn't there, and closes them, is not a server.
 func TestDescribeOfAProxyWithoutServer(t *testing.T) {
 	l := listen(t)
 	go accept(l, func(c net.Conn) { c.Close() })
@@ -403,13 +403,13 @@ func TestDescribeOfAProxyWithoutServer(t *testing.T) {
 	}
 }
 
-// The server learns that nobody waits any more: of a request over HTTP/1.1, and of one over HTTP/2.
+// The server notices that a request has timed out, over HTTP/1.1 and over HTTP/2.
 func TestTimeoutEndsTheRequest(t *testing.T) {
 	ended := make(chan string, 1)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		ended <- r.Proto
-		panic(http.ErrAbortHandler) // an answer could be in time yet
+		panic(http.ErrAbortHandler) // the answer could still be in time
 	}))
 	s.EnableHTTP2 = true
 	s.StartTLS()
@@ -439,7 +439,7 @@ func TestTimeoutEndsTheRequest(t *testing.T) {
 	}
 }
 
-// TestTLS: over TLS the codec speaks HTTP/1.1, and net/http takes over a connection on which HTTP/2 was agreed.
+// In TestTLS the codec uses HTTP/1.1 over TLS. If HTTP/2 is negotiated, net/http takes over the connection.
 func TestTLS(t *testing.T) {
 	var connections atomic.Int64
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// TestOrigins sends one session's requests to three places, one of which closes each connection.
+// TestOrigins sends the requests of one session to three servers, one of which closes each connection.
 func TestOrigins(t *testing.T) {
 	var counts [3]atomic.Int32
 	var urls []string

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// serveAt starts a server at an address, "127.0.0.1:0" for any.
+// serveAt starts a server at an address. "127.0.0.1:0" means any port.
 func serveAt(t *testing.T, address string) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -25,7 +25,7 @@ func serveAt(t *testing.T, address string) *httptest.Server {
 	return s
 }
 
-// A session whose requests all name their origins lives on whichever of them is lost.
+// A session whose requests all name their origins continues if it loses one of them.
 func TestSessionsWithoutAnAddressOfTheirOwn(t *testing.T) {
 	one, two := serveAt(t, "127.0.0.1:0"), serveAt(t, "127.0.0.1:0")
 	address := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
@@ -58,7 +58,7 @@ func TestSessionsWithoutAnAddressOfTheirOwn(t *testing.T) {
 	expect(1, protocol.OK, false)
 	home := address(one)
 	one.Close()
-	// The loss shows when the connection is used, or before.
+	// The loss is noticed when the connection is used, or before.
 	var reply protocol.Reply
 	c.Do(t.Context(), &program.Requests[0], nil, &reply)
 	if reply.Class == protocol.OK || reply.Fatal {
@@ -118,7 +118,7 @@ func TestLazySessions(t *testing.T) {
 	}
 }
 
-// An https driver speaks plainly to the addresses that are named so.
+// A driver for https uses plain HTTP for addresses with that scheme.
 func TestPlainAddresses(t *testing.T) {
 	s := serveAt(t, "127.0.0.1:0")
 	address := strings.TrimPrefix(s.URL, "http://")

@@ -33,30 +33,30 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// subject is a codec, a server that speaks to it, and requests that may be sent in any order and number.
+// subject is a codec, a server for it, and requests that may be sent in any order and number.
 type subject struct {
 	name    string
 	driver  protocol.CodecDriver
 	target  protocol.Target
-	secure  *protocol.Target // with TLS, if the server has it
+	secure  *protocol.Target // for TLS, if the server supports it
 	queries []query
-	// pipeline is how many requests a connection of event loops has under way.
+	// pipeline is the number of requests in flight on a connection of event loops.
 	pipeline int
-	whole    bool // the codec takes no requests besides those of its program
+	whole    bool // the codec accepts no requests that are not part of its program
 }
 
-// query is a request, and what the vendor's or the standard client library makes of it.
+// query is a request, and a function that sends it with the vendor's or the standard client library.
 type query struct {
 	request protocol.Request
 	args    []any                     // int64 or string
-	client  func() (answer, error)    // an error is a failure of the test
-	adjust  func(r *protocol.Request) // optional: after library has been asked
+	client  func() (answer, error)    // an error fails the test
+	adjust  func(r *protocol.Request) // optional; called after client
 }
 
-// answer is what a client sees of an answer.
+// answer is an answer as a client shows it.
 type answer struct {
 	failure string     // the code, if it failed
-	rows    [][]string // values as text shows them; of codecs without rows, one row of what is captured
+	rows    [][]string // values as text; for codecs without rows, one row of the captured values
 	status  int
 	badHash bool
 	missing bool
@@ -73,7 +73,7 @@ func (a answer) String() string {
 	return text
 }
 
-// text shows a value with its kind, whichever client has decoded it.
+// text returns a value with its kind as text, independent of the client that decoded it.
 func text(v any) string {
 	switch x := v.(type) {
 	case error:
@@ -108,7 +108,7 @@ func text(v any) string {
 	return text(value)
 }
 
-// plain has the forms of JSON.
+// plain converts a value into types of JSON.
 func plain(v any) any {
 	switch x := v.(type) {
 	case []any:
@@ -130,10 +130,10 @@ func plain(v any) any {
 	return v
 }
 
-// sorted are the keys of a map in order.
+// sorted returns the keys of a map in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// parameter always has one value.
+// parameter returns a parameter with one constant value.
 func parameter(v any) plan.Param {
 	if n, ok := v.(int64); ok {
 		return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: n, IntHi: n}}}
@@ -141,13 +141,13 @@ func parameter(v any) plan.Param {
 	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeOneOf, Values: []string{v.(string)}}}}
 }
 
-// observed is a driver that notes every answer that its codecs scan.
+// observed is a driver that records each answer that its codecs scan.
 type observed struct {
 	protocol.CodecDriver
-	piece int // most bytes that one read of a connection takes, if it isn't 0
+	piece int // maximum number of bytes of a read; 0 means no limit
 
 	mu  sync.Mutex
-	all map[int]map[string]uint64 // how often which answer was seen, by request
+	all map[int]map[string]uint64 // for each request, how often each answer was received
 }
 
 // Open implements protocol.CodecDriver.
@@ -196,11 +196,11 @@ func (o *observed) note(request int, a answer) {
 	o.all[request][a.String()]++
 }
 
-// watched is a codec whose answers are noted, with their rows.
+// watched is a codec that records its answers with their rows.
 type watched struct {
 	protocol.Codec
 	note  func(request int, a answer)
-	begun map[uint64][]byte // what has been consumed of answers, by tag
+	begun map[uint64][]byte // bytes of answers that have been consumed, by tag
 	turn  uint64
 }
 
@@ -249,8 +249,9 @@ func (w *watchedTagged) Turn(tag uint64) {
 	w.Tagged.Turn(tag)
 }
 
-// TestCodecsAreTheirLibraries has every codec, driven by event loops and over blocking connections, with TLS and in
-// single bytes, answer the same requests as the client library of the protocol: value by value and failure by failure.
+// TestCodecsAreTheirLibraries compares each codec with the client library of its protocol, value by value and failure
+// by failure. The codec is driven by event loops and over blocking connections, with TLS, and with reads of single
+// bytes.
 func TestCodecsAreTheirLibraries(t *testing.T) {
 	for _, start := range []func(t *testing.T) subject{postgresSubject, redis2Subject, redis3Subject, iprotoSubject,
 		httpSubject, etcdSubject} {
@@ -280,8 +281,8 @@ func TestCodecsAreTheirLibraries(t *testing.T) {
 	}
 }
 
-// drive sends every request some times, among the others, in one way of driving, and compares all answers and what is
-// recorded of them.
+// drive sends each request several times, mixed with the others, in one way of driving. It compares all answers and the
+// recorded counts.
 func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, piece int, loops bool) {
 	p := &plan.Plan{Seed: 7}
 	for i, q := range s.queries {
@@ -376,7 +377,7 @@ func (s *subject) add(t *testing.T, want []answer) {
 	}
 }
 
-// compare reports answers to a request that aren't the library's, and their number.
+// compare reports answers to a request that differ from the library's, or in number.
 func (s *subject) compare(t *testing.T, r *protocol.Request, got map[string]uint64, want string, times uint64) {
 	t.Helper()
 	for a, n := range got {

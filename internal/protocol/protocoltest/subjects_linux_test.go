@@ -30,7 +30,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// kindsOf are the kinds of parameters with these values.
+// kindsOf returns the kinds of parameters with these values.
 func kindsOf(args []any) []gen.Kind {
 	kinds := make([]gen.Kind, len(args))
 	for i, v := range args {
@@ -42,7 +42,7 @@ func kindsOf(args []any) []gen.Kind {
 	return kinds
 }
 
-// postgresSubject is PostgreSQL's codec next to pgx.
+// postgresSubject compares PostgreSQL's codec with pgx.
 func postgresSubject(t *testing.T) subject {
 	server := servers.Get(t, "postgres", func(t testserver.TB) *testserver.Server {
 		return testserver.Postgres(t, testserver.Password("secret"), testserver.TLS())
@@ -120,7 +120,7 @@ func postgresSubject(t *testing.T) subject {
 func redis2Subject(t *testing.T) subject { return redisSubject(t, 2) }
 func redis3Subject(t *testing.T) subject { return redisSubject(t, 3) }
 
-// redisSubject is Redis' codec next to go-redis, in one version of the protocol.
+// redisSubject compares Redis' codec with go-redis, in one version of the protocol.
 func redisSubject(t *testing.T, version int) subject {
 	server := servers.Redis(t)
 	library := goredis.NewClient(&goredis.Options{Addr: server.Addr, Protocol: version, DisableIdentity: true})
@@ -166,7 +166,7 @@ func redisSubject(t *testing.T, version int) subject {
 					code, _, _ := strings.Cut(err.Error(), " ")
 					return answer{failure: code}, nil
 				}
-				// Its HGetAll and ConfigGet make maps of what is a list over RESP2.
+				// Its HGetAll and ConfigGet return maps for lists of RESP2.
 				if list, flat := v.([]any); flat && (words[0] == "HGETALL" || words[0] == "config") {
 					pairs := map[any]any{}
 					for i := 0; i+1 < len(list); i += 2 {
@@ -183,7 +183,7 @@ func redisSubject(t *testing.T, version int) subject {
 	return s
 }
 
-// elements are the rows of an answer of Redis: an element of a list or a pair of a map each.
+// elements returns the rows of an answer of Redis: one for each element of a list or pair of a map.
 func elements(v any) (rows [][]string) {
 	switch x := v.(type) {
 	case []any:
@@ -204,7 +204,7 @@ func elements(v any) (rows [][]string) {
 	return rows
 }
 
-// iprotoSubject is Tarantool's codec next to go-tarantool.
+// iprotoSubject compares Tarantool's codec with go-tarantool.
 func iprotoSubject(t *testing.T) subject {
 	server := testserver.Tarantool(t, testserver.Lua(`
 		local s = box.schema.space.create('kv', {format = {{'id', 'unsigned'}, {'name', 'string', is_nullable = true}, {'n', 'any'}}})
@@ -258,7 +258,7 @@ func iprotoSubject(t *testing.T) subject {
 	return s
 }
 
-// tarantoolAnswer has a row for each tuple, and one for all values that a function or program returns.
+// tarantoolAnswer returns a row for each tuple, and one row for all values that a function or program returns.
 func tarantoolAnswer(data []any, err error) (a answer, _ error) {
 	var refused tarantool.Error
 	if errors.As(err, &refused) {
@@ -284,7 +284,7 @@ func tarantoolAnswer(data []any, err error) (a answer, _ error) {
 	return a, err
 }
 
-// httpSubject is the codec of HTTP/1.1 next to net/http.
+// httpSubject compares the codec of HTTP/1.1 with net/http.
 func httpSubject(t *testing.T) subject {
 	start := func(key string, options ...testserver.Option) *testserver.Server {
 		return servers.Get(t, key, func(t testserver.TB) *testserver.Server {
@@ -352,7 +352,7 @@ location = /who { return 200 "$http_x_id $arg_q $request_method"; }`))...)
 				}
 				if c.capture != "" {
 					value := got.Header.Get(c.capture)
-					if c.capture == "Connection" && got.Close { // net/http takes it out
+					if c.capture == "Connection" && got.Close { // net/http removes this header
 						value = "close"
 					}
 					a.rows = [][]string{{text(value)}}
@@ -365,7 +365,7 @@ location = /who { return 200 "$http_x_id $arg_q $request_method"; }`))...)
 	return s
 }
 
-// etcdSubject is etcd's codec next to etcd's client.
+// etcdSubject compares etcd's codec with etcd's client.
 func etcdSubject(t *testing.T) subject {
 	server := servers.Etcd(t)
 	library, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addr}})
@@ -384,7 +384,7 @@ func etcdSubject(t *testing.T) subject {
 		}
 	}
 	captured := []protocol.Capture{{Name: "a"}, {Name: "b"}}
-	// first is the first record of an answer, as a row.
+	// first returns the first record of an answer as a row.
 	first := func(r *clientv3.GetResponse, err error) (a answer, _ error) {
 		a.missing = err == nil && len(r.Kvs) == 0
 		if err != nil || a.missing {

@@ -17,10 +17,10 @@ import (
 	"brunt/internal/workload"
 )
 
-// patience is how long a test waits for what must happen, and a request for its answer, before they give up.
+// patience is the longest time that a test waits for a condition, and a request for its answer.
 const patience = 5 * time.Minute
 
-// load is a fleet over a cluster and what it has done.
+// load is a fleet for a cluster, with the results of its operations.
 type load struct {
 	t         *testing.T
 	fleet     engine.Fleet
@@ -44,7 +44,7 @@ type loadOptions struct {
 	pipeline int
 }
 
-// newLoad connects a fleet that was told of one node only.
+// newLoad connects a fleet that is given the address of only one node.
 func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	t.Helper()
 	if o.protocol == nil {
@@ -95,7 +95,7 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	return l
 }
 
-// run carries out a stage.
+// run executes a stage.
 func (l *load) run(ctx context.Context, s schedule.Stage) {
 	l.t.Helper()
 	s.First, s.StartNs = l.next, l.clock.Now()
@@ -106,7 +106,7 @@ func (l *load) run(ctx context.Context, s schedule.Stage) {
 	l.next = next
 }
 
-// background carries out a closed stage until stop is called.
+// background executes a closed stage until stop is called.
 func (l *load) background() (stop func()) {
 	ctx, cancel := context.WithCancel(l.t.Context())
 	over := make(chan struct{})
@@ -114,7 +114,7 @@ func (l *load) background() (stop func()) {
 	return func() { cancel(); <-over }
 }
 
-// after waits until so many operations have ended in a row as wanted.
+// after waits until n operations in a row have the wanted result.
 func (l *load) after(what string, n int, wanted func(ok bool) bool) {
 	l.t.Helper()
 	reached := make(chan struct{})
@@ -148,7 +148,7 @@ func (l *load) failures() []engine.ErrorEvent {
 	return append([]engine.ErrorEvent(nil), l.failed...)
 }
 
-// counts sums up everything recorded so far.
+// counts returns the sum of everything recorded so far.
 func (l *load) counts() (sum measure.Counts, total *measure.Account) {
 	l.collector.Cut(l.clock.Now(), measure.Meta{})
 	total = l.collector.Total()

@@ -19,7 +19,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// many is commands on keys over all slots, of every kind of outcome.
+// many returns a plan of commands on keys of all slots, with each kind of outcome.
 func many() *plan.Plan {
 	read := step("GET", "key:$1")
 	read.Request.Capture = []protocol.Capture{{}}
@@ -98,7 +98,7 @@ func tell(t *testing.T, n *testserver.Server, command string) {
 	}
 }
 
-// lost is a driver that believes the first address to serve everything.
+// lost is a driver that sends everything to the first address.
 type lost struct{ *Driver }
 
 type lostRouter struct{ *router }
@@ -147,7 +147,7 @@ func TestEachSlotIsLearnedFromOneRedirection(t *testing.T) {
 	}
 }
 
-// A slot moves from one node to another under load, key by key: no operation fails.
+// While a slot moves from one node to another key by key, no operation fails.
 func TestSlotMigratesUnderLoad(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	const slotKeys = 40
@@ -219,7 +219,7 @@ func TestSlotMigratesUnderLoad(t *testing.T) {
 	}
 }
 
-// errorStat is how many errors of a kind a server has answered.
+// errorStat returns how many errors of a kind a server has returned.
 func errorStat(t *testing.T, n *testserver.Server, kind string) (count int) {
 	t.Helper()
 	for line := range strings.Lines(admin(t, n).Info(t.Context(), "errorstats").Val()) {
@@ -233,7 +233,7 @@ func spreadPlan() *plan.Plan {
 		Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
 }
 
-// A node that dies costs its own requests only, and gets them again when it returns.
+// A node that dies fails only its own requests, and receives requests again when it returns.
 func TestDeadNodeCostsItsRequestsOnly(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	for _, n := range cluster.Nodes {
@@ -272,7 +272,7 @@ func TestDeadNodeCostsItsRequestsOnly(t *testing.T) {
 	}
 }
 
-// Another node takes a dead node's slots over: the fleet finds out by itself.
+// If another node takes over the slots of a dead node, the fleet notices it without help.
 func TestTakeover(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	for _, n := range cluster.Nodes {

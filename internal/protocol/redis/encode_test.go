@@ -77,8 +77,8 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// The values are the specification's: 0x31C3 for "123456789", and its examples of hash tags.
-// Slots of single words were read from a Redis 7.0.15 with CLUSTER KEYSLOT.
+// The values are from the specification: 0x31C3 for "123456789", and its examples of hash tags. Slots of single words
+// were read from Redis 7.0.15 with CLUSTER KEYSLOT.
 func TestSlot(t *testing.T) {
 	table := makeTable()
 	if got := table.crc([]byte("123456789")); got != 0x31C3 {

@@ -19,8 +19,7 @@ var servers testserver.Pool
 
 func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
-// tiers opens a session of each tier for a program, in both versions of the protocol, and runs f
-// with each.
+// tiers opens a connection of each tier for a program, in both versions of the protocol, and calls f with each.
 func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *testing.T, c protocol.Conn)) {
 	for i := range p.Requests {
 		p.Requests[i].ID = i
@@ -121,7 +120,7 @@ func TestBothTiersAgree(t *testing.T) {
 	})
 }
 
-// What isn't there is counted on both tiers and in both versions of the protocol.
+// Missing keys are counted in both tiers and in both versions of the protocol.
 func TestMissing(t *testing.T) {
 	s := servers.Redis(t)
 	commands := []struct {

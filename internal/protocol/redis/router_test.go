@@ -106,7 +106,7 @@ func TestRedirections(t *testing.T) {
 	}
 }
 
-// The answer to ASKING comes before the request's own, in any pieces.
+// The answer to ASKING precedes the request's own answer. Both may arrive in any pieces.
 func TestAskedAnswers(t *testing.T) {
 	requests, _, refused := prepare(protocol.Target{}, program(command("GET", "k")))
 	if refused != nil {

@@ -25,7 +25,8 @@ func (r *rowList) String() string {
 	return string(text)
 }
 
-// A cluster's replicas are read from if that is asked for, and keys on their way to another node are found.
+// A cluster's replicas are used for reading if the plan asks for it, and keys that are moving to another node are
+// found.
 func TestClusterReadsFromReplicas(t *testing.T) {
 	cluster := servers.RedisCluster(t)
 	get := command("GET", "key:$1")
@@ -57,7 +58,7 @@ func TestClusterReadsFromReplicas(t *testing.T) {
 	}
 }
 
-// TestAskedNodeAnswersTwice: the answer to ASKING is no part of what a command returns.
+// In TestAskedNodeAnswersTwice the answer to ASKING is not part of the result of a command.
 func TestAskedNodeAnswersTwice(t *testing.T) {
 	p := program(command("GET", "k"))
 	requests, _, refused := prepare(protocol.Target{}, p)

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/units"
 )
 
-// sample has every kind of cell.
+// sample returns tables with each kind of cell.
 func sample() []Table {
 	grid := Table{ID: "latency", Title: "LATENCY", Note: "what it means", Foot: []string{"a remark"}, Columns: []Column{
 		{Head: "operation", Left: true}, {Head: "rate"}, {Head: "p50"}, {Head: "p99"}, {Head: "", Left: true},

@@ -44,7 +44,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// Rows of different names are never of one name after shortening: where both ends are the same, names are folded.
+// Different names remain different when they are shortened. If both ends are the same, names are wrapped instead.
 func TestNamesStayDifferent(t *testing.T) {
 	of := func(names ...string) string {
 		tb := &Table{Columns: []Column{{Head: "metric", Left: true}, {Head: "figure"}}}
@@ -63,7 +63,7 @@ func TestNamesStayDifferent(t *testing.T) {
 	}
 }
 
-// Figures next to their interval have the digits that show it.
+// Figures have enough digits to show their interval.
 func TestFiguresShowTheirInterval(t *testing.T) {
 	tb := &Table{Columns: []Column{{Head: "mean"}, {Head: "from"}, {Head: "to"}}}
 	tb.Add(Figure(1.0135e9, "ns").Showing(0.7e6), Figure(1.0128e9, "ns").Showing(0.7e6),
@@ -74,7 +74,7 @@ func TestFiguresShowTheirInterval(t *testing.T) {
 	}
 }
 
-// Nothing that a server or a user named turns the direction of the line, in any form.
+// Names from servers and users can't change the direction of text, in any format.
 func TestMarksOfDirectionAreTakenOut(t *testing.T) {
 	tb := Table{Title: "T", Columns: []Column{{Head: "name", Left: true}},
 		Rows: [][]Cell{{Text("a\u202eb\u2066c\u200fd")}}}
@@ -127,7 +127,7 @@ func TestTableLeavesOutWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Columns that wrap take as many lines as they need, each its own, and long words are broken rather than cut.
+// Columns are wrapped to as many lines as they need. Long words are broken and never cut off.
 func TestTableWrapsWithoutLosingAnything(t *testing.T) {
 	settings, note := "THREADS=160, POOL=96, JAVA_OPTS=-Xmx1024m-XX:+UseZGC-XX:+ZGenerational",
 		"the smallest within five percent of the best, and not to be told from it"

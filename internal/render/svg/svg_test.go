@@ -26,7 +26,7 @@ func valid(t *testing.T, name, picture string) {
 	}
 }
 
-// Whatever the data, pictures are valid and hold no NaN; foreign text can't break out.
+// For any data, charts are valid and contain no NaN, and names can't inject markup.
 func TestPicturesAreValid(t *testing.T) {
 	evil := `</title><script>alert("x")</script>&`
 	nan, inf := math.NaN(), math.Inf(1)
@@ -125,7 +125,7 @@ func TestTicksAreRoundAndWithinTheScale(t *testing.T) {
 	}
 }
 
-// Lines of one side of a comparison share their colour and differ in their dashes, in the legend too.
+// Lines of one side of a comparison have the same colour and different dashes, also in the legend.
 func TestLinesOfASideShareAColour(t *testing.T) {
 	lines := []Series{{Name: "A 1", X: []float64{0, 1}, Y: []float64{1, 2}, Color: 1},
 		{Name: "A 2", X: []float64{0, 1}, Y: []float64{2, 3}, Color: 1}, {Name: "B", X: []float64{0, 1}, Y: []float64{3, 4},
@@ -136,7 +136,7 @@ func TestLinesOfASideShareAColour(t *testing.T) {
 	for name, picture := range map[string]string{"lines": Lines(Frame{}, lines, nil),
 		"percentiles": Percentiles(Frame{}, curves)} {
 		t.Run(name, func(t *testing.T) {
-			// a line and its mark in the legend each
+			// one for the line and one for its mark in the legend
 			for color, want := range map[string]int{color(0): 4, color(1): 2, color(2): 0} {
 				if got := strings.Count(picture, `stroke="`+color+`"`); got != want {
 					t.Errorf("%d strokes in %s, want %d:\n%s", got, color, want, picture)
@@ -146,7 +146,7 @@ func TestLinesOfASideShareAColour(t *testing.T) {
 	}
 }
 
-// Names that only their ends tell apart are told apart when they are shortened.
+// Names that differ only at their ends still differ after they are shortened.
 func TestLabelsKeepTheirEnds(t *testing.T) {
 	long := strings.Repeat("a long name ", 10)
 	picture := Bars(Frame{}, []Bar{{Label: long + "first", Value: 1}, {Label: long + "last", Value: 2}})

@@ -116,7 +116,7 @@ func TestIntervalsReachAllWhoFollow(t *testing.T) {
 			Head    string
 			Tables  string
 		}
-		for len(m.Columns.Rate) == 0 { // who came before the interval was told of that
+		for len(m.Columns.Rate) == 0 { // a browser that connected earlier receives the interval
 			if err := json.Unmarshal([]byte(<-events), &m); err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func TestLivePageInABrowser(t *testing.T) {
 func TestIntervalsDoNotWaitForTheDrawing(t *testing.T) {
 	s, feed := serve(t, "127.0.0.1:0", nil)
 	feed(0)
-	s.drawing.Lock() // as a drawing that never ends
+	s.drawing.Lock() // like a drawing that never ends
 	defer s.drawing.Unlock()
 	r, last, _ := s.snapshot()
 	slots := len(r.Timeline.Slots)

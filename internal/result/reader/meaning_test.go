@@ -11,7 +11,7 @@ import (
 	"brunt/internal/verdict"
 )
 
-// What a rule calls errors, count, rate and dropped, comparisons and histories call so, too.
+// errors, count, rate and dropped mean the same in thresholds, comparisons and histories.
 func TestMetricsMeanTheSameInRulesAndComparisons(t *testing.T) {
 	counts := measure.Counts{
 		Done: 100, Errors: measure.ByClass{protocol.Server: 7, protocol.Timeout: 3}, Attempts: 100,

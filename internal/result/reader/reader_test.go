@@ -22,10 +22,10 @@ import (
 	"brunt/internal/summary"
 )
 
-// formats are those that testdata has files of.
+// formats are the formats of the files in testdata.
 var formats = []result.Format{picostress.Results(), output.Format(), k6.Results(), pgbench.Results()}
 
-// expect compares some metrics of a result: names with the operation in front, if any.
+// expect compares some metrics of a result. A name may begin with an operation.
 func expect(t *testing.T, r *result.Result, want map[string]float64) {
 	t.Helper()
 	for key, value := range want {
@@ -99,7 +99,7 @@ func TestSeedsKeepAllDigits(t *testing.T) {
 	}
 }
 
-// Lines of pgbench's progress give intervals within the run.
+// pgbench's progress lines are used as intervals within the run.
 func TestProgressGivesIntervals(t *testing.T) {
 	r, err := Read(record.OS{}, "testdata/pgbench.txt", false, formats)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 	}
 }
 
-// Files that a shell of Windows wrote have a byte order mark, and may be in UTF-16.
+// Files written by a Windows shell have a byte order mark and may be in UTF-16.
 func TestByteOrderMarksAreTaken(t *testing.T) {
 	for _, file := range []string{"k6-export.json", "ycsb.txt", "picostress.json", "pgbench.txt"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -212,7 +212,7 @@ func encode(e encoding.Encoding) func(string) ([]byte, error) {
 	}
 }
 
-// Results of other programs have no identity of their own: that of their text tells the same file from another run.
+// Results of other programs have no ID. A hash of their text distinguishes the same file from another run.
 func TestForeignResultsHaveAnIdentity(t *testing.T) {
 	text, err := os.ReadFile("testdata/pgbench.txt")
 	if err != nil {
@@ -291,7 +291,7 @@ func TestBundlesAreRead(t *testing.T) {
 			!strings.Contains(string(r.Plan), "select 1") {
 			t.Errorf("%s: %+v", path, r)
 		}
-		// One interval says nothing of its precision.
+		// The precision is unknown for a single interval.
 		if w := r.Find("rate", "").Within; w == nil || w.Why.IsZero() {
 			t.Errorf("within the run: %+v", w)
 		}
@@ -312,7 +312,7 @@ func TestBundlesAreRead(t *testing.T) {
 	if r, err := Read(record.OS{}, damaged, true, formats); err != nil || r.Succeeded() {
 		t.Errorf("without intervals: %v, %+v", err, r)
 	}
-	// What --output json prints is the same but for the folder.
+	// The output of --output json is the same except for the folder.
 	text, err := os.ReadFile(filepath.Join(whole, record.RunFile))
 	if err != nil {
 		t.Fatal(err)

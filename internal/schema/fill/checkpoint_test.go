@@ -23,9 +23,8 @@ func open(t testing.TB, path string) *linefile.File {
 	return f
 }
 
-// TestKilledLoadResumes kills a load in the middle of chunks, again and again, at another place
-// each time; the last run must end with exactly the rows that one undisturbed run gives, and
-// without loading finished chunks again.
+// TestKilledLoadResumes kills a load repeatedly in the middle of chunks, at a different place each time. The last run
+// must end with exactly the rows of an undisturbed run, without loading finished chunks again.
 func TestKilledLoadResumes(t *testing.T) {
 	s := newServer()
 	path := filepath.Join(t.TempDir(), "checkpoint.ndjson")
@@ -74,7 +73,7 @@ func TestKilledLoadResumes(t *testing.T) {
 	if kills < 3 {
 		t.Errorf("killed %d times only", kills)
 	}
-	// Everything is there: a further run has nothing to load and proves it again.
+	// All rows are loaded: another run has nothing to load and verifies them again.
 	c := config(s, numbered("t", 20_000), named("k", 9_000))
 	c.Checkpoint, c.Plan, c.Seed = open(t, path), "p", 7
 	s.before = func(ch *protocol.Chunk, _ bool) error {
@@ -198,7 +197,7 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
-// memory is a checkpoint that holds lines.
+// memory is a checkpoint in memory.
 type memory struct{ lines [][]byte }
 
 func (memory) Name() string        { return "memory" }

@@ -14,19 +14,19 @@ import (
 	"brunt/internal/protocol"
 )
 
-// server is an AdminDriver over tables in memory. A table's rows are by primary key; inserting
-// one that exists fails unless it replaces.
+// server is an AdminDriver with tables in memory. The rows of a table are stored by primary key. Inserting an existing
+// row fails, except when rows are replaced.
 type server struct {
-	protocol.Driver // nothing of it is called
+	protocol.Driver // its methods are never called
 	mu              sync.Mutex
 	tables          map[string]map[string][]*string
 	dead            map[string]bool // addresses that refuse connections
-	loads           map[string]int  // chunks taken, by address
+	loads           map[string]int  // number of chunks by address
 	queries         []string
-	before          func(ch *protocol.Chunk, replace bool) error // may fail a load before it does anything
-	after           func(ch *protocol.Chunk) error               // may fail it when all rows are in
-	broken          func(ch *protocol.Chunk, row uint64) error   // may fail it on the way
-	seen            func(query, key string) bool                 // whether a reader sees a row yet; nil means all
+	before          func(ch *protocol.Chunk, replace bool) error // may fail a load before it begins
+	after           func(ch *protocol.Chunk) error               // may fail a load after all rows are inserted
+	broken          func(ch *protocol.Chunk, row uint64) error   // may fail a load between rows
+	seen            func(query, key string) bool                 // whether a query sees a row; nil: all are seen
 }
 
 func newServer() *server {
@@ -113,7 +113,7 @@ func (a *admin) Load(ctx context.Context, ch *protocol.Chunk, replace bool) (int
 	return int64(ch.Rows), nil
 }
 
-// Query understands what flavor writes.
+// Query executes the statements of flavor.
 func (a *admin) Query(_ context.Context, statement string, row func([]*string) error) error {
 	s := a.s
 	s.mu.Lock()
@@ -174,7 +174,7 @@ func (flavor) SelectAll(table string, _ []string) string {
 	return "all|" + table
 }
 
-// numbered is a table whose first key counts upwards.
+// numbered returns a table whose first key counts upwards.
 func numbered(name string, rows uint64) Table {
 	return Table{
 		Name: name, Rows: rows, Keys: []string{"id"},
@@ -192,7 +192,7 @@ func numbered(name string, rows uint64) Table {
 	}
 }
 
-// named is a table whose key is a text.
+// named returns a table whose key is a text.
 func named(name string, rows uint64) Table {
 	t := numbered(name, rows)
 	t.Columns = []protocol.Column{{Name: "id", Type: "string"}, {Name: "n", Type: "unsigned"}}

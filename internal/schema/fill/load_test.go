@@ -14,7 +14,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// sumOf is what Report.Checksum must be.
+// sumOf returns the expected Report.Checksum.
 func sumOf(t Table) string {
 	values := make([]gen.Value, len(t.Columns))
 	var sum uint64
@@ -54,7 +54,7 @@ func TestLoadsAndProves(t *testing.T) {
 	}
 }
 
-// Where the server bounds its answers, no query of the full proof asks for more, whatever the keys.
+// If the server limits the size of answers, no query of a full verification exceeds the limit, for any keys.
 func TestProofWithinBounds(t *testing.T) {
 	s := newServer()
 	big, keyed := numbered("big", 2_345), named("keyed", 1_234)
@@ -80,7 +80,7 @@ func TestProofWithinBounds(t *testing.T) {
 	if !has(s.queries, "range|big|600|1199") || lists != 3 {
 		t.Errorf("%d lists; %.300q", lists, s.queries)
 	}
-	// A row that was changed is found.
+	// A changed row is found.
 	for _, row := range s.tables["keyed"] {
 		text := "4711"
 		row[1] = &text
@@ -146,13 +146,13 @@ func TestProofFindsFaults(t *testing.T) {
 	}
 }
 
-// A server that reads from replicas shows rows late: they are lost only if what it shows no longer changes.
+// A server that reads from replicas returns rows late. They are lost only if its answers no longer change.
 func TestProofWaitsForReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		looks   int // until all rows are seen
+		looks   int // number of queries until all rows are seen
 		changes bool
-		counted bool // another replica, which has them all, counts
+		counted bool // the rows are counted on another replica, which has all of them
 		lost    bool
 	}{
 		{"at once", 0, false, false, false},
@@ -231,7 +231,7 @@ func TestAllAddressesDead(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome: the answer to a load that did happen is lost; the next try must replace.
+// In TestUnknownOutcome the answer to a successful load is lost, so the next attempt must replace the rows.
 func TestUnknownOutcome(t *testing.T) {
 	s := newServer()
 	lost := false

@@ -12,7 +12,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Parts have each chunk once, whatever their number, and together the rows and checksums of one load.
+// For any number of parts, each chunk belongs to exactly one, and together they have the rows and checksums of one
+// load.
 func TestPartsAreTheWhole(t *testing.T) {
 	for _, parts := range []int{1, 3, 7, 100} {
 		t.Run(fmt.Sprint(parts), func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	}
 }
 
-// inParts loads all parts of a load at the same time, and adds up what they tell.
+// inParts loads all parts at the same time and adds up their reports.
 func inParts(t *testing.T, whole *Config, parts int) func(context.Context, *Shared) ([]TableReport, error) {
 	return func(ctx context.Context, s *Shared) (all []TableReport, err error) {
 		var wg sync.WaitGroup
@@ -64,7 +65,7 @@ func inParts(t *testing.T, whole *Config, parts int) func(context.Context, *Shar
 	}
 }
 
-// A load of which one part fails goes on: the parts that are done load nothing again.
+// If one part fails, the load can be resumed, and the completed parts load nothing again.
 func TestPartsResume(t *testing.T) {
 	s := newServer()
 	path := filepath.Join(t.TempDir(), "whole")
@@ -114,7 +115,7 @@ func TestPartsResume(t *testing.T) {
 	}
 }
 
-// Parts that don't make the whole are an error, and a part that can't be is refused.
+// Parts that don't add up to the whole are an error, and an impossible part is refused.
 func TestBadParts(t *testing.T) {
 	c := config(newServer(), numbered("t", 20_000))
 	c.Part = Part{Of: 2}

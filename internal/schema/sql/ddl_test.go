@@ -154,7 +154,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestChainOfReferences has one table whose columns refer to each other, the last to a value.
+// TestChainOfReferences has a table whose columns refer to each other, and the last one to a value.
 func TestChainOfReferences(t *testing.T) {
 	chain := plan.Table{Name: "a", PrimaryKeys: []string{"w"}}
 	for _, name := range []string{"w", "x", "y"} {

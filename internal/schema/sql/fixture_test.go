@@ -12,7 +12,7 @@ func column(name string, t gen.Type, nullable bool) plan.Column {
 	return plan.Column{Name: name, ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: t}, Nullable: nullable}}
 }
 
-// cars is the schema of the article's cars example.
+// cars returns the schema of the article's example.
 func cars() (plan.Table, plan.Index) {
 	return plan.Table{
 			Name: "cars_q", Rows: 100,
@@ -28,7 +28,7 @@ func cars() (plan.Table, plan.Index) {
 		}
 }
 
-// everything has a column of each type, a reference and an odd name.
+// everything returns tables with a column of each type, a reference and an unusual name.
 func everything() []plan.Table {
 	ref := column("car", gen.TypeReference, false)
 	ref.Table, ref.Column = "cars_q", "received"

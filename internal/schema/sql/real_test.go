@@ -89,7 +89,7 @@ func mariaDB(t *testing.T) server {
 		s.Database))
 }
 
-// library is a server reached by the standard library's package.
+// library returns a server that is reached by database/sql.
 func library(t *testing.T, name, source string) server {
 	db, err := stdsql.Open(name, source)
 	if err != nil {
@@ -97,7 +97,7 @@ func library(t *testing.T, name, source string) server {
 	}
 	t.Cleanup(func() { db.Close() })
 	return func(statement string, args ...any) ([]string, error) {
-		if name == "mysql" { // as the driver does; the statements here number in order
+		if name == "mysql" { // as the driver does; parameters of these statements are in order
 			statement = regexp.MustCompile(`\$\d+`).ReplaceAllString(statement, "?")
 		}
 		rows, err := db.Query(statement, args...)
@@ -129,7 +129,7 @@ func library(t *testing.T, name, source string) server {
 	}
 }
 
-// argument is a converted value as a client library takes it.
+// argument returns a converted value as a client library accepts it.
 func argument(f Flavor, v gen.Value) any {
 	v = v.Clone()
 	f.Convert(&v)
@@ -144,8 +144,8 @@ func argument(f Flavor, v gen.Value) any {
 	return string(v.B)
 }
 
-// The article's schema and query give the same answers on each server: rows are found by
-// parameters, compared and ordered.
+// The article's schema and query give the same answers on each server: rows are found by parameters, compared and
+// ordered.
 func TestCarsOnServers(t *testing.T) {
 	table, index := cars()
 	names := NewNames([]plan.Table{table}, []plan.Index{index})
@@ -209,7 +209,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Every type can be created, filled with a literal and found by it.
+// A value of each type can be stored, and found by its literal.
 func TestTypesOnServers(t *testing.T) {
 	tables := everything()
 	tables[1].Unlogged = true

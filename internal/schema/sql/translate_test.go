@@ -146,7 +146,7 @@ func FuzzTranslate(f *testing.F) {
 			}
 			got, _, err = fl.Translate(s, params, nil)
 			if p == "MySQL" && strings.Contains(s, `"`) {
-				continue // its quotes around names are others
+				continue // it quotes names differently
 			}
 			if plain && (err != nil || got != s) {
 				t.Fatalf("%s: %q without casts became %q, %v", p, s, got, err)

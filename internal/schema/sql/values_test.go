@@ -38,7 +38,7 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// Columns, parameters and literals must agree: whatever kind goes in, ParamKind is what comes out.
+// Columns, parameters and literals must agree: each kind is converted to the kind that ParamKind returns.
 func TestConvertAgreesWithParamKind(t *testing.T) {
 	for _, p := range products {
 		f := flavor(t, p)
@@ -86,7 +86,7 @@ func TestQueries(t *testing.T) {
 	if n := f.MostRows(4); n != 0 {
 		t.Errorf("Tarantool's answers are bounded to %d rows", n)
 	}
-	// Of 45 000 steps, about columns + 5 go to a row that is read.
+	// Reading a row takes about columns + 5 of the 45 000 steps.
 	for _, columns := range []int{1, 4, 50, 1000} {
 		if n := flavor(t, "Picodata").MostRows(columns); n == 0 || n*uint64(columns+5) > 45_000 {
 			t.Errorf("%d rows of %d columns", n, columns)
