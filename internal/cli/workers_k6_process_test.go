@@ -25,7 +25,7 @@ import { Counter } from "k6/metrics";
 const seen = new Counter("seen");
 export const options = {
 	scenarios: { s: { executor: "shared-iterations", vus: 4, iterations: 40 } },
-	thresholds: { http_reqs: ["count>=40"], checks: ["rate>=0.9"], seen: [{ threshold: "count<35", abortOnFail: true }] },
+	thresholds: { http_reqs: ["count>=40"], checks: ["rate>=0.9"], seen: [{ threshold: "count<35", abortOnFail: true, delayAbortEval: "1h" }] },
 };
 export default function () {
 	const kind = exec.scenario.iterationInTest % 2;
@@ -131,6 +131,43 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	}
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
+	}
+	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+		t.Errorf("workers are left: %v", left)
+	}
+}
+
+// A threshold with abortOnFail that doesn't hold for all workers together ends the load of all, with k6's exit code.
+func TestAThresholdEndsAScriptOfAllWorkers(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, scriptFile(t, `
+import http from "k6/http";
+import { sleep } from "k6";
+export const options = { vus: 4, duration: "1h", thresholds: {
+	http_reqs: [{ threshold: "count<100", abortOnFail: true }], http_req_failed: ["rate<0.5"],
+	"http_req_duration{kind:x}": [{ threshold: "p(95)<60000", abortOnFail: true }],
+} };
+export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep(0.05); }`))
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	said, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold {
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, said)
+	}
+	if run.Interrupted || run.Aborted.ID != "stop.threshold" {
+		t.Errorf("interrupted %v, aborted %+v", run.Interrupted, run.Aborted)
+	}
+	for _, r := range run.Thresholds {
+		if breaks := strings.HasPrefix(r.Text, "http_reqs:"); r.Aborted != breaks || r.Pass == breaks {
+			t.Errorf("%s: pass %v, aborted %v", r.Text, r.Pass, r.Aborted)
+		}
+	}
+	if lost := lostOnes(run); len(lost) > 0 || len(run.Parts) != 2 || run.Total.Done < 100 {
+		t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lost)
 	}
 	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)

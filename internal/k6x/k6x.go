@@ -72,7 +72,7 @@ func Main(o Options, args []string) {
 		Tags: tags, MayCall: func() bool { return r.sources.mayCall() },
 		Ended: r.outputsEnded, Served: r.served, Outputs: func() bool { return r.outputs },
 		Sums:   func(script string) (string, string) { return r.sources.sum(script) },
-		Script: r.ledScript(), Led: o.Led != nil,
+		Script: r.ledScript(), Judged: r.judged(),
 	}))
 	// k6 builds its subcommands before it reads its flags, and gives each of them its state.
 	subcommand.RegisterExtension(probeName, r.probe)
@@ -120,6 +120,14 @@ func (r *run) exit(code int) {
 		code = led.Ended(code&0xff, err == nil)
 	}
 	os.Exit(code)
+}
+
+// judged returns what receives the thresholds that a coordinator judges; nil if this process sends all of the load.
+func (r *run) judged() func([]record.AbortRule) {
+	if r.o.Led == nil {
+		return nil
+	}
+	return r.o.Led.Judged
 }
 
 // ledScript returns the name of the script of a worker, "" if this process sends all of the load.

@@ -16,6 +16,8 @@ type Led struct {
 	Sink   measure.Sink   // receives intervals after the bundle does
 	// Begin is called before setup(). It returns at the time start, at which all workers begin. An error ends the run.
 	Begin func() (start time.Time, err error)
+	// Judged receives the thresholds that may end the load, with this process's values, several times a second.
+	Judged func([]record.AbortRule)
 	// Stop ends the run like one interrupt, Hard like a second one.
 	Stop, Hard <-chan struct{}
 	// Ended is called at the end with k6's exit code, and returns that of the process. recorded says whether the record

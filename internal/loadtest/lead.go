@@ -85,6 +85,7 @@ type leading struct {
 	pair      *scale.Pair         // with External, if the ticket was made before
 	written   string              // with External: file of the ticket
 	fills     bool                // workers fill tables
+	broken    string              // threshold of a script that has ended the load
 }
 
 // lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
@@ -406,9 +407,25 @@ func (d *leading) follow(begun *record.Run, parts []*record.Recorded, sinks []me
 		if why := d.watch.Check(d.sum.Total(), iv.EndNs); !why.IsZero() {
 			d.c.Stop(false, why)
 		}
+		d.judgeScript()
 		return nil
 	})
 }
+
+// judgeScript ends the load of a script if one of its thresholds that may end it doesn't hold for all workers together.
+// k6 doesn't judge sooner, either.
+func (d *leading) judgeScript() {
+	elapsed := time.Since(d.c.At(d.c.StartNs()))
+	if d.l.Script == nil || d.broken != "" || elapsed < scriptPatience {
+		return
+	}
+	if d.broken = verdict.AbortScript(d.c.Rules(), int64(elapsed)); d.broken != "" {
+		d.c.Stop(false, message.New("stop.threshold", message.Text("threshold", d.broken), message.Span("after", elapsed)))
+	}
+}
+
+// scriptPatience is the length of the shortest load of a script that a threshold ends.
+const scriptPatience = 2 * time.Second
 
 // doFaults does the plan's faults to servers from the load's start on, and undoes them when the load is over at all
 // workers, which read back what they wrote after that. The function that is returned waits for it.
@@ -509,6 +526,13 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 	for i, h := range home {
 		if h.Lost && d.l.Script != nil {
 			parts[i].Run.Thresholds = unjudged(parts)
+		}
+	}
+	for _, p := range parts {
+		for i := range p.Run.Thresholds {
+			if t := &p.Run.Thresholds[i]; d.broken != "" && t.Text == d.broken {
+				t.Pass, t.Aborted = false, true
+			}
 		}
 	}
 	endless := !d.c.Redistributes() && slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {

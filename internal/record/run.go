@@ -287,6 +287,12 @@ type Threshold struct {
 	Aggregate *Aggregate `json:"aggregate,omitempty"`
 }
 
+// AbortRule is a k6 threshold that may end the load, with its value in one process while the load runs.
+type AbortRule struct {
+	Threshold
+	DelayNs int64 `json:"delay_ns,omitempty"` // after the load's start it doesn't end the load before this
+}
+
 // Health sums up the generator's state over the run; see measure.Health.
 type Health struct {
 	LagP99Ns          int64   `json:"lag_p99_ns"`

@@ -103,8 +103,9 @@ type member struct {
 	gone    string // how its process ended, where that is known
 	problem *refusal
 
-	rows   uint64          // see Report
-	filled json.RawMessage //
+	rules  []record.AbortRule // see Report
+	rows   uint64             //
+	filled json.RawMessage    //
 
 	asked   int        // how many times it asked for phases
 	keeping sync.Mutex // held by who appends to its intervals
@@ -369,6 +370,20 @@ func (c *Coordinator) keepGrant(e *schedule.GrantEvent) error {
 	err = errors.Join(err, c.journal.Close(), os.Remove(name))
 	c.journal = nil
 	return err
+}
+
+// Rules are the thresholds of a script that may end the load, with each worker's values; nil until all workers that
+// aren't lost have told theirs.
+func (c *Coordinator) Rules() (all [][]record.AbortRule) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		if m.rules == nil && !m.lost {
+			return nil
+		}
+		all = append(all, m.rules)
+	}
+	return all
 }
 
 // Redistributes reports whether shares of lost workers are given to others.

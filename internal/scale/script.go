@@ -8,6 +8,13 @@ const (
 	mostAddresses  = 16
 )
 
+// Judged takes the thresholds of a script that may end the load, with this worker's values, for the coordinator.
+func (w *Worker) Judged(rules []record.AbortRule) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules = rules
+}
+
 // LiveScript makes a run, and its parts, those of the live view of a script of k6: all that it does is one operation.
 // What scripts do gets its names while it happens, by each worker in another order. The merged record has all of them.
 func LiveScript(run *record.Run, parts []*record.Recorded) {

@@ -183,6 +183,9 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	}
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
+		if said.Rules != nil {
+			m.rules = said.Rules
+		}
 		if m.state == Ended {
 			c.note(&event{Ended: &m.number})
 		}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"slices"
 
+	"brunt/internal/record"
 	"brunt/internal/schedule"
 )
 
@@ -120,6 +121,8 @@ type Report struct {
 	Rows      uint64 `json:"rows,omitempty"`      // with Job.Fill: in place
 	// Filled is, with Job.Fill and Ended, what the worker has filled; absent if it was stopped.
 	Filled json.RawMessage `json:"filled,omitempty"`
+	// Rules are, with Job.Script, the thresholds that may end the load, with the worker's values.
+	Rules []record.AbortRule `json:"rules,omitempty"`
 	// Wish is, with Redistribute, which operations of a closed stage the worker wants.
 	Wish  *schedule.Wish `json:"wish,omitempty"`
 	Lines []byte         `json:"-"`

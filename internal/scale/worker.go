@@ -67,11 +67,12 @@ type Worker struct {
 	packed  uint64        // intervals packed so far
 	changed chan struct{} // closed and made again when answer has changed
 
-	decisions []Decision      // of the coordinator
-	rows      uint64          // see Report
-	filled    json.RawMessage //
-	asked     int             // how many times Next was called
-	phasesOf  int             // which of them answer.Phases is for; 0: none
+	decisions []Decision         // of the coordinator
+	rules     []record.AbortRule // see Report
+	rows      uint64             //
+	filled    json.RawMessage    //
+	asked     int                // how many times Next was called
+	phasesOf  int                // which of them answer.Phases is for; 0: none
 }
 
 // How long a worker tries to reach its coordinator: before the load, when nothing is lost if it gives up, and after
@@ -331,7 +332,8 @@ func (w *Worker) report() bool {
 	for {
 		w.mu.Lock()
 		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled}
+			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled,
+			Rules: w.rules}
 		w.mu.Unlock()
 		if w.Shared != nil {
 			said.Wish = w.Shared.Wish()

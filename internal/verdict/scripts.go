@@ -51,6 +51,35 @@ func MergeScripts(run *record.Run, parts []*record.Recorded) {
 	}
 }
 
+// AbortScript returns the text of a k6 threshold that ends the load, "" if it goes on. parts are the values of the
+// workers, atNs the time since the load's start. A threshold ends the load if it doesn't hold for the values of all
+// workers together. If these aren't known exactly, as with quantiles, it must hold in no worker.
+func AbortScript(parts [][]record.AbortRule, atNs int64) string {
+	of, texts := map[string][]record.Threshold{}, []string(nil)
+	for _, p := range parts {
+		for _, rule := range p {
+			t := rule.Threshold
+			if atNs <= rule.DelayNs || t.Aggregate == nil || t.Aggregate.Values == 0 {
+				continue
+			}
+			t.Pass = metric.Holds(float64(t.Value), t.Aggregate.Holds, t.Limit)
+			if of[t.Text] == nil {
+				texts = append(texts, t.Text)
+			}
+			of[t.Text] = append(of[t.Text], t)
+		}
+	}
+	for _, text := range texts {
+		all := of[text][0]
+		exact := mergeRule(&all, of[text], atNs)
+		holds := func(t record.Threshold) bool { return t.Pass }
+		if exact && !all.Pass || !exact && !slices.ContainsFunc(of[text], holds) {
+			return text
+		}
+	}
+	return ""
+}
+
 // PerSecond sets the value of a threshold on a counter's rate from the counter's sum and the length of the load, in ns:
 // k6 doesn't export that value. It leaves other thresholds as they are.
 func PerSecond(t *record.Threshold, durationNs int64) {

@@ -59,3 +59,35 @@ func TestThresholdsOfSegments(t *testing.T) {
 		t.Error("a part's own threshold has changed")
 	}
 }
+
+// A script's threshold ends the load of all workers only if it doesn't hold for all of their values together.
+func TestAbortScript(t *testing.T) {
+	of := func(how, holds, unit string, value, values, limit float64) record.AbortRule {
+		return record.AbortRule{Threshold: record.Threshold{Text: how + holds, Value: record.Figure(value), Limit: limit,
+			Unit: unit, Aggregate: &record.Aggregate{How: how, Holds: holds, Values: values}}}
+	}
+	const share, rate = "fraction", "per_s"
+	late := of("count", "<", "count", 60, 60, 100)
+	late.DelayNs = 10e9
+	for name, row := range map[string]struct {
+		a, b record.AbortRule
+		want string
+	}{
+		"the sum is too much":    {of("count", "<", "count", 60, 60, 99), of("count", "<", "count", 60, 60, 99), "count<"},
+		"the sum is enough":      {of("count", ">", "count", 60, 60, 100), of("count", ">", "count", 60, 60, 100), ""},
+		"before its delay":       {late, late, ""},
+		"a share of all":         {of("rate", "<", share, 1, 1, 0.5), of("rate", "<", share, 0, 99, 0.5), ""},
+		"a share of most":        {of("rate", "<", share, 1, 99, 0.5), of("rate", "<", share, 0, 1, 0.5), "rate<"},
+		"a rate of both":         {of("rate", "<", rate, 0, 30, 10), of("rate", "<", rate, 0, 30, 10), "rate<"},
+		"a quantile of one":      {of("p(95)", "<", "ns", 200, 9, 100), of("p(95)", "<", "ns", 50, 9, 100), ""},
+		"a quantile of both":     {of("p(95)", "<", "ns", 200, 9, 100), of("p(95)", "<", "ns", 150, 9, 100), "p(95)<"},
+		"one has no value":       {of("p(95)", "<", "ns", 200, 9, 100), of("p(95)", "<", "ns", 0, 0, 100), "p(95)<"},
+		"none has a value (yet)": {of("max", "<", "ns", 0, 0, 100), of("max", "<", "ns", 0, 0, 100), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := AbortScript([][]record.AbortRule{{row.a}, {row.b}}, 5e9); got != row.want {
+				t.Errorf("%q ends the load, want %q", got, row.want)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"brunt/internal/k6x/session"
 	"brunt/internal/k6x/trend"
+	"brunt/internal/record"
 	"brunt/internal/secret"
 )
 
@@ -34,6 +35,8 @@ type Output struct {
 	figures  *figures
 	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
+	aborts   []abortRule                // with Host.Judged
+	judged   time.Time                  // when these were passed on
 	seen     map[string]*metrics.Metric // by name; those in rules have their values
 	host     Host
 	driven   map[string]bool // scenarios of brunt's executors, which count their iterations themselves
@@ -58,8 +61,9 @@ type Host struct {
 	Sums func(script string) (ofScript, ofOthers string)
 	// Script is the name of the script in the record; "" means its path.
 	Script string
-	// Led says that a coordinator judges thresholds during the load. No threshold then ends the load here.
-	Led bool
+	// Judged, if not nil, receives the thresholds that may end the load while it runs, since a coordinator judges them.
+	// No threshold then ends the load here.
+	Judged func([]record.AbortRule)
 }
 
 // New returns the constructor that k6 calls if the run uses this output.
@@ -101,7 +105,10 @@ func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) {
 	o.rules = rules
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
 		for _, t := range rules[name].Thresholds {
-			t.AbortOnFail = t.AbortOnFail && !o.host.Led
+			if o.host.Judged != nil && t.AbortOnFail {
+				o.aborts = append(o.aborts, abortRule{name, t})
+				t.AbortOnFail = false
+			}
 			if before, after, lenient := strings.Cut(t.Source, "\t=="); lenient {
 				t.Source = before + "==" + after
 				o.params.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as %q", name,
@@ -251,6 +258,7 @@ func (o *Output) newHook(all bool) *metrics.Metric {
 			o.trends.Fill(all)
 		}
 		o.ours.fill(all)
+		o.judge()
 		o.hooks.Add(-1)
 	}}}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/errext/exitcodes"
@@ -34,21 +35,8 @@ func (o *Output) thresholds() (out []record.Threshold) {
 	for name, rules := range o.rules {
 		sink, contains := o.sink(name)
 		for _, t := range rules.Thresholds {
-			r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed &&
-				rules.Abort, Unit: "count"}
-			if m := aggregation().FindStringSubmatch(t.Source); m != nil && sink != nil {
-				limit, _ := strconv.ParseFloat(m[3], 64)
-				value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))
-				r.Value, r.Limit = record.Figure(value), limit
-				if contains == metrics.Time && m[1] != "rate" && m[1] != "count" {
-					r.Unit, r.Value, r.Limit = "ns", record.Figure(value*1e6), limit*1e6
-				} else if _, counter := sink.(*metrics.CounterSink); m[1] == "rate" && counter {
-					r.Unit = "per_s"
-				} else if m[1] == "rate" {
-					r.Unit = "fraction"
-				}
-				r.Aggregate = &record.Aggregate{How: m[1], Holds: m[2], Values: valuesOf(sink)}
-			}
+			r := measured(name, t, sink, contains)
+			r.Pass, r.Aborted = !t.LastFailed, t.LastFailed && rules.Abort
 			if empty := o.ours.empty[t]; empty || sink != nil && valuesOf(sink) == 0 && r.Pass &&
 				!o.params.RuntimeOptions.NoThresholds.Bool {
 				if _, counter := sink.(*metrics.CounterSink); empty || !counter {
@@ -61,6 +49,53 @@ func (o *Output) thresholds() (out []record.Threshold) {
 	}
 	slices.SortFunc(out, func(a, b record.Threshold) int { return strings.Compare(a.Text, b.Text) })
 	return out
+}
+
+// measured returns a threshold with its current value, if its metric has a sink.
+func measured(name string, t *metrics.Threshold, sink metrics.Sink, contains metrics.ValueType) record.Threshold {
+	r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Unit: "count"}
+	m := aggregation().FindStringSubmatch(t.Source)
+	if m == nil || sink == nil {
+		return r
+	}
+	limit, _ := strconv.ParseFloat(m[3], 64)
+	value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))
+	r.Value, r.Limit = record.Figure(value), limit
+	if contains == metrics.Time && m[1] != "rate" && m[1] != "count" {
+		r.Unit, r.Value, r.Limit = "ns", record.Figure(value*1e6), limit*1e6
+	} else if _, counter := sink.(*metrics.CounterSink); m[1] == "rate" && counter {
+		r.Unit = "per_s"
+	} else if m[1] == "rate" {
+		r.Unit = "fraction"
+	}
+	r.Aggregate = &record.Aggregate{How: m[1], Holds: m[2], Values: valuesOf(sink)}
+	return r
+}
+
+// abortRule is a threshold that may end the load.
+type abortRule struct {
+	name string // of its metric
+	*metrics.Threshold
+}
+
+// judgedEvery is how often values of thresholds are passed on, at most.
+const judgedEvery = 200 * time.Millisecond
+
+// judge passes on the thresholds that may end the load. k6 holds its lock, so the sinks don't change.
+func (o *Output) judge() {
+	if o.host.Judged == nil || time.Since(o.judged) < judgedEvery {
+		return
+	}
+	o.judged = time.Now()
+	rules := []record.AbortRule{}
+	o.figures.mu.Lock() // for the metrics that were seen
+	defer o.figures.mu.Unlock()
+	for _, t := range o.aborts {
+		sink, contains := o.sink(t.name)
+		rules = append(rules, record.AbortRule{Threshold: measured(t.name, t.Threshold, sink, contains),
+			DelayNs: int64(t.AbortGracePeriod.Duration)})
+	}
+	o.host.Judged(rules)
 }
 
 func withoutValues(a *record.Aggregate) *record.Aggregate {

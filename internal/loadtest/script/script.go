@@ -86,8 +86,11 @@ func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 
 // exit returns the exit code of k6 for a result, as an error.
 func exit(run *record.Run) error {
+	aborted := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return t.Aborted })
 	broken := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })
 	switch {
+	case aborted:
+		return exitcode.With(exitcode.Threshold, nil)
 	case run.Interrupted, !run.Aborted.IsZero():
 		return exitcode.With(exitcode.Interrupted, nil)
 	case broken:
