@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brunt/internal/record"
 )
 
 // coordinator listens for so many workers, and returns the ticket that they get.
@@ -153,6 +155,45 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson"))
 	if err != nil || string(text) != "a\nb\nc\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// All lines come home once, whether the coordinator got more than the worker knows, or the whole file before the lines.
+func TestLinesComeHomeWhole(t *testing.T) {
+	for name, whole := range map[string]bool{"line by line": false, "the file first": true} {
+		t.Run(name, func(t *testing.T) {
+			c, ticket := coordinator(t, "run", 1, time.Minute)
+			w, _ := connected(t, c, ticket)
+			bundle, text := t.TempDir(), "a\nb\nc\nd\n"
+			w.lines, w.state = tail{path: filepath.Join(bundle, record.IntervalsFile)}, Running
+			if err := errors.Join(os.MkdirAll(c.folder(0), 0o755),
+				os.WriteFile(w.lines.path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			// The worker gave up waiting for the answer, and doesn't know that the coordinator has got it.
+			if _, err := w.reportAs(t, Running, 0, "a\nb\n"); err != nil {
+				t.Fatal(err)
+			}
+			if whole {
+				if err := w.send(t.Context(), bundle, record.IntervalsFile); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !w.report() {
+				t.Fatal("the coordinator doesn't answer")
+			}
+			kept, err := os.ReadFile(filepath.Join(c.folder(0), record.IntervalsFile))
+			if m := c.members[0]; err != nil || string(kept) != text || m.lines != 4 || m.live != int64(len(text)) {
+				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, m.lines, m.live, err)
+			}
+			// A report from before that was held up on its way.
+			if _, err := w.reportAs(t, Running, 2, "c\nd\n"); err != nil {
+				t.Fatal(err)
+			}
+			if kept, err = os.ReadFile(filepath.Join(c.folder(0), record.IntervalsFile)); string(kept) != text {
+				t.Errorf("%q is kept after another report (%v)", kept, err)
+			}
+		})
 	}
 }
 
@@ -344,10 +385,11 @@ func TestBundleFiles(t *testing.T) {
 func TestDamagedFilesAreRefused(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "run.json")
 	const hashOfA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" // SHA-256 of "a"
-	if err := take(to, strings.NewReader("a"), hashOfA); err != nil {
+	if err := take(to, strings.NewReader("a"), hashOfA, os.Rename); err != nil {
 		t.Fatal(err)
 	}
-	if err := take(to, strings.NewReader("b"), hashOfA); err == nil || !strings.Contains(err.Error(), "arrived damaged") {
+	err := take(to, strings.NewReader("b"), hashOfA, os.Rename)
+	if err == nil || !strings.Contains(err.Error(), "arrived damaged") {
 		t.Errorf("got %v", err)
 	}
 	if text, err := os.ReadFile(to); err != nil || string(text) != "a" {

@@ -286,11 +286,37 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := filepath.Join(c.folder(number), filepath.FromSlash(name))
-	if err := take(to, r.Body, r.Header.Get(hashHeader)); err != nil {
+	place := os.Rename
+	if name == record.IntervalsFile {
+		place = func(from, to string) error { return c.replaceIntervals(m, from, to) }
+	}
+	if err := take(to, r.Body, r.Header.Get(hashHeader), place); err != nil {
 		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// replaceIntervals puts the whole file of a worker's intervals in the place of what came of it, and counts them: lines
+// of it that are still sent aren't appended.
+func (c *Coordinator) replaceIntervals(m *member, from, to string) error {
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.lines = countLines(text)
+	if !m.over {
+		m.live = int64(bytes.LastIndexByte(text, '\n') + 1)
+	}
+	c.cond.Broadcast()
+	return nil
 }
 
 // serveHave says whether a file of a worker's bundle is here already, as its hash has it: intervals come while the load
@@ -314,8 +340,8 @@ func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// take writes a file whose hash is known.
-func take(to string, body io.Reader, hash string) error {
+// take writes a file whose hash is known, and has place move it to where it belongs.
+func take(to string, body io.Reader, hash string, place func(from, to string) error) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
@@ -337,5 +363,5 @@ func take(to string, body io.Reader, hash string) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), to)
+	return place(file.Name(), to)
 }

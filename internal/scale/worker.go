@@ -355,7 +355,8 @@ func (w *Worker) report() bool {
 			return true
 		}
 		w.forget(last)
-		if len(said.Lines) < mostLines { // these were all
+		// It may have fewer: those of a report that it got although the worker had given up waiting for the answer.
+		if len(said.Lines) < mostLines && answer.Have == said.From+countLines(said.Lines) {
 			return true
 		}
 	}
