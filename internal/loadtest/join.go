@@ -13,13 +13,13 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// mergeGCPercent is the garbage collector's target while workers are led and their parts are joined. What is kept of
-// each is small and stays, and all that is decoded is garbage: with the target of a start, the heap of 1 000 workers
-// would be two and a half times as large.
+// mergeGCPercent is the target of the garbage collector (GOGC) while workers run and their parts are joined. What is
+// kept of each worker is small and stays allocated; everything decoded becomes garbage. With the target that brunt uses
+// at its start, the heap for 1 000 workers would be two and a half times as large.
 const mergeGCPercent = 100
 
-// boundGC sets the collector's target for merging, unless the user has set GOGC. The returned function restores the
-// target.
+// boundGC sets the garbage collector's target for joining parts, unless the user has set GOGC. The returned function
+// restores the target.
 func boundGC() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -28,8 +28,8 @@ func boundGC() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// Join writes the bundle of the run that parts make together; complete adds to it what only the load's coordinator
-// knows, before it is judged.
+// Join writes the bundle of the run that consists of the parts. complete adds what only the coordinator knows, and is
+// called before the run is judged.
 func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*record.Run, error) {
 	defer boundGC()()
 	run, sums, err := record.Merge(parts...)
@@ -63,8 +63,8 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 	return run, exitcode.Usage(err)
 }
 
-// judgeAgain judges a run made of others. Of the warnings that these had, it keeps what judging doesn't
-// say again.
+// judgeAgain judges a run that is composed of others. It keeps those of their warnings that judging the run doesn't
+// produce.
 func judgeAgain(run *record.Run, sums *measure.Tally) {
 	before := run.Warnings
 	run.Warnings = nil

@@ -14,22 +14,24 @@ import (
 	"time"
 )
 
-// Identity is a certificate, its key, and the certificate of the authority that issued it and its peers', all PEM.
+// Identity is a certificate with its key, and the certificate of the authority that issued it and those of its peers.
+// All are PEM.
 type Identity struct {
 	Authority   string `json:"authority"`
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
 }
 
-// certificateAge is how far the certificates of a run reach into the past and the future, so that clocks that differ
-// accept them.
+// certificateAge is how far the validity of certificates extends into the past and the future, so that hosts with
+// different clocks accept them.
 const certificateAge = 366 * 24 * time.Hour
 
-// coordinatorName is the name in a coordinator's certificate, whatever address it is reached at.
+// coordinatorName returns the name in the coordinator's certificate. It doesn't depend on the coordinator's address.
 func coordinatorName(run string) string { return "coordinator." + run + ".brunt.invalid" }
 
-// NewIdentities makes the certificates of one run: an authority whose key nobody keeps, the coordinator's, and the one
-// that all workers of the run have. Keys are ECDSA P-256. Certificates of one run are refused by every other.
+// NewIdentities creates the certificates of one run: an authority, whose key is not kept, the coordinator's
+// certificate, and the certificate that all workers of the run share. Keys are ECDSA P-256. Other runs refuse these
+// certificates.
 func NewIdentities(run string) (coordinator, worker Identity, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -77,7 +79,7 @@ func NewIdentities(run string) (coordinator, worker Identity, err error) {
 	return coordinator, worker, err
 }
 
-// config is a TLS configuration for either side.
+// config returns a TLS configuration for a client or a server.
 func (i *Identity) config() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(i.Certificate), []byte(i.Key))
 	if err != nil {

@@ -2,43 +2,44 @@ package scale
 
 import "time"
 
-// Clock reads nanoseconds since the epoch without ever stepping: the wall clock as it was at its beginning, and what
-// has passed since.
+// Clock returns nanoseconds since the epoch and is never adjusted: it is the wall clock at its creation plus the
+// monotonic time since then.
 type Clock struct{ began time.Time }
 
-// NewClock returns a clock that begins now.
+// NewClock returns a clock.
 func NewClock() Clock { return Clock{time.Now()} }
 
-// Now is the clock's time, ns since the epoch.
+// Now returns the clock's time in ns since the epoch.
 func (c Clock) Now() int64 { return c.began.UnixNano() + int64(time.Since(c.began)) }
 
-// At is the moment at which the clock reads ns, with a monotonic reading.
+// At returns the time, with a monotonic reading, at which the clock reads ns.
 func (c Clock) At(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.began.UnixNano())) }
 
-// sample is one exchange of timestamps with the coordinator, as NTP's (RFC 5905, section 8): sent and answered by the
-// worker's clock, received and replied by the coordinator's, ns.
+// sample is one exchange of timestamps with the coordinator, as in NTP (RFC 5905, section 8). The worker's clock
+// provides the times of the request and of the answer's arrival. The coordinator's clock provides the times of the
+// request's arrival and of the answer. All are in ns.
 type sample struct {
 	SentNs, ReceivedNs, RepliedNs, AnsweredNs int64
 }
 
-// offsetNs is how far the coordinator's clock is ahead of the worker's.
+// offsetNs returns how far the coordinator's clock is ahead of the worker's, in ns.
 func (s sample) offsetNs() int64 {
 	return ((s.ReceivedNs - s.SentNs) + (s.RepliedNs - s.AnsweredNs)) / 2
 }
 
-// delayNs is how long the exchange was under way, in both directions together.
+// delayNs returns the network delay of the exchange, both directions together, in ns.
 func (s sample) delayNs() int64 {
 	return (s.AnsweredNs - s.SentNs) - (s.RepliedNs - s.ReceivedNs)
 }
 
-// Offset is how far a coordinator's clock is ahead of a worker's.
+// Offset is how far the coordinator's clock is ahead of a worker's.
 type Offset struct {
 	Ns            int64
-	UncertaintyNs int64 // the true offset is at most so far from Ns, whatever share of the delay each direction has
+	UncertaintyNs int64 // the largest possible error of Ns, for any division of the delay between the directions
 }
 
-// bestOffset is that of the sample with the least delay, whose uncertainty is half of the delay. The zero value if
-// there are no samples.
+// bestOffset returns the offset from the sample with the least delay. Its uncertainty is half of this delay. It returns
+// the zero value if there are no samples.
 func bestOffset(samples []sample) (best Offset) {
 	for i, s := range samples {
 		if half := (max(s.delayNs(), 0) + 1) / 2; i == 0 || half < best.UncertaintyNs {

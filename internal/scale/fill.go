@@ -12,7 +12,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// Rows are the rows that all workers say are in place.
+// Rows returns the number of rows that all workers have filled.
 func (c *Coordinator) Rows() (rows uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,15 +22,15 @@ func (c *Coordinator) Rows() (rows uint64) {
 	return rows
 }
 
-// SetRows notes for the next report how many of the worker's rows are in place.
+// SetRows sets the number of rows that the worker has filled, for the next report.
 func (w *Worker) SetRows(rows uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rows = rows
 }
 
-// FillOver tells the coordinator that the worker's part is full, and returns when that is so of all parts, or other
-// workers are lost: whole says which.
+// FillOver tells the coordinator that the worker's part is complete. It returns when all parts are complete or other
+// workers are lost. whole is true if all parts are complete.
 func (w *Worker) FillOver(ctx context.Context) (whole bool) {
 	w.mu.Lock()
 	w.state = Sent
@@ -41,9 +41,9 @@ func (w *Worker) FillOver(ctx context.Context) (whole bool) {
 	return w.answer.AllSent && !w.answer.Stop
 }
 
-// WaitFilled waits until all workers have filled their parts, but for lost ones, and lets them end.
+// WaitFilled waits until all workers that aren't lost have filled their parts, and lets them end.
 func (c *Coordinator) WaitFilled(ctx context.Context) {
-	_ = c.WaitSent(ctx) // Home hears of it, too
+	_ = c.WaitSent(ctx) // Home notices the error too
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop = c.stop || slices.ContainsFunc(c.members, func(m *member) bool { return m.lost })
@@ -51,7 +51,8 @@ func (c *Coordinator) WaitFilled(ctx context.Context) {
 	c.announce()
 }
 
-// EndFill tells the coordinator that the worker has ended, and what it has filled: nil if it was stopped.
+// EndFill tells the coordinator that the worker has ended, and what it has filled. filled is nil if the worker was
+// stopped.
 func (w *Worker) EndFill(filled json.RawMessage) error {
 	close(w.quit)
 	<-w.done
@@ -68,7 +69,7 @@ func (w *Worker) EndFill(filled json.RawMessage) error {
 	return nil
 }
 
-// Discard removes the folder that was made for a bundle, of a worker that writes none.
+// Discard removes the folder for a bundle, for a worker that writes no bundle.
 func (w *Worker) Discard() {
 	if w.ticket.Dir == "" {
 		_ = os.Remove(filepath.Dir(w.Dir)) // it is empty

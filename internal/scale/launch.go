@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Processes are the processes through which workers run: the workers themselves, or clients of what runs them.
+// Processes are the processes that this process has started for workers: the workers themselves, or the clients (ssh,
+// srun) that run them elsewhere.
 type Processes struct {
 	wg sync.WaitGroup
 
@@ -20,8 +21,8 @@ type Processes struct {
 	running map[*exec.Cmd]bool
 }
 
-// Start starts cmd with the ticket on its standard input. What it writes to standard error goes to log, line by line,
-// each with prefix in front. exited is called when it has ended, with how.
+// Start starts cmd and writes the ticket to its standard input. Its standard error is copied to log line by line, each
+// line with prefix. exited is called with the state of the process when it has ended.
 func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string, exited func(*os.ProcessState)) error {
 	ticket, err := json.Marshal(t)
 	if err != nil {
@@ -41,7 +42,7 @@ func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string
 	p.running[cmd] = true
 	p.mu.Unlock()
 	p.wg.Go(func() {
-		_ = cmd.Wait() // its state says how it ended
+		_ = cmd.Wait() // the process state has the result
 		lines.end()
 		p.mu.Lock()
 		delete(p.running, cmd)
@@ -51,10 +52,11 @@ func (p *Processes) Start(cmd *exec.Cmd, t *Ticket, log io.Writer, prefix string
 	return nil
 }
 
-// termPatience is how long processes may take to end what they have started when they are told to.
+// termPatience is the time that processes have to end, and to end what they have started, after SIGTERM.
 const termPatience = time.Second
 
-// Stop waits until all processes have ended. Those that haven't after patience are told to end, and then killed.
+// Stop waits until all processes have ended. After patience it sends SIGTERM to the remaining ones, and kills them
+// after termPatience.
 func (p *Processes) Stop(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -80,11 +82,11 @@ func (p *Processes) signal(s os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for cmd := range p.running {
-		_ = cmd.Process.Signal(s) // it may just have ended
+		_ = cmd.Process.Signal(s) // fails if the process has just ended
 	}
 }
 
-// prefixed writes whole lines with a prefix.
+// prefixed writes each line with a prefix.
 type prefixed struct {
 	w      io.Writer
 	prefix string
@@ -106,7 +108,7 @@ func (l *prefixed) Write(b []byte) (int, error) {
 	}
 }
 
-// end writes what has no end of line.
+// end writes an incomplete last line.
 func (l *prefixed) end() {
 	if len(l.rest) > 0 {
 		_, _ = l.Write([]byte("\n"))

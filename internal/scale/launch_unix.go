@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// apart keeps an interrupt at the terminal from a process: its coordinator hears it and tells all workers.
+// apart puts a process into a process group of its own, so that an interrupt at the terminal doesn't reach it. The
+// coordinator receives the interrupt and tells all workers.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

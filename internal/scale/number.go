@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// WorkerNumber is the number of this process's worker, from 0: the one that was given, if it is not below 0, or the
-// one that the engine that started the process says by variables of its environment. Those are JOB_COMPLETION_INDEX of
-// Kubernetes, SLURM_PROCID of a task of Slurm's, and SLURM_ARRAY_TASK_ID of a job array's.
+// WorkerNumber returns the number of this process's worker, from 0. It is given, unless that is negative. Otherwise it
+// is taken from environment variables that engines set: JOB_COMPLETION_INDEX (Kubernetes), SLURM_PROCID (a task of
+// Slurm), or SLURM_ARRAY_TASK_ID (a job array of Slurm).
 func WorkerNumber(given int) (int, error) {
 	if given >= 0 {
 		return given, nil
@@ -24,7 +24,7 @@ func WorkerNumber(given int) (int, error) {
 		}
 		if os.Getenv("SLURM_ARRAY_TASK_ID") != "" {
 			variable = "SLURM_ARRAY_TASK_ID"
-			first, _ = strconv.Atoi(os.Getenv("SLURM_ARRAY_TASK_MIN")) // 0 without it
+			first, _ = strconv.Atoi(os.Getenv("SLURM_ARRAY_TASK_MIN")) // 0 if it isn't set
 		}
 	}
 	text := os.Getenv(variable)

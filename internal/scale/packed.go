@@ -8,25 +8,25 @@ import (
 	"brunt/internal/measure"
 )
 
-// Histograms are most of a line of intervals.ndjson, and expensive to decode there. So a worker sends those of its last
-// intervals a second time, packed (record.Packer), and the live view decodes these. Where they are missing, because the
-// line was sent late or waits for long, the live view decodes the line.
+// Histograms are most of a line of intervals.ndjson and expensive to decode. So a worker sends the histograms of its
+// last intervals a second time, packed (record.Packer), and the live view decodes these. If they are missing, because
+// the line was sent late or has waited long, the live view decodes the line.
 
-// mostPacks is how many intervals a worker keeps packed until the coordinator has them.
+// mostPacks is the number of intervals whose packed histograms a worker keeps until the coordinator has them.
 const mostPacks = 4
 
-// mostPacked bounds the packed histograms that wait at the coordinator, bytes: those of 4 000 workers' intervals, or a
-// few intervals of 1 000 workers.
+// mostPacked limits the size in bytes of the packed histograms that wait at the coordinator. It is enough for one
+// interval of 4 000 workers, or for several of 1 000 workers.
 const mostPacked = 128 << 20
 
-// pack is an interval that a worker has packed.
+// pack is an interval with packed histograms.
 type pack struct {
-	number    uint64 // counts the worker's intervals
-	beginning []byte // of the interval's line
+	number    uint64 // number of the interval at this worker
+	beginning []byte // beginning of the interval's line
 	data      []byte
 }
 
-// pack keeps the histograms of an interval until its line is sent.
+// pack keeps the packed histograms of an interval until its line is sent.
 func (w *Worker) pack(iv *measure.Interval) {
 	p := pack{beginning: w.packer.AppendBeginning(nil, iv), data: w.packer.AppendPacked(nil, iv)}
 	w.mu.Lock()
@@ -39,8 +39,8 @@ func (w *Worker) pack(iv *measure.Interval) {
 	w.packs = append(w.packs, p)
 }
 
-// packsOf returns the packed histograms of some lines, in the form of Report.Packed, and the number of the last pack
-// among them.
+// packsOf returns the packed histograms of some lines, in the form of Report.Packed, and the number of the last of
+// their packs.
 func (w *Worker) packsOf(lines []byte) (packed []byte, last uint64) {
 	w.mu.Lock()
 	packs := append([]pack(nil), w.packs...)
@@ -59,7 +59,7 @@ func (w *Worker) packsOf(lines []byte) (packed []byte, last uint64) {
 	return packed, last
 }
 
-// forget drops the packs that the coordinator has got.
+// forget drops the packs that the coordinator has received.
 func (w *Worker) forget(last uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,13 +68,13 @@ func (w *Worker) forget(last uint64) {
 	}
 }
 
-// appendPacked appends the packed histograms of a report's line number i.
+// appendPacked appends the packed histograms of line number i of a report.
 func appendPacked(b []byte, i int, data []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(i))
 	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
 }
 
-// eachPacked calls f with what appendPacked has appended, until something isn't in order.
+// eachPacked calls f with the data of each appendPacked, until it finds invalid data.
 func eachPacked(b []byte, lines int, f func(i int, data []byte)) {
 	for next := uint64(0); len(b) > 0; {
 		i, n := binary.Uvarint(b)
@@ -91,13 +91,13 @@ func eachPacked(b []byte, lines int, f func(i int, data []byte)) {
 	}
 }
 
-// waiting are the packed histograms of a line that the live view hasn't read yet.
+// waiting is the packed histograms of a line that the live view hasn't read yet.
 type waiting struct {
-	line int // number in the worker's intervals
+	line int // number among the worker's intervals
 	data *bytes.Buffer
 }
 
-// packedBuffers are buffers for them.
+// packedBuffers are buffers for packed histograms.
 var packedBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // received returns copies of the packed histograms of a report's lines.
@@ -111,7 +111,7 @@ func received(said *Report, lines int) (all []waiting) {
 	return all
 }
 
-// hold keeps packed histograms for the live view as far as there is room. c.mu is held.
+// hold keeps packed histograms for the live view, up to mostPacked. The caller holds c.mu.
 func (c *Coordinator) hold(m *member, all []waiting) {
 	for _, p := range all {
 		if m.over || c.packedB+p.data.Len() > mostPacked {
@@ -123,8 +123,8 @@ func (c *Coordinator) hold(m *member, all []waiting) {
 	}
 }
 
-// next is what is held for a line of a worker; nil if that is nothing. What is held for earlier lines is released. The
-// caller must release what it gets. c.mu is held.
+// next returns the packed histograms of a worker's line, or nil if there are none, and releases those of earlier lines.
+// The caller must release the result, and holds c.mu.
 func (c *Coordinator) next(m *member, line int) *bytes.Buffer {
 	for len(m.packed) > 0 && m.packed[0].line <= line {
 		p := m.packed[0]
@@ -138,7 +138,7 @@ func (c *Coordinator) next(m *member, line int) *bytes.Buffer {
 	return nil
 }
 
-// release drops what is held for a worker whose lines aren't read any more.
+// release drops the packed histograms of a worker whose lines are no longer read.
 func (c *Coordinator) release(m *member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

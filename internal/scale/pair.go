@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Pair is what a coordinator and workers need that are started apart from each other: the coordinator's certificate,
-// and the ticket of the workers.
+// Pair is what is needed by a coordinator and workers that are started independently: the coordinator's certificate and
+// the workers' ticket.
 type Pair struct {
 	Coordinator Identity `json:"coordinator"`
 	Ticket      Ticket   `json:"ticket"`
 }
 
-// NewPair makes the certificates of a run, whose workers call the coordinator at addresses and learn their numbers from
+// NewPair creates the certificates of a run. Its workers reach the coordinator at addresses, and get their numbers from
 // the engine that starts them.
 func NewPair(run string, addresses []string) (*Pair, error) {
 	lead, worker, err := NewIdentities(run)
@@ -25,7 +25,7 @@ func NewPair(run string, addresses []string) (*Pair, error) {
 		Ticket: Ticket{Run: run, Addresses: addresses, Identity: worker, Worker: NumberOfEngine}}, err
 }
 
-// ReadPair reads what NewPair made; nil if the file isn't there.
+// ReadPair reads the file of a Pair. It returns nil if the file doesn't exist.
 func ReadPair(path string) (*Pair, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func ReadTicket(path string) (t Ticket, err error) {
 	return t, nil
 }
 
-// WriteSecret writes a file that only its owner can read, as JSON. One that is there already is an error.
+// WriteSecret writes what as JSON into a new file that only its owner can read. It returns an error if the file exists.
 func WriteSecret(path string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {

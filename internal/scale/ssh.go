@@ -15,21 +15,21 @@ import (
 	"sync"
 )
 
-// SSH starts workers on other hosts through the system's ssh client, which knows the user's keys, agent and settings.
-// It never asks for anything: what needs an answer fails.
+// SSH starts workers on other hosts by the system's ssh client, with the user's keys, agent and settings. The client
+// never prompts: a connection that needs an answer fails.
 type SSH struct {
-	Hosts  []string // host, user@host or user@host:port, as ssh knows them
-	Config string   // file of the client's settings; "" means the user's
-	Binary string   // the program to run there
+	Hosts  []string // host, user@host or user@host:port, as for ssh
+	Config string   // path of the client's settings; "" means the user's
+	Binary string   // the program to run on the hosts
 
-	path string // of the program on the hosts, for their shells
+	path string // path of the program on the hosts, quoted for a shell
 }
 
-// failedSSH is the exit code of ssh for errors of its own.
+// failedSSH is the exit code with which ssh reports its own errors.
 const failedSSH = 255
 
-// Copy sees that all hosts have the program. What is there already, by its hash, is not copied again. An error is an
-// *Error that names the host.
+// Copy copies the program to the hosts that don't have it, which is decided by its hash. An error is an *Error that
+// names the host.
 func (s *SSH) Copy(ctx context.Context) error {
 	sum, size, err := hashOf(s.Binary)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *SSH) Copy(ctx context.Context) error {
 		wg.Go(func() { errs[i] = s.copyTo(ctx, host, size) })
 	}
 	wg.Wait()
-	for _, err := range errs { // the first is enough to act on
+	for _, err := range errs { // one error is enough
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func hashOf(path string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// copyTo copies the program to a host that lacks it. A copy that was cut off is never taken for the program.
+// copyTo copies the program to a host. An incomplete copy is never used.
 func (s *SSH) copyTo(ctx context.Context, host string, size int64) error {
 	const there = "there"
 	out, err := s.shell(ctx, host, fmt.Sprintf("if test -x %s; then echo %s; fi", s.path, there), nil)
@@ -79,7 +79,7 @@ func (s *SSH) copyTo(ctx context.Context, host string, size int64) error {
 	return err
 }
 
-// shell runs a line in a host's shell.
+// shell runs a command line in a host's shell.
 func (s *SSH) shell(ctx context.Context, host, line string, input io.Reader) (string, error) {
 	cmd := exec.CommandContext(ctx, "ssh", s.arguments(host, line)...)
 	var out, errs bytes.Buffer
@@ -95,7 +95,7 @@ func (s *SSH) shell(ctx context.Context, host, line string, input io.Reader) (st
 	return out.String(), nil
 }
 
-// sshTrouble says what to do about an error of the ssh client.
+// sshTrouble returns an error of the ssh client with what to do about it.
 func sshTrouble(err error, said string) string {
 	said = strings.TrimSpace(said)
 	last := said[strings.LastIndexByte(said, '\n')+1:]
@@ -114,12 +114,13 @@ func sshTrouble(err error, said string) string {
 	return last
 }
 
-// Command starts a worker on a host, to be given its ticket on standard input. Copy comes before.
+// Command returns the command that starts a worker on a host. It reads the worker's ticket from standard input. Copy
+// must be called first.
 func (s *SSH) Command(host string) *exec.Cmd {
 	return exec.Command("ssh", s.arguments(host, "exec "+s.path+" worker")...)
 }
 
-// LostConnection reports whether a client ended because its connection did: the worker may go on.
+// LostConnection reports whether the client ended because it lost its connection. In this case the worker may continue.
 func (s *SSH) LostConnection(state *os.ProcessState) bool { return state.ExitCode() == failedSSH }
 
 func (s *SSH) arguments(host, line string) []string {
@@ -133,8 +134,8 @@ func (s *SSH) arguments(host, line string) []string {
 	return append(args, "--", host, line)
 }
 
-// callerAddress is where this process was started from: by Slurm's srun, or through an ssh session. Loopback if by
-// neither.
+// callerAddress returns the host from which this process was started, by Slurm's srun or through ssh, and otherwise
+// loopback.
 func callerAddress() string {
 	if node := os.Getenv("SLURM_LAUNCH_NODE_IPADDR"); node != "" {
 		return node
