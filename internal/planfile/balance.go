@@ -48,8 +48,8 @@ func bucketMapForm() form {
 		field{"tier", "Tier", words{name: true}, "picodata: the tier; default", false},
 		field{"sql", "SQL", words{name: true}, "statement that returns rows of first bucket, last bucket and address", false},
 		field{"eval", "Eval", words{name: true},
-			"program for Tarantool that returns such rows; without an address, whoever runs it has the buckets", false},
-		field{"ranges", "Ranges", list{of: ranges, full: true}, "buckets and their addresses, for good", false},
+			"program for Tarantool that returns such rows; without an address, the buckets are at the server that runs it", false},
+		field{"ranges", "Ranges", list{of: ranges, full: true}, "buckets and their addresses, which never change", false},
 	)
 	return shorthand[plan.BucketMap](source, "Source", m)
 }
