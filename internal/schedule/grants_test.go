@@ -250,3 +250,46 @@ func TestSessionsOfLostMachinesAreInherited(t *testing.T) {
 		})
 	}
 }
+
+// A machine whose coordinator answers within 5 ms doesn't wait for operations, except at the beginning of a
+// stage, whatever its rate; and it never has more than it sends in 2.5 s.
+func TestOperationsAreGrantedAheadOfNeed(t *testing.T) {
+	for name, perMs := range map[string]int{"1 000/s": 1, "20 000/s": 20, "500 000/s": 500} {
+		t.Run(name, func(t *testing.T) {
+			g, r := NewGranter(3), NewRedistribution()
+			n := r.Begin(0, 0, 0, 8)
+			type answer struct {
+				atMs int
+				Grant
+			}
+			var under *answer
+			var sent, waited, given uint64
+			for ms := range 20_000 {
+				if under != nil && ms >= under.atMs {
+					r.Grant(&under.Grant)
+					under = nil
+				}
+				if w := r.Wish(); w != nil && under == nil {
+					a, _ := g.Grant(0, w, 3)
+					under = &answer{ms + 5, a}
+					for _, b := range a.Blocks {
+						given += b.To - b.From
+					}
+				}
+				for range perMs {
+					if _, what := n.Take(int64(ms) * 1e6); what == Took {
+						sent++
+					} else if ms > 500 {
+						waited++
+					}
+				}
+			}
+			if waited > 0 {
+				t.Errorf("the machine waited %d times", waited)
+			}
+			if most := uint64(perMs * 2500); given-sent > max(most, 2*8*perSession) {
+				t.Errorf("the machine has %d operations, more than it sends in 2.5 s, %d", given-sent, most)
+			}
+		})
+	}
+}

@@ -50,8 +50,8 @@ func New(args []string) (*Script, error) {
 // code.
 func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 	if s.Workers.OnLost == scale.Redistribute {
-		return exitcode.Usage(errors.New("--on-lost redistribute: k6 can't give the segment of a lost worker to others; " +
-			"use go-on or abort"))
+		return exitcode.Usage(errors.New("--on-lost redistribute: k6 can't give the segment of a lost worker to others, " +
+			"because it starts segments at their beginning only; use go-on or abort"))
 	}
 	flags, file, err := archiveFlags(s.args)
 	if err != nil {
