@@ -2,21 +2,22 @@ package scale
 
 import "brunt/internal/record"
 
-// The most operations and addresses that a script of k6 has in its record.
+// The maximum numbers of operations and addresses in the record of a k6 script.
 const (
 	mostOperations = 128
 	mostAddresses  = 16
 )
 
-// Judged takes the thresholds of a script that may end the load, with this worker's values, for the coordinator.
+// Judged sets the thresholds that may end the load of a script, with this worker's values, for the coordinator.
 func (w *Worker) Judged(rules []record.AbortRule) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rules = rules
 }
 
-// LiveScript makes a run, and its parts, those of the live view of a script of k6: all that it does is one operation.
-// What scripts do gets its names while it happens, by each worker in another order. The merged record has all of them.
+// LiveScript changes a run and its parts into those of the live view of a k6 script, in which there is only one
+// operation. Operations of scripts get their names during the run, in a different order at each worker. The merged
+// record has all operations.
 func LiveScript(run *record.Run, parts []*record.Recorded) {
 	all, everywhere := record.Operation{Name: "all requests"}, record.Target{Address: "all", Protocol: "k6"}
 	run.Operations, run.Targets = []record.Operation{all}, []record.Target{everywhere}

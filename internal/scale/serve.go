@@ -21,7 +21,7 @@ import (
 	"brunt/internal/record"
 )
 
-// receive reads a message.
+// receive decodes a message.
 func receive(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(into)
 	if err != nil {
@@ -33,15 +33,16 @@ func receive(w http.ResponseWriter, r *http.Request, into any) bool {
 func respond(w http.ResponseWriter, status int, what any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(what) // who doesn't get it asks again
+	_ = json.NewEncoder(w).Encode(what) // a worker that doesn't receive it asks again
 }
 
-// refuseWorker tells a worker that it has no business here.
+// refuseWorker tells a worker that it can't take part.
 func refuseWorker(w http.ResponseWriter, code int, format string, args ...any) {
 	respond(w, http.StatusConflict, &refusal{fmt.Sprintf(format, args...), code})
 }
 
-// memberOf is the worker of a number; nil, and the request refused, if there is none or it is of another run.
+// memberOf returns the worker with a number. If there is none, or the worker belongs to another run, it refuses the
+// request and returns nil.
 func (c *Coordinator) memberOf(w http.ResponseWriter, run string, worker int) *member {
 	if run != c.o.Run {
 		refuseWorker(w, codeBadPlan, "the coordinator leads run %s, the worker belongs to run %s", c.o.Run, run)
@@ -54,10 +55,10 @@ func (c *Coordinator) memberOf(w http.ResponseWriter, run string, worker int) *m
 	return c.members[worker]
 }
 
-// begun reports whether a worker's share may have been sent already.
+// begun reports whether part of the worker's share may have been sent already.
 func (m *member) begun() bool { return m.state == Running || m.state == Sent || m.state == Ended }
 
-// serveJoin notes a worker and gives it its job when all are there.
+// serveJoin registers a worker, and sends it its job when all workers have joined.
 func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 	var h Hello
 	if !receive(w, r, &h) {
@@ -84,7 +85,7 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 	refused := c.refused
 	c.mu.Unlock()
 	switch {
-	case r.Context().Err() != nil: // it has hung up
+	case r.Context().Err() != nil: // the worker has closed the connection
 	case refused != nil:
 		respond(w, http.StatusConflict, refused)
 	default:
@@ -92,8 +93,8 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitTurn waits until all workers are to hear something, ctx ends, or most is over, if that isn't 0. c.mu is held,
-// but not while it waits.
+// awaitTurn waits until announce is called, ctx ends, or most has passed, unless most is 0. The caller holds c.mu,
+// which is released while it waits.
 func (c *Coordinator) awaitTurn(ctx context.Context, most time.Duration) {
 	turn := c.turn
 	c.mu.Unlock()
@@ -111,19 +112,20 @@ func (c *Coordinator) awaitTurn(ctx context.Context, most time.Duration) {
 	}
 }
 
-// serveClock gives the coordinator's time.
+// serveClock sends the coordinator's time.
 func (c *Coordinator) serveClock(w http.ResponseWriter, _ *http.Request) {
 	received := c.clock.Now()
 	respond(w, http.StatusOK, &sample{ReceivedNs: received, RepliedNs: c.clock.Now()})
 }
 
-// startHold is how long the answer to a worker that is ready waits for the start, so that all hear of it at once.
+// startHold is how long the answer to a ready worker is delayed until the start is known, so that all workers learn it
+// at once.
 const startHold = time.Second
 
 // bodies are buffers for reports.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// serveReport notes how a worker is, and says what it is to do.
+// serveReport stores a worker's report and answers what it must do.
 func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 	body := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(body)
@@ -150,11 +152,11 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 	respond(w, http.StatusOK, answer)
 }
 
-// hear takes a report, and returns what the worker is to do. Its error refuses the worker.
+// hear processes a report and returns the answer. If it returns an error, the worker is refused.
 func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if m.process == "" { // the coordinator has begun again
+	if m.process == "" { // the coordinator has been resumed
 		m.process, m.host = said.Process, said.Host
 	}
 	if m.process != said.Process {
@@ -202,7 +204,7 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	return answer, nil
 }
 
-// answer is what a worker is to do.
+// answer returns what a worker must do.
 func (c *Coordinator) answer(m *member) *Answer {
 	a := &Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop || m.given, Hard: c.hard}
 	if c.o.OnLost == Redistribute && c.startNs > 0 {
@@ -214,7 +216,7 @@ func (c *Coordinator) answer(m *member) *Answer {
 	return a
 }
 
-// keep writes the lines of a report to the worker's bundle. c.mu is held, but not while it writes.
+// keep appends the lines of a report to the worker's bundle. The caller holds c.mu, which is released while it writes.
 func (c *Coordinator) keep(m *member, said *Report) error {
 	if len(said.Lines) == 0 || said.From != m.lines {
 		return nil
@@ -227,7 +229,7 @@ func (c *Coordinator) keep(m *member, said *Report) error {
 	return err
 }
 
-// append adds the lines of a report to the worker's intervals, unless another report was faster.
+// append appends the lines of a report to the worker's intervals, unless another report has already done so.
 func (c *Coordinator) append(m *member, said *Report) error {
 	c.mu.Lock()
 	news := said.From == m.lines
@@ -257,16 +259,16 @@ func (c *Coordinator) append(m *member, said *Report) error {
 	return nil
 }
 
-// bundleFile reports whether a name is one that a bundle's file can have: plain, or below one folder.
+// bundleFile reports whether a bundle can contain a file of this name: without a folder, or in one folder.
 func bundleFile(name string) bool {
 	local := fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name))
 	return name != "." && local && path.Dir(path.Dir(name)) == "."
 }
 
-// hashHeader carries the SHA-256 of a file, hexadecimal.
+// hashHeader is the header with the SHA-256 of a file, in hexadecimal.
 const hashHeader = "X-Brunt-Sha256"
 
-// serveFile takes a file of a worker's bundle, whole or not at all.
+// serveFile receives a file of a worker's bundle. The file is stored completely or not at all.
 func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	number, err := strconv.Atoi(q.Get("worker"))
@@ -297,8 +299,8 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// replaceIntervals puts the whole file of a worker's intervals in the place of what came of it, and counts them: lines
-// of it that are still sent aren't appended.
+// replaceIntervals replaces the intervals received from a worker by its complete file, and counts its lines. Lines that
+// are still sent aren't appended.
 func (c *Coordinator) replaceIntervals(m *member, from, to string) error {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
@@ -319,8 +321,8 @@ func (c *Coordinator) replaceIntervals(m *member, from, to string) error {
 	return nil
 }
 
-// serveHave says whether a file of a worker's bundle is here already, as its hash has it: intervals come while the load
-// runs.
+// serveHave answers whether the coordinator has a file of a worker's bundle, identified by its hash. Intervals are
+// usually complete, because they are sent during the load.
 func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	number, err := strconv.Atoi(q.Get("worker"))
@@ -340,7 +342,7 @@ func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// take writes a file whose hash is known, and has place move it to where it belongs.
+// take writes a file whose hash is known. place moves the complete file to its destination.
 func take(to string, body io.Reader, hash string, place func(from, to string) error) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

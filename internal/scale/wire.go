@@ -1,14 +1,16 @@
-// Package scale spreads one load over several workers: it starts them on engines that exist, lets them begin at one
-// instant, adds up what they measure while they measure it, names those that are lost, and brings their bundles home.
+// Package scale divides one load between several workers. It starts them on existing engines (SSH, Slurm, Kubernetes),
+// lets them begin at the same instant, adds up their measurements during the load, reports lost workers, and collects
+// their bundles.
 //
-// A coordinator serves HTTP with mutual TLS; workers call it. Each request stands alone, so that a connection that
-// breaks costs a further attempt and nothing else: a worker says how it is at least twice an interval, and gets what
-// it is to do and how many of its intervals the coordinator has. What it has measured is in its own bundle on disk.
+// A coordinator serves HTTP with mutual TLS, and workers call it. Each request is independent of the others, so a
+// broken connection costs only a repeated request. At least twice per interval a worker reports its state. The answer
+// says what the worker must do and how many of its intervals the coordinator has. A worker's measurements are in its
+// own bundle on disk.
 //
-//	join    who a worker is; the answer, when all are there and agree, is its job
-//	clock   timestamps, for the offset between the clocks
-//	report  how the worker is, and lines of intervals.ndjson that the coordinator lacks
-//	file    a file of the worker's bundle; GET asks whether it is there already
+//	join    a worker introduces itself; when all have joined and agree, the answer is its job
+//	clock   timestamps for the offset between the clocks
+//	report  the worker's state, and lines of intervals.ndjson that the coordinator doesn't have
+//	file    a file of the worker's bundle; GET asks whether the coordinator has it already
 package scale
 
 import (
@@ -21,41 +23,42 @@ import (
 	"brunt/internal/schedule"
 )
 
-// Ticket is what a worker needs to find its coordinator. It holds a key: it travels by pipes and files of one owner.
+// Ticket is what a worker needs to find its coordinator. It contains a private key, so it is only passed through pipes
+// and through files that one user can read.
 type Ticket struct {
 	Run string `json:"run"` // id of the run
-	// Addresses are the coordinator's, host:port; the first that answers is used. Without a host it is where the worker's
-	// ssh session came from.
+	// Addresses are the coordinator's addresses (host:port). The first one that answers is used. An empty host means
+	// the host from which the worker's ssh session was opened.
 	Addresses []string `json:"addresses"`
 	Identity  Identity `json:"identity"`
-	Worker    int      `json:"worker"` // its number, from 0; below 0: it is told by the engine that starts it
-	Dir       string   `json:"dir"`    // folder for the worker's bundle; "": a new one for temporary files
-	// PatienceNs is how long the worker looks for its coordinator at least, ns.
+	Worker    int      `json:"worker"` // the worker's number, from 0; negative: the engine that starts the worker sets it
+	Dir       string   `json:"dir"`    // folder for the worker's bundle; "": a new temporary folder
+	// PatienceNs is the minimum time for which the worker looks for its coordinator, in ns.
 	PatienceNs int64 `json:"patience_ns,omitempty"`
 }
 
-// Hello is what a worker says of itself.
+// Hello is how a worker introduces itself.
 type Hello struct {
 	Run     string `json:"run"`
 	Worker  int    `json:"worker"`
-	Process string `json:"process"` // random: another process of the same number has another
+	Process string `json:"process"` // random; differs between processes with the same number
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	Version string `json:"version"`
-	Cores   int    `json:"cores"` // that it may use
+	Cores   int    `json:"cores"` // number of cores that it may use
 	Offset  Offset `json:"offset"`
 	Dir     string `json:"dir"`
 }
 
-// Job is what a worker is to do.
+// Job is what a worker must do.
 type Job struct {
 	Run     string            `json:"run"`
-	Plan    []byte            `json:"plan"`    // as planfile.Write has it
-	Secrets map[string]string `json:"secrets"` // what Plan hides, by variable; see planfile.Secrets
-	// Password is the target's.
+	Plan    []byte            `json:"plan"`    // as written by planfile.Write
+	Secrets map[string]string `json:"secrets"` // the secrets that Plan lacks, by variable; see planfile.Secrets
+	// Password is the password of the target.
 	Password string            `json:"password"`
 	Workers  int               `json:"workers"`
-	EpochNs  int64             `json:"epoch_ns"` // where the run's clock is 0, by the coordinator's clock
+	EpochNs  int64             `json:"epoch_ns"` // origin of the run's clock, by the coordinator's clock
 	Command  []string          `json:"command"`
 	Flags    map[string]string `json:"flags"`
 	Extra    map[string]string `json:"extra"`
@@ -63,82 +66,84 @@ type Job struct {
 	// IntervalNs is the length of the record's intervals.
 	IntervalNs int64 `json:"interval_ns"`
 	Faults     bool  `json:"faults,omitempty"`     // the plan's faults are allowed
-	StartDown  bool  `json:"start_down,omitempty"` // begin although no address answers
+	StartDown  bool  `json:"start_down,omitempty"` // begin even if no address answers
 	Adaptive   bool  `json:"adaptive,omitempty"`   // the coordinator decides rates; see Decision
-	Asks       bool  `json:"asks,omitempty"`       // the coordinator names the phases; see Worker.Next
-	// Redistribute says that the share of a lost worker is given to others. Then a worker sends no longer than it is
-	// allowed to; see Answer.
+	Asks       bool  `json:"asks,omitempty"`       // the coordinator chooses the phases; see Worker.Next
+	// Redistribute means that the share of a lost worker is given to others. A worker then sends only what it is
+	// allowed to send; see Answer.
 	Redistribute bool `json:"redistribute,omitempty"`
-	// Script takes the place of Plan.
+	// Script replaces Plan.
 	Script *Script `json:"script,omitempty"`
-	// Fill says that the workers fill tables of Plan, and send no load.
+	// Fill means that the workers fill tables of Plan and send no load.
 	Fill *Fill `json:"fill,omitempty"`
 }
 
-// Fill is a filling of tables, of which each worker does its part.
+// Fill describes tables to fill. Each worker fills its part.
 type Fill struct {
-	ID       string   `json:"id"`                // the same when it is resumed
-	Resumed  bool     `json:"resumed,omitempty"` // rows may be there
-	Tables   []string `json:"tables"`            // to be filled
-	Sessions int      `json:"sessions"`          // of each worker
-	// Checkpoint is the file of the whole, beside which workers on the same machine have theirs; "": they are on others.
+	ID       string   `json:"id"`                // stays the same when it is resumed
+	Resumed  bool     `json:"resumed,omitempty"` // rows may exist
+	Tables   []string `json:"tables"`            // names of the tables to fill
+	Sessions int      `json:"sessions"`          // sessions of each worker
+	// Checkpoint is the path of the checkpoint of the whole. Workers on the same machine have their checkpoints in the
+	// same folder. "" means that workers are on other machines.
 	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
-// Script is a script of k6 that workers run, each its segment.
+// Script is a k6 script that workers run. Each runs its segment.
 type Script struct {
 	Name    string   `json:"name"`    // for the record
-	Archive []byte   `json:"archive"` // of the script and all that it needs, with the environment
-	Args    []string `json:"args"`    // further flags of k6 run
+	Archive []byte   `json:"archive"` // archive of the script with everything that it needs, including the environment
+	Args    []string `json:"args"`    // additional flags of k6 run
 }
 
-// State is how far a worker is.
+// State is the state of a worker.
 type State string
 
 // The states of a worker, in order.
 const (
-	Joined  State = "joined"  // it has asked for its job
-	Ready   State = "ready"   // it is connected to the target and waits for the start
+	Joined  State = "joined"  // waits for its job
+	Ready   State = "ready"   // connected to the target, waits for the start
 	Running State = "running" //
 	Sent    State = "sent"    // its load is over
 	Ended   State = "ended"   // its bundle is complete and at the coordinator
-	Failed  State = "failed"  // it gave up before it began
+	Failed  State = "failed"  // gave up before it began
 )
 
-// Report is how a worker is.
+// Report is what a worker reports about itself.
 type Report struct {
 	Run     string `json:"run"`
 	Worker  int    `json:"worker"`
 	Process string `json:"process"`
 	Host    string `json:"host"`
 	State   State  `json:"state"`
-	Error   string `json:"error,omitempty"` // with Failed: why
-	Code    int    `json:"code,omitempty"`  // with Failed: the exit code for that
-	// From is the number of the first of Lines, those of intervals.ndjson, which follow the rest of a report as they are.
+	Error   string `json:"error,omitempty"` // with Failed: the reason
+	Code    int    `json:"code,omitempty"`  // with Failed: the exit code
+	// From is the number of the first line in Lines. Lines are lines of intervals.ndjson. They are appended to the JSON
+	// of the report unchanged.
 	From      int    `json:"from"`
-	Decisions int    `json:"decisions,omitempty"` // of the coordinator's that it has
+	Decisions int    `json:"decisions,omitempty"` // number of the coordinator's decisions that it has
 	Asked     int    `json:"asked,omitempty"`     // how many times it has asked for phases
-	Rows      uint64 `json:"rows,omitempty"`      // with Job.Fill: in place
-	// Filled is, with Job.Fill and Ended, what the worker has filled; absent if it was stopped.
+	Rows      uint64 `json:"rows,omitempty"`      // with Job.Fill: rows filled so far
+	// Filled is what the worker has filled, with Job.Fill and Ended. It is absent if the worker was stopped.
 	Filled json.RawMessage `json:"filled,omitempty"`
-	// Rules are, with Job.Script, the thresholds that may end the load, with the worker's values.
+	// Rules are the thresholds that may end the load, with the worker's values. They are set with Job.Script.
 	Rules []record.AbortRule `json:"rules,omitempty"`
-	// Wish is, with Redistribute, which operations of a closed stage the worker wants.
+	// Wish is the operations of a closed stage that the worker requests. It is set with Redistribute.
 	Wish  *schedule.Wish `json:"wish,omitempty"`
 	Lines []byte         `json:"-"`
-	// Packed are the histograms of some of Lines, as appendPacked has them. They follow Lines.
+	// Packed contains the histograms of some of the lines, written by appendPacked. It follows Lines.
 	Packed  []byte `json:"-"`
 	PackedB int    `json:"packed_bytes,omitempty"` // length of Packed, for encode and decode
 }
 
-// encode is the report as it is sent: a line of JSON, Lines, and Packed.
+// encode returns the report as it is sent: a line of JSON, Lines, and Packed.
 func (r *Report) encode() ([]byte, error) {
 	r.PackedB = len(r.Packed)
 	head, err := json.Marshal(r)
 	return slices.Concat(head, []byte("\n"), r.Lines, r.Packed), err
 }
 
-// decode is the inverse of encode. Lines and Packed are parts of b, without a last line that isn't whole.
+// decode is the inverse of encode. Lines and Packed refer to b. An incomplete last line is left out.
 func (r *Report) decode(b []byte) error {
 	head, rest, _ := bytes.Cut(b, []byte("\n"))
 	if err := json.Unmarshal(head, r); err != nil {
@@ -152,26 +157,26 @@ func (r *Report) decode(b []byte) error {
 	return nil
 }
 
-// Answer is what the coordinator wants of a worker.
+// Answer is the coordinator's answer to a report.
 type Answer struct {
-	Have    int   `json:"have"`               // lines of intervals.ndjson that the coordinator has
-	StartNs int64 `json:"start_ns"`           // when the load begins, by the coordinator's clock; 0: not known yet
-	Stop    bool  `json:"stop"`               // end the load, wait for answers
-	Hard    bool  `json:"hard"`               // don't wait for answers either
-	AllSent bool  `json:"all_sent,omitempty"` // the load is over at all workers, and faults are healed
-	// Decisions are those after the first Report.Decisions.
+	Have    int   `json:"have"`               // number of lines of intervals.ndjson that the coordinator has
+	StartNs int64 `json:"start_ns"`           // start of the load by the coordinator's clock; 0: not known yet
+	Stop    bool  `json:"stop"`               // end the load and wait for answers
+	Hard    bool  `json:"hard"`               // don't wait for answers
+	AllSent bool  `json:"all_sent,omitempty"` // the load is over at all workers, and faults have been healed
+	// Decisions are the decisions after the first Report.Decisions.
 	Decisions []Decision `json:"decisions,omitempty"`
-	// Phases are what Report.Asked asks for, as the coordinator has put it; absent: not known yet.
+	// Phases are the phases that Report.Asked asks for, encoded by the coordinator; absent if they aren't known yet.
 	Phases json.RawMessage `json:"phases,omitempty"`
-	// With Redistribute: until when the worker may send, ns of the schedule, and the losses so far. See
-	// schedule.Redistribution.
+	// UntilNs is the time of the schedule, in ns, up to which the worker may send, and Losses are the losses so far.
+	// Both are set with Redistribute. See schedule.Redistribution.
 	UntilNs int64           `json:"until_ns,omitempty"`
 	Losses  []schedule.Loss `json:"losses,omitempty"`
-	// Grant answers Report.Wish.
+	// Grant is the answer to Report.Wish.
 	Grant *schedule.Grant `json:"grant,omitempty"`
 }
 
-// refusal is an error with the exit code that it has for the worker.
+// refusal is an error with the exit code for the worker.
 type refusal struct {
 	Text string `json:"error"`
 	Code int    `json:"code"`
@@ -179,11 +184,11 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.Text }
 
-// mostBody bounds what is read of a message.
+// mostBody is the maximum size of a message in bytes.
 const mostBody = 64 << 20
 
-// mostLines bounds the bytes of interval lines in one report.
+// mostLines is the maximum size of the interval lines in a report, in bytes.
 const mostLines = 4 << 20
 
-// NumberOfEngine as the number of a ticket says that the engine that starts a worker tells it its number.
+// NumberOfEngine as the number in a ticket means that the engine that starts the worker sets its number.
 const NumberOfEngine = -1

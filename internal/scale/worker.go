@@ -30,21 +30,21 @@ import (
 	"brunt/internal/schedule"
 )
 
-// Worker is a worker's side of a run: it finds the coordinator, and keeps telling it how the load goes.
+// Worker is the worker's side of a run. It finds the coordinator and reports the progress of the load.
 type Worker struct {
 	Job    Job
-	Offset Offset // of the coordinator's clock
-	Dir    string // folder for the bundle, which is not there yet
-	// Lead is how long before the start the worker heard of it. It is known when Begin has returned.
+	Offset Offset // offset of the coordinator's clock
+	Dir    string // folder for the bundle, which doesn't exist yet
+	// Lead is how long before the start the worker learned the time of the start. It is set when Begin has returned.
 	Lead time.Duration
-	// Shared says which arrivals are the worker's; nil unless shares of lost workers are given to others.
+	// Shared says which arrivals belong to the worker. It is nil unless shares of lost workers are given to others.
 	Shared *schedule.Redistribution
 
 	ticket  Ticket
 	hello   Hello
 	clock   Clock
 	client  *http.Client
-	address string // of the coordinator: the one that answered
+	address string // address of the coordinator that answered
 
 	stop context.CancelFunc
 	hard chan struct{}
@@ -52,42 +52,42 @@ type Worker struct {
 	stopped chan struct{} // the coordinator has ended the load
 	wake    chan struct{} // an interval has ended
 	quit    chan struct{} // ends the reports
-	done    chan struct{} // they have ended
+	done    chan struct{} // the reports have ended
 
 	packer record.Packer // used by Interval
 
-	leaves bool // its process was told to stop, before the load was over
+	leaves bool // the process was told to stop before the load was over
 
 	mu      sync.Mutex
 	state   State
 	answer  Answer
 	heard   time.Time // when the coordinator last answered
 	lines   tail
-	packs   []pack        // of the last intervals, as far as the coordinator lacks them
-	packed  uint64        // intervals packed so far
-	changed chan struct{} // closed and made again when answer has changed
+	packs   []pack        // intervals that the coordinator doesn't have
+	packed  uint64        // number of intervals packed so far
+	changed chan struct{} // closed and replaced when answer has changed
 
 	decisions []Decision         // of the coordinator
 	rules     []record.AbortRule // see Report
 	rows      uint64             //
 	filled    json.RawMessage    //
 	asked     int                // how many times Next was called
-	phasesOf  int                // which of them answer.Phases is for; 0: none
+	phasesOf  int                // the call of Next that answer.Phases belongs to; 0: none
 }
 
-// How long a worker tries to reach its coordinator: before the load, when nothing is lost if it gives up, and after
-// it, when its bundle waits to be fetched.
+// How long a worker tries to reach its coordinator: before the load, when giving up loses nothing, and after the load,
+// when its bundle is to be sent.
 const (
 	patienceBefore = 30 * time.Second
 	patienceAfter  = 15 * time.Minute
 	patienceFill   = 10 * time.Second // while tables are filled
 )
 
-// ErrCalledOff is what a worker gets whose coordinator has ended the run before its load.
+// ErrCalledOff is returned if the coordinator has ended the run before the load.
 var ErrCalledOff = errors.New("the coordinator has called the run off")
 
-// Connect finds the coordinator of a ticket, measures the offset of its clock, and waits for the job. ctx ends all
-// that the worker does. An *Error is the coordinator's refusal, with the exit code for it.
+// Connect connects to the coordinator of a ticket, measures the offset of its clock, and waits for the job. ctx ends
+// everything that the worker does. An *Error means that the coordinator refused the worker. It has the exit code.
 func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Context, error) {
 	config, err := t.Identity.config()
 	if err != nil {
@@ -102,7 +102,7 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	}
 	host := os.Getenv("SLURMD_NODENAME")
 	if host == "" {
-		host, _ = os.Hostname() // without a name it is called by its number
+		host, _ = os.Hostname() // without a host name the worker is named by its number
 	}
 	w := &Worker{
 		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
@@ -135,7 +135,7 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	return w, ctx, nil
 }
 
-// workerFolder is where a worker's bundle goes: a folder that isn't there yet.
+// workerFolder returns the folder for a worker's bundle, which doesn't exist yet.
 func workerFolder(t Ticket) (string, error) {
 	if t.Dir != "" {
 		return t.Dir, nil
@@ -144,10 +144,10 @@ func workerFolder(t Ticket) (string, error) {
 	return filepath.Join(dir, "bundle"), err
 }
 
-// Number is the worker's, from 0.
+// Number returns the worker's number, from 0.
 func (w *Worker) Number() int { return w.ticket.Worker }
 
-// Name is what people call the worker.
+// Name returns the worker's name for messages.
 func (w *Worker) Name() string {
 	m := member{number: w.ticket.Worker, host: w.hello.Host}
 	return m.name()
@@ -178,10 +178,10 @@ func (w *Worker) find(ctx context.Context) error {
 	}
 }
 
-// samplesOfClock is how many exchanges the offset of a clock is taken from.
+// samplesOfClock is the number of exchanges for measuring the offset of a clock.
 const samplesOfClock = 9
 
-// measure takes the offset of the coordinator's clock.
+// measure measures the offset of the coordinator's clock.
 func (w *Worker) measure(ctx context.Context) error {
 	var samples []sample
 	for range samplesOfClock {
@@ -197,17 +197,17 @@ func (w *Worker) measure(ctx context.Context) error {
 	return nil
 }
 
-// At is the moment at which the coordinator's clock reads ns.
+// At returns the time at which the coordinator's clock reads ns.
 func (w *Worker) At(ns int64) time.Time { return w.clock.At(ns - w.Offset.Ns) }
 
-// Stopped closes when the coordinator ends the load.
+// Stopped returns a channel that is closed when the coordinator ends the load.
 func (w *Worker) Stopped() <-chan struct{} { return w.stopped }
 
-// Hard closes when answers are no longer to be waited for.
+// Hard returns a channel that is closed when answers must no longer be awaited.
 func (w *Worker) Hard() <-chan struct{} { return w.hard }
 
-// Interval implements measure.Sink: the coordinator is told at once. Without an interval it is told how the worker is.
-// All intervals must come from one goroutine.
+// Interval implements measure.Sink. It makes the worker report at once. If iv is nil, the report only contains the
+// worker's state. All intervals must come from one goroutine.
 func (w *Worker) Interval(iv *measure.Interval) error {
 	if iv != nil {
 		w.pack(iv)
@@ -219,8 +219,8 @@ func (w *Worker) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// Begin tells the coordinator that the worker is ready, with its bundle as it is, and waits for the instant at which
-// all begin. It returns how much later than that it did, ns.
+// Begin tells the coordinator that the worker is ready, with the present contents of its bundle, and waits for the
+// instant at which all workers begin. It returns how much later than this instant it returned, in ns.
 func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err error) {
 	for _, name := range []string{record.RunFile, record.PlanFile} {
 		if err := w.send(ctx, bundle, name); err != nil {
@@ -231,7 +231,7 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 	return w.Await(ctx)
 }
 
-// Await is Begin of a worker without a bundle.
+// Await is Begin for a worker without a bundle.
 func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 	w.mu.Lock()
 	w.state = Ready
@@ -266,10 +266,11 @@ func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 	}
 }
 
-// spin is how long before an instant a worker stops sleeping: longer than most kernels are late.
+// spin is the time before an instant for which a worker polls the clock instead of sleeping. Most kernels wake a thread
+// with a smaller delay.
 const spin = 2 * time.Millisecond
 
-// sleepUntil returns at an instant, or when ctx ends.
+// sleepUntil waits for a time, or until ctx ends.
 func sleepUntil(ctx context.Context, at time.Time) error {
 	if !protocol.Sleep(ctx, time.Until(at)-spin) && ctx.Err() != nil {
 		return ctx.Err()
@@ -280,7 +281,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// reports tells the coordinator how the worker is, until quit.
+// reports sends reports until quit is closed.
 func (w *Worker) reports() {
 	defer close(w.done)
 	for {
@@ -298,8 +299,8 @@ func (w *Worker) reports() {
 	}
 }
 
-// loseCoordinator ends the load of a worker that has sent all that it may, and whose coordinator doesn't return; or
-// that fills tables, so that it isn't in the way of who goes on with that.
+// loseCoordinator ends the load if the coordinator doesn't return and the worker has sent all that it may send, or
+// fills tables. A worker that fills tables must not interfere with a resumed load.
 func (w *Worker) loseCoordinator() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -309,7 +310,7 @@ func (w *Worker) loseCoordinator() {
 	}
 }
 
-// every is how long a worker says nothing at most.
+// every returns the maximum time between two reports.
 func (w *Worker) every() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -321,11 +322,11 @@ func (w *Worker) every() time.Duration {
 	case w.Job.Adaptive:
 		return min(max(time.Duration(w.Job.IntervalNs)/4, 20*time.Millisecond), 250*time.Millisecond)
 	}
-	// A little more than a half, so that it isn't due again just when the next interval ends.
+	// A little more than half an interval, so that a report isn't due just when the next interval ends.
 	return min(max(time.Duration(w.Job.IntervalNs)*5/8, 50*time.Millisecond), 625*time.Millisecond)
 }
 
-// report sends what the coordinator lacks, and does what it answers. It says whether the coordinator answered.
+// report sends what the coordinator doesn't have, and follows its answer. It returns whether the coordinator answered.
 func (w *Worker) report() bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -355,14 +356,14 @@ func (w *Worker) report() bool {
 			return true
 		}
 		w.forget(last)
-		// It may have fewer: those of a report that it got although the worker had given up waiting for the answer.
+		// The coordinator may have fewer lines: only those of an earlier report whose answer the worker didn't wait for.
 		if len(said.Lines) < mostLines && answer.Have == said.From+countLines(said.Lines) {
 			return true
 		}
 	}
 }
 
-// heed does what the coordinator wants.
+// heed follows the coordinator's answer.
 func (w *Worker) heed(answer Answer, said *Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -392,13 +393,13 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	w.changed = make(chan struct{})
 }
 
-// ErrLeft is what Finish returns for a worker whose process was told to stop, when the coordinator has all that it
-// recorded of the load and knows.
+// ErrLeft is returned by Finish if the worker's process was told to stop, after the coordinator has received everything
+// that the worker recorded, and knows that the worker leaves.
 var ErrLeft = errors.New("the worker's process was told to stop")
 
-// Finish brings the bundle home: the intervals that the coordinator lacks, and then all files. It tries for
-// patienceAfter; the bundle stays where it is if that was in vain, and is removed otherwise. Of a worker that leaves
-// the load before its end, the coordinator gets the intervals, as of one that is lost, and the bundle stays.
+// Finish sends the bundle to the coordinator: first the intervals that the coordinator doesn't have, and then all
+// files. It tries for patienceAfter. If it succeeds, the local bundle is removed. If a worker leaves the load before
+// its end, the coordinator receives only the intervals, as for a lost worker, and the local bundle is kept.
 func (w *Worker) Finish(ctx context.Context, bundle string) error {
 	close(w.quit)
 	<-w.done
@@ -411,7 +412,7 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 		}
 		if err == nil {
 			err = os.RemoveAll(bundle)
-			_ = os.Remove(filepath.Dir(bundle)) // a folder made for it is empty now, others aren't
+			_ = os.Remove(filepath.Dir(bundle)) // removes the folder only if it is empty
 			return err
 		}
 		var refused *Error
@@ -453,11 +454,11 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 	return nil
 }
 
-// Fail tells the coordinator why the worker gives up, with the exit code for it.
+// Fail tells the coordinator why the worker gives up, and the exit code.
 func (w *Worker) Fail(err error, code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_ = w.tellFailure(ctx, err, code) // it learns of it by the end of the process, otherwise
+	_ = w.tellFailure(ctx, err, code) // otherwise it notices the end of the process
 }
 
 func (w *Worker) tellFailure(ctx context.Context, err error, code int) error {
@@ -467,7 +468,8 @@ func (w *Worker) tellFailure(ctx context.Context, err error, code int) error {
 	return w.post(ctx, 0, "report", &said, &answer)
 }
 
-// post sends a message and reads the answer. A refusal is an *Error. Timeout 0 means ctx's.
+// post sends a message and decodes the answer. If the coordinator refuses it, the error is an *Error. A timeout of 0
+// means that of ctx.
 func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, message, answer any) error {
 	body, err := []byte(nil), error(nil)
 	if r, ok := message.(*Report); ok {
@@ -518,7 +520,7 @@ func (w *Worker) do(request *http.Request, answer any) error {
 	return &Error{Code: refused.Code, Text: refused.Text}
 }
 
-// send brings a file of the bundle home.
+// send sends a file of the bundle to the coordinator.
 func (w *Worker) send(ctx context.Context, bundle, name string) error {
 	path := filepath.Join(bundle, filepath.FromSlash(name))
 	file, err := os.Open(path)
@@ -556,17 +558,19 @@ func (w *Worker) send(ctx context.Context, bundle, name string) error {
 	return w.do(request, nil)
 }
 
-// worthAsking is how many bytes a file has at least for a worker to ask whether the coordinator has it already.
+// worthAsking is the size in bytes from which a worker asks whether the coordinator already has a file before sending
+// it.
 const worthAsking = 16 << 10
 
-// tail reads lines of a file that grows.
+// tail reads the lines of a growing file.
 type tail struct {
 	path   string
 	line   int   // number of the line
-	offset int64 // at this place
+	offset int64 // offset of this line
 }
 
-// from returns whole lines from a number on, as many as a report takes; none if there are none yet.
+// from returns complete lines from a number on, up to the size limit of a report. It returns nothing if there are none
+// yet.
 func (t *tail) from(line int) (lines []byte) {
 	file, err := os.Open(t.path)
 	if err != nil {
@@ -582,7 +586,7 @@ func (t *tail) from(line int) (lines []byte) {
 	in := bufio.NewReaderSize(file, 1<<16)
 	for len(lines) < mostLines {
 		text, err := in.ReadBytes('\n')
-		if err != nil { // the last one isn't whole
+		if err != nil { // the last line is incomplete
 			return lines
 		}
 		if t.line < line {
