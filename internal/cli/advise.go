@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,13 +131,10 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 // printProofs writes the proposals and the results of their tests in the chosen form.
 func (f *adviseFlags) printProofs(w io.Writer, proofs []record.Proof) error {
 	if f.output == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
 		if proofs == nil {
 			proofs = []record.Proof{}
 		}
-		return e.Encode(proofs)
+		return writeJSON(w, proofs)
 	}
 	return f.tables(w, func(l units.Language) []cell.Table { return report.Advice(proofs, l) })
 }

@@ -109,15 +109,8 @@ func (f *resultFlags) options() (compare.Options, error) {
 }
 
 // readResults reads all results. Its error contains the errors of all of them.
-func readResults(paths []string) (all []*result.Result, err error) {
-	for _, p := range paths {
-		r, readErr := reader.Read(record.OS{}, p, len(paths) == 1, resultFormats())
-		if readErr != nil {
-			err = errors.Join(err, readErr)
-			continue
-		}
-		all = append(all, r)
-	}
+func readResults(paths []string) ([]*result.Result, error) {
+	all, err := reader.ReadAll(record.OS{}, paths, resultFormats())
 	return all, exitcode.Usage(err)
 }
 

@@ -1,14 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/signal"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -34,25 +28,10 @@ func newMerge(s *streams) *cobra.Command {
 		if dir == "" {
 			return exitcode.Usage(errors.New("name the folder of the merged run with --bundle"))
 		}
-		args, remove, err := fetched(args)
+		parts, remove, err := loadtest.OpenParts(args)
 		defer remove()
 		if err != nil {
 			return err
-		}
-		if len(args) < 2 {
-			return exitcode.Usage(fmt.Errorf("a load has at least 2 parts; found %d", len(args)))
-		}
-		var parts []*record.Recorded
-		for _, path := range args {
-			part, err := record.Open(record.OS{}, path)
-			if err != nil {
-				return exitcode.Usage(err)
-			}
-			if part.Live() {
-				return exitcode.Usage(fmt.Errorf("%s is still under way; merge it when it has ended", path))
-			}
-			part.Run.DropDistributions()
-			parts = append(parts, part)
 		}
 		run, err := loadtest.Join(dir, parts, func(*record.Run) {})
 		if err != nil {
@@ -66,32 +45,4 @@ func newMerge(s *streams) *cobra.Command {
 	f.bind(cmd, "text")
 	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
 	return cmd
-}
-
-// fetched copies the bundles that are in an object store to a temporary folder, and returns the folders of all bundles.
-// remove deletes the temporary folder.
-func fetched(bundles []string) (folders []string, remove func(), err error) {
-	remove = func() {}
-	if !slices.ContainsFunc(bundles, func(b string) bool { return strings.HasPrefix(b, s3.Scheme) }) {
-		return bundles, remove, nil
-	}
-	dir, err := os.MkdirTemp("", "brunt-merge-")
-	if err != nil {
-		return nil, remove, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	for _, b := range bundles {
-		if !strings.HasPrefix(b, s3.Scheme) {
-			folders = append(folders, b)
-			continue
-		}
-		more, err := loadtest.Fetch(ctx, b, dir)
-		if err != nil {
-			return nil, remove, err
-		}
-		folders = append(folders, more...)
-	}
-	return folders, remove, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,19 +70,12 @@ func (f *reportFlags) one(s *streams, path string) error {
 
 // page writes the page about one or several runs. For one run, the exit code is that of the run.
 func (f *reportFlags) page(s *streams, paths []string) error {
-	sheet, err := f.sheet(paths)
+	sheet, err := report.ReadSheet(paths, f.against, resultFormats(), f.language())
 	if err != nil {
 		return err
 	}
-	o := report.Options{Language: f.language()}
-	var page bytes.Buffer
-	if err = report.HTML(&page, sheet, o); err == nil && f.html == "-" {
-		_, err = s.out.Write(page.Bytes())
-	} else if err == nil {
-		err = record.ReplaceFile(record.OS{}, f.html, page.Bytes())
-	}
-	if err != nil {
-		return fmt.Errorf("the page can't be written to %s: %w", f.html, err)
+	if err := report.WritePage(f.html, s.out, sheet, report.Options{Language: f.language()}); err != nil {
+		return err
 	}
 	if !f.quiet && f.html != "-" {
 		fmt.Fprintf(s.err, "brunt: the page is in %s\n", f.html)
@@ -92,33 +84,4 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 		return nil
 	}
 	return exitcode.With(verdict.ExitCode(sheet.Results[0].Run), nil)
-}
-
-// sheet reads the runs that a page shows.
-func (f *reportFlags) sheet(paths []string) (*report.Sheet, error) {
-	sheet := &report.Sheet{}
-	for i, path := range slices.Concat(paths, f.against) {
-		b, err := record.Open(record.OS{}, path)
-		if err != nil {
-			return nil, exitcode.Usage(err)
-		}
-		r, err := report.OpenForPage(b)
-		if err != nil {
-			return nil, err
-		}
-		if i < len(paths) {
-			sheet.Results = append(sheet.Results, *r)
-		} else {
-			sheet.Against = append(sheet.Against, *r)
-		}
-	}
-	if len(paths)+len(f.against) < 2 {
-		return sheet, nil
-	}
-	runs, err := readResults(paths)
-	others, err2 := readResults(f.against)
-	if err := errors.Join(err, err2); err != nil {
-		return nil, exitcode.Usage(err)
-	}
-	return sheet, sheet.Compare(runs, others, f.language())
 }

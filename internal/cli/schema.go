@@ -1,25 +1,15 @@
 package cli
 
 import (
-	"bufio"
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"brunt/internal/cli/usage"
 	"brunt/internal/loadtest"
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
-	"brunt/internal/record"
-	"brunt/internal/report"
 	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
 	"brunt/internal/verdict/exitcode"
@@ -42,12 +32,12 @@ func newSchemaUp(s *streams) *cobra.Command {
 		if o.Verify, err = fill.ParseVerify(verify); err != nil {
 			return exitcode.Usage(err)
 		}
-		o.Checkpoint = checkpointOf(p, checkpoint)
+		o.Checkpoint = loadtest.CheckpointOf(p, checkpoint)
 		o.Version = s.version
 		if err := w.checkFilling(p); err != nil {
 			return exitcode.Usage(err)
 		}
-		return schemaUp(s, p, o, w, quiet)
+		return loadtest.FillTables(s.out, s.err, p, o, w.workers, quiet)
 	})
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
@@ -66,15 +56,6 @@ func bindCheckpoint(cmd *cobra.Command, file *string) {
 		`file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
 }
 
-// checkpointOf returns the path of the file that records how much of a plan's data has been loaded. given is the user's
-// path, or "".
-func checkpointOf(p *plan.Plan, given string) string {
-	if given != "" {
-		return given
-	}
-	return filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
-}
-
 // checkFilling refuses what --processes can't do for a plan's tables.
 func (f *workerFlags) checkFilling(p *plan.Plan) error {
 	if err := f.workers.CheckFilling(f.flags()); err != nil || f.workers.Number == 0 {
@@ -86,51 +67,6 @@ func (f *workerFlags) checkFilling(p *plan.Plan) error {
 	return nil
 }
 
-func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, w *workerFlags, quiet bool) error {
-	out := loadtest.NewOutputs(s.out, s.err)
-	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
-	defer stop()
-	if o.Processes = w.workers.Number; o.Processes > 0 {
-		filling := &loadtest.Filling{Plan: p, Workers: w.workers, Sessions: o.Workers, Checkpoint: o.Checkpoint,
-			Version: s.version}
-		o.Others = func(ctx context.Context, shared *fill.Shared) ([]fill.TableReport, error) {
-			return filling.Fill(ctx, hard, out, shared)
-		}
-	}
-	done := func() {}
-	if !quiet {
-		progress := report.NewLoadProgress(out.Err, loadtest.Look(out.Err))
-		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
-		done = progress.Done
-	}
-	changes, notices, err := schema.Up(ctx, p, o)
-	done()
-	if lost := out.Flush(hard); lost != nil {
-		err = errors.Join(err, lost)
-	}
-	printNotes(s, notices)
-	printChanges(s, changes)
-	if err != nil && ctx.Err() != nil {
-		return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint))
-	}
-	return loadtest.Failure(ctx, err)
-}
-
-func printNotes(s *streams, notes []record.Warning) {
-	for _, n := range notes {
-		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
-		if !n.Remedy.IsZero() {
-			fmt.Fprintf(s.err, "  ↳ %s\n", n.Remedy)
-		}
-	}
-}
-
-func printChanges(s *streams, changes []schema.Change) {
-	for _, c := range changes {
-		fmt.Fprintf(s.out, "%-24s %s\n", c.Name, &c)
-	}
-}
-
 func newSchemaDown(s *streams) *cobra.Command {
 	f := &planFlags{}
 	var o schema.DownOptions
@@ -140,30 +76,12 @@ func newSchemaDown(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
-		defer stop()
-		if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
-			o.Ask = asker(bufio.NewReader(in), s.err)
-		}
-		o.Checkpoint = checkpointOf(p, checkpoint)
-		changes, notes, err := schema.Down(ctx, p, o)
-		printNotes(s, notes)
-		printChanges(s, changes)
-		return loadtest.Failure(ctx, err)
+		o.Checkpoint = loadtest.CheckpointOf(p, checkpoint)
+		return loadtest.DropTables(s.in, s.out, s.err, p, o)
 	})
 	f.bind(cmd)
 	cmd.Flags().BoolVar(&o.Force, "force", false, "drop tables too that brunt didn't create")
 	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", time.Minute, "time for each table, unless the plan gives it less")
 	return cmd
-}
-
-// asker returns a function that asks the user whether a table that brunt didn't create may be dropped.
-func asker(in *bufio.Reader, out io.Writer) func(table, why string) bool {
-	return func(table, why string) bool {
-		fmt.Fprintf(out, "table %s: %s; drop it, with all its rows? [y/N] ", table, why)
-		answer, _ := in.ReadString('\n')
-		answer = strings.ToLower(strings.TrimSpace(answer))
-		return answer == "y" || answer == "yes"
-	}
 }

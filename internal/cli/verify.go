@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -47,7 +46,12 @@ func newVerify(s *streams) *cobra.Command {
 		if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
 			return loadtest.Failure(ctx, err)
 		}
-		if err := printWrites(s, run, &form); err != nil {
+		if form.output == "json" {
+			err = writeJSON(s.out, run.Verified)
+		} else {
+			err = form.tables(s.out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
+		}
+		if err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -58,15 +62,4 @@ func newVerify(s *streams) *cobra.Command {
 	f.bind(cmd)
 	form.bind(cmd.Flags(), "text", "writes", "text", "md", "csv", "json")
 	return cmd
-}
-
-// printWrites writes the results of reading back in the chosen form.
-func printWrites(s *streams, run *record.Run, form *formFlags) error {
-	if form.output == "json" {
-		e := json.NewEncoder(s.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(run.Verified)
-	}
-	return form.tables(s.out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
 }

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -166,29 +163,17 @@ func newYCSBDatabases(s *streams) *cobra.Command {
 			if err != nil {
 				return exitcode.Usage(err)
 			}
-			printProperties(s.out, d.Properties)
+			ycsb.WriteProperties(s.out, d.Properties)
 			return nil
 		}
-		for _, d := range ycsb.Databases() {
-			about := d.About
-			if _, _, err := protocols.Find(d.Protocol); err != nil {
-				about += " (not in this build)"
-			}
-			fmt.Fprintf(s.out, "%-12s %-36s %s\n", d.Names[0], strings.Join(d.Names[1:], ", "), about)
-		}
+		ycsb.WriteDatabases(s.out, protocols.Has)
 		if all {
-			printProperties(s.out, ycsb.CoreProperties())
+			ycsb.WriteProperties(s.out, ycsb.CoreProperties())
 		}
 		return nil
 	})
 	cmd.Flags().BoolVar(&all, "properties", false, "also list the properties that all databases share")
 	return cmd
-}
-
-func printProperties(w io.Writer, list []ycsb.Property) {
-	for _, p := range list {
-		fmt.Fprintf(w, "%-40s %-24s %s\n", p.Name, cmp.Or(p.Default, "-"), p.About)
-	}
 }
 
 func newYCSBWorkloads(s *streams) *cobra.Command {
@@ -201,14 +186,7 @@ func newYCSBWorkloads(s *streams) *cobra.Command {
 			_, err = s.out.Write(text)
 			return err
 		}
-		for _, name := range workloads.Names() {
-			text, _, err := workloads.Find(name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(s.out, "%-36s %s\n", name, workloads.About(text))
-		}
-		return nil
+		return ycsb.WriteWorkloads(s.out)
 	})
 }
 

@@ -126,7 +126,7 @@ render/junit: units
 render/page: message render/cell units
 render/svg: render/cell units
 report: compare confidence measure message protocol record render/cell render/junit render/page render/svg result
-    result/reader secret summary timeline units verdict
+    result/reader secret summary timeline units verdict verdict/exitcode
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: confidence failover measure record result verdict

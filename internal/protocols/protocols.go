@@ -43,6 +43,12 @@ func Find(name string) (d protocol.Driver, canonical string, err error) {
 	return nil, "", fmt.Errorf("unknown protocol %q; brunt speaks %s", name, strings.Join(Names(), ", "))
 }
 
+// Has reports whether brunt supports a protocol.
+func Has(name string) bool {
+	_, _, err := Find(name)
+	return err == nil
+}
+
 // Names returns the canonical names of the protocols.
 func Names() []string {
 	var out []string

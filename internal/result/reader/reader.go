@@ -27,6 +27,20 @@ import (
 // maxBytes is the largest file of results that is read, in bytes.
 const maxBytes = 256 << 20
 
+// ReadAll reads the results at several paths as Read does; that of one path is read precisely. The error contains those of
+// all paths.
+func ReadAll(fsys record.FS, paths []string, formats []result.Format) (all []*result.Result, err error) {
+	for _, p := range paths {
+		r, readErr := Read(fsys, p, len(paths) == 1, formats)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
 // Read reads the result at path: the folder of a bundle, or a file of brunt's or in one of formats. If precise is set
 // and the record of a bundle lacks the confidence intervals within the run, Read computes them from all of the bundle's
 // intervals. Errors name the path and what is expected there.
