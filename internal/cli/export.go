@@ -2,10 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,7 +15,7 @@ import (
 
 func newExport(s *streams) *cobra.Command {
 	var format, path string
-	cmd := command("export", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) (err error) {
+	cmd := command("export", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		if !slices.Contains(export.FileFormats(), format) {
 			return exitcode.Usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"),
 				strings.Join(export.FileFormats(), ", ")))
@@ -27,21 +24,8 @@ func newExport(s *streams) *cobra.Command {
 		if err != nil {
 			return exitcode.Usage(err)
 		}
-		var out io.Writer = s.out
-		if path != "" && path != "-" {
-			f, err := os.Create(path)
-			if err != nil {
-				return exitcode.Usage(fmt.Errorf("--out: %w", err))
-			}
-			defer func() { err = errors.Join(err, f.Close()) }()
-			out = f
-		}
-		file, err := export.NewFile(out, format, bundle.Run)
-		if err != nil {
-			return exitcode.Usage(err)
-		}
-		if err := errors.Join(bundle.Intervals(file.Interval), file.Close()); err != nil {
-			return fmt.Errorf("export %s: %w", args[0], err)
+		if err := export.Write(s.out, path, format, bundle); err != nil {
+			return err
 		}
 		for _, w := range bundle.Damage() {
 			fmt.Fprintf(s.err, "brunt: note: %s\n", w.Text)

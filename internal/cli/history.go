@@ -83,21 +83,10 @@ func (v *historyView) bind(cmd *cobra.Command, forms ...string) {
 }
 
 func (v *historyView) check() error {
-	o := &v.options
 	if err := v.formFlags.check(); err != nil {
 		return err
 	}
-	switch {
-	case o.Window < 4:
-		return exitcode.Usage(fmt.Errorf("--window %d: give at least 4 versions", o.Window))
-	case !(o.P > 0 && o.P < 1):
-		return exitcode.Usage(fmt.Errorf("--max-p %g: give a number between 0 and 1", o.P))
-	case o.Permutations < 0 || o.Permutations > 1e6:
-		return exitcode.Usage(fmt.Errorf("--permutations %d: give a number from 0 to 1000000", o.Permutations))
-	case !(o.Magnitude >= 0 && o.Magnitude < 10):
-		return exitcode.Usage(fmt.Errorf("--magnitude %g: give a share such as 0.05", o.Magnitude))
-	}
-	return nil
+	return exitcode.Usage(v.options.Check())
 }
 
 // newHistoryShow returns the command history show or history check. The latter exits with 97 if there is a new

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,6 +56,21 @@ type Options struct {
 	// Permutations, if not 0, is the number of permutations of a permutation test that replaces the t test. It
 	// suits series of any distribution.
 	Permutations int
+}
+
+// Check returns an error if an option is outside its range. It names the flag that sets the option.
+func (o Options) Check() error {
+	switch {
+	case o.Window < 4:
+		return fmt.Errorf("--window %d: give at least 4 versions", o.Window)
+	case !(o.P > 0 && o.P < 1):
+		return fmt.Errorf("--max-p %g: give a number between 0 and 1", o.P)
+	case o.Permutations < 0 || o.Permutations > 1e6:
+		return fmt.Errorf("--permutations %d: give a number from 0 to 1000000", o.Permutations)
+	case !(o.Magnitude >= 0 && o.Magnitude < 10):
+		return fmt.Errorf("--magnitude %g: give a share such as 0.05", o.Magnitude)
+	}
+	return nil
 }
 
 // level returns the highest p-value of a change.

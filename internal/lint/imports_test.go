@@ -19,7 +19,7 @@ cli: cli/usage compare dialect/endpoints dialect/flags dialect/k6 dialect/pgbenc
     loadtest/script loadtest/series message password plan program program/campaign protocol protocols record
     render/cell report report/live result result/reader runner s3 scale scale/kubernetes schema schema/fill secret
     selftest summary target units verdict verdict/exitcode
-cli/usage: password planfile verdict/exitcode
+cli/usage: planfile verdict/exitcode
 compare: message metric record render/cell render/junit render/svg result stats units verdict/exitcode
 confidence: control measure message record stats
 control: stats
@@ -41,7 +41,7 @@ doctor: gen machine message plan protocol protocols render/cell runner schema/sq
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
-export: measure message protocol record
+export: measure message protocol record verdict/exitcode
 failover: measure message record
 fault: fault/proxy gen message plan protocol record render/cell secret target
 fault/proxy:

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"bytes"
+	_ "embed" // for sections.txt
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"brunt/internal/password"
 	"brunt/internal/planfile"
-	"brunt/internal/verdict/exitcode"
 )
 
 // WriteManual writes the files that packages contain besides the binary into a folder: a manual page for every command,
@@ -38,38 +37,27 @@ func WriteManual(root *cobra.Command, dir string) error {
 	)
 }
 
+// Sections of manual pages: docs/exit-codes.md and docs/environment.md have more.
+const (
+	exitStatus  = "EXIT STATUS"
+	environment = "ENVIRONMENT"
+)
+
 // meaning is an exit code or a variable, and its meaning.
 type meaning struct{ word, means string }
 
-// exitMeanings returns short descriptions of the exit codes; docs/exit-codes.md has more.
-func exitMeanings() []meaning {
-	return []meaning{
-		{fmt.Sprint(exitcode.Pass), "Every threshold held and the result can be trusted."},
-		{fmt.Sprint(exitcode.Other), "Anything not named below, such as a full disk."},
-		{fmt.Sprint(exitcode.Regression), "A comparison found a regression."},
-		{fmt.Sprint(exitcode.Invalid), "The result is invalid: the generator limited it, or a search found no bracket."},
-		{fmt.Sprint(exitcode.Threshold), "A threshold failed."},
-		{fmt.Sprint(exitcode.BadPlan), "The plan or the flags are bad; nothing was sent."},
-		{fmt.Sprint(exitcode.Interrupted), "Interrupted; the record is complete up to then."},
-		{fmt.Sprint(exitcode.Unreachable), "No target could be reached, or it refused the credentials."},
-	}
-}
+//go:embed sections.txt
+var sections string
 
-// variables returns the environment variables that brunt's own commands read; docs/environment.md has more.
-func variables() []meaning {
-	return []meaning{
-		{password.Variable, "Password of the target, if no flag gives one."},
-		{"PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE",
-			"Of protocol pg: what neither the flags nor the plan say."},
-		{"BRUNT_RESULTS, BRUNT_BUNDLE, BRUNT_SEED, BRUNT_EXPORT, BRUNT_METRICS_ADDR",
-			"With k6: --results, --bundle, --seed, --export and --metrics-addr of the other commands."},
-		{"INFLUX_USERNAME, INFLUX_PASSWORD, INFLUX_TOKEN", "Credentials for --export influx=URL."},
-		{"BRUNT_PROMETHEUS_TOKEN", "Token for --export prometheus=URL."},
-		{"OTEL_EXPORTER_OTLP_HEADERS", "Headers for --export otlp=URL."},
-		{"HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies of HTTP loads, in capitals or small letters."},
-		{"NO_COLOR, TERM, COLUMNS", "How reports look on a terminal."},
-		{"GOGC", "How often garbage is collected, in place of the program's own choice."},
+// meanings returns the entries of a section of sections.txt.
+func meanings(title string) (list []meaning) {
+	_, text, _ := strings.Cut(sections, title+"\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		word, means, _ := strings.Cut(line, "\t")
+		list = append(list, meaning{word, means})
 	}
+	return list
 }
 
 // completePages adds the sections that hold for all commands to every manual page, in their usual place.
@@ -78,7 +66,7 @@ func completePages(dir string) error {
 	if err != nil {
 		return err
 	}
-	sections := manualSection("EXIT STATUS", exitMeanings()) + manualSection("ENVIRONMENT", variables())
+	added := manualSection(exitStatus) + manualSection(environment)
 	for _, path := range paths {
 		page, err := os.ReadFile(path)
 		if err != nil {
@@ -86,7 +74,7 @@ func completePages(dir string) error {
 		}
 		const after = "\n.SH SEE ALSO\n"
 		before, rest, found := bytes.Cut(page, []byte(after))
-		text := strings.TrimRight(string(before), "\n") + "\n" + sections
+		text := strings.TrimRight(string(before), "\n") + "\n" + added
 		if found {
 			text += after[1:] + string(rest)
 		}
@@ -98,10 +86,10 @@ func completePages(dir string) error {
 }
 
 // manualSection returns a section of a manual page in the format of man(7).
-func manualSection(title string, list []meaning) string {
+func manualSection(title string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".SH %s\n", title)
-	for _, m := range list {
+	for _, m := range meanings(title) {
 		fmt.Fprintf(&b, ".TP\n\\fB%s\\fP\n%s\n", m.word, strings.ReplaceAll(m.means, "-", `\-`))
 	}
 	return b.String()

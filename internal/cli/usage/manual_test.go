@@ -19,7 +19,7 @@ func TestManualIsDocumented(t *testing.T) {
 		return string(text)
 	}
 	var codes []string
-	for _, m := range exitMeanings() {
+	for _, m := range meanings(exitStatus) {
 		codes = append(codes, m.word)
 	}
 	var documented []string
@@ -30,10 +30,10 @@ func TestManualIsDocumented(t *testing.T) {
 	if !slices.Equal(codes, documented) {
 		t.Errorf("the manual has the codes %v, exit-codes.md %v", codes, documented)
 	}
-	environment := read("environment.md")
-	for _, m := range variables() {
+	page := read("environment.md")
+	for _, m := range meanings(environment) {
 		for _, name := range strings.Split(m.word, ", ") {
-			if !strings.Contains(environment, "`"+name+"`") {
+			if !strings.Contains(page, "`"+name+"`") {
 				t.Errorf("environment.md lacks %s", name)
 			}
 		}

@@ -27,8 +27,8 @@ import (
 // maxBytes is the largest file of results that is read, in bytes.
 const maxBytes = 256 << 20
 
-// ReadAll reads the results at several paths as Read does; that of one path is read precisely. The error contains those of
-// all paths.
+// ReadAll reads the results at several paths as Read does; that of a single path is read precisely. The error contains
+// those of all paths.
 func ReadAll(fsys record.FS, paths []string, formats []result.Format) (all []*result.Result, err error) {
 	for _, p := range paths {
 		r, readErr := Read(fsys, p, len(paths) == 1, formats)
