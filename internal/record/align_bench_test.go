@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// The part of a load that one of many workers sends: four operations at four addresses, 10 000 a second.
+// workersRun returns the run of one of many workers: four operations at four addresses, 10 000 per second.
 func workersRun() *Run {
 	run := startedRun()
 	run.Operations = []Operation{{Name: "read"}, {Name: "write"}, {Name: "scan"}, {Name: "delete"}}
@@ -18,7 +18,7 @@ func workersRun() *Run {
 	return run
 }
 
-// workersLines are lines of a worker's intervals, one a second.
+// workersLines returns the lines of a worker's intervals, one per second.
 func workersLines(seed uint64, n int) (lines [][]byte) {
 	e := &lineEncoder{}
 	for _, iv := range workersIntervals(seed, n) {
@@ -53,7 +53,7 @@ func workersIntervals(seed uint64, n int) (all []*measure.Interval) {
 	return all
 }
 
-// BenchmarkAlign is the cost of one interval of a thousand workers.
+// BenchmarkAlign measures the cost of one interval of a thousand workers.
 func BenchmarkAlign(b *testing.B) {
 	for _, packs := range []bool{false, true} {
 		b.Run(map[bool]string{false: "lines", true: "packed"}[packs], func(b *testing.B) { benchmarkAlign(b, packs) })

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// variousIntervals are intervals whose lines leave out various parts.
+// variousIntervals returns a run and intervals whose lines lack various parts.
 func variousIntervals() (run *Run, all []*measure.Interval) {
 	run = workersRun()
 	empty := newInterval(0)
@@ -34,7 +34,7 @@ func variousIntervals() (run *Run, all []*measure.Interval) {
 	return run, all
 }
 
-// alignedLines are the lines of what two parts come to, of which the second has the packed histograms.
+// alignedLines returns the combined lines of two parts, of which the second has packed histograms.
 func alignedLines(t *testing.T, run *Run, lines, packed [][]byte) (out [][]byte) {
 	t.Helper()
 	source := func(packed [][]byte) Source {
@@ -63,7 +63,7 @@ func alignedLines(t *testing.T, run *Run, lines, packed [][]byte) (out [][]byte)
 	return out
 }
 
-// What packed histograms come to is, byte by byte, what those of the lines do.
+// Combining packed histograms gives the same bytes as combining those of the lines.
 func TestPackedHistogramsAreThoseOfTheLines(t *testing.T) {
 	run, all := variousIntervals()
 	e, p := &lineEncoder{}, &Packer{}
@@ -89,7 +89,7 @@ func TestPackedHistogramsAreThoseOfTheLines(t *testing.T) {
 	if len(want) != len(all) {
 		t.Errorf("%d intervals, want %d", len(want), len(all))
 	}
-	for name, other := range map[string][]byte{ // the line itself is decoded then
+	for name, other := range map[string][]byte{ // in these cases the line itself is decoded
 		"one less":  packed[len(all)-4][:1],
 		"garbage":   {0xff, 0xff},
 		"cut off":   packed[1][:len(packed[1])-1],
@@ -105,7 +105,7 @@ func TestPackedHistogramsAreThoseOfTheLines(t *testing.T) {
 	}
 }
 
-// Packed histograms of another interval, as many as the line has, aren't taken for its own.
+// Packed histograms of another interval are not used, even if their number is that of the line.
 func TestPackedHistogramsOfAnotherIntervalAreRefused(t *testing.T) {
 	run, all := workersRun(), workersIntervals(1, 2)
 	record(all[1], sample{service: 77, response: 77})
@@ -122,7 +122,7 @@ func TestPackedHistogramsOfAnotherIntervalAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzPacked feeds any line with any packed histograms: what is decoded has the counts that the line names.
+// FuzzPacked decodes arbitrary lines with arbitrary packed histograms. The result has the counts of the line.
 func FuzzPacked(f *testing.F) {
 	run, all := variousIntervals()
 	e, p := &lineEncoder{}, &Packer{}
@@ -145,7 +145,7 @@ func FuzzPacked(f *testing.F) {
 		}
 		for i := range text.line.Operations {
 			l := &text.line.Operations[i]
-			if l.Response == nil || i > 0 { // a later one may be the same operation
+			if l.Response == nil || i > 0 { // a later entry may belong to the same operation
 				continue
 			}
 			if o := &iv.Operations[l.Operation]; len(text.line.Operations) == 1 && o.Response.Count() != l.Response.Count {

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/measure"
 )
 
-// plain hides that files can be read at any place.
+// plain is the file system without reading at an offset.
 type plain struct{ OS }
 
 func (plain) Open(path string) (io.ReadCloser, error) {
@@ -24,7 +24,7 @@ func (plain) Open(path string) (io.ReadCloser, error) {
 	return struct{ io.ReadCloser }{f}, err
 }
 
-// Lines read one at a time, by parts that share a buffer, are those of the file.
+// Parts that share a buffer and read one line at a time get the lines of their files.
 func TestPartsReadTheirLines(t *testing.T) {
 	long := strings.Repeat("x", 3*leastLine)
 	for name, text := range map[string]string{
@@ -55,7 +55,7 @@ func TestPartsReadTheirLines(t *testing.T) {
 				buffer := []byte("of another part")
 				err := r.intervalLines(&buffer, func(line []byte) error {
 					got = append(got, string(line))
-					clear(buffer[:cap(buffer)]) // another part uses it
+					clear(buffer[:cap(buffer)]) // another part may use the buffer
 					return nil
 				})
 				if err != nil || !reflect.DeepEqual(got, want) {
@@ -66,8 +66,8 @@ func TestPartsReadTheirLines(t *testing.T) {
 	}
 }
 
-// Whatever the number of intervals, and although one part has only the first and the last, joining holds one interval
-// of each part.
+// For any number of intervals, joining holds one interval of each part in memory, even if one part has only the first
+// and the last interval.
 func TestTogetherHoldsOneIntervalOfEachPart(t *testing.T) {
 	const count, intervals = 40, 30
 	lines := workersLines(1, intervals)
@@ -112,7 +112,7 @@ func TestTogetherHoldsOneIntervalOfEachPart(t *testing.T) {
 	}
 }
 
-// What a merge doesn't need of its parts makes no difference to it.
+// Data that a merge doesn't need from its parts doesn't affect it.
 func TestMergeNeedsNoDistributionsOfParts(t *testing.T) {
 	all := samples(500)
 	var dirs []string

@@ -12,7 +12,7 @@ import (
 	"brunt/internal/record"
 )
 
-// second is interval number i of a worker.
+// second returns interval number i of a worker.
 func second(i int) *measure.Interval {
 	iv := &measure.Interval{Index: i, Phase: "hold", Kind: measure.KindOpen, Account: measure.Account{
 		StartNs: int64(i) * 1e9, EndNs: int64(i+1) * 1e9, Operations: make([]measure.OperationAccount, 1),
@@ -22,12 +22,12 @@ func second(i int) *measure.Interval {
 	return iv
 }
 
-// read is a line as the live view gets it.
+// read is a line as the live view receives it.
 type read struct {
 	line, packed string
 }
 
-// readAll returns what the live view gets of a worker.
+// readAll returns what the live view receives from a worker.
 func readAll(t *testing.T, c *Coordinator, m *member) (all []read) {
 	t.Helper()
 	err := c.intervals(m)(func(line, packed []byte) error {
@@ -40,7 +40,7 @@ func readAll(t *testing.T, c *Coordinator, m *member) (all []read) {
 	return all
 }
 
-// held fails unless the bytes counted are those that wait, and no more than most.
+// held fails unless the counted bytes are those that wait, and at most most.
 func held(t testing.TB, c *Coordinator, most int) {
 	t.Helper()
 	sum := 0
@@ -57,9 +57,9 @@ func held(t testing.TB, c *Coordinator, most int) {
 	}
 }
 
-// The live view gets the packed histograms of the intervals that a worker has told of, with their lines. A line that
-// the coordinator lacked for longer than the worker keeps them comes alone, and so does one that holds several
-// intervals.
+// The live view receives packed histograms with the lines of the intervals for which a worker has sent them. A line
+// that the coordinator receives after the worker has dropped them comes without, and so does a line that combines
+// several intervals.
 func TestIntervalsComePacked(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -123,8 +123,8 @@ func TestIntervalsComePacked(t *testing.T) {
 	held(t, c, 0)
 }
 
-// However many packed histograms workers send, and however long the live view doesn't read them, what waits is bounded.
-// The lines don't get lost.
+// The packed histograms that wait are bounded, for any number that workers send and any time for which the live view
+// doesn't read. No line is lost.
 func TestPackedHistogramsThatWaitAreBounded(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -158,7 +158,7 @@ func TestPackedHistogramsThatWaitAreBounded(t *testing.T) {
 	held(t, c, 0)
 }
 
-// What isn't in order in a report's packed histograms is left out.
+// Invalid packed histograms in a report are ignored.
 func TestPackedHistogramsOfNoLine(t *testing.T) {
 	two := appendPacked(appendPacked(nil, 0, []byte("a")), 2, []byte("bc"))
 	for _, row := range []struct {

@@ -14,8 +14,7 @@ import (
 	"brunt/internal/schedule"
 )
 
-// killed is a coordinator of so many workers that has begun a load, and whose process has been killed: its journal is
-// left.
+// killed returns a coordinator with workers that has begun a load, and whose process was killed. Its journal remains.
 func killed(t *testing.T, onLost string, workers int) (o Options, processes []*Worker, journal []byte) {
 	t.Helper()
 	lead, worker, err := NewIdentities("run")
@@ -61,7 +60,7 @@ func killed(t *testing.T, onLost string, workers int) (o Options, processes []*W
 		t.Fatal(err)
 	}
 	for _, w := range processes {
-		w.client.CloseIdleConnections() // a request over one of them fails, and a worker then tries again
+		w.client.CloseIdleConnections() // a request over one of these connections fails, and the worker repeats it
 	}
 	if _, err := os.Stat(o.Journal); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("the journal, which holds a key, is left behind: %v", err)
@@ -72,7 +71,7 @@ func killed(t *testing.T, onLost string, workers int) (o Options, processes []*W
 	return o, processes, journal
 }
 
-// resumed goes on with a coordinator.
+// resumed resumes a coordinator.
 func resumed(t *testing.T, o Options) *Coordinator {
 	t.Helper()
 	c, extra, err := Resume(Options{Dir: o.Dir, Journal: o.Journal})
@@ -86,8 +85,8 @@ func resumed(t *testing.T, o Options) *Coordinator {
 	return c
 }
 
-// A coordinator that was killed can be resumed with the same workers. They send what it lacks, and other workers are
-// refused.
+// A coordinator that was killed can be resumed with the same workers. They send what it doesn't have, and other workers
+// are refused.
 func TestResume(t *testing.T) {
 	o, workers, journal := killed(t, GoOn, 2)
 	if !strings.Contains(string(journal), "PRIVATE KEY") {

@@ -16,7 +16,7 @@ import (
 	"brunt/internal/record"
 )
 
-// coordinator listens for so many workers, and returns the ticket that they get.
+// coordinator starts a coordinator for a number of workers, and returns their ticket.
 func coordinator(t *testing.T, run string, workers int, patience time.Duration) (*Coordinator, Ticket) {
 	t.Helper()
 	lead, worker, err := NewIdentities(run)
@@ -32,8 +32,7 @@ func coordinator(t *testing.T, run string, workers int, patience time.Duration) 
 	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker}
 }
 
-// A worker that stands still between being ready and its first report of the load is lost like any other: nobody waits
-// for it.
+// A worker that stops between being ready and its first report of the load is lost, and the others don't wait for it.
 func TestAWorkerThatNeverBeginsIsLost(t *testing.T) {
 	lead, worker, err := NewIdentities("run")
 	if err != nil {
@@ -95,7 +94,7 @@ func TestWorkersOfOtherRunsAreRefused(t *testing.T) {
 	refusedWith(t, err, codeBadPlan, "there is no worker 8: the run has 1")
 }
 
-// connected is the only worker of a coordinator, which has agreed to it.
+// connected connects the only worker of a coordinator, which has accepted it.
 func connected(t *testing.T, c *Coordinator, ticket Ticket) (*Worker, context.Context) {
 	t.Helper()
 	c.mu.Lock()
@@ -108,7 +107,7 @@ func connected(t *testing.T, c *Coordinator, ticket Ticket) (*Worker, context.Co
 	return w, ctx
 }
 
-// report tells the coordinator how a worker is, with lines from a number on.
+// reportAs sends a report of a worker's state, with lines from a number on.
 func (w *Worker) reportAs(t *testing.T, state State, from int, lines string) (Answer, error) {
 	t.Helper()
 	var a Answer
@@ -116,11 +115,11 @@ func (w *Worker) reportAs(t *testing.T, state State, from int, lines string) (An
 		Process: w.hello.Process, State: state, From: from, Lines: []byte(lines)}, &a)
 }
 
-// A process doesn't get a share that another process has begun.
+// A process doesn't get a share if another process has begun to send it.
 func TestASharesSuccessorIsRefused(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	first, _ := connected(t, c, ticket)
-	second, _ := connected(t, c, ticket) // nothing is sent yet: the later process has the share
+	second, _ := connected(t, c, ticket) // nothing has been sent yet, so the later process gets the share
 	if _, err := first.reportAs(t, Ready, 0, ""); err == nil {
 		t.Error("the process that was replaced is still taken for the worker")
 	}
@@ -138,7 +137,7 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	if err := os.MkdirAll(c.folder(0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c.members[0].over = true // the lines are no intervals, and nobody looks at them
+	c.members[0].over = true // these lines are not intervals, so the live view must not read them
 	for _, sent := range []struct {
 		from  int
 		lines string
@@ -158,7 +157,8 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	}
 }
 
-// All lines come home once, whether the coordinator got more than the worker knows, or the whole file before the lines.
+// All lines arrive exactly once, even if the coordinator has received more than the worker knows, or the complete file
+// before the lines.
 func TestLinesComeHomeWhole(t *testing.T) {
 	for name, whole := range map[string]bool{"line by line": false, "the file first": true} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,8 @@ func TestLinesComeHomeWhole(t *testing.T) {
 				os.WriteFile(w.lines.path, []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			// The worker gave up waiting for the answer, and doesn't know that the coordinator has got it.
+			// The worker gave up waiting for the answer, so it doesn't know that the coordinator has received the
+			// report.
 			if _, err := w.reportAs(t, Running, 0, "a\nb\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +187,7 @@ func TestLinesComeHomeWhole(t *testing.T) {
 			if m := c.members[0]; err != nil || string(kept) != text || m.lines != 4 || m.live != int64(len(text)) {
 				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, m.lines, m.live, err)
 			}
-			// A report from before that was held up on its way.
+			// An earlier report was delayed on its way.
 			if _, err := w.reportAs(t, Running, 2, "c\nd\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -197,8 +198,8 @@ func TestLinesComeHomeWhole(t *testing.T) {
 	}
 }
 
-// The live view reads the lines that wait in the coordinator's files, also if there are many, and if a line is longer
-// than what is read at a time.
+// The live view reads the waiting lines from the coordinator's files, even if there are many, or if a line is longer
+// than one read.
 func TestLinesWaitInFiles(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	w, _ := connected(t, c, ticket)
@@ -400,7 +401,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever a report holds is answered or refused, and only what is whole is kept.
+// Any report is answered or refused, and only complete lines are kept.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0}` + "\na\nb\n"))
 	f.Add([]byte(`{"run":"run","worker":0,"process":"p","state":"running","from":0}` + "\na\nhalf a li"))
@@ -418,7 +419,7 @@ func FuzzReport(f *testing.F) {
 		if code := answer.Code; code != 200 && code != 400 && code != 409 {
 			t.Errorf("status %d", code)
 		}
-		kept, _ := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson")) // none if there were no lines
+		kept, _ := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson")) // none without lines
 		if n := countLines(kept); n != c.members[0].lines {
 			t.Errorf("%d lines are kept, %d counted", n, c.members[0].lines)
 		}
