@@ -24,11 +24,16 @@ func newHealFaults(s *streams) *cobra.Command {
 
 // faults returns the runner's options for faults.
 func (f *runFlags) faults() runner.Faults {
+	return runner.Faults{Allowed: f.allowFaults, Watchdog: watchdogCommand()}
+}
+
+// watchdogCommand returns the command line of the watchdog.
+func watchdogCommand() []string {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	return runner.Faults{Allowed: f.allowFaults, Watchdog: []string{self, healFaults}}
+	return []string{self, healFaults}
 }
 
 // timetable prints the times of a plan's faults.

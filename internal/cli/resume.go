@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/loadtest"
+	"brunt/internal/loadtest/script"
 	"brunt/internal/program"
 	"brunt/internal/program/campaign"
 	"brunt/internal/record"
@@ -73,9 +74,13 @@ func (f *outputFlags) resumeCampaign(s *streams, h *program.Header, dir string) 
 // resumeLoad goes on with a load of workers.
 func (f *outputFlags) resumeLoad(s *streams, dir string) error {
 	l := &loadtest.Test{Process: s.process(), Quiet: f.quiet, Language: f.language()}
+	l.Options.Faults.Watchdog = watchdogCommand()
 	l.Hooks = func(out *loadtest.Outputs) (loadtest.Hooks, error) {
 		report := f.report()
 		v, err := report.Hooks(out)
+		if l.Script != nil {
+			v.Exit = script.Exit
+		}
 		v.Result = func(run *record.Run, dir string) error {
 			_, err := summary.Write(record.OS{}, dir, run)
 			return errors.Join(err, report.Print(out.Out, run, dir))

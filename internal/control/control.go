@@ -81,6 +81,32 @@ type law interface {
 	next(ratePerS, value, intervalS, ceilingPerS float64) (float64, Reason)
 	// overloaded is called when a rate was too high, with that rate and the rate at which the load will continue.
 	overloaded(tooMuchPerS, goesOnPerS float64)
+	// save copies the law's state into s, and load from it.
+	save(s *State)
+	load(s *State)
+}
+
+// State is what a controller remembers between decisions. Its fields are those of the controller and of its law.
+type State struct {
+	RatePerS    float64 `json:"rate_per_s"`
+	CeilingPerS float64 `json:"ceiling_per_s,omitempty"` // 0: unknown
+	Drains      bool    `json:"drains,omitempty"`
+	Rests       bool    `json:"rests,omitempty"`
+	Backs       int     `json:"backs,omitempty"`
+
+	Goal   float64 `json:"goal,omitempty"` // PI and Gradient
+	Gain   float64 `json:"gain,omitempty"`
+	Last   float64 `json:"last,omitempty"`
+	Same   int     `json:"same,omitempty"`
+	StepUp float64 `json:"step_up,omitempty"`
+
+	TooFar float64 `json:"too_far,omitempty"` // AIMD
+	From   float64 `json:"from,omitempty"`
+	SinceS float64 `json:"since_s,omitempty"` // AIMD and Gradient
+	Error  float64 `json:"error,omitempty"`
+
+	Floors []float64 `json:"floors,omitempty"` // Gradient
+	Before float64   `json:"before,omitempty"`
 }
 
 // Controller takes the decisions of one phase. It must be used by one goroutine.
@@ -106,6 +132,25 @@ func New(s Spec) *Controller {
 		c.law = newPI(s.Goal)
 	}
 	return c
+}
+
+// State returns the state after the last decision.
+func (c *Controller) State() State {
+	s := State{RatePerS: c.rate, Drains: c.drains, Rests: c.rests, Backs: c.backs}
+	if !math.IsInf(c.ceiling, 1) {
+		s.CeilingPerS = c.ceiling
+	}
+	c.law.save(&s)
+	return s
+}
+
+// Restore continues from a state that a controller with the same Spec had.
+func (c *Controller) Restore(s State) {
+	c.rate, c.drains, c.rests, c.backs = s.RatePerS, s.Drains, s.Rests, s.Backs
+	if c.ceiling = s.CeilingPerS; c.ceiling == 0 {
+		c.ceiling = math.Inf(1)
+	}
+	c.law.load(&s)
 }
 
 // First returns the decision before anything is sent.

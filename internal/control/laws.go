@@ -2,6 +2,7 @@ package control
 
 import (
 	"math"
+	"slices"
 
 	"brunt/internal/stats"
 )
@@ -161,4 +162,30 @@ func (g *gradient) measured(value float64) {
 func (g *gradient) overloaded(tooMuchPerS, goesOnPerS float64) {
 	g.before, g.sinceS = 0, baselineS
 	g.pi.overloaded(tooMuchPerS, goesOnPerS)
+}
+
+func (p *pi) save(s *State) {
+	s.Goal, s.Gain, s.Last, s.Same, s.StepUp = p.goal, p.gain, p.last, p.same, p.stepUp
+}
+
+func (p *pi) load(s *State) {
+	p.goal, p.gain, p.last, p.same, p.stepUp = s.Goal, s.Gain, s.Last, s.Same, s.StepUp
+}
+
+func (a *aimd) save(s *State) {
+	s.TooFar, s.From, s.SinceS, s.Error = a.tooFar, a.from, a.sinceS, a.error
+}
+
+func (a *aimd) load(s *State) {
+	a.tooFar, a.from, a.sinceS, a.error = s.TooFar, s.From, s.SinceS, s.Error
+}
+
+func (g *gradient) save(s *State) {
+	g.pi.save(s)
+	s.Floors, s.SinceS, s.Before = slices.Clone(g.floors), g.sinceS, g.before
+}
+
+func (g *gradient) load(s *State) {
+	g.pi.load(s)
+	g.floors, g.sinceS, g.before = slices.Clone(s.Floors), s.SinceS, s.Before
 }

@@ -24,6 +24,7 @@ type Options struct {
 	Changed  func(*record.Fault)  // called with each fault when its state changes, concurrently; may be nil
 	Warn     func(record.Warning) // called with each warning, concurrently; may be nil
 	Does     Does
+	Resumes  bool // Resume is called instead of Begin: what faults were done to may be gone
 	// Begins, if not nil, is called before a fault is injected, which waits until it returns. Over, if not nil, is
 	// called when the fault has been healed, or has been injected if there is nothing to heal. Both are called
 	// concurrently for different faults. Over is only called if Begins is set.
@@ -51,6 +52,7 @@ type Executor struct {
 	cancel  context.CancelFunc
 	wait    sync.WaitGroup
 	startNs int64
+	note    func(*record.Fault) // see Keep; may be nil
 
 	mu       sync.Mutex
 	faults   []*record.Fault
@@ -78,7 +80,7 @@ func Prepare(o Options) (c *Executor, err error) {
 			continue
 		}
 		dog = dog || f.Heals() && f.Kind != plan.FaultNetwork && f.Kind != plan.FaultFlood
-		if err := c.check(f); err != nil {
+		if err := c.check(f); err != nil && !o.Resumes {
 			return c, plan.Problems{{At: f.At, Text: fmt.Sprintf("fault %q: %v", f.Name, err)}}
 		}
 	}
@@ -251,7 +253,7 @@ func (c *Executor) warn(w record.Warning) {
 // run injects all occurrences of a fault, one after the other.
 func (c *Executor) run(ctx context.Context, f *plan.Fault) {
 	for _, e := range c.table {
-		if e.Fault != f {
+		if e.Fault != f || c.begun(f, e.Number) {
 			continue
 		}
 		if !c.until(ctx, c.startNs+int64(e.At)) {
@@ -282,7 +284,7 @@ func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		return
 	}
 	if err == nil {
-		d.cure.identify(fmt.Sprintf("%s %d", f.Name, at.Number))
+		d.cure.identify(occurrence(f, at.Number))
 		r.Target, r.Addresses = d.target, d.addresses
 		if c.dog != nil && d.cure != nil {
 			c.dog.add(d.cure)
@@ -332,6 +334,9 @@ func (c *Executor) over(r *record.Fault) {
 }
 
 func (c *Executor) changed(r *record.Fault) {
+	if c.note != nil {
+		c.note(r)
+	}
 	if c.o.Changed != nil {
 		c.o.Changed(r)
 	}

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/message"
 	"brunt/internal/record"
 )
@@ -18,6 +20,7 @@ import (
 type line struct {
 	Add  *Cure  `json:"add,omitempty"`
 	Done string `json:"done,omitempty"`
+	Log  string `json:"log,omitempty"` // file for what the watchdog heals; see Executor.Keep
 }
 
 // Watch runs the watchdog. It reads lines until in ends, which happens when brunt ends for any reason. Then it does
@@ -25,6 +28,7 @@ type line struct {
 func Watch(in io.Reader) error {
 	const longest = 16 << 20
 	var open []*Cure
+	var log *linefile.File
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, longest)
 	for lines.Scan() {
@@ -35,6 +39,9 @@ func Watch(in io.Reader) error {
 		if l.Add != nil {
 			open = append(open, l.Add)
 		}
+		if l.Log != "" && log == nil {
+			log = keepLog(l.Log)
+		}
 		for i, c := range open {
 			if c.ID == l.Done {
 				open = append(open[:i], open[i+1:]...)
@@ -43,10 +50,20 @@ func Watch(in io.Reader) error {
 		}
 	}
 	var errs []error
+	note := func(h healed) {
+		if log != nil {
+			_ = log.AppendJSON(&h) // a fault that isn't noted is healed again
+		}
+	}
+	note(healed{BeginNs: time.Now().UnixNano()})
 	for i := len(open) - 1; i >= 0; i-- {
+		h := healed{ID: open[i].ID, BeginNs: time.Now().UnixNano()}
 		if err := open[i].Do(context.Background()); err != nil && !errors.Is(err, errEnded) {
 			errs = append(errs, fmt.Errorf("%s: %w", open[i].ID, err))
+			h.Error = said([]byte(err.Error()))
 		}
+		h.DoneNs = time.Now().UnixNano()
+		note(h)
 	}
 	return errors.Join(errs...)
 }
@@ -62,6 +79,7 @@ type watchdog struct {
 	mu       sync.Mutex
 	process  *exec.Cmd
 	pipe     io.WriteCloser
+	log      string // see Executor.Keep
 	open     []*Cure
 	restarts int
 	closed   bool
@@ -89,6 +107,9 @@ func (w *watchdog) start() error {
 	}
 	gone := make(chan struct{})
 	w.process, w.pipe, w.gone = c, pipe, gone
+	if w.log != "" {
+		w.tell(line{Log: w.log})
+	}
 	for _, cure := range w.open {
 		w.tell(line{Add: cure})
 	}
@@ -128,6 +149,14 @@ func (w *watchdog) tell(l line) {
 	if data, err := json.Marshal(l); err == nil {
 		_, _ = w.pipe.Write(append(data, '\n'))
 	}
+}
+
+// keep makes the watchdog write to a file what it heals.
+func (w *watchdog) keep(log string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = log
+	w.tell(line{Log: log})
 }
 
 // add registers a cure that is to be done if this process dies.

@@ -43,7 +43,7 @@ engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
 export: measure message protocol record verdict/exitcode
 failover: measure message record
-fault: fault/proxy gen message plan protocol record render/cell secret target
+fault: fault/proxy filelock gen linefile message plan protocol record render/cell secret target
 fault/proxy:
 filelock:
 gen:

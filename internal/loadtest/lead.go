@@ -208,7 +208,7 @@ func (d *leading) open(o *runner.Options) error {
 		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
 		Identity: pair.Coordinator, Interval: settings.Interval, Patience: l.Workers.patience(),
 		MixedCores: l.Workers.MixedCores, OnLost: l.Workers.OnLost, Tell: d.tell, Waiting: d.waiting,
-		Journal: d.journal(), Extra: map[string]string{"on": l.Workers.On},
+		Journal: d.journal(), Extra: d.extra(),
 		Job: scale.Job{
 			Run: id, Plan: o.Recording.Plan, Secrets: secrets, Password: l.Plan.Target.Password, Workers: l.Workers.Number,
 			Command: o.Recording.Command, Flags: o.Recording.Flags, Extra: o.Recording.Extra, WaitNs: int64(l.Options.Wait),
@@ -383,11 +383,14 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 		d.c.Start(lead)
 		return d.follow(begun, parts, sinks, 0)
 	}
-	leader := r.Leader(func(x engine.Decided) {
-		d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control})
-	})
+	leader := r.Leader(d.decided)
 	leader.Begin()
-	defer d.doFaults(ctx, r, d.c.At(d.c.Start(lead)))()
+	r.KeepFaults(d.healed(), d.c.NoteFault)
+	start := d.c.At(d.c.Start(lead))
+	defer d.doFaults(ctx, r, func() {
+		protocol.Sleep(ctx, time.Until(start))
+		r.BeginFaults(ctx, d.c.Epoch())
+	})()
 	return d.follow(begun, parts, append([]measure.Sink{leader}, sinks...), r.Workload.Total)
 }
 
@@ -427,17 +430,26 @@ func (d *leading) judgeScript() {
 // scriptPatience is the length of the shortest load of a script that a threshold ends.
 const scriptPatience = 2 * time.Second
 
-// doFaults does the plan's faults to servers from the load's start on, and undoes them when the load is over at all
-// workers, which read back what they wrote after that. The function that is returned waits for it.
-func (d *leading) doFaults(ctx context.Context, r *runner.Runner, start time.Time) (wait func()) {
+// decided hands a decision about an adaptive phase to the workers.
+func (d *leading) decided(x engine.Decided) {
+	d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control}, x.State)
+}
+
+// healed returns the path of the file in which the watchdog notes which faults it healed because this process was
+// killed.
+func (d *leading) healed() string { return filepath.Join(d.workers(), "healed.ndjson") }
+
+// doFaults injects the plan's faults to servers after begin, and heals them when the load is over at all workers. These
+// read back what they wrote after that. The function that is returned waits for it.
+func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func()) {
 	done := make(chan struct{})
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(done)
-		protocol.Sleep(ctx, time.Until(start))
-		r.BeginFaults(ctx, d.c.Epoch())
+		begin()
 		_ = d.c.WaitSent(waiting) // it ends with the following, otherwise
 		d.faults, d.warnings = r.EndFaults()
+		_ = os.Remove(d.healed()) // there is none without faults that a watchdog heals
 		d.c.AllSent()
 	}()
 	return func() {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -134,7 +135,27 @@ type adaptive struct {
 	last    control.Decision
 }
 
-var _ engine.Controller = (*adaptive)(nil)
+var _ engine.Keeper = (*adaptive)(nil)
+
+// State implements engine.Keeper. Intervals since the last decision are no part of it.
+func (a *adaptive) State() []byte {
+	state, err := json.Marshal(a.control.State())
+	if err != nil {
+		return nil // a figure isn't finite
+	}
+	return state
+}
+
+// Restore implements engine.Keeper.
+func (a *adaptive) Restore(state []byte) error {
+	var s control.State
+	if err := json.Unmarshal(state, &s); err != nil {
+		return err
+	}
+	a.control.Restore(s)
+	a.last = control.Decision{RatePerS: s.RatePerS, Reason: control.Hold}
+	return nil
+}
 
 // First implements engine.Controller.
 func (a *adaptive) First() measure.Control {

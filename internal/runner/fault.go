@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/target"
 	"brunt/internal/units"
+	"brunt/internal/workload"
 )
 
 // Faults says whether and how a plan's faults are executed.
@@ -26,6 +27,8 @@ type Faults struct {
 	// Does selects the faults that this process injects if several processes send the load. The zero value means all
 	// faults, or, for a part of a load other than the first, network faults.
 	Does fault.Does
+	// Resumes says that ResumeFaults is called instead of BeginFaults.
+	Resumes bool
 }
 
 // prepareFaults starts what the plan's faults need. It returns the plan with the addresses to which the load connects:
@@ -60,6 +63,7 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 		Over:    func(f *record.Fault) { r.aftermath.faultOver(f) },
 		Warn:    r.o.Tell.Notice,
 		Does:    does,
+		Resumes: r.o.Faults.Resumes,
 	})
 	if err != nil {
 		return p, &target.UsageError{Err: err}
@@ -78,6 +82,42 @@ func (r *Runner) BeginFaults(ctx context.Context, epoch time.Time) {
 	if r.faults != nil {
 		r.clock = engine.NewClock(epoch)
 		r.faults.Begin(ctx)
+	}
+}
+
+// KeepFaults makes a process that resumes the load after this one was killed know what has happened to faults: note is
+// called with each change, concurrently, and log is the file of the watchdog's log. See fault.Executor.Keep.
+func (r *Runner) KeepFaults(log string, note func(*record.Fault)) {
+	if r.faults != nil {
+		r.faults.Keep(log, note)
+	}
+}
+
+// Resumed returns a runner for the faults and the Leader of a load that other processes send, of whose coordinator the
+// process was killed. It has no tables and no sessions. Errors are those of Open.
+func Resumed(p *plan.Plan, o Options) (*Runner, error) {
+	r := &Runner{o: o, system: &target.System{Plan: p}, Record: &record.Run{}, suspect: make(chan struct{}, 1)}
+	var err error
+	if r.Workload, err = workload.Compile(p); err != nil {
+		return nil, &target.UsageError{Err: err}
+	}
+	r.bundle, err = record.Place{None: true}.Create(p.Name, time.Now(), record.Options{Warn: o.Tell.Notice})
+	if err != nil {
+		return nil, err
+	}
+	if _, err = r.prepareFaults(p); err != nil {
+		r.endFaults()
+		return nil, err
+	}
+	return r, nil
+}
+
+// ResumeFaults is BeginFaults in a process that resumes the load. See
+// fault.Executor.Resume.
+func (r *Runner) ResumeFaults(ctx context.Context, past *fault.Past) {
+	if r.faults != nil {
+		r.clock = engine.NewClock(past.Epoch)
+		r.faults.Resume(ctx, past)
 	}
 }
 

@@ -77,6 +77,8 @@ type Coordinator struct {
 	hard    bool
 	aborted message.Message
 
+	states    map[string]json.RawMessage // of the phases' controllers after the last decision
+	faults    []record.Fault             // of the journal
 	decisions []Decision
 	phases    []json.RawMessage // one for each time that workers asked
 	allSent   bool

@@ -26,12 +26,22 @@ func (c *Coordinator) Epoch() time.Time {
 	return c.clock.At(c.o.Job.EpochNs)
 }
 
-// Decide hands a decision to all workers.
-func (c *Coordinator) Decide(d Decision) {
+// Decide hands a decision to all workers. The journal keeps it before they hear of it, with the state of the phase's
+// controller after it, from which a resumed coordinator goes on; nil if it has none.
+func (c *Coordinator) Decide(d Decision, state json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.decisions = append(c.decisions, d)
+	c.note(&event{Decision: &d, State: state})
+	c.decide(d, state)
 	c.cond.Broadcast()
+}
+
+func (c *Coordinator) decide(d Decision, state json.RawMessage) {
+	c.decisions = append(c.decisions, d)
+	if c.states == nil {
+		c.states = map[string]json.RawMessage{}
+	}
+	c.states[d.Phase] = state
 }
 
 // instruct adds to an answer what the worker doesn't know yet. The lock is held.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"brunt/internal/linefile"
@@ -27,6 +29,7 @@ type beginning struct {
 	Identity   Identity          `json:"identity"`
 	IntervalNs int64             `json:"interval_ns"`
 	StartNs    int64             `json:"start_ns"`
+	EpochNs    int64             `json:"epoch_ns"`
 	OnLost     string            `json:"on_lost"`
 	Members    []Hello           `json:"members"`
 	Extra      map[string]string `json:"extra,omitempty"`
@@ -41,6 +44,10 @@ type event struct {
 	Loss  *schedule.Loss `json:"loss,omitempty"`
 
 	Grant *schedule.GrantEvent `json:"grant,omitempty"` // of a closed stage
+	Fault *record.Fault        `json:"fault,omitempty"` // its state has changed
+	// Decision was taken. State is that of the phase's controller after it.
+	Decision *Decision       `json:"decision,omitempty"`
+	State    json.RawMessage `json:"state,omitempty"`
 }
 
 // begin begins the journal. c.mu is held.
@@ -51,6 +58,7 @@ func (c *Coordinator) begin() error {
 	first := &beginning{
 		Run: c.o.Run, Version: c.o.Version, Address: c.listener.Addr().String(), Identity: c.o.Identity,
 		IntervalNs: int64(c.o.Interval), StartNs: c.startNs, OnLost: c.o.OnLost, Extra: c.o.Extra,
+		EpochNs: c.o.Job.EpochNs,
 	}
 	for _, m := range c.members {
 		h := m.hello
@@ -70,7 +78,12 @@ func (c *Coordinator) begin() error {
 	if c.journal, err = linefile.Open(c.o.Journal); err != nil {
 		return err
 	}
-	return c.journal.AppendJSON(first)
+	err = c.journal.AppendJSON(first)
+	for i := range c.decisions { // the first of each phase precede the start
+		d := &c.decisions[i]
+		err = errors.Join(err, c.journal.AppendJSON(&event{Decision: d, State: c.states[d.Phase]}))
+	}
+	return err
 }
 
 // endJournal removes the journal.
@@ -126,7 +139,7 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 	o.Run, o.Version, o.Workers, o.Listen, o.Identity = first.Run, first.Version, len(first.Members), first.Address,
 		first.Identity
 	o.Interval, o.Patience = time.Duration(first.IntervalNs), patienceBefore
-	o.OnLost, o.Extra = first.OnLost, first.Extra
+	o.OnLost, o.Extra, o.Job.EpochNs = first.OnLost, first.Extra, first.EpochNs
 	if c, err = open(o); err != nil {
 		return nil, nil, err
 	}
@@ -171,6 +184,7 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		if e.Grant != nil {
 			c.granter.Restore(*e.Grant)
 		}
+		c.remember(&e)
 		if l := e.Loss; l != nil {
 			if l.Machine >= uint64(len(c.members)) || len(l.Heirs) == 0 {
 				return fmt.Errorf("%s: line %d: no loss of a worker of this run", c.o.Journal, i+2)
@@ -214,4 +228,49 @@ func (c *Coordinator) reread() error {
 		m.over = m.over || m.state == Ended
 	}
 	return nil
+}
+
+// remember repeats a line of the journal about faults and decisions.
+func (c *Coordinator) remember(e *event) {
+	if e.Decision != nil {
+		c.decide(*e.Decision, e.State)
+	}
+	if f := e.Fault; f != nil {
+		at := slices.IndexFunc(c.faults, func(have record.Fault) bool {
+			return have.Name == f.Name && have.Number == f.Number
+		})
+		if at < 0 {
+			at, c.faults = len(c.faults), append(c.faults, record.Fault{})
+		}
+		c.faults[at] = *f
+	}
+}
+
+// NoteFault adds the state of a fault to the journal. It is safe for concurrent use.
+func (c *Coordinator) NoteFault(f *record.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.note(&event{Fault: f})
+}
+
+// Faults returns the faults that the journal of a resumed coordinator contains, each in its last state.
+func (c *Coordinator) Faults() []record.Fault { return c.faults }
+
+// Decided returns the decisions that the journal of a resumed coordinator contains, and for each phase the state of its
+// controller after the last of them.
+func (c *Coordinator) Decided() ([]Decision, map[string]json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.decisions), maps.Clone(c.states)
+}
+
+// ExtraOf returns Options.Extra of the coordinator that wrote a journal, or nil if it isn't readable.
+func ExtraOf(journal string) map[string]string {
+	text, err := os.ReadFile(journal)
+	var first beginning
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if err != nil || json.Unmarshal(line, &first) != nil {
+		return nil
+	}
+	return first.Extra
 }

@@ -77,15 +77,15 @@ func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 			Destinations: strings.Fields(os.Getenv("BRUNT_EXPORT"))},
 		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
 			v, err := report.Hooks(out)
-			v.Exit = exit
+			v.Exit = Exit
 			return v, err
 		},
 	}
 	return test.Perform(stdout, stderr)
 }
 
-// exit returns the exit code of k6 for a result, as an error.
-func exit(run *record.Run) error {
+// Exit returns the exit code of k6 for a result, as an error.
+func Exit(run *record.Run) error {
 	aborted := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return t.Aborted })
 	broken := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })
 	switch {

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/verdict/exitcode"
+)
+
+// kill kills a process with SIGKILL.
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+// linesSpooled returns how many intervals worker k, from 1, has written to its own disk.
+func linesSpooled(dir string, k int) int {
+	text, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k)+".spool", record.IntervalsFile))
+	return bytes.Count(text, []byte("\n"))
+}
+
+// resumeLoad runs brunt resume and returns what it printed, the record, and the exit code.
+func resumeLoad(t *testing.T, dir string) (out string, run *record.Run, code int) {
+	t.Helper()
+	cmd := exec.Command("brunt", "resume", dir)
+	text, _ := cmd.CombinedOutput()
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil || !b.Run.Complete {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return string(text), b.Run, cmd.ProcessState.ExitCode()
+}
+
+// The watchdog heals the faults of a coordinator that is killed. A resumed coordinator records that they were cut
+// short, doesn't inject those whose time has passed, and injects the later ones.
+func TestAKilledCoordinatorsFaultsAreResumed(t *testing.T) {
+	t.Parallel()
+	done := filepath.Join(t.TempDir(), "done")
+	plan := writePlan(t, fmt.Sprintf(`target: {protocol: noop, addresses: [none]}
+sessions: 4
+interval: 200ms
+queries: [{name: one, command: [PING], weight: 1}]
+load: [{constant: {rate: 300, duration: 14s}}]
+faults:
+  - {name: early, at: 200ms, for: 200ms, command: {inject: "echo early >>%[1]s", heal: "echo over >>%[1]s"}}
+  - {name: open, at: 1s, for: 8s, command: {inject: "echo open >>%[1]s", heal: "echo shut >>%[1]s"}}
+  - {name: between, at: 5s, command: {inject: "echo between >>%[1]s"}}
+  - {name: late, at: 12s, for: 500ms, command: {inject: "echo late >>%[1]s", heal: "echo end >>%[1]s"}}
+`, done))
+	cmd, dir, _ := leadingProcess(t, plan, 2, "--allow-faults")
+	have := func(text string) func() bool {
+		return func() bool {
+			all, _ := os.ReadFile(done)
+			return bytes.Contains(all, []byte(text))
+		}
+	}
+	until(t, "a fault is in effect", have("open"))
+	kill(t, cmd)
+	until(t, "the watchdog has healed it", have("shut"))
+	until(t, "another fault's time has passed", func() bool { return linesSpooled(dir, 1) > 26 })
+	out, run, _ := resumeLoad(t, dir)
+	text, _ := os.ReadFile(done)
+	if string(text) != "early\nover\nopen\nshut\nlate\nend\n" {
+		t.Errorf("done: %q\n%s", text, out)
+	}
+	byName := map[string]record.Fault{}
+	for _, f := range run.Faults {
+		byName[f.Name] = f
+	}
+	if len(run.Faults) != 4 || len(byName) != 4 {
+		t.Fatalf("faults %+v\n%s", run.Faults, out)
+	}
+	for _, name := range []string{"early", "open", "late"} {
+		if f := byName[name]; f.BeginNs == 0 || f.HealedNs <= f.BeginNs || f.Error != "" {
+			t.Errorf("fault %+v", f)
+		}
+	}
+	if f := byName["open"]; f.HealedNs-f.BeginNs > 5e9 {
+		t.Errorf("the fault that was cut short lasted %d ns", f.HealedNs-f.BeginNs)
+	}
+	if f := byName["between"]; !strings.Contains(f.Error, "had been killed when it was due") {
+		t.Errorf("fault %+v", f)
+	}
+	var ids []string
+	for _, w := range run.Warnings {
+		ids = append(ids, w.ID)
+	}
+	if !slices.Contains(ids, "fault-cut-short") || !slices.Contains(ids, "fault-failed") {
+		t.Errorf("warnings %q\n%s", ids, out)
+	}
+	if n := run.Total.Arrivals(); n != 4200 {
+		t.Errorf("%d operations, want 4200", n)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, record.WorkersFolder, "*.ndjson"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// An adaptive phase pauses while no coordinator decides its rate, and goes on at the last rate when one is resumed. All
+// workers follow the same decisions.
+func TestAKilledCoordinatorsDecisionsAreResumed(t *testing.T) {
+	t.Parallel()
+	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
+sessions: 4
+interval: 200ms
+queries: [{name: one, command: [PING], weight: 1}]
+load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 12s}}]
+`)
+	cmd, dir, _ := leadingProcess(t, plan, 2)
+	until(t, "it has decided", func() bool { return linesHome(dir, 1) > 6 })
+	kill(t, cmd)
+	before := linesSpooled(dir, 1)
+	until(t, "the workers have no decision", func() bool { return linesSpooled(dir, 1) > before+10 })
+	out, run, _ := resumeLoad(t, dir)
+	one, two := partOf(t, dir, 1), partOf(t, dir, 2)
+	first := controls(t, one)
+	if second := controls(t, two); !slices.Equal(first, second) {
+		t.Errorf("one worker followed %+v\nthe other %+v\n%s", first, second, out)
+	}
+	last := 0.0
+	for i, c := range first {
+		if i > 0 && (c.RatePerS < last || c.Reason == "start") {
+			t.Errorf("the rate begins again: %+v", first)
+		}
+		last = c.RatePerS
+	}
+	if last != 1000 {
+		t.Errorf("the load ended at %g/s, want 1000: %+v\n%s", last, first, out)
+	}
+	if a, b := one.Run.Total.Offered, two.Run.Total.Offered; a != b && a != b+1 || run.Total.Offered != a+b {
+		t.Errorf("%d and %d arrivals of the workers, %d of the load", a, b, run.Total.Offered)
+	}
+	if len(lostOnes(run)) > 0 {
+		t.Errorf("lost %q\n%s", lostOnes(run), out)
+	}
+}
+
+// Workers run their segments of a script to the end without a coordinator, and a resumed one adds them up.
+func TestAKilledCoordinatorOfAScriptIsResumed(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	script := scriptFile(t, `
+import http from "k6/http";
+import { sleep } from "k6";
+export const options = {
+	scenarios: { s: { executor: "shared-iterations", vus: 4, iterations: 80 } },
+	thresholds: { http_reqs: ["count<80"] },
+};
+export default function () {
+	http.get(__ENV.URL);
+	sleep(0.3);
+}`)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, _ := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL,
+		script)
+	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 0 && linesHome(dir, 2) > 0 })
+	kill(t, cmd)
+	out, run, code := resumeLoad(t, dir)
+	if n := requests.Load(); n != 80 || run.Total.Done != 80 || len(run.Parts) != 2 || len(lostOnes(run)) > 0 {
+		t.Errorf("%d requests came, %d are recorded of %d parts, want 80\n%s", n, run.Total.Done, len(run.Parts), out)
+	}
+	if len(run.Thresholds) != 1 || run.Thresholds[0].Pass || float64(run.Thresholds[0].Value) != 80 {
+		t.Errorf("thresholds %+v", run.Thresholds)
+	}
+	if code != exitcode.Threshold {
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, out)
+	}
+}
