@@ -48,7 +48,7 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 	if windows != nil {
 		takers = append(takers, windows)
 	}
-	err = record.JoinAnd(record.OS{}, dir, run, takers, func() error {
+	err = record.Join(record.OS{}, dir, run, takers, func() error {
 		if outages != nil {
 			outages.Fill(run)
 		}

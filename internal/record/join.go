@@ -13,16 +13,11 @@ import (
 	"brunt/internal/measure"
 )
 
-// Join writes the bundle of a merged run into a new or empty folder. run is the result of Merge, judged by package
-// verdict. Intervals that ran at the same time become one, whose counts and distributions are the sums. All error
-// samples and observations of every part are kept. run gets the hints that follow from the joined intervals.
-func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
-	return JoinAnd(fsys, dir, run, nil, func() error { return nil }, parts...)
-}
-
-// JoinAnd is Join for a run that isn't judged yet. The intervals are joined once and passed to takers; then complete is
-// called to complete run with the results of the takers.
-func JoinAnd(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
+// Join writes the bundle of a merged run into a new or empty folder. run is the result of Merge. Intervals that ran at
+// the same time become one, whose counts and distributions are the sums; each is passed to takers. All error samples
+// and observations of every part are kept. Then complete, unless it is nil, is called to complete run with the results
+// of the takers, and run gets the hints that follow from the joined intervals.
+func Join(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", parts[0].Dir, err)
@@ -59,7 +54,7 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 		}
 		return errors.Join(b.Interval(iv), hints.Interval(Filled(iv)))
 	})
-	if err == nil {
+	if err == nil && complete != nil {
 		err = complete()
 	}
 	if err != nil {

@@ -34,7 +34,7 @@ func joinParts(t *testing.T) (one *Run, joined *Recorded) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "whole")
-	if err := Join(OS{}, dir, run, list...); err != nil {
+	if err := Join(OS{}, dir, run, nil, nil, list...); err != nil {
 		t.Fatal(err)
 	}
 	joined = openAll(t, dir)[0]
@@ -83,7 +83,8 @@ func TestJoinNeedsAnEmptyFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Join(OS{}, list[0].Dir, run, list...); err == nil || !strings.Contains(err.Error(), "already holds a run") {
+	err = Join(OS{}, list[0].Dir, run, nil, nil, list...)
+	if err == nil || !strings.Contains(err.Error(), "already holds a run") {
 		t.Errorf("%v", err)
 	}
 }

@@ -235,7 +235,7 @@ func TestJoinKeepsEverySampleAndFindsHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "whole")
-	if err := Join(OS{}, dir, merged, list...); err != nil {
+	if err := Join(OS{}, dir, merged, nil, nil, list...); err != nil {
 		t.Fatal(err)
 	}
 	n, joined := 0, openAll(t, dir)[0]

@@ -59,7 +59,7 @@ func TestPartsOfVersion2AreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "whole")
-	if err := Join(OS{}, dir, run, parts...); err != nil {
+	if err := Join(OS{}, dir, run, nil, nil, parts...); err != nil {
 		t.Fatal(err)
 	}
 	run = openAll(t, dir)[0].Run

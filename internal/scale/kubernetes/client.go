@@ -43,9 +43,6 @@ func Open(s Source) (*Client, error) {
 	}}, nil
 }
 
-// Namespace returns the namespace in which objects are created.
-func (c *Client) Namespace() string { return c.config.namespace }
-
 // LocalAddress returns the local address of a connection to the API server. Unless it is a loopback address, pods can
 // most likely reach this machine there.
 func (c *Client) LocalAddress(ctx context.Context) (net.IP, error) {
