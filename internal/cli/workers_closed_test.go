@@ -243,3 +243,35 @@ load: [{closed: {duration: 2s}}]
 		t.Errorf("exit %d", code)
 	}
 }
+
+// A coordinator that was killed together with a worker is resumed. It knows what that worker was allowed to send, and
+// gives the rest to the others.
+func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	server := testserver.Redis(t)
+	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 12000}}]", "")
+	cmd, dir, _ := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
+	pids := workersOf(t, cmd.Process.Pid)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
+	run := wholeRun(t, dir, "")
+	if lost := run.Parts[1].Worker; lost.LostNs == 0 || lost.GivenNs == 0 {
+		t.Errorf("worker 2 is recorded as %+v\n%s", lost, out)
+	}
+	sum := run.Total.Arrivals()
+	for _, p := range run.Parts {
+		sum += p.Worker.Missing
+	}
+	if sum != 12000 {
+		t.Errorf("%d operations, with the missing ones %d, want 12000\n%s", run.Total.Arrivals(), sum, out)
+	}
+	if n := sentTwice(t, server); n > 0 {
+		t.Errorf("%d operations were sent twice\n%s", n, out)
+	}
+}
