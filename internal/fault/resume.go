@@ -60,6 +60,10 @@ func readLog(ctx context.Context, path string) map[string]healed {
 	return all
 }
 
+// AwaitWatchdog waits until the watchdog of a process that was killed has ended. log is its log. It returns early if
+// ctx ends.
+func AwaitWatchdog(ctx context.Context, log string) { readLog(ctx, log) }
+
 // Keep makes a process that resumes after this one was killed know what has happened to faults: note is called with
 // each change, concurrently, and the watchdog writes to log what it heals. It must be called before Begin or Resume.
 func (c *Executor) Keep(log string, note func(*record.Fault)) {

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/scale"
+	"brunt/internal/scale/kubernetes"
 	"brunt/internal/secret"
 	"brunt/internal/verdict/exitcode"
 )
@@ -29,6 +30,11 @@ const (
 	extraOn     = "on"     // Workers.On
 	extraScript = "script" // the script's name
 	extraAsks   = "asks"   // "yes": the coordinator chooses the phases
+
+	extraJob        = "job" // the name of the Job in Kubernetes, and how its API server is reached
+	extraKubeconfig = "kubeconfig"
+	extraContext    = "context"
+	extraNamespace  = "namespace"
 )
 
 // extra returns what the journal keeps for Resume.
@@ -39,6 +45,11 @@ func (d *leading) extra() map[string]string {
 	}
 	if d.l.Next != nil {
 		all[extraAsks] = "yes"
+	}
+	if d.l.Workers.On == Kubernetes {
+		s := &d.l.Workers.Cluster.Source
+		all[extraJob] = kubernetes.Name(d.l.Plan.Name, d.ticket.Run)
+		all[extraKubeconfig], all[extraContext], all[extraNamespace] = kubeconfigs(s), s.Context, s.Namespace
 	}
 	return all
 }
@@ -151,6 +162,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	d.c, l.Workers.On = c, extra[extraOn]
+	d.adopt(extra)
 	parts, err := c.Begun()
 	if err != nil {
 		return nil, err

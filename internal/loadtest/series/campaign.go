@@ -78,6 +78,9 @@ func (f *Campaign) run(stdout, stderr io.Writer, dir string,
 			return exitcode.Usage(err)
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
+		if err = t.endLeft(ctx); err != nil {
+			return exitcode.Usage(err)
+		}
 		err = c.Run(ctx)
 		var down *campaign.UnreachableError
 		switch {

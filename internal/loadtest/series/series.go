@@ -87,6 +87,9 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 		err = fmt.Errorf("%s holds a series of another plan or with other flags; resume it with those, or begin a new one",
 			t.Dir)
 	}
+	if err == nil && o.Resume != "" {
+		err = t.endLeft(ctx)
+	}
 	if err != nil {
 		return exitcode.Usage(err)
 	}
@@ -119,6 +122,15 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 		if errors.As(err, &e) && e.Code == exitcode.Interrupted {
 			return err
 		}
+		return exitcode.With(exitcode.Interrupted, nil)
+	}
+	return err
+}
+
+// endLeft ends the load that was under way when the series was killed. Its run is repeated.
+func (t *Series) endLeft(ctx context.Context) error {
+	err := loadtest.EndLeft(ctx, t.Dir, t.Say)
+	if ctx.Err() != nil {
 		return exitcode.With(exitcode.Interrupted, nil)
 	}
 	return err

@@ -83,6 +83,13 @@ func (c *Client) Launch(ctx context.Context, o Options) (*Workers, error) {
 	return w, nil
 }
 
+// Adopt returns the pods of a Job that another process created with Launch, for Close. It doesn't watch them.
+func (c *Client) Adopt(name string) *Workers {
+	w := &Workers{c: c, o: Options{Name: name}, stop: func() {}, done: make(chan struct{})}
+	close(w.done)
+	return w
+}
+
 // closePatience limits the time for deleting the objects.
 const closePatience = 20 * time.Second
 

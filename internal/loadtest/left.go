@@ -1,0 +1,87 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"brunt/internal/fault"
+	"brunt/internal/message"
+	"brunt/internal/record"
+	"brunt/internal/scale"
+	"brunt/internal/scale/kubernetes"
+)
+
+// deepest is how many folders below that of a series the bundle of a run is at most.
+const deepest = 4
+
+// EndLeft ends the loads of a series whose coordinator was killed: workers that still send stop at once, and their
+// bundles come home, so that nothing of a run is under way when it is repeated. It waits for the watchdog of the killed
+// process. dir is the folder of the series.
+func EndLeft(ctx context.Context, dir string, tell func(format string, args ...any)) error {
+	below := dir
+	for range deepest {
+		below = filepath.Join(below, "*")
+		left, err := filepath.Glob(filepath.Join(below, record.WorkersFolder, scale.JournalFile))
+		if err != nil {
+			return err
+		}
+		for _, journal := range left {
+			if err := endLeft(ctx, journal, tell); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endLeft ends the load of one run, whose coordinator wrote the journal.
+func endLeft(ctx context.Context, journal string, tell func(format string, args ...any)) (err error) {
+	extra := scale.ExtraOf(journal)
+	if extra == nil { // it was killed before its load began, and workers leave by themselves
+		return nil
+	}
+	d := &leading{dir: filepath.Dir(filepath.Dir(journal)), v: &Hooks{}, l: &Test{}}
+	tell("the load in %s is ended: its coordinator was killed", d.dir)
+	if d.c, _, err = scale.Resume(scale.Options{Dir: d.workers(), Journal: journal}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.c.Close()) }()
+	d.adopt(extra)
+	d.c.Stop(true, message.Message{})
+	d.c.AllSent()
+	d.c.Home(ctx, lostGrace)
+	fault.AwaitWatchdog(ctx, d.healed())
+	return errors.Join(ctx.Err(), d.release())
+}
+
+// adopt makes release delete what a killed coordinator created in Kubernetes.
+func (d *leading) adopt(extra map[string]string) {
+	if extra[extraJob] == "" {
+		return
+	}
+	client, err := kubernetes.Open(kubernetes.Source{Kubeconfig: extra[extraKubeconfig], Context: extra[extraContext],
+		Namespace: extra[extraNamespace]})
+	if err != nil {
+		d.tell("the Job " + extra[extraJob] + " is left until its deadline: " + err.Error())
+		return
+	}
+	d.cluster = client.Adopt(extra[extraJob])
+}
+
+// absolute returns the absolute path of a file; "" stays "".
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil && path != "" {
+		return full
+	}
+	return path
+}
+
+// kubeconfigs returns the kubeconfig of a run as its journal keeps it, also if the environment names it.
+func kubeconfigs(s *kubernetes.Source) string {
+	if s.Kubeconfig != "" {
+		return absolute(s.Kubeconfig)
+	}
+	return absolute(os.Getenv("KUBECONFIG"))
+}
