@@ -120,7 +120,7 @@ func TestProcessesFillTables(t *testing.T) {
 	if n := f.pg.Psql(t, "SELECT count(*) FROM cars"); n != "13750" {
 		t.Errorf("the other workers have filled %s rows, want 13750", n)
 	}
-	if code, text := f.schema("up", "--processes", "2"); code != 1 ||
+	if code, text := f.schema("up", "--processes", "2"); code != exitcode.BadPlan ||
 		!strings.Contains(text, "--processes 3") {
 		t.Errorf("with another number of processes: exit %d\n%s", code, text)
 	}

@@ -199,7 +199,12 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 		defer c.Close()
 		cfg.Checkpoint = c
 	}
-	return fill.Run(ctx, cfg)
+	report, err := fill.Run(ctx, cfg)
+	var other *fill.CheckpointError
+	if errors.As(err, &other) {
+		err = &target.UsageError{Err: err}
+	}
+	return report, err
 }
 
 // ddlTimeout is the default timeout of dropping a table, which also happens after an interrupt.

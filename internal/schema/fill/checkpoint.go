@@ -72,6 +72,12 @@ func (j *job) header() header {
 	return h
 }
 
+// CheckpointError says that a checkpoint is of another load.
+type CheckpointError struct{ text string }
+
+// Error returns one line with the file, what differs, and what to do.
+func (e *CheckpointError) Error() string { return e.text }
+
 // differs returns why a load can't be resumed from a checkpoint with header o, or "" if it can.
 func (h header) differs(o header) string {
 	switch {
@@ -142,8 +148,8 @@ func (j *job) resume() error {
 				return fmt.Errorf("load: %s:1: not a checkpoint: give another path", name)
 			}
 			if what := own.differs(*l.Load); what != "" {
-				return fmt.Errorf("load: %s: the checkpoint is of %s: delete it to load from the start, or give another path",
-					name, what)
+				return &CheckpointError{fmt.Sprintf(
+					"load: %s: the checkpoint is of %s: delete it to load from the start, or give another path", name, what)}
 			}
 			j.id = l.Load.ID
 			continue
