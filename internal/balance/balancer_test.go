@@ -10,7 +10,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// nodesOf is so many nodes, with room for as many others.
+// nodesOf returns n nodes, with room for n more.
 func nodesOf(n int) *protocol.Nodes {
 	var targets []protocol.Target
 	for i := range n {
@@ -38,7 +38,7 @@ func newBalancer(tb testing.TB, o Options, nodes *protocol.Nodes) *Balancer {
 
 const keys = 20_000
 
-// owners is where so many keys are.
+// owners returns the node of each of many keys.
 func owners(t *testing.T, b *Balancer, up Set) (of []int) {
 	t.Helper()
 	for i := range keys {
@@ -51,7 +51,7 @@ func owners(t *testing.T, b *Balancer, up Set) (of []int) {
 	return of
 }
 
-// A node that is lost moves its own keys and no others, whether it is down or has left; so does its return.
+// If a node is lost, because it is down or has left, only its own keys move. The same holds when it returns.
 func TestALostNodeMovesItsOwnKeysOnly(t *testing.T) {
 	nodes := nodesOf(5)
 	b := newBalancer(t, Options{Mode: "hash"}, nodes)
@@ -107,7 +107,7 @@ func TestALostNodeMovesItsOwnKeysOnly(t *testing.T) {
 	})
 }
 
-// A key that everybody wants doesn't give its node more than the bound.
+// A key that is requested very often doesn't give its node more than the bound.
 func TestLoadsAreBounded(t *testing.T) {
 	const requests = 1000
 	for _, bound := range []float64{1.1, 1.25, 2} {
@@ -161,7 +161,7 @@ func TestTheLeastBusyIsChosen(t *testing.T) {
 	}
 }
 
-// A node that returned has half of its share after half of its time.
+// A node that returned has half of its share after half of the time.
 func TestSlowStart(t *testing.T) {
 	nodes, now := nodesOf(2), int64(0)
 	b := newBalancer(t, Options{Mode: "weighted", SlowStart: time.Minute, Now: func() int64 { return now }}, nodes)
@@ -217,7 +217,7 @@ func TestTheNearestIsChosen(t *testing.T) {
 	})
 }
 
-// A bucket's requests go to its node, and in turn to the others while that is down or nobody knows it.
+// Requests for a bucket go to its node. They go to the other nodes in turn if that node is down or isn't known.
 func TestBucketsHaveTheirNodes(t *testing.T) {
 	nodes := nodesOf(3)
 	b, up := newBalancer(t, Options{Mode: "bucket"}, nodes), all(nodes)
@@ -295,7 +295,7 @@ func TestPickAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Sessions at a node that left go to the others, one that joined gets its share, and nobody else moves.
+// Sessions of a node that left move to the others, and a node that joined gets its share. No other session moves.
 func TestHomes(t *testing.T) {
 	for _, mode := range []string{"round-robin", "least-outstanding", "hash"} {
 		t.Run(mode, func(t *testing.T) {

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// server is a queue with so many servers and exponential service times (M/M/c), sent to by arrivals at random.
+// server is an M/M/c queue: Poisson arrivals, exponential service times, several servers.
 type server struct {
 	rng     *rand.Rand
-	free    []float64 // when each server is
-	muPerS  float64   // of one
+	free    []float64 // the time at which each server becomes free
+	muPerS  float64   // service rate of one server
 	now     float64
 	waiting []arrival // in the order of arrival
-	errors  bool      // fail everything
+	errors  bool      // every request fails
 }
 
 type arrival struct{ at, start, end float64 }
 
-// interval sends a rate for a second and returns what was seen.
+// interval sends at a rate for one second and returns what was observed.
 func (s *server) interval(ratePerS float64, figure func(sorted []float64) float64) Observation {
 	until := s.now + 1
 	offered := 0
@@ -62,7 +62,7 @@ func (s *server) interval(ratePerS float64, figure func(sorted []float64) float6
 	return o
 }
 
-// responseBeyond is the probability of a response time above t at a rate (Gross and Harris 1998, 2.3; Erlang C).
+// responseBeyond returns the probability of a response time above t (Gross and Harris 1998, 2.3; Erlang C).
 func responseBeyond(ratePerS, muPerS float64, servers int, t float64) float64 {
 	a, c := ratePerS/muPerS, float64(servers)
 	b := 1.0
@@ -76,7 +76,7 @@ func responseBeyond(ratePerS, muPerS float64, servers int, t float64) float64 {
 	return math.Exp(-muPerS*t) * (1 + wait*(1-math.Exp(-muPerS*t*free))/free)
 }
 
-// optimum is the rate at which a share of the response times exceeds the goal.
+// optimum returns the rate at which a share of the response times exceeds the goal.
 func optimum(muPerS float64, servers int, goal, share float64) float64 {
 	low, high := 0.0, muPerS*float64(servers)
 	for range 100 {
@@ -93,7 +93,7 @@ func newServer(seed uint64, servers int, muPerS float64) *server {
 	return &server{rng: rand.New(rand.NewPCG(seed, 1)), free: make([]float64, servers), muPerS: muPerS}
 }
 
-// run lets a controller send to a server for so many intervals.
+// run lets a controller send to a server for n intervals.
 func run(c *Controller, s *server, figure func([]float64) float64, n int, before func(i int)) []Decision {
 	all := []Decision{c.First()}
 	for i := range n {
@@ -117,7 +117,7 @@ func meanRate(all []Decision) (sum float64) {
 }
 
 // Each method comes within 5 % of the optimum in fewer than 60 intervals, from far below and from far above, and
-// follows a capacity that halves within as many. Arrivals and services are random, so a few runs miss.
+// follows a capacity that is halved, in the same time. Arrivals and services are random, so a few runs fail.
 func TestControllersSettle(t *testing.T) {
 	const mu, servers, limitS, beyond = 500.0, 4, 0.020, 0.05
 	spec := Spec{MinPerS: 10, MaxPerS: 100_000, Goal: beyond, Tolerance: 2, DelayS: 0.1, MaxErrors: 0.05}
@@ -137,7 +137,7 @@ func TestControllersSettle(t *testing.T) {
 					best := func(mu float64) float64 { return optimum(mu, servers, limitS, beyond) }
 					if method == Gradient {
 						figure = func(sorted []float64) float64 { return sorted[len(sorted)/2] }
-						// The median of an idle server is that of a service time, ln 2/mu.
+						// The median of an idle server is the median of its service time, ln 2/mu.
 						best = func(mu float64) float64 { return optimum(mu, servers, 2*math.Ln2/mu, 0.5) }
 					}
 					all := run(c, s, figure, 240, func(i int) {
@@ -198,7 +198,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// While everything fails the load falls to its least, and it comes back when nothing fails any more.
+// While everything fails, the load falls to its minimum. It rises again when nothing fails any more.
 func TestComesBackAfterErrors(t *testing.T) {
 	for _, method := range Methods() {
 		t.Run(method, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Whatever is observed, the rate is within its limits.
+// For any observation the rate stays within its limits.
 func FuzzNext(f *testing.F) {
 	f.Add(0.01, 100.0, 0.0, 0.0, uint8(0))
 	f.Add(math.Inf(1), 0.0, 1.0, 1e9, uint8(1))

@@ -11,7 +11,7 @@ import (
 	"brunt/internal/record"
 )
 
-// counting counts what is written.
+// counting counts the bytes that are written.
 type counting int
 
 // Write implements io.Writer.
@@ -20,8 +20,8 @@ func (c *counting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// BenchmarkExportOfADay writes 24 hours of seconds with 2 operations in each format: how much there is of
-// it, and how much memory was in use at most, garbage included.
+// BenchmarkExportOfADay writes 24 hours of intervals of one second with 2 operations in each format. It reports the
+// size of the output and the maximum of memory in use, including garbage.
 func BenchmarkExportOfADay(b *testing.B) {
 	run := &record.Run{ID: "r1", Name: "day", Operations: make([]record.Operation, 2),
 		Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
@@ -64,8 +64,8 @@ func BenchmarkExportOfADay(b *testing.B) {
 	}
 }
 
-// BenchmarkInterval is what an interval of 20 operations with 10 000 values each costs the load's
-// cutting goroutine.
+// BenchmarkInterval measures what an interval of 20 operations with 10 000 values each costs in the goroutine that cuts
+// intervals.
 func BenchmarkInterval(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	iv := testInterval(0, time.Now())

@@ -24,7 +24,7 @@ import (
 	"brunt/internal/record"
 )
 
-// testRun is the record of a run with two operations and one address.
+// testRun returns the record of a run with two operations and one address.
 func testRun() *record.Run {
 	return &record.Run{
 		Name: "shop, big one", ID: "00ff00ff00ff00ff", Brunt: "1.0",
@@ -33,8 +33,7 @@ func testRun() *record.Run {
 	}
 }
 
-// testInterval is the n-th second: 100 purchases, 10 of which time out, at n+1 … n+90 ms, and
-// nothing looked at.
+// testInterval returns the n-th second: 100 purchases of n+1 … n+90 ms, of which 10 time out, and no other operation.
 func testInterval(n int, began time.Time) *measure.Interval {
 	h := func() *measure.Histogram { return measure.NewHistogram() }
 	iv := &measure.Interval{Index: n, UnixNs: began.Add(time.Duration(n) * time.Second).UnixNano(), Phase: "load",
@@ -72,7 +71,7 @@ func exporter(t *testing.T, o Options) *Exporter {
 	return e
 }
 
-// get reads metrics as a scraper would.
+// get reads metrics as Prometheus does.
 func get(t *testing.T, e *Exporter, accept string) map[string]*dto.MetricFamily {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, "http://"+e.Addr()+"/metrics", nil)
@@ -98,7 +97,7 @@ func get(t *testing.T, e *Exporter, accept string) map[string]*dto.MetricFamily 
 	}
 }
 
-// value is the number of the series with these labels.
+// value returns the value of the series with these labels.
 func value(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) *dto.Metric {
 	t.Helper()
 	for _, m := range families[name].GetMetric() {
@@ -155,7 +154,7 @@ func TestEndpoint(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", accept, name, got, want)
 			}
 		}
-		// The last interval's are 3 … 92 ms.
+		// Those of the last interval are 3 … 92 ms.
 		if got := value(t, m, "brunt_interval_response_seconds", "operation", "buy", "quantile",
 			"0.5").GetGauge().GetValue(); math.Abs(got-0.047) > 1e-4 {
 			t.Errorf("%s: median %v, want 0.047", accept, got)
@@ -189,7 +188,7 @@ func TestNativeBucketsHoldWhatTheirBoundsSay(t *testing.T) {
 	h := measure.NewHistogram()
 	want := map[int]uint64{}
 	for range 20000 {
-		ns := int64(math.Exp(r.Float64() * math.Log(2000))) // below 2048 the histogram is exact
+		ns := int64(math.Exp(r.Float64() * math.Log(2000))) // the histogram is exact below 2048
 		h.Record(ns)
 		want[int(math.Ceil(8*math.Log2(float64(ns)/1e9)-1e-12))]++
 	}
@@ -227,7 +226,7 @@ func TestNativeBucketsHoldWhatTheirBoundsSay(t *testing.T) {
 	}
 }
 
-// The bounds that slow_cooker's documentation gives.
+// The bounds are those in slow_cooker's documentation.
 func TestSlowCookersBounds(t *testing.T) {
 	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
 	_ = e.Interval(testInterval(0, time.Now()))
@@ -248,7 +247,7 @@ func TestSlowCookersBounds(t *testing.T) {
 	}
 }
 
-// receiver is a server whose answers a test decides.
+// receiver is a server whose answers the test sets.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -284,7 +283,7 @@ func (r *receiver) set(status int) {
 	r.mu.Unlock()
 }
 
-// lines is how many intervals of line protocol have come.
+// lines returns the number of intervals in line protocol that have arrived.
 func (r *receiver) lines() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,7 +293,7 @@ func (r *receiver) lines() (n int) {
 	return n
 }
 
-// quickly makes the pushers pause for a few ms.
+// quickly limits the pauses of the pushers to a few ms.
 func quickly(e *Exporter) {
 	for _, p := range e.pushers {
 		p.pause = func(int) time.Duration { return 5 * time.Millisecond }
@@ -383,8 +382,7 @@ func TestRefusedIntervalsAreLostAtOnce(t *testing.T) {
 	}
 }
 
-// A receiver that takes requests and never answers delays neither intervals nor, beyond its
-// bound, the end.
+// A receiver that accepts requests and never answers delays neither intervals nor the end of the run beyond a limit.
 func TestHangingReceiverDelaysNothing(t *testing.T) {
 	release, entered := make(chan struct{}), make(chan struct{}, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -402,7 +400,7 @@ func TestHangingReceiverDelaysNothing(t *testing.T) {
 	for n := 1; n < 300; n++ {
 		_ = e.Interval(testInterval(n, time.Now()))
 	}
-	// All of that went by while the first request hangs.
+	// All of this happened while the first request hangs.
 	if got := e.pushers[0].transfer(); got.sent != 0 || got.waiting != 300 {
 		t.Errorf("got %+v", got)
 	}
@@ -415,7 +413,7 @@ func TestHangingReceiverDelaysNothing(t *testing.T) {
 	}
 }
 
-// Counters that are sent go on rightly although some intervals were given up.
+// Counters that are sent remain correct although some intervals were dropped.
 func TestSumsHoldWhatWasDropped(t *testing.T) {
 	l := newLadders()
 	rec := &recording{}
@@ -513,7 +511,7 @@ func TestMetricsFollowNamingRules(t *testing.T) {
 	}
 }
 
-// An interval may hold names and phases with any characters.
+// Names and phases in an interval may contain any characters.
 func FuzzLineProtocol(f *testing.F) {
 	f.Add("shop, big=one\\", "a\nb")
 	f.Fuzz(func(t *testing.T, run, operation string) {

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/record"
 )
 
-// threeIntervals are seconds of two operations, the second of which does nothing in the last.
+// threeIntervals returns three seconds with two operations. The second one does nothing in the last interval.
 func threeIntervals() (run *record.Run, all []*measure.Interval) {
 	run = &record.Run{ID: "r1", Name: "cars, \"big\"", Operations: []record.Operation{{Name: "look up"},
 		{Name: "write\n2"}}, Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
@@ -110,7 +110,7 @@ func TestInfluxFile(t *testing.T) {
 	}
 }
 
-// promtool makes blocks of it, which only well-formed OpenMetrics allows.
+// promtool can create blocks from the file, which requires well-formed OpenMetrics.
 func TestPrometheusFile(t *testing.T) {
 	data := export(t, "prometheus")
 	if !bytes.HasSuffix(data, []byte("# EOF\n")) {
@@ -133,7 +133,7 @@ func TestPrometheusFile(t *testing.T) {
 	}
 }
 
-// What doesn't fit into memory waits in a file, and nothing of it is left.
+// Data that doesn't fit into memory is kept in a temporary file, which is removed.
 func TestPrometheusFileBeyondMemory(t *testing.T) {
 	want := export(t, "prometheus")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -163,7 +163,7 @@ func TestPrometheusFileBeyondMemory(t *testing.T) {
 	}
 }
 
-// The samples of one metric stand together, in the order of time.
+// The samples of a metric are grouped, in the order of time.
 func TestPrometheusFileIsGrouped(t *testing.T) {
 	last, seen := "", map[string]bool{}
 	for line := range strings.Lines(string(export(t, "prometheus"))) {

@@ -12,7 +12,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// influxAsks is a query of a server that asks for a user.
+// influxAsks queries a server that requires a user.
 func influxAsks(t *testing.T, s *testserver.Server, user, password, query string) (values [][]any) {
 	t.Helper()
 	form := url.Values{"q": {query}, "db": {"load"}}
@@ -46,8 +46,7 @@ func influxAsks(t *testing.T, s *testserver.Server, user, password, query string
 	return values
 }
 
-// InfluxDB 1.8 takes version 2's writes, with user:password for the token and database/policy for the
-// bucket.
+// InfluxDB 1.8 accepts the writes of version 2, with user:password as the token and database/policy as the bucket.
 func TestInfluxDB2(t *testing.T) {
 	const admin, secret = "admin", "geheim"
 	s := testserver.InfluxDB18(t, testserver.Settings("auth-enabled = true"))

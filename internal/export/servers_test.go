@@ -36,7 +36,7 @@ func fetch(t *testing.T, address string, into any) {
 	}
 }
 
-// query asks a server with Prometheus' API for a number at a time; ok is false if there is none.
+// query asks a server with Prometheus' API for a number at a time. ok is false if there is none.
 func query(t *testing.T, s *testserver.Server, expression string, at time.Time) (n float64, ok bool) {
 	t.Helper()
 	var got struct {
@@ -59,7 +59,7 @@ func query(t *testing.T, s *testserver.Server, expression string, at time.Time) 
 	return n, true
 }
 
-// checkSeries compares what 60 intervals up to end left in a server.
+// checkSeries checks the data of 60 intervals up to end on a server.
 func checkSeries(t *testing.T, s *testserver.Server, end time.Time) {
 	t.Helper()
 	for expression, want := range map[string]float64{
@@ -74,7 +74,7 @@ func checkSeries(t *testing.T, s *testserver.Server, end time.Time) {
 		`histogram_quantile(0.5, sum by (le) (brunt_response_seconds_bucket{operation="buy"}))`: 0.075,
 	} {
 		got, ok := query(t, s, expression, end)
-		// The median is only as exact as the classic buckets; increase extrapolates.
+		// The median is only as exact as the classic buckets, and increase extrapolates.
 		if tolerance := map[bool]float64{true: 0.3, false: 0.04}[strings.HasPrefix(expression, "histogram")]; !ok ||
 			math.Abs(got/want-1) > tolerance {
 			t.Errorf("%s is %v (%v), want %v", expression, got, ok, want)
@@ -95,7 +95,7 @@ func TestRemoteWriteToPrometheus(t *testing.T) {
 	checkSeries(t, s, began.Add(60*time.Second))
 }
 
-// VictoriaMetrics takes the same protocol by another implementation.
+// VictoriaMetrics implements the same protocol independently.
 func TestRemoteWriteToVictoriaMetrics(t *testing.T) {
 	s := testserver.VictoriaMetrics(t)
 	e := exporter(t, Options{Destinations: []string{"prometheus=http://" + s.Addr}})
@@ -113,7 +113,7 @@ func TestRemoteWriteToVictoriaMetrics(t *testing.T) {
 	checkSeries(t, s, began.Add(60*time.Second))
 }
 
-// A Prometheus that is killed and comes back has everything in the end.
+// A Prometheus that is killed and restarted has all data at the end.
 func TestRemoteWriteSurvivesARestart(t *testing.T) {
 	s := testserver.Prometheus(t)
 	e := newQuick(t, Options{Destinations: []string{"prometheus=http://" + s.Addr}})
@@ -136,7 +136,7 @@ func TestRemoteWriteSurvivesARestart(t *testing.T) {
 	checkSeries(t, s, began.Add(60*time.Second))
 }
 
-// Prometheus reads native histograms from the endpoint: a quantile from them is exact to 9 %.
+// Prometheus scrapes native histograms from the endpoint. Their quantiles are exact to 9 %.
 func TestPrometheusScrapesNativeHistograms(t *testing.T) {
 	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
 	_ = e.Interval(testInterval(0, time.Now()))
@@ -187,7 +187,7 @@ func TestInfluxDB(t *testing.T) {
 			t.Fatalf("%s: got %+v", address, got)
 		}
 		v := got.Results[0].Series[0].Values[0]
-		// The same points twice are the same points: the second address changes nothing.
+		// The second address sends the same points again, which changes nothing.
 		p99, _ := v[4].(float64)
 		if fmt.Sprint(v[1], v[2], v[3], v[5]) != "6000 5400 600 60" || math.Abs(p99/149e6-1) > 1e-3 {
 			t.Errorf("%s: got %v", address, v)
@@ -200,7 +200,7 @@ func TestInfluxDB(t *testing.T) {
 	}
 }
 
-// What is sent is read back with OpenTelemetry's own messages.
+// The requests are decoded with OpenTelemetry's own messages.
 func TestOTLP(t *testing.T) {
 	r := newReceiver(t)
 	r.set(http.StatusOK)
@@ -268,7 +268,7 @@ func checkExponential(t *testing.T, all []*metrics.Metric) {
 	}
 }
 
-// A collector may answer with success and refuse all the same.
+// A collector may answer with success and still reject data.
 func TestOTLPPartialSuccess(t *testing.T) {
 	body, err := proto.Marshal(&collector.ExportMetricsServiceResponse{
 		PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 7, ErrorMessage: "too old"}})

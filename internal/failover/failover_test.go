@@ -17,21 +17,21 @@ const (
 	sec = 1_000_000_000
 )
 
-// history is arrivals with known fates.
+// history describes arrivals with known fates.
 type history struct {
 	ratePerS float64
 	endNs    int64
-	down     []stretch // in which servers answer nothing
-	slow     []stretch // in which answers take 30 ms
-	flaky    []stretch // in which every tenth arrival fails
-	queue    bool      // arrivals of an outage wait for its end; else they fail after the deadline
+	down     []stretch // times at which servers don't answer
+	slow     []stretch // times at which answers take 30 ms
+	flaky    []stretch // times at which every tenth arrival fails
+	queue    bool      // arrivals wait for the end of an outage; otherwise they fail after the deadline
 	pauses   []stretch
-	dead     map[int][]stretch // by address: nothing is sent to it, but for two arrivals that fail
+	dead     map[int][]stretch // by address: no arrivals are sent to it, except for two that fail
 }
 
 const deadline = 100 * ms
 
-// samples are its arrivals at two addresses in turn.
+// samples returns the arrivals, which alternate between two addresses.
 func (h *history) samples() (all []measure.Sample) {
 	gap := 1e9 / h.ratePerS
 	for i := 0; ; i++ {
@@ -74,7 +74,7 @@ func in(all []stretch, at int64) *stretch {
 	return nil
 }
 
-// intervals are those of a second that recorders and their collector make of samples.
+// intervals returns the intervals of one second that recorders and their collector produce from samples.
 func intervals(t *testing.T, samples []measure.Sample, endNs int64, pauses []stretch,
 	f func(*measure.Interval) error) {
 	t.Helper()
@@ -126,7 +126,7 @@ func accountOf(t *testing.T, h *history, faults ...record.Fault) *record.Failove
 	return run.Failover
 }
 
-// near reports whether a time is known to two slots and two gaps between arrivals.
+// near reports whether a time is correct within two slots and two gaps between arrivals.
 func near(got, want int64, ratePerS float64) bool {
 	slack := int64(2*measure.SlotNs + 2*1e9/ratePerS)
 	return got >= want-slack && got <= want+slack
@@ -141,7 +141,7 @@ func ofAll(all []record.Outage) (out []record.Outage) {
 	return out
 }
 
-// Random outages are found, each with its beginning and its end.
+// Random outages are found, with their beginnings and ends.
 func TestOutagesAreThoseOfTheHistory(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -156,7 +156,7 @@ func TestOutagesAreThoseOfTheHistory(t *testing.T) {
 		var want []stretch
 		for _, d := range h.down {
 			if h.queue {
-				d.toNs -= deadline - 2*ms // those that waited less than the deadline were good
+				d.toNs -= deadline - 2*ms // arrivals that waited less than the deadline were good
 			}
 			if d.toNs-d.fromNs > 60*ms {
 				want = append(want, d)
@@ -299,7 +299,7 @@ func one(t *testing.T, f *record.Failover) *record.Incident {
 	return &f.Incidents[0]
 }
 
-// The generator that stood still makes an outage invalid, and leaves it out of the spread.
+// A generator that stood still makes an outage invalid, and the outage is not part of the spread.
 func TestOutageOfTheGenerator(t *testing.T) {
 	h := &history{ratePerS: 1000, endNs: 30 * sec, down: []stretch{{10 * sec, 12 * sec}}}
 	run := newRun()
@@ -318,7 +318,7 @@ func TestOutageOfTheGenerator(t *testing.T) {
 	}
 }
 
-// Parts of a load, added up interval by interval, have the account of the whole.
+// Parts of a load that are added up interval by interval have the same account as the whole.
 func TestPartsAddUp(t *testing.T) {
 	h := &history{ratePerS: 3000, endNs: 30 * sec, down: []stretch{{10 * sec, 11_500 * ms}},
 		flaky: []stretch{{15 * sec, 16 * sec}}}
@@ -358,7 +358,7 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
-// An outage of hours takes no more memory than one slot a second, and its length is whole.
+// An outage of hours takes one slot per second at most, and its length is exact.
 func TestLongOutageIsThinnedOut(t *testing.T) {
 	s := newScope(record.Scope{})
 	for index := int64(0); index < 400*pageSlots; index++ {

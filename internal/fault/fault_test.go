@@ -23,14 +23,14 @@ import (
 	"brunt/internal/record"
 )
 
-// roleVariable makes this test's program another one.
+// roleVariable makes the test binary run as another program.
 const roleVariable = "BRUNT_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "":
 		os.Exit(m.Run())
-	case "killed": // stops the process of its argument for an hour, and says so
+	case "killed": // stops the process given by its argument for an hour, and reports it
 		_ = os.Unsetenv(roleVariable)
 		pid, _ := strconv.Atoi(os.Args[1])
 		c, err := Prepare(options(stopped(pid, time.Hour)))
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// watchdogCommand is a watchdog of the shell's, whose child is this test's program.
+// watchdogCommand returns a watchdog that is a shell with the test binary as its child.
 func watchdogCommand() []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func watchdogCommand() []string {
 	return []string{self, "-test.run=^TestWatchdogProcess$", "-test.v=false", "watchdog"}
 }
 
-// TestWatchdogProcess is the watchdog where it is started by watchdogCommand.
+// TestWatchdogProcess is the watchdog process that watchdogCommand starts.
 func TestWatchdogProcess(t *testing.T) {
 	if os.Args[len(os.Args)-1] != "watchdog" {
 		return
@@ -76,7 +76,7 @@ func stopped(pid int, long time.Duration) plan.Fault {
 	return plan.Fault{Name: "stop", Kind: plan.FaultProcess, For: long, Process: plan.ProcessFault{Do: "stop", PID: pid}}
 }
 
-// child is a process that does nothing.
+// child starts a process that does nothing.
 func child(t *testing.T) *exec.Cmd {
 	t.Helper()
 	c := exec.Command("sleep", "1000")
@@ -90,7 +90,7 @@ func child(t *testing.T) *exec.Cmd {
 	return c
 }
 
-// state is a process's state by proc(5): S, T, …
+// state returns the state of a process as in proc(5): S, T, …
 func state(pid int) string {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -100,7 +100,7 @@ func state(pid int) string {
 	return fields[0]
 }
 
-// becomes waits for a process to be in a state.
+// becomes waits until a process is in a state.
 func becomes(t *testing.T, pid int, want string) {
 	t.Helper()
 	for range 2000 {
@@ -136,7 +136,7 @@ func (l *log) join(o *Options) {
 	}
 }
 
-// until waits until something holds of the log.
+// until waits until a condition holds for the log.
 func (l *log) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	end := time.After(20 * time.Second)
@@ -208,7 +208,7 @@ func TestAnInterruptHeals(t *testing.T) {
 	becomes(t, pid, "S")
 }
 
-// kill -9 of the program that stopped a process: the watchdog lets it go on.
+// If the program that stopped a process is killed with SIGKILL, the watchdog continues the process.
 func TestAKilledProgramsFaultsAreHealed(t *testing.T) {
 	pid := child(t).Process.Pid
 	self, err := os.Executable()
@@ -235,7 +235,7 @@ func TestAKilledProgramsFaultsAreHealed(t *testing.T) {
 	becomes(t, pid, "S")
 }
 
-// The watchdog's death is said, another takes its place and knows what to heal.
+// The death of the watchdog is reported. A new watchdog takes over and knows what to heal.
 func TestTheWatchdogsDeath(t *testing.T) {
 	pid := child(t).Process.Pid
 	o, l := options(stopped(pid, time.Hour)), &log{}
@@ -299,7 +299,7 @@ func TestAProcessThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// A process that has got the number of another isn't hit.
+// A process that was given the same number later is not affected.
 func TestAnotherProcessOfOneNumber(t *testing.T) {
 	p, _, err := lookUp(child(t).Process.Pid)
 	if err != nil {
@@ -429,7 +429,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A fault that can't be undone is tried several times, said, and left to the watchdog.
+// If a fault can't be undone, brunt tries several times, reports it, and leaves it to the watchdog.
 func TestAFaultThatNeverHeals(t *testing.T) {
 	dir := t.TempDir()
 	tries := filepath.Join(dir, "tries")
@@ -528,7 +528,7 @@ func TestAFloodHoldsItsConnections(t *testing.T) {
 	}
 }
 
-// A watchdog that is cut off in the middle of a line heals what it knows.
+// A watchdog whose input is cut off in the middle of a line heals the faults that it knows.
 func TestTheWatchdogTakesTornLines(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	in := `{"add":{"id":"a","command":"echo a >> ` + mark + `"}}

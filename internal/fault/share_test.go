@@ -7,7 +7,8 @@ import (
 	"brunt/internal/plan"
 )
 
-// The process that leads a load and those that send it do each fault once, but for those of the load's own connections.
+// The process that coordinates a load and those that send it inject each fault once, except for faults of the load's
+// own connections.
 func TestFaultsAreSharedOut(t *testing.T) {
 	p := &plan.Plan{
 		Target:  plan.Target{Addresses: []string{"a:1", "b:1"}},
@@ -23,7 +24,7 @@ func TestFaultsAreSharedOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		does   Does
 		faults []string
-		places []string // of the fault far
+		places []string // addresses of the fault "far"
 	}{
 		"all":     {All, []string{"stop", "slow", "far", "flood"}, []string{"between", "a:1"}},
 		"part":    {NetworkOnly, []string{"slow", "far"}, []string{"between", "a:1"}},

@@ -42,7 +42,7 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// Random instants are a function of the seed and the fault's name, and stay in their bounds.
+// Random instants are determined by the seed and the fault's name, and are within their bounds.
 func TestRandomInstantsFollowTheSeed(t *testing.T) {
 	f := plan.Fault{Name: "x", Kind: plan.FaultProcess, For: time.Second, Every: 10 * time.Second, Times: 1000,
 		Jitter: 5 * time.Second}
@@ -59,7 +59,7 @@ func TestRandomInstantsFollowTheSeed(t *testing.T) {
 		}
 		sum += late
 	}
-	// The mean of 1000 uniform draws from 0 to 5 s has a standard deviation of 46 ms: 6 of them.
+	// The mean of 1000 uniform draws from 0 to 5 s has a standard deviation of 46 ms. The test allows 6 of them.
 	if mean := sum / 1000; mean < 2500*time.Millisecond-276*time.Millisecond ||
 		mean > 2500*time.Millisecond+276*time.Millisecond {
 		t.Errorf("mean jitter %v", mean)
@@ -71,7 +71,7 @@ func TestRandomInstantsFollowTheSeed(t *testing.T) {
 	}
 	f.Jitter, f.Spacing = 0, "poisson"
 	random := Instants(p, &f)
-	// The sum of 999 exponential gaps of 10 s has a standard deviation of 316 s: 6 of them.
+	// The sum of 999 exponential gaps of 10 s has a standard deviation of 316 s. The test allows 6 of them.
 	if last := random[len(random)-1].At; last < 9990*time.Second-1896*time.Second ||
 		last > 9990*time.Second+1896*time.Second {
 		t.Errorf("the last of 1000 comes after %v", last)

@@ -100,8 +100,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// XXH64 of the documented bytes, by the Python package xxhash 4.1.0:
-// xxhash.xxh64_intdigest(bytes).
+// XXH64 of the documented bytes, computed by the Python package xxhash 4.1.0: xxhash.xxh64_intdigest(bytes).
 func TestChecksumRowGolden(t *testing.T) {
 	row := []Value{
 		{Kind: Int, I: -2}, {Kind: String, B: []byte("Лада")}, {}, {Kind: Decimal, I: 1500, Scale: 2},
@@ -143,9 +142,8 @@ func TestChecksumRowAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Equal reports whether two values are of one kind and content. Decimals are compared as
-// numbers, whatever their scale, and floats by their bits, but 0 and -0 are equal and so are
-// all NaNs.
+// Equal reports whether two values have the same kind and content. Decimals are compared as numbers, ignoring their
+// scale. Floats are compared by their bits, except that 0 equals -0 and all NaNs are equal.
 func (v *Value) Equal(w *Value) bool {
 	if v.Kind != w.Kind {
 		return false

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// goldenFile pins the streams: plans keep their data from version to version. It is written
-// again, for a change that is meant to break that, with GOLDEN=write in the environment.
+// goldenFile fixes the streams, because plans generate the same data in all versions. GOLDEN=write in the environment
+// writes it again, for a change that breaks this on purpose.
 const goldenFile = "testdata/values.golden"
 
-// TestGoldenValues compares the first values of every type and distribution under seed 42 with
-// what they have always been. Doubles are cut to 12 digits, which all processors agree on.
+// TestGoldenValues compares the first values of each type and distribution with seed 42 with the file. Doubles are
+// rounded to 12 digits, on which all processors agree.
 func TestGoldenValues(t *testing.T) {
 	var b strings.Builder
 	for _, spec := range everySpec() {

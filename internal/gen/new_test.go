@@ -20,8 +20,7 @@ func newGenerator(t *testing.T, spec Spec, rows uint64) Generator {
 	return g
 }
 
-// testLookup knows the columns "id", 0 to 99, and "name" of a table of 100 rows, and an empty
-// table.
+// testLookup has the columns "id", 0 to 99, and "name" of a table of 100 rows, and an empty table.
 func testLookup(table, column string) (Generator, uint64, error) {
 	switch table + "." + column {
 	case "cars.id":
@@ -44,7 +43,7 @@ func textsOf(g Generator, n uint64) []string {
 	return out
 }
 
-// everySpec holds each type in every form of generation.
+// everySpec returns each type with each kind of generation.
 func everySpec() []Spec {
 	var specs []Spec
 	for _, ty := range []Type{TypeInteger, TypeUnsigned, TypeDouble, TypeDecimal, TypeString, TypeBoolean, TypeDatetime,
@@ -173,8 +172,8 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
-// A normal double's tenths of its range: differences of scipy.stats.truncnorm.cdf over
-// linspace(-3, 3, 11), from those of 21 steps (SciPy 1.17.1).
+// Tenths of the range of a normal double: differences of scipy.stats.truncnorm.cdf over linspace(-3, 3, 11) (SciPy
+// 1.17.1).
 func TestNormalDoublesFit(t *testing.T) {
 	p := []float64{0.00686617516564791, 0.02780785873587249, 0.0793535896176377, 0.1596143737863514, 0.226358002694489}
 	p = append(p, p[4], p[3], p[2], p[1], p[0])

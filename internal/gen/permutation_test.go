@@ -37,8 +37,8 @@ func TestPermutationTakesIndexModuloN(t *testing.T) {
 	}
 }
 
-// Over many seeds the first element must land on every position equally often, and in
-// large permutations so must the difference of two neighbours; both are looked at in 20 parts.
+// Over many seeds, the first element must land on every position equally often. In large permutations the same holds
+// for the difference of two neighbours. Both are counted in 20 cells.
 func TestPermutationShuffles(t *testing.T) {
 	for _, n := range []uint64{2, 3, 5, 8, 10, 20, 4100, 5000, 8180, 1_000_000, math.MaxUint64 - 15} {
 		const seeds = 20000
@@ -61,7 +61,7 @@ func TestPermutationShuffles(t *testing.T) {
 	}
 }
 
-// Every order of four numbers must come equally often.
+// Each order of four numbers must occur equally often.
 func TestPermutationReachesAllOrders(t *testing.T) {
 	const seeds = 24000
 	counts := map[[4]uint64]float64{}
@@ -115,7 +115,7 @@ func FuzzPermutation(f *testing.F) {
 	})
 }
 
-// Index is the inverse of At: the i in [0, n) for which At(i) is x. x is taken modulo n.
+// Index is the inverse of At: it returns the i in [0, n) with At(i) = x. x is taken modulo n.
 func (p *Permutation) Index(x uint64) uint64 {
 	if p.n == 0 {
 		return p.back(x)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ranks are n ranks by a Spec's distribution; n = 0 means 2^64.
+// ranks returns n ranks with a Spec's distribution; n = 0 means 2^64.
 func ranks(spec *Spec, n uint64) (*Ranks, error) {
 	d, err := newRanks(spec, n-1, axis{})
 	if err != nil {
@@ -14,16 +14,16 @@ func ranks(spec *Spec, n uint64) (*Ranks, error) {
 	return &d, nil
 }
 
-// chiSquareLimit is what a chi-square statistic exceeds with probability 10^-6, by degrees of
-// freedom: scipy.stats.chi2.isf(1e-6, df), SciPy 1.17.1.
+// chiSquareLimit is the value that a chi-square statistic exceeds with probability 10^-6, by degrees of freedom:
+// scipy.stats.chi2.isf(1e-6, df), SciPy 1.17.1.
 var chiSquareLimit = map[int]float64{
 	1: 23.928, 2: 27.631, 3: 30.665, 4: 33.377, 5: 35.888, 6: 38.258, 7: 40.522, 8: 42.701,
 	9: 44.811, 10: 46.863, 11: 48.866, 12: 50.825, 13: 52.747, 14: 54.635, 15: 56.493,
 	16: 58.324, 17: 60.131, 18: 61.914, 19: 63.677, 23: 70.555, 51: 114.076, 65: 134.202, 99: 180.792,
 }
 
-// fit fails the test if counts of draws don't follow the probabilities. Cells that expect fewer
-// than 5 are joined with the next.
+// fit fails the test if counts of draws don't follow the probabilities. Cells with fewer than 5 expected draws are
+// joined with the next.
 func fit(t *testing.T, name string, counts, p []float64, draws float64) {
 	t.Helper()
 	var chi2, seen, expected float64
@@ -172,7 +172,7 @@ func TestRanksStayInside(t *testing.T) {
 	}
 }
 
-// Over 2^64 ranks the upper and the lower bits of every distribution's draws must both vary.
+// Over 2^64 ranks, both the upper and the lower bits of the draws must vary, for each distribution.
 func TestRanksOverAll64Bits(t *testing.T) {
 	for _, dist := range []Distribution{Uniform, Normal, Exponential, Hotspot} {
 		d, err := ranks(&Spec{Distribution: dist, Param: 0.5}, 0)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The known answers of Philox4x64-10 in Random123's kat_vectors, which NumPy 2.4.6's
-// numpy.random.Philox gives as well.
+// The expected values of Philox4x64-10 are in Random123's kat_vectors. numpy.random.Philox of NumPy 2.4.6 gives the
+// same.
 func TestPhiloxKnownAnswers(t *testing.T) {
 	const all = math.MaxUint64
 	for _, c := range []struct{ in, want [6]uint64 }{
@@ -96,8 +96,8 @@ func TestUint64n(t *testing.T) {
 	}
 }
 
-// With n = 3·2^62 a quarter of all words is rejected; taken modulo n without rejection, numbers
-// below 2^62 would come twice as often.
+// With n = 3·2^62, a quarter of all words is rejected. If words were taken modulo n without rejection, numbers below
+// 2^62 would occur twice as often.
 func TestUint64nRejects(t *testing.T) {
 	const n, draws = uint64(3 << 62), 30000
 	s, counts := NewStream(8), make([]float64, 3)

@@ -39,7 +39,7 @@ func TestUniqueValuesDiffer(t *testing.T) {
 	}
 }
 
-// Step counts at the limit of a range of doubles must survive rounding.
+// The number of steps at the limit of a range of doubles must not suffer from rounding.
 func TestUniqueDoublesAtTheLimit(t *testing.T) {
 	for _, lo := range []float64{0, 1, -1e9, 1e15, -3} {
 		spec := Spec{Type: TypeDouble, Unique: true, HasRange: true, FloatLo: lo, FloatHi: lo + math.Abs(lo)*1e-12 + 4}
@@ -83,7 +83,7 @@ func TestUniqueParametersGoThroughTheRange(t *testing.T) {
 	}
 }
 
-// Lengths of unique strings still follow the distribution where the range allows it.
+// The lengths of unique strings follow the distribution if the range allows it.
 func TestUniqueStringsKeepTheirLengths(t *testing.T) {
 	g := newGenerator(t, Spec{Type: TypeString, Unique: true, HasRange: true, IntLo: 6, IntHi: 15}, 1_000_000)
 	const draws = 20000

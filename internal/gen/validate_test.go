@@ -18,7 +18,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		name  string
 		spec  Spec
 		rows  uint64
-		field string // "" if the Spec is sound
+		field string // "" if the Spec is valid
 	}{
 		{"sound", Spec{Type: TypeInteger}, 1 << 31, ""},
 		{"no type", Spec{}, 0, "type"},

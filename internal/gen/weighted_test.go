@@ -29,7 +29,7 @@ func TestWeightedFits(t *testing.T) {
 	fit(t, "weights", counts, p, draws)
 }
 
-// The alias table's shares must add up to the weights exactly, not only by sampling.
+// The shares of the alias table must add up to the weights exactly, not only in a sample.
 func TestWeightedShares(t *testing.T) {
 	for _, weights := range [][]float64{{1}, {0, 1}, {1, 0}, {1, 2, 3, 4}, {0.1, 0.1, 0.1}, {1e308, 1, 0},
 		{3, 0, 0, 0, 0, 0, 1}} {

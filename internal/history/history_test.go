@@ -30,7 +30,7 @@ import (
 
 var then = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// version is an entry of two runs with a rate and a mean response time.
+// version returns an entry of two runs with a rate and a mean response time.
 func version(k int, rate, meanNs float64) Entry {
 	return Entry{
 		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2,
@@ -42,7 +42,7 @@ func version(k int, rate, meanNs float64) Entry {
 	}
 }
 
-// steps makes a history of versions whose rate has a level for so many versions each.
+// steps returns a history in which the rate has each level for several versions.
 func steps(levels ...float64) (all []Entry) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, level := range levels {
@@ -68,7 +68,7 @@ func TestChanges(t *testing.T) {
 		acknowledged []Acknowledged
 		changes      int
 		fresh        bool
-		version      string // of the first change
+		version      string // version of the first change
 	}{
 		"level":             {entries: steps(1000, 1000)},
 		"regression":        {entries: steps(1000, 900), changes: 1, fresh: true, version: "v8"},
@@ -96,7 +96,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Runs of the same version that differ by a tenth hide a change of a tenth.
+// If runs of the same version differ by a tenth, a change by a tenth isn't found.
 func TestNoiseHidesSmallChanges(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
@@ -149,7 +149,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What is added is readable whatever stands at the end of the file, and no entry is lost.
+// An added entry is readable for any end of the file, and no entry is lost.
 func TestStoreAddsBehindWhatIsThere(t *testing.T) {
 	const whole, half = `{"schema":1,"series":"cars","version":"v1","runs":["1a"]}`, `{"schema":1,"ser`
 	for name, row := range map[string]struct {
@@ -209,7 +209,7 @@ func TestStoreRefusesNewerEntries(t *testing.T) {
 	}
 }
 
-// A line that is no entry is named and left out; it doesn't stop what the others have to say.
+// A line that isn't an entry is reported and skipped. The other lines are used.
 func TestOddLinesStopNothing(t *testing.T) {
 	for _, line := range []string{
 		`null`, `[]`, `7`, `"text"`, `{}`, `{"a":1}`, `{"schema":"x"}`, `{"schema":1,"ser`,
@@ -232,7 +232,7 @@ func TestOddLinesStopNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Editors of Windows put a byte order mark in front.
+				// Editors on Windows put a byte order mark at the beginning.
 				if err := os.WriteFile(path, slices.Concat([]byte("\ufeff"+line+"\n"), text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -248,7 +248,7 @@ func TestOddLinesStopNothing(t *testing.T) {
 	}
 }
 
-// A version whose p99 has no end, as one with 1 % failures has, is recorded, read back, and a regression like others.
+// A version with an infinite p99, such as one with 1 % failures, is stored, read back, and found as a regression.
 func TestEndlessTimesAreKept(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	add := func(k int, p99 ...float64) {
@@ -312,7 +312,8 @@ func TestEndlessTimesAreKept(t *testing.T) {
 	}
 }
 
-// One release that fails for a moment doesn't make those after it regressions, and one made good isn't fresh.
+// A release that fails for a moment doesn't make later releases regressions, and a regression that was corrected isn't
+// fresh.
 func TestEndlessTimesMadeGood(t *testing.T) {
 	var entries []Entry
 	for k := range 32 {
@@ -328,7 +329,7 @@ func TestEndlessTimesMadeGood(t *testing.T) {
 	}
 }
 
-// CSV is one table for machines.
+// CSV contains one table.
 func TestCSVIsOneTable(t *testing.T) {
 	var b bytes.Buffer
 	if err := CSV(&b, All(steps(1000, 900), nil, Options{})); err != nil {
@@ -424,7 +425,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// The page holds everything itself.
+// The page loads nothing from elsewhere.
 func TestPage(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
@@ -454,7 +455,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Versions stand by their names, and a step of 5 % is seen.
+// Versions are labelled with their names, and a step of 5 % is visible.
 func TestChartsOfAHistory(t *testing.T) {
 	all := All(steps(1000, 950), nil, Options{})
 	picture := timeline(units.English, all[0])
@@ -466,7 +467,7 @@ func TestChartsOfAHistory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		means []float64
-		least float64 // share of the height between the least and the greatest value
+		least float64 // as a fraction of the height between the smallest and the largest value
 		zero  bool
 	}{
 		{"a step of 5 %", []float64{1000, 1000, 950, 950}, 0.3, false},
@@ -485,7 +486,7 @@ func TestChartsOfAHistory(t *testing.T) {
 	}
 }
 
-// What changed comes first, the rest is folded, and the filter finds both.
+// Changed metrics are listed first, the others are folded, and the filter finds both.
 func TestPageInABrowser(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {

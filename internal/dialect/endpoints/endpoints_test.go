@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// No host gets another's password.
+// A host never receives another host's password.
 func TestUsersOfSeveralHosts(t *testing.T) {
 	requests := []Request{
 		request(t, "GET", "http://u:p@a/"), request(t, "GET", "http://b/"), request(t, "GET", "http://v:q@c/"),

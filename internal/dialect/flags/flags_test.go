@@ -31,7 +31,7 @@ func testPlan(t *testing.T) *plan.Plan {
 	return p
 }
 
-// Flags that weren't given leave the plan as it is, whatever their defaults are.
+// Flags that weren't given don't change the plan, for any defaults.
 func TestFlagsNotGivenChangeNothing(t *testing.T) {
 	p := testPlan(t)
 	was := p.Settings

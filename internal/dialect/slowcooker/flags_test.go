@@ -149,7 +149,7 @@ func FuzzParse(f *testing.F) {
 		args := strings.Fields(line)
 		for _, a := range args {
 			if strings.Contains(a, "@") && !strings.HasSuffix(a, "@-") {
-				return // no files
+				return // without files
 			}
 		}
 		o, err := Parse(args, strings.NewReader(stdin), "")

@@ -15,8 +15,8 @@ func parse(t *testing.T, args ...string) *Options {
 	return o
 }
 
-// The lines are what slow_cooker's releases printed: 1.0.0 in Buoyant's article on it, the others
-// run against a small server.
+// The lines were printed by releases of slow_cooker. Those of 1.0.0 are from Buoyant's article about it, the others
+// from runs against a small server.
 func TestFormat(t *testing.T) {
 	at := func(s string) time.Time {
 		v, err := time.Parse(time.RFC3339, s)
@@ -88,7 +88,7 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// TestChange compares marks with those that slow_cooker's own function returns.
+// TestChange compares marks with the results of slow_cooker's own function.
 func TestChange(t *testing.T) {
 	for _, c := range []struct {
 		before []int64

@@ -32,7 +32,7 @@ func newBench(t *testing.T, args ...string) *bench {
 	return b
 }
 
-// slice is ms milliseconds with good, bad and failed requests of so many ms, waited for as long.
+// slice adds ms milliseconds with good, bad and failed requests that took tookMs each.
 func (b *bench) slice(ms int64, good, bad, failed int, tookMs int64, health measure.Health) {
 	b.t.Helper()
 	b.now = b.now.Add(time.Duration(ms) * time.Millisecond)
@@ -87,8 +87,7 @@ func TestServiceTimeAndUnit(t *testing.T) {
 	b.want("2026-10-25T00:59:51Z    0      1/1/0 2 100% 1s 1000 [1000 11000 11000 11000 ] 11000      0 ")
 }
 
-// The last report of a load with an end waits for the last answers, so that there are exactly as
-// many as asked for.
+// The last report of a bounded load waits for the last answers, so it has exactly the requested number.
 func TestTheLastReportHasAllAnswers(t *testing.T) {
 	for _, args := range [][]string{
 		{"-qps", "10", "-interval", "1s", "-iterations", "2"},
@@ -120,7 +119,7 @@ func TestAGeneratorThatStoodStillSaysSo(t *testing.T) {
 	)
 }
 
-// A handful of answers in the rest of an interval is no sample to compare.
+// The few answers in the rest of an interval are not enough for a comparison.
 func TestAShortRestOfAnIntervalHasNoMark(t *testing.T) {
 	for ms, mark := range map[int64]string{5: "", 999: "", 1000: "--", 1500: "--"} {
 		b := newBench(t, "-qps", "10", "-interval", "2s")
@@ -138,7 +137,7 @@ func TestAShortRestOfAnIntervalHasNoMark(t *testing.T) {
 	}
 }
 
-// Intervals count from the load's beginning: connecting and warming up are no part of them.
+// Intervals count from the beginning of the load, after connecting and warm-up.
 func TestIntervalsCountFromTheLoadsBeginning(t *testing.T) {
 	for _, connectMs := range []int64{0, 5, 500} {
 		b := newBench(t, "-qps", "20", "-interval", "2s", "-iterations", "2")
@@ -175,7 +174,7 @@ func TestCommentsFollowTheirLine(t *testing.T) {
 	}
 }
 
-// fullDisk fails the writes after the first.
+// fullDisk fails all writes except the first.
 type fullDisk struct{ writes int }
 
 func (d *fullDisk) Write(b []byte) (int, error) {
@@ -198,7 +197,7 @@ func TestAFullDiskIsToldOfOnce(t *testing.T) {
 	}
 }
 
-// TestSummerTimeEnds prints the offset that the zone has at that moment.
+// TestSummerTimeEnds checks that the zone's offset at the time of the line is printed.
 func TestSummerTimeEnds(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

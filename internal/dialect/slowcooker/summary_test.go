@@ -66,9 +66,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestCSV compares with a file that the HdrHistogram library which slow_cooker uses
-// (codahale/hdrhistogram of 2016-10-10, lowest value 0, highest 24 h, 3 digits) made of the same
-// values in ms with slow_cooker's loop over Distribution().
+// TestCSV compares the output with a file of the HdrHistogram library that slow_cooker uses (codahale/hdrhistogram of
+// 2016-10-10, lowest value 0, highest 24 h, 3 digits). It contains the same values in ms, written by slow_cooker's loop
+// over Distribution().
 func TestCSV(t *testing.T) {
 	golden, err := os.ReadFile("testdata/latencies.csv")
 	if err != nil {

@@ -41,8 +41,8 @@ func TestOtherDatabasesAreNamed(t *testing.T) {
 	}
 }
 
-// TestLoadsCountAsGoYCSBs: without insertcount a load inserts recordcount records from insertstart on,
-// and a last batch is full.
+// In TestLoadsCountAsGoYCSBs a load without insertcount inserts recordcount records from insertstart on, and its last
+// batch is full.
 func TestLoadsCountAsGoYCSBs(t *testing.T) {
 	for given, want := range map[string]struct{ operations, first int64 }{
 		"recordcount=100 insertstart=10":                            {100, 10},

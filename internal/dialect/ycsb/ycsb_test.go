@@ -52,7 +52,7 @@ func compiled(t *testing.T, s *Settings) (*Job, *workload.Workload) {
 	return j, w
 }
 
-// arguments are what operation i sends, as text.
+// arguments returns the arguments of operation i as text.
 func arguments(w *workload.Workload, i uint64) string {
 	var st workload.State
 	op := w.Pick(i)
@@ -129,7 +129,7 @@ func TestOperationsAreReproducible(t *testing.T) {
 	}
 }
 
-// TestPartitionsMakeTheSameRecords loads the records once as a whole and once in two parts.
+// TestPartitionsMakeTheSameRecords loads the records as a whole and in two parts.
 func TestPartitionsMakeTheSameRecords(t *testing.T) {
 	for _, integrity := range []string{"dataintegrity=false", "dataintegrity=true"} {
 		_, whole := compiled(t, settings(t, Load, "pg", "recordcount=100", integrity))
@@ -174,7 +174,7 @@ func TestUpdatesTouchEveryFieldAlike(t *testing.T) {
 	}
 }
 
-// TestOneRecordAnOperation lets choices that follow the inserts change between an operation's parts.
+// In TestOneRecordAnOperation the choice of records changes between the parts of an operation.
 func TestOneRecordAnOperation(t *testing.T) {
 	j, w := compiled(t, settings(t, Run, "pg", "recordcount=100", "operationcount=1000", "readproportion=0",
 		"updateproportion=0",
@@ -271,8 +271,8 @@ func TestEveryDatabaseCompilesEveryWorkload(t *testing.T) {
 	}
 }
 
-// TestArticleKeyHas256Bytes counts what the article says: the table's name, a colon, the prefix and
-// the hash.
+// TestArticleKeyHas256Bytes counts the parts that the article names: the table's name, a colon, the prefix and the
+// hash.
 func TestArticleKeyHas256Bytes(t *testing.T) {
 	for _, name := range []string{"etcd_offcial_workload", "etcd/read-one-key-1", "etcd/write-one-key-256"} {
 		set, _, err := Given{Workload: name}.Gather(os.ReadFile, os.LookupEnv)
@@ -403,7 +403,7 @@ func TestBannerIsGoYCSBs(t *testing.T) {
 	}
 }
 
-// meterOf feeds a meter intervals of a second with one operation each of 1 ms.
+// meterOf feeds a meter intervals of one second, with one operation of 1 ms each.
 func meterOf(t *testing.T, out io.Writer, warm, count int, values ...string) *Meter {
 	t.Helper()
 	j, err := Compile(settings(t, Run, "pg", append(values, "recordcount=10", "operationcount=10")...), 0)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkEcho measures what the proxy adds to a round trip at a fixed rate of 20,000 a second over 16 connections:
-// the difference between both lines' p50-µs.
+// BenchmarkEcho measures what the proxy adds to a round trip at a fixed rate of 20,000 per second over 16 connections:
+// the difference between the p50-µs of the two lines.
 func BenchmarkEcho(b *testing.B) {
 	const perS, connections = 20_000, 16
 	to := echo(b)

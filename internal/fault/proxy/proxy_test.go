@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// echo is a server that sends back what it gets.
+// echo starts a server that sends back what it receives.
 func echo(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func dial(t testing.TB, p *Proxy) net.Conn {
 	return c
 }
 
-// said sends something and reports what comes back.
+// said sends a text and checks that it comes back.
 func said(c net.Conn, what string) error {
 	if _, err := c.Write([]byte(what)); err != nil {
 		return err
@@ -71,7 +71,7 @@ func said(c net.Conn, what string) error {
 	return nil
 }
 
-// opened is how a new connection ends: already while it is made, or when it is read from.
+// opened returns how a new connection fails, while it is opened or when it is read.
 func opened(p *Proxy) error {
 	c, err := net.Dial("tcp", p.Address())
 	if err == nil {
@@ -81,7 +81,7 @@ func opened(p *Proxy) error {
 	return err
 }
 
-// silent reports whether nothing comes for a while.
+// silent checks that nothing arrives for a while.
 func silent(t *testing.T, c net.Conn) {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
@@ -100,7 +100,8 @@ func both(r Rule) *Rule {
 	return &r
 }
 
-// Random chunks go both ways while black holes of each direction come and go: every byte arrives, in order.
+// Random chunks are sent in both directions while black holes for each direction come and go. Every byte arrives, in
+// order.
 func TestDataGoesOnAfterBlackHoles(t *testing.T) {
 	for _, way := range []struct {
 		name               string
@@ -176,7 +177,7 @@ func TestNothingPassesABlackHole(t *testing.T) {
 	}
 }
 
-// The end of a stream is held back behind its data, too.
+// The end of a stream is also held back, after its data.
 func TestEndArrivesAfterABlackHole(t *testing.T) {
 	p := listen(t, echo(t))
 	c := dial(t, p)
@@ -269,7 +270,7 @@ func TestRulesAreForTheirClients(t *testing.T) {
 	silent(t, c)
 }
 
-// Delays and bandwidth have lower bounds that a slow machine doesn't break.
+// Delays and bandwidth have lower bounds, which hold on slow machines too.
 func TestDelayAndBandwidth(t *testing.T) {
 	for name, row := range map[string]struct {
 		rule  *Rule
@@ -296,7 +297,7 @@ func TestDelayAndBandwidth(t *testing.T) {
 	}
 }
 
-// What is slow when the rule goes arrives at once.
+// Delayed data arrives at once when the rule ends.
 func TestHealingEndsDelays(t *testing.T) {
 	p := listen(t, echo(t))
 	rule := both(Rule{Delay: time.Hour})
@@ -333,7 +334,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// Close ends connections that a black hole holds.
+// Close closes connections that a black hole blocks.
 func TestCloseInABlackHole(t *testing.T) {
 	p := listen(t, echo(t))
 	c := dial(t, p)

@@ -15,8 +15,7 @@ import (
 	"brunt/internal/measure"
 )
 
-// sample is the part of go-ycsb's output after the line that says how long the run took; see
-// testdata/goycsb/README.
+// sample returns the part of go-ycsb's output after the line with the run's duration; see testdata/goycsb/README.
 func sample(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "goycsb", name))
@@ -31,8 +30,7 @@ func sample(t *testing.T, name string) string {
 	return after
 }
 
-// like makes results with the counts and latencies that a plain result of go-ycsb tells, one value
-// for each of its quantiles.
+// like returns results with the counts and latencies of a plain result of go-ycsb, with one value for each quantile.
 func like(t *testing.T) *Results {
 	t.Helper()
 	r := NewResults()
@@ -54,7 +52,7 @@ func like(t *testing.T) *Results {
 
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 
-// shape is a text with every number replaced, so that texts that differ in numbers only are alike.
+// shape returns a text with every number replaced, so that texts that differ only in numbers are equal.
 func shape(s string) string {
 	s = regexp.MustCompile(`99\.99th|99\.9th|[0-9]+th`).ReplaceAllStringFunc(s, func(q string) string {
 		return strings.Map(func(c rune) rune {
@@ -79,7 +77,7 @@ func TestResultsHaveGoYCSBsShape(t *testing.T) {
 	}
 }
 
-// TestTableIsGoYCSBs draws the very numbers of a table of go-ycsb's.
+// TestTableIsGoYCSBs prints the numbers of a table that go-ycsb printed.
 func TestTableIsGoYCSBs(t *testing.T) {
 	want := sample(t, "output-table.txt")
 	var rows [][]string
@@ -127,7 +125,7 @@ func TestNothingIsWrittenOfNothing(t *testing.T) {
 	}
 }
 
-// memory keeps files.
+// memory stores files.
 type memory map[string]*bytes.Buffer
 
 type memoryFile struct{ *bytes.Buffer }
@@ -279,7 +277,7 @@ func TestLogsCanBeReadBack(t *testing.T) {
 	}
 }
 
-// Results are read back in every style, as go-ycsb prints them and as this package writes them.
+// Results in each style can be read, both those of go-ycsb and those of this package.
 func TestEveryStyleIsReadBack(t *testing.T) {
 	for _, style := range []string{"plain", "json", "table"} {
 		t.Run(style, func(t *testing.T) {

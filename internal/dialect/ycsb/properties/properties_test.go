@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The cases are those of java.util.Properties.load's documentation.
+// The cases are from the documentation of java.util.Properties.load.
 func TestParse(t *testing.T) {
 	for text, want := range map[string][]Pair{
 		"a=b":                             {{"a", "b", 1}},

@@ -14,14 +14,14 @@ import (
 	"brunt/internal/protocol"
 )
 
-// fake answers every request with what it was asked.
+// fake answers each request with the request's text.
 type fake struct {
 	asked []protocol.Request
 	args  [][]string
 	reply protocol.Reply
 	err   error
 
-	records []string // keys of what a scan finds
+	records []string // keys of the records that a scan finds
 }
 
 func (f *fake) Do(_ context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
