@@ -11,22 +11,27 @@ import (
 
 // Each file of help describes one command, and the usage in it begins with the command's name.
 func TestHelpTextsHaveCommands(t *testing.T) {
-	commands := map[string]bool{}
+	found := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		name := strings.TrimPrefix(c.CommandPath(), "brunt ")
-		commands[strings.ReplaceAll(name, " ", "-")] = true
+		found[strings.ReplaceAll(name, " ", "-")] = true
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&streams{args: []string{"brunt"}}))
+	walk(newRoot(&streams{}))
+	for name, construct := range commands() {
+		if got := construct(&streams{}).Name(); got != name {
+			t.Errorf("the command %q is in the table as %q", got, name)
+		}
+	}
 	files, err := fs.Glob(helpTexts, "help/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if name := strings.TrimSuffix(path.Base(file), ".txt"); !commands[name] {
+		if name := strings.TrimSuffix(path.Base(file), ".txt"); !found[name] {
 			t.Errorf("%s: there is no command %q", file, name)
 		}
 	}

@@ -53,7 +53,7 @@ func newResume(s *streams) *cobra.Command {
 func (s *streams) execute(args []string) error {
 	other := *s
 	other.args = append([]string{s.args[0]}, args...)
-	root := newRoot(&other)
+	root := newRoot(&other, args...)
 	root.SetArgs(pageAddress(args))
 	return root.Execute()
 }

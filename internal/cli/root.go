@@ -29,9 +29,7 @@ type streams struct {
 // replaces, it accepts that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
-	root := newRoot(s)
 	rest, all := usage.WantsAllHelp(args[1:])
-	usage.GroupHelp(root, all)
 	if s.dialect.arguments != nil {
 		rest = s.dialect.arguments(s, rest)
 	}
@@ -40,6 +38,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		loadtest.Say(stderr, errorLines(exitcode.Usage(err)))
 		return exitcode.BadPlan
 	}
+	root := newRoot(s, rest...)
+	usage.GroupHelp(root, all)
 	root.SetArgs(pageAddress(rest))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -63,7 +63,21 @@ func errorLines(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-func newRoot(s *streams) *cobra.Command {
+// commands returns the constructors of the commands under brunt, apart from those of dialects, by their names.
+func commands() map[string]func(*streams) *cobra.Command {
+	return map[string]func(*streams) *cobra.Command{
+		"run": newRun, "queue": newQueue, "rate": newRate, "spike": newSpike, "resume": newResume, "repeat": newRepeat,
+		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
+		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
+		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
+		"version": newVersion, "manual": newManual, "heal-faults": newHealFaults, "worker": newWorker,
+		"ticket": newTicket,
+	}
+}
+
+// newRoot returns the command brunt for a command line. If that begins with the name of a command, root has only this
+// command, because binding the flags of all takes a millisecond. Otherwise it has all.
+func newRoot(s *streams, args ...string) *cobra.Command {
 	root := group("brunt")
 	root.Version, root.SilenceUsage, root.SilenceErrors = s.version, true, true
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
@@ -75,13 +89,15 @@ func newRoot(s *streams) *cobra.Command {
 		}
 		return usage.FlagError(cmd, err)
 	})
-	root.AddCommand(
-		newRun(s), newQueue(s), newRate(s), newSpike(s), newResume(s), newRepeat(s), newSearch(s), newMatrix(s),
-		newCampaign(s), newAdvise(s), newDoctor(s), newSchema(s), newReport(s), newVerify(s),
-		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s),
-		newVersion(s), newManual(), newHealFaults(s), newWorker(s), newTicket(s),
-	)
-	addDialects(root, s)
+	all := commands()
+	if len(args) > 0 && all[args[0]] != nil {
+		root.AddCommand(all[args[0]](s))
+	} else {
+		for _, construct := range all {
+			root.AddCommand(construct(s))
+		}
+		addDialects(root, s)
+	}
 	root.InitDefaultHelpCmd()
 	usage.StrictHelp(root)
 	root.InitDefaultCompletionCmd()
@@ -114,7 +130,7 @@ func protocolHint(word string) string {
 
 // newManual returns the command that writes the files that packages contain besides the binary: a manual page for every
 // command, shell completions, and the schemas of plans and campaigns for editors.
-func newManual() *cobra.Command {
+func newManual(*streams) *cobra.Command {
 	cmd := command("manual", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return usage.WriteManual(cmd.Root(), args[0])
 	})
