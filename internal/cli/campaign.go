@@ -82,7 +82,7 @@ func newCampaignRun(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c, err := f.campaign(s, l)
+		c, err := f.campaign(s, l, p.Steps)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func newCampaignResume(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c, err := f.campaign(s, l)
+		c, err := f.campaign(s, l, nil)
 		if err != nil {
 			return err
 		}
@@ -154,10 +154,17 @@ func newCampaignReport(s *streams) *cobra.Command {
 // readPlan reads the plan of a campaign's step.
 func (s *streams) readPlan(path string) (*plan.Plan, error) { return flags.ReadPlan(path, s.in, s.err) }
 
-// campaign returns the series.Campaign that the flags describe.
-func (f *campaignFlags) campaign(s *streams, l units.Language) (*series.Campaign, error) {
+// campaign returns the series.Campaign that the flags describe. steps are those of the campaign, as far as known.
+func (f *campaignFlags) campaign(s *streams, l units.Language, steps []campaign.Step) (*series.Campaign, error) {
 	if err := f.checkSeries(&f.record.record); err != nil {
 		return nil, err
+	}
+	for i := range steps {
+		if load := steps[i].Load; load != nil && f.workers.Number > 0 {
+			if err := f.workers.CheckTarget(load); err != nil {
+				return nil, exitcode.Usage(err)
+			}
+		}
 	}
 	return &series.Campaign{
 		Record: f.record.record, Workers: f.workers, Process: s.process(), Quiet: f.quiet, Language: l, Read: s.readPlan,

@@ -32,7 +32,7 @@ func newMatrix(s *streams) *cobra.Command {
 			return exitcode.Usage(err)
 		}
 		p.Anyway = f.anyway
-		c, err := f.campaign(s, l)
+		c, err := f.campaign(s, l, p.Steps)
 		if err != nil {
 			return err
 		}

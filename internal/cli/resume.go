@@ -64,7 +64,7 @@ func (f *outputFlags) resumeCampaign(s *streams, h *program.Header, dir string) 
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	c, err := (&campaignFlags{workerFlags: *workers, quiet: f.quiet}).campaign(s, f.language())
+	c, err := (&campaignFlags{workerFlags: *workers, quiet: f.quiet}).campaign(s, f.language(), nil)
 	if err != nil {
 		return err
 	}

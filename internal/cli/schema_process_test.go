@@ -20,6 +20,7 @@ type filling struct {
 	pg         *testserver.Server
 	checkpoint string
 	args       []string
+	env        []string
 	part       func(k int) string // pattern of the checkpoint of worker k, from 0
 }
 
@@ -40,7 +41,7 @@ func newFilling(t *testing.T) *filling {
 // schema runs a schema command and returns its exit code and its output on standard error.
 func (f *filling) schema(what string, more ...string) (code int, said string) {
 	f.t.Helper()
-	cmd, output := start(f.t, nil, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
+	cmd, output := start(f.t, f.env, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
 	return cmd.ProcessState.ExitCode(), string(text)

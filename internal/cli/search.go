@@ -57,6 +57,10 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args [
 	if o.pause < 0 {
 		return exitcode.Usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
 	}
+	if n := f.workers.Number; n > 0 { // trials have their own numbers of sessions
+		o.Sessions = min(max(o.Sessions, n), max(o.MaxSessions, 1))
+		p.Settings.Sessions = max(p.Settings.Sessions, o.Sessions)
+	}
 	h, err := program.NewTargetSearch(p, o.SearchOptions)
 	if err != nil {
 		return exitcode.Usage(err)

@@ -292,3 +292,68 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 	_ = again.Process.Signal(os.Interrupt)
 	_ = again.Wait()
 }
+
+// seriesKinds are the commands of series of two short runs, of a plan and of a campaign with it.
+func seriesKinds(t *testing.T) map[string][]string {
+	t.Helper()
+	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
+sessions: 4
+interval: 200ms
+queries: [{name: one, command: [PING], weight: 1}]
+load: [{constant: {rate: 100, duration: 1s}}]
+`)
+	campaign := filepath.Join(filepath.Dir(plan), "two.yml")
+	text := "campaign: two\nplan: plan.yml\nservice: {reconfigure: 'true'}\nsteps:\n" +
+		"  - matrix: {grid: {A: [1, 2]}, at: 1, warm_up: 0, duration: 1s, repetitions: 1}\n"
+	if err := os.WriteFile(campaign, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"search": {"search", plan, "--trial", "1s", "--warm-up", "200ms", "--pause", "0s", "--max", "1", "--trials", "2",
+			"--anyway"},
+		"repeat": {"repeat", "2", plan, "--cool-down", "0s"},
+		"matrix": {"matrix", plan, "--set", "A=1,2", "--reconfigure", "true", "--warm-up", "0s", "--duration", "1s",
+			"--repetitions", "1", "--anyway"},
+		"campaign": {"campaign", "run", campaign, "--anyway"},
+	}
+}
+
+// runsSeries tests that each run of each kind of series is sent by two workers, which the flags have an engine start.
+func runsSeries(t *testing.T, env []string, flags ...string) {
+	t.Helper()
+	for name, args := range seriesKinds(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "series")
+			cmd, output := start(t, env, slices.Concat([]string{"brunt"}, args, []string{"--workers", "2", "--bundle", dir},
+				flags)...)
+			_ = cmd.Wait()
+			said, _ := os.ReadFile(output)
+			switch code := cmd.ProcessState.ExitCode(); code {
+			case exitcode.Pass, exitcode.Invalid, exitcode.Threshold:
+			default:
+				t.Fatalf("exit %d\n%s", code, said)
+			}
+			runs, parts := 0, 0
+			err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+				if err != nil || filepath.Base(path) != record.RunFile {
+					return err
+				}
+				if filepath.Base(filepath.Dir(filepath.Dir(path))) == record.WorkersFolder {
+					parts++
+					return nil
+				}
+				runs++
+				if run := wholeRun(t, filepath.Dir(path), output); len(run.Parts) != 2 || run.Total.Done == 0 {
+					t.Errorf("%s: %d operations of %d workers", path, run.Total.Done, len(run.Parts))
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs < 2 || parts != 2*runs {
+				t.Errorf("%d runs, %d bundles of workers\n%s", runs, parts, said)
+			}
+		})
+	}
+}

@@ -197,3 +197,25 @@ func slurmTasks(t *testing.T, cluster *testserver.Slurm, node string) (pids []in
 	}
 	return pids
 }
+
+// Each run of a series is a step of its own.
+func TestSeriesOnSlurm(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartSlurm(t, 2)
+	runsSeries(t, []string{"SLURM_CONF=" + cluster.Conf}, "--on", "slurm")
+}
+
+// The tasks of a step fill the tables that one process would.
+func TestSlurmFillsTables(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartSlurm(t, 2)
+	f := newFilling(t)
+	want := f.full()
+	if code, said := f.schema("down"); code != exitcode.Pass {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	f.env = []string{"SLURM_CONF=" + cluster.Conf}
+	if got := f.full("--processes", "2", "--on", "slurm"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}

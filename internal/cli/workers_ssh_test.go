@@ -104,3 +104,10 @@ func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
 		})
 	}
 }
+
+// The runs of a series are sent by workers on other hosts, too.
+func TestSeriesOverSSH(t *testing.T) {
+	t.Parallel()
+	servers, config := testserver.SSH(t, 2)
+	runsSeries(t, nil, "--on", "ssh", "--hosts", servers[0].Addr+","+servers[1].Addr, "--ssh-config", config)
+}

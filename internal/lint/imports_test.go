@@ -73,8 +73,8 @@ keyspace: gen
 lazyregexp:
 linefile:
 loadtest: confidence engine export failover fault inspect inspect/servers measure message observe plan planfile
-    protocol record report report/live runner s3 scale scale/kubernetes schedule schema schema/fill secret selftest
-    spool target units verdict verdict/exitcode workload
+    protocol protocols record report report/live runner s3 scale scale/kubernetes schedule schema schema/fill secret
+    selftest spool target units verdict verdict/exitcode workload
 loadtest/cook: dialect/slowcooker hints loadtest measure plan planfile protocol protocol/http record report runner
     secret spool target units verdict verdict/exitcode workload
 loadtest/goycsb: dialect/ycsb loadtest measure record verdict verdict/exitcode workload

@@ -53,22 +53,6 @@ func (f *Workers) patience() time.Duration {
 	return joinPatience
 }
 
-// preflight checks that Kubernetes would run workers, before anything is done to the target.
-func (d *leading) preflight(ctx context.Context) (err error) {
-	w := &d.l.Workers
-	if w.On != Kubernetes {
-		return nil
-	}
-	if d.client, err = kubernetes.Open(w.Cluster.Source); err != nil {
-		return err
-	}
-	if err := d.client.Check(ctx); err != nil {
-		return err
-	}
-	_, err = d.callback(ctx, "0")
-	return err
-}
-
 // callback returns the address at which pods reach this process.
 func (d *leading) callback(ctx context.Context, port string) (string, error) {
 	w := &d.l.Workers

@@ -101,9 +101,6 @@ func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
 	d.ticket = pair.Ticket
 	if f.Workers.On == Slurm {
 		d.slurm = &scale.Slurm{Run: pair.Ticket.Run, Workers: f.Workers.Number, Options: f.Workers.Slurm}
-		if err := d.slurm.Check(); err != nil {
-			return err
-		}
 	}
 	job := &scale.Fill{ID: s.ID, Resumed: s.Resumed, Tables: s.Tables, Sessions: f.Sessions}
 	if f.Workers.On == Local {

@@ -76,6 +76,7 @@ type leading struct {
 	c         *scale.Coordinator
 	processes scale.Processes
 	slurm     *scale.Slurm // nil if workers run elsewhere
+	ssh       *scale.SSH   // nil if workers run elsewhere
 	watch     *verdict.Watch
 	sum       measure.Tally       // of all workers' intervals so far
 	faults    []record.Fault      // that the coordinator did
@@ -92,9 +93,10 @@ type leading struct {
 // no load: then the error has its exit code.
 func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
 	err error) {
-	shared := *l.Plan
-	if err := plan.Share(&shared, 0, l.Workers.Number); err != nil && l.Script == nil {
-		return nil, "", exitcode.Usage(err)
+	if l.Script == nil {
+		if err := l.Workers.Shares(l.Plan); err != nil {
+			return nil, "", exitcode.Usage(err)
+		}
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -194,9 +196,6 @@ func (d *leading) open(o *runner.Options) error {
 	d.ticket, d.command = pair.Ticket, o.Recording.Command
 	if l.Workers.On == Slurm {
 		d.slurm = &scale.Slurm{Run: id, Workers: l.Workers.Number, Options: l.Workers.Slurm}
-		if err := d.slurm.Check(); err != nil {
-			return workerError(err)
-		}
 	}
 	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
 		return err
@@ -295,8 +294,8 @@ func (d *leading) launch(ctx context.Context, fail context.CancelCauseFunc, out 
 		return d.overSlurm(out, self)
 	}
 	command, err := d.local(self)
-	if d.l.Workers.On == SSH {
-		command, err = d.overSSH(ctx, self)
+	if d.ssh != nil {
+		command = d.overSSH()
 	}
 	if err != nil {
 		return err
@@ -335,18 +334,15 @@ func (d *leading) local(self string) (launcher, error) {
 	}, err
 }
 
-// overSSH starts workers on the hosts, in turn.
-func (d *leading) overSSH(ctx context.Context, self string) (launcher, error) {
-	s := &scale.SSH{Hosts: d.l.Workers.Hosts, Config: d.l.Workers.SSHConfig, Binary: self}
-	if err := s.Copy(ctx); err != nil {
-		return nil, err
-	}
+// overSSH starts workers on the hosts, in turn. The hosts have the program.
+func (d *leading) overSSH() launcher {
+	s := d.ssh
 	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" where the worker is to find it
 	address := net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
 	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
 		t.Addresses = []string{address}
 		return s.Command(s.Hosts[k%len(s.Hosts)]), s.LostConnection
-	}, nil
+	}
 }
 
 // stops has interrupts end the load of all workers, until release.

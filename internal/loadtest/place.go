@@ -56,9 +56,8 @@ func (w *Workers) Check(f Flags, record *Record, plans ...*plan.Plan) error {
 		if err := w.redistributes(l); err != nil {
 			return err
 		}
-		p := *l
-		if err := plan.Share(&p, 0, w.Number); err != nil {
-			return fmt.Errorf("--workers %d: %w", w.Number, err)
+		if err := w.Shares(l); err != nil {
+			return err
 		}
 	}
 	return nil

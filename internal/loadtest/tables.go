@@ -35,6 +35,9 @@ func FillTables(stdout, stderr io.Writer, p *plan.Plan, o schema.FillOptions, w 
 	ctx, hard, stop := Interruptible(out.Err, Endings(false))
 	defer stop()
 	if o.Processes = w.Number; o.Processes > 0 {
+		if err := w.Ready(ctx); err != nil {
+			return errors.Join(err, out.Flush(hard))
+		}
 		filling := &Filling{
 			Plan: p, Workers: w, Sessions: o.Workers, Checkpoint: o.Checkpoint, Version: o.Version,
 		}

@@ -136,13 +136,9 @@ func Listen(o Options) (*Coordinator, error) {
 
 // open opens a coordinator's address, at which nobody is answered before serve.
 func open(o Options) (*Coordinator, error) {
-	l, err := net.Listen("tcp", o.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; name another with --listen", o.Listen)
-	}
+	l, err := listen(o.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
-			o.Listen, err)
+		return nil, err
 	}
 	config, err := o.Identity.config()
 	if err != nil {
@@ -170,6 +166,27 @@ func open(o Options) (*Coordinator, error) {
 		}(),
 	}
 	return c, nil
+}
+
+// CanListen returns the error that Listen would for an address now.
+func CanListen(address string) error {
+	l, err := listen(address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; name another with --listen", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
+			address, err)
+	}
+	return l, nil
 }
 
 // serve begins to answer workers and to look for lost ones.

@@ -40,8 +40,8 @@ func (s *Slurm) Command() *exec.Cmd {
 
 func (s *Slurm) name() string { return "brunt-" + s.Run }
 
-// Check is an *Error if there is no Slurm on this machine.
-func (s *Slurm) Check() error {
+// CheckSlurm is an *Error if there is no Slurm on this machine.
+func CheckSlurm() error {
 	if _, err := exec.LookPath("srun"); err != nil {
 		return &Error{Code: codeUnreachable,
 			Text: "--on slurm: there is no srun on this machine; run it where jobs are submitted from"}

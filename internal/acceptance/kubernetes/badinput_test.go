@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,11 @@ import (
 
 // A refusal or failure of the cluster is reported in one line with its reason, and no objects are left behind.
 func TestTheClusterRefuses(t *testing.T) {
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	text := "target: {protocol: noop, addresses: [none]}\nqueries: [{name: one, command: [PING], weight: 1}]\n"
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, row := range map[string]struct {
 		noRole bool
 		quota  string
@@ -33,8 +39,8 @@ func TestTheClusterRefuses(t *testing.T) {
 			if row.quota != "" {
 				s.quota(t, name, row.quota)
 			}
-			args := append([]string{"rate", "-c", "examples/cars.yml", "--rate", "100",
-				"--duration", "10s", "--vu", "8"}, s.flags(testserver.KubernetesUser, name)...)
+			args := append([]string{"rate", "-c", plan, "--rate", "100", "--duration", "10s", "--vu", "8"},
+				s.flags(testserver.KubernetesUser, name)...)
 			began := time.Now()
 			c := s.start(t, append(args, row.flags...)...)
 			if code := c.wait(); code != exitcode.Unreachable {

@@ -67,8 +67,17 @@ func (c *child) output() string {
 // start starts brunt with a folder for its bundle.
 func (s *stage) start(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := &child{t: t, dir: filepath.Join(t.TempDir(), "bundle"), done: make(chan struct{})}
-	c.cmd = exec.Command(s.brunt, append(args, "--bundle", c.dir)...)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	c := s.command(t, append(args, "--bundle", dir)...)
+	c.dir = dir
+	return c
+}
+
+// command starts brunt.
+func (s *stage) command(t *testing.T, args ...string) *child {
+	t.Helper()
+	c := &child{t: t, done: make(chan struct{})}
+	c.cmd = exec.Command(s.brunt, args...)
 	c.cmd.Dir = "../../.."
 	c.cmd.Stdout, c.cmd.Stderr = c, c
 	if err := c.cmd.Start(); err != nil {

@@ -32,37 +32,49 @@ type Campaign struct {
 }
 
 // Begin runs a campaign in the folder that the options name, or in a new folder with this name.
-func (f *Campaign) Begin(stdout, stderr io.Writer, p *campaign.Program, name string) (err error) {
-	dir := f.Record.Dir
-	if dir == "" {
-		if dir, err = program.NewFolder(f.Record.Root, "", name, time.Now()); err != nil {
-			return exitcode.Usage(err)
+func (f *Campaign) Begin(stdout, stderr io.Writer, p *campaign.Program, name string) error {
+	folder := func() (string, error) {
+		if f.Record.Dir != "" {
+			return f.Record.Dir, nil
 		}
+		return program.NewFolder(f.Record.Root, "", name, time.Now())
 	}
-	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+	return f.run(stdout, stderr, folder, func(o campaign.Options) (*campaign.Campaign, error) {
+		return campaign.Begin(p, o)
+	})
 }
 
 // Resume continues the campaign in a folder.
 func (f *Campaign) Resume(stdout, stderr io.Writer, dir string) error {
-	return f.run(stdout, stderr, dir, func(o campaign.Options) (*campaign.Campaign, error) {
+	folder := func() (string, error) { return dir, nil }
+	return f.run(stdout, stderr, folder, func(o campaign.Options) (*campaign.Campaign, error) {
 		return campaign.Resume(dir, f.Read, o)
 	})
 }
 
-// run runs the campaign that open creates or resumes in dir.
-func (f *Campaign) run(stdout, stderr io.Writer, dir string,
+// run runs the campaign that open creates or resumes in a folder.
+func (f *Campaign) run(stdout, stderr io.Writer, folder func() (string, error),
 	open func(campaign.Options) (*campaign.Campaign, error)) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("campaign: find this program: %w", err)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("campaign: %w", err)
-	}
 	report := &loadtest.Report{Language: f.Language, Quiet: f.Quiet}
 	load := loadtest.Test{Workers: f.Workers, Process: f.Process, Quiet: f.Quiet, Hooks: report.Hooks}
 	load.Options.NoSetup, load.Options.NoTeardown = true, true
 	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) (err error) {
+		if t.load.Workers.Number > 0 {
+			if err := t.load.Workers.Ready(ctx); err != nil {
+				return err
+			}
+		}
+		dir, err := folder()
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if dir, err = filepath.Abs(dir); err != nil {
+			return fmt.Errorf("campaign: %w", err)
+		}
 		t.Dir = dir
 		c, err := open(campaign.Options{
 			Dir: dir, Brunt: self, Version: f.Process.Version, Command: f.Process.Command, Language: f.Language,

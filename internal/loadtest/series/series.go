@@ -57,6 +57,11 @@ func begin(stdout, stderr io.Writer, load loadtest.Test, do func(context.Context
 }
 
 func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *Series) error) (err error) {
+	if t.load.Workers.Number > 0 {
+		if err := t.load.Workers.Ready(ctx); err != nil {
+			return err
+		}
+	}
 	last := o.Plans[len(o.Plans)-1]
 	if t.Dir = o.Resume; t.Dir == "" {
 		at := &o.Load.Record
