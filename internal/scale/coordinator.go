@@ -28,33 +28,34 @@ import (
 
 // Policies for lost workers.
 const (
-	GoOn         = "go-on"        // the others go on; what the lost one had to send is missing
-	Redistribute = "redistribute" // the others send what the lost one would have sent
+	GoOn         = "go-on"        // the other workers go on; the lost worker's remaining operations are not sent
+	Redistribute = "redistribute" // the other workers send the lost worker's remaining operations
 	Abort        = "abort"        // the load ends
 )
 
-// Policies are what can be done when a worker is lost.
+// Policies returns the values of Options.OnLost: what the coordinator does when a worker is lost.
 func Policies() []string { return []string{GoOn, Redistribute, Abort} }
 
-// Options say how a coordinator works.
+// Options configure a Coordinator.
 type Options struct {
 	Run, Version string
 	Workers      int
-	Dir          string // bundles come home to its folders 1, 2, …
-	Listen       string // host:port; port 0 takes a free one
+	Dir          string // worker k's bundle is received into folder k, from 1
+	Listen       string // host:port; port 0 selects a free port
 	Identity     Identity
-	Job          Job               // what all workers get
+	Job          Job               // sent to all workers
 	Interval     time.Duration     // of the record
-	Patience     time.Duration     // for all workers to come, and then for all to be ready
-	MixedCores   bool              // let workers have different numbers of cores
+	Patience     time.Duration     // how long to wait for all workers to join, and then for all to be ready
+	MixedCores   bool              // allow workers with different numbers of cores
 	OnLost       string            // one of Policies
-	Journal      string            // file from which Resume goes on if this process is killed; "": none
-	Extra        map[string]string // kept in the journal for who resumes
+	Journal      string            // file that Resume reads if this process is killed; "" means no journal
+	Extra        map[string]string // stored in the journal; Resume returns it
 	Tell         func(text string)
-	// Next names the phases that come next, when all workers ask for them: see Worker.Next. It is called by Follow. Nil:
-	// workers don't ask.
+	// Next returns the next phases, once all workers have asked for them; see Worker.Next. Follow calls it. Nil means
+	// that workers don't ask.
 	Next func() json.RawMessage
-	// Waiting, if not nil, says what workers that haven't come wait for, as far as their engine tells; "" if it doesn't.
+	// Waiting, if not nil, returns what the engine reports as the reason why workers have not joined; "" if it reports
+	// none.
 	Waiting func(ctx context.Context) string
 }
 
@@ -67,28 +68,28 @@ type Coordinator struct {
 	quit     chan struct{}
 
 	mu      sync.Mutex
-	cond    *sync.Cond    // something below has changed
-	turn    chan struct{} // closed, and made again, when all workers are to hear something
+	cond    *sync.Cond    // signals that a field below has changed
+	turn    chan struct{} // closed and replaced when all workers must get an answer at once
 	members []*member
 	agreed  bool
-	refused *refusal // told to all who wait for their job
+	refused *refusal // sent to all workers that wait for their job
 	startNs int64
 	stop    bool
 	hard    bool
 	aborted message.Message
 
-	states    map[string]json.RawMessage // of the phases' controllers after the last decision
-	faults    []record.Fault             // of the journal
+	states    map[string]json.RawMessage // state of each phase's controller after its last decision
+	faults    []record.Fault             // faults that the journal contains
 	decisions []Decision
-	phases    []json.RawMessage // one for each time that workers asked
+	phases    []json.RawMessage // one element for each time that the workers asked
 	allSent   bool
 	losses    []schedule.Loss
 	packedB   int               // bytes of packed histograms that wait for the live view
-	granter   *schedule.Granter // of closed stages, with Redistribute
+	granter   *schedule.Granter // gives out the operations of closed stages, with Redistribute
 	journal   *linefile.File    // nil before the start, and without Options.Journal
 }
 
-// member is a worker as its coordinator sees it.
+// member is the coordinator's state of one worker.
 type member struct {
 	number  int // from 0
 	hello   Hello
@@ -97,27 +98,27 @@ type member struct {
 	state   State // "" until it joins
 	seen    time.Time
 	lost    bool
-	lostNs  int64  // when it was, by the coordinator's clock
-	given   bool   // its share was given to others
-	stopped bool   // it came back after that
-	untilNs int64  // until when it may send; see Answer
-	over    bool   // it left the live view
-	gone    string // how its process ended, where that is known
+	lostNs  int64  // when it was lost, by the coordinator's clock
+	given   bool   // its share was given to other workers
+	stopped bool   // it came back after its share was given away
+	untilNs int64  // the time until which it may send; see Answer
+	over    bool   // the live view expects no more intervals of it
+	gone    string // how its process ended; "" if that isn't known
 	problem *refusal
 
 	rules  []record.AbortRule // see Report
 	rows   uint64             //
 	filled json.RawMessage    //
 
-	asked   int        // how many times it asked for phases
-	keeping sync.Mutex // held by who appends to its intervals
-	lines   int        // of its intervals that are at home
-	live    int64      // bytes of them that the live view may read
-	passed  int64      // bytes of these that it has read
-	packed  []waiting  // for the live view, in the order of their lines
+	asked   int        // how many times it has asked for phases
+	keeping sync.Mutex // held while its intervals are appended
+	lines   int        // number of its intervals that have been received
+	live    int64      // bytes of the received intervals that the live view may read
+	passed  int64      // bytes of these that the live view has read
+	packed  []waiting  // packed histograms for the live view, in the order of their lines
 }
 
-// name is what people call a worker.
+// name returns the worker's name in messages: its number from 1 and its host, if known.
 func (m *member) name() string {
 	if m.host == "" {
 		return strconv.Itoa(m.number + 1)
@@ -125,7 +126,7 @@ func (m *member) name() string {
 	return fmt.Sprintf("%d (%s)", m.number+1, m.host)
 }
 
-// Listen opens a coordinator's address. A port that is taken is an error that says so.
+// Listen opens the coordinator's address and begins to serve workers. If the port is in use, the error says so.
 func Listen(o Options) (*Coordinator, error) {
 	c, err := open(o)
 	if err == nil {
@@ -134,7 +135,7 @@ func Listen(o Options) (*Coordinator, error) {
 	return c, err
 }
 
-// open opens a coordinator's address, at which nobody is answered before serve.
+// open opens the coordinator's address. Requests are answered only after serve is called.
 func open(o Options) (*Coordinator, error) {
 	l, err := listen(o.Listen)
 	if err != nil {
@@ -158,7 +159,7 @@ func open(o Options) (*Coordinator, error) {
 	mux.HandleFunc("GET /file", c.serveHave)
 	c.server = &http.Server{
 		Handler: mux, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // who isn't of this run is refused, and told so by TLS
+		ErrorLog: log.New(io.Discard, "", 0), // TLS rejects clients that don't belong to this run and tells them
 		Protocols: func() *http.Protocols {
 			p := &http.Protocols{}
 			p.SetHTTP1(true)
@@ -168,7 +169,7 @@ func open(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
-// CanListen returns the error that Listen would for an address now.
+// CanListen returns the error that Listen would return now for an address; nil if the address can be used.
 func CanListen(address string) error {
 	l, err := listen(address)
 	if err != nil {
@@ -189,7 +190,7 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve begins to answer workers and to look for lost ones.
+// serve starts to answer workers and to detect lost ones.
 func (c *Coordinator) serve() {
 	go func() { _ = c.server.ServeTLS(c.listener, "", "") }() // its only error is that it was closed
 	go c.watch()
@@ -197,32 +198,32 @@ func (c *Coordinator) serve() {
 
 func (c *Coordinator) prepare() { c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{}) }
 
-// announce has all workers hear what has changed at once: those that wait for their job, and those that wait for the
-// start. c.mu is held.
+// announce makes the coordinator answer at once all workers that wait for their job or for the start. c.mu must be
+// held.
 func (c *Coordinator) announce() {
 	close(c.turn)
 	c.turn = make(chan struct{})
 	c.cond.Broadcast()
 }
 
-// Port is the port that workers call.
+// Port returns the TCP port that workers connect to.
 func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
 
-// StartNs is when the load begins or began, by the coordinator's clock; 0 if that isn't known yet.
+// StartNs returns when the load begins or began, in ns by the coordinator's clock; 0 if that isn't known yet.
 func (c *Coordinator) StartNs() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.startNs
 }
 
-// Close ends the service and removes the journal with its key. Workers that are still there try again until they lose
-// patience.
+// Close stops serving and removes the journal, which contains a private key. Workers that are still running retry until
+// they reach their own time limit.
 func (c *Coordinator) Close() error {
 	close(c.quit)
 	return errors.Join(c.server.Close(), c.endJournal())
 }
 
-// Exited says that the process of a worker has ended, and how. It is safe for concurrent use.
+// Exited records that the process of a worker, numbered from 0, has ended, and how. It is safe for concurrent use.
 func (c *Coordinator) Exited(worker int, how string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,7 +237,8 @@ func (c *Coordinator) Exited(worker int, how string) {
 	c.cond.Broadcast()
 }
 
-// Stop ends the load of all workers; hard has them not wait for answers. aborted is why, if a rule did it.
+// Stop ends the load of all workers. If hard is true, they don't wait for answers. aborted is the reason if a rule
+// ended the load; otherwise it is zero.
 func (c *Coordinator) Stop(hard bool, aborted message.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,14 +253,14 @@ func (c *Coordinator) halt(hard bool, aborted message.Message) {
 	c.announce()
 }
 
-// Aborted is why the load was ended by a rule; zero if none did.
+// Aborted returns why a rule ended the load; zero if none did.
 func (c *Coordinator) Aborted() message.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.aborted
 }
 
-// wait blocks until holds, which is called with the lock held, is true, or ctx ends.
+// wait blocks until holds returns true or ctx ends; then it returns ctx's error. holds is called with c.mu held.
 func (c *Coordinator) wait(ctx context.Context, holds func() bool) error {
 	defer context.AfterFunc(ctx, func() {
 		c.mu.Lock()
@@ -276,15 +278,17 @@ func (c *Coordinator) wait(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// silence is how long a worker may say nothing before it is lost: three intervals end later than that.
+// silence returns how long a worker may go without a report before it is lost: 2.5 intervals, which is less than three,
+// but at least leastSilence.
 func (c *Coordinator) silence() time.Duration {
 	return max(c.o.Interval*5/2, leastSilence)
 }
 
-// leastSilence keeps workers with very short intervals from being lost to a busy machine.
+// leastSilence is the minimum of silence. It prevents that workers with very short intervals are lost because a machine
+// is busy.
 const leastSilence = 500 * time.Millisecond
 
-// watch looks for workers that say nothing.
+// watch declares workers lost that have not reported for longer than silence.
 func (c *Coordinator) watch() {
 	tick := time.NewTicker(max(c.o.Interval/4, 50*time.Millisecond))
 	defer tick.Stop()
@@ -297,7 +301,7 @@ func (c *Coordinator) watch() {
 		}
 		now := time.Now()
 		c.mu.Lock()
-		late := now.Sub(last) > c.silence()/2 // it is this process that stood still
+		late := now.Sub(last) > c.silence()/2 // this process itself was stopped
 		for _, m := range c.members {
 			if late {
 				m.seen = now
@@ -312,12 +316,13 @@ func (c *Coordinator) watch() {
 	}
 }
 
-// beginsBefore reports whether every worker must have said by a time that it has begun. The lock is held.
+// beginsBefore reports whether, at the time now, every worker must have reported that its load has begun. c.mu must be
+// held.
 func (c *Coordinator) beginsBefore(now time.Time) bool {
 	return c.startNs > 0 && now.After(c.clock.At(c.startNs).Add(c.silence()))
 }
 
-// lose gives a worker up, which may come back.
+// lose marks a worker as lost and applies the policy for lost workers. The worker may come back. c.mu must be held.
 func (c *Coordinator) lose(m *member, why string) {
 	m.lost, m.over, m.lostNs = true, true, c.clock.Now()
 	c.tell("worker %s is lost %s into the load: %s", m.name(),
@@ -332,8 +337,9 @@ func (c *Coordinator) lose(m *member, why string) {
 	c.cond.Broadcast()
 }
 
-// give gives the share of a lost worker to the others: from the end of what it may send on, or from when they have
-// heard of it if its process has ended.
+// give assigns the share of a lost worker to the other workers: from the time until which it may send, or, if its
+// process has ended and this is earlier, from one interval after the loss, when the others know of it. c.mu must be
+// held.
 func (c *Coordinator) give(m *member) {
 	loss := schedule.Loss{Machine: uint64(m.number), FromNs: m.untilNs}
 	if m.gone != "" {
@@ -354,8 +360,8 @@ func (c *Coordinator) give(m *member) {
 		time.Duration(loss.FromNs).Round(100*time.Millisecond))
 }
 
-// grant answers a worker's wish for operations of a closed stage. A worker whose sessions others have gets nothing new.
-// c.mu is held.
+// grant answers a worker's request for operations of a closed stage. A worker that is lost, or whose share was given to
+// others, gets no new operations, and neither does any worker after Stop. c.mu must be held.
 func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
 	alive, wish := 0, *w
 	for _, other := range c.members {
@@ -375,8 +381,8 @@ func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
 	return &g
 }
 
-// keepGrant adds a grant to the journal. A journal that lacks one must not be resumed, or operations could be sent
-// twice.
+// keepGrant appends a grant to the journal. If that fails, it removes the journal: a load must not be resumed from a
+// journal that lacks a grant, because operations could be sent twice.
 func (c *Coordinator) keepGrant(e *schedule.GrantEvent) error {
 	if c.journal == nil {
 		return nil
@@ -391,8 +397,8 @@ func (c *Coordinator) keepGrant(e *schedule.GrantEvent) error {
 	return err
 }
 
-// Rules are the thresholds of a script that may end the load, with each worker's values; nil until all workers that
-// aren't lost have told theirs.
+// Rules returns the thresholds of a script that may end the load, with the values of each worker. It returns nil until
+// all workers that aren't lost have reported theirs.
 func (c *Coordinator) Rules() (all [][]record.AbortRule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -405,18 +411,18 @@ func (c *Coordinator) Rules() (all [][]record.AbortRule) {
 	return all
 }
 
-// Redistributes reports whether shares of lost workers are given to others.
+// Redistributes reports whether the shares of lost workers are given to other workers.
 func (c *Coordinator) Redistributes() bool { return c.o.OnLost == Redistribute }
 
-// Unneeded is how many operations of closed stages that have ended no worker was allowed to send.
+// Unneeded returns how many operations of closed stages that have ended were given to no worker.
 func (c *Coordinator) Unneeded() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.granter.Unneeded()
 }
 
-// lease is how much longer than now a worker may send, once it has been heard: longer than it may be silent, so that
-// only who is lost runs out of it.
+// lease returns how long a worker may go on sending after a report: an interval longer than silence, so that only a
+// lost worker reaches this limit.
 func (c *Coordinator) lease() time.Duration { return c.silence() + c.o.Interval }
 
 func (c *Coordinator) tell(format string, args ...any) {
@@ -425,11 +431,11 @@ func (c *Coordinator) tell(format string, args ...any) {
 	}
 }
 
-// An Error ends a run before its load, with an exit code.
+// An Error ends a run before its load, with the exit code Code.
 type Error struct {
 	Code    int
 	Text    string
-	Missing bool // workers didn't come, or weren't ready, in time
+	Missing bool // workers didn't join, or weren't ready, in time
 }
 
 // Error implements error.
@@ -441,8 +447,9 @@ const (
 	codeUnreachable = 108
 )
 
-// Gather waits until all workers are there and agree, gives them their job, and waits until all are ready. Those who
-// are missing after Options.Patience are named. An error is ctx's or an *Error.
+// Gather waits until all workers have joined, checks that they can run one load, sends them their job, and waits until
+// all are ready. It returns ctx's error or an *Error, which names the workers that have not joined or are not ready
+// after Options.Patience.
 func (c *Coordinator) Gather(ctx context.Context) error {
 	if err := c.gather(ctx, Joined, "come"); err != nil {
 		return c.refuse(err)
@@ -461,7 +468,7 @@ func (c *Coordinator) Gather(ctx context.Context) error {
 	return nil
 }
 
-// refuse tells the workers to leave.
+// refuse makes all workers leave, with err as the reason, and returns err.
 func (c *Coordinator) refuse(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -470,7 +477,7 @@ func (c *Coordinator) refuse(err error) error {
 	return err
 }
 
-// gather waits until all workers are in a state, or one of them failed.
+// gather waits until all workers have reached a state, or one of them has failed. verb names the state in the error.
 func (c *Coordinator) gather(ctx context.Context, state State, verb string) error {
 	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
 	defer cancel()
@@ -517,13 +524,13 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
 }
 
-// The most that clocks may differ, and may be uncertain as a share of an interval.
+// Limits of a worker's clock: its offset from the coordinator's, and the uncertainty of that offset.
 const (
 	mostOffset      = 10 * time.Second
-	mostUncertainty = 10 // of an interval: a tenth
+	mostUncertainty = 10 // the uncertainty is at most an interval divided by this
 )
 
-// disagreement is an *Error that says in which points the workers can't run one load, nil if they can.
+// disagreement returns an *Error that lists the reasons why the workers can't run one load; nil if they can.
 func (c *Coordinator) disagreement() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -555,7 +562,8 @@ func (c *Coordinator) disagreement() error {
 	return &Error{Code: codeBadPlan, Text: "the workers disagree: " + strings.Join(faults, "; ")}
 }
 
-// Start sets the instant at which all workers begin, so much later than now that each hears of it in time.
+// Start sets the time at which all workers begin to lead from now, and returns it in ns by the coordinator's clock.
+// lead must be long enough for every worker to receive the time.
 func (c *Coordinator) Start(lead time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -567,8 +575,8 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 	return c.startNs
 }
 
-// Follow calls f with the intervals of all workers together, as they end. It returns when each worker's load is over
-// or the worker lost. run is what record.Merge makes of the parts that Begun opens.
+// Follow calls f with the merged intervals of all workers, as they end. It returns when each worker's load is over or
+// the worker is lost. run is the result of record.Merge for the parts that Begun returns.
 func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
 	sources := make([]record.Source, len(parts))
 	for i, p := range parts {
@@ -577,11 +585,11 @@ func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*
 	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
 }
 
-// chunk is how much of a worker's intervals the live view reads at a time, if that is a line.
+// chunk is how many bytes of a worker's intervals the live view reads at a time; a longer line is read whole.
 const chunk = 64 << 10
 
-// intervals passes on the lines of a worker's intervals as they come. They wait in the file at home, whatever the other
-// workers do, and not in memory.
+// intervals returns a function that passes on the lines of a worker's intervals as they arrive. Lines that the live
+// view has not read yet are in the received file, not in memory, even if other workers are late.
 func (c *Coordinator) intervals(m *member) func(func(line, packed []byte) error) error {
 	return func(f func(line, packed []byte) error) error {
 		defer c.release(m)
@@ -626,7 +634,7 @@ func (c *Coordinator) intervals(m *member) func(func(line, packed []byte) error)
 	}
 }
 
-// pass calls f with a line and what is held of its histograms, which is released then.
+// pass calls f with a line and its packed histograms, if held isn't nil, and then releases held.
 func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) error {
 	if held == nil {
 		return f(line, nil)
@@ -635,8 +643,8 @@ func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) er
 	return f(line, held.Bytes())
 }
 
-// wholeLines reads whole lines of a file, of which there are some between two places: a chunk, or one line. It uses
-// the memory of buffer.
+// wholeLines reads whole lines of a file from the offset from, and not beyond to: up to chunk bytes, or one line if
+// that is longer. There must be a whole line between the offsets. The result uses the memory of buffer.
 func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -654,12 +662,12 @@ func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
 	}
 }
 
-// folder is where a worker's bundle comes home to.
+// folder returns the folder into which a worker's bundle is received.
 func (c *Coordinator) folder(worker int) string {
 	return filepath.Join(c.o.Dir, strconv.Itoa(worker+1))
 }
 
-// Begun opens the bundles of all workers as they were when these became ready.
+// Begun opens the received bundles of all workers. They have the state in which each worker became ready.
 func (c *Coordinator) Begun() (parts []*record.Recorded, err error) {
 	for k := range c.members {
 		p, err := record.Open(record.OS{}, c.folder(k))
@@ -671,15 +679,16 @@ func (c *Coordinator) Begun() (parts []*record.Recorded, err error) {
 	return parts, nil
 }
 
-// Part is what came home of a worker.
+// Part is what the coordinator has received from one worker.
 type Part struct {
 	Name   string
-	Dir    string // its bundle, as far as it came
-	Spool  string // where the worker wrote it, on its own machine
+	Dir    string // folder of its bundle, as far as it was received
+	Spool  string // folder of the bundle on the worker's own machine
 	Lost   bool
-	Filled json.RawMessage // with Job.Fill: what it has filled; nil if that isn't its part
-	LostNs int64           // since the start of the load
-	// GivenNs is from when on others had a lost worker's share, since the start of the load; 0 if nobody had.
+	Filled json.RawMessage // with Job.Fill: what the worker has filled; nil if it fills nothing
+	LostNs int64           // when it was lost, since the start of the load
+	// GivenNs is the time, since the start of the load, from which other workers had the share of a lost worker; 0 if
+	// none had.
 	GivenNs int64
 }
 
@@ -690,9 +699,10 @@ func (c *Coordinator) someEnded() bool {
 	return slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
 }
 
-// Home waits until the bundles of all workers are here. Lost workers have until grace after the others to come back,
-// unless their process is known to have ended, and Options.Patience if that is longer and all are lost: then it is
-// probably the network, and their load may still go on. ctx ends the waiting.
+// Home waits until the bundles of all workers have been received, and returns what was received. When the other workers
+// have ended, lost workers have grace to come back, unless their process is known to have ended. If all are lost, they
+// have Options.Patience if that is longer: then the cause is probably the network, and their load may still run. Home
+// returns early when ctx ends.
 func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	all := func(lostToo bool) func() bool {
 		return func() bool {
@@ -706,7 +716,7 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 			grace = max(grace, c.o.Patience)
 		}
 		timed, cancel := context.WithTimeout(ctx, grace)
-		_ = c.wait(timed, all(true)) // a worker that isn't back by then stays lost
+		_ = c.wait(timed, all(true)) // a worker that has not come back by then stays lost
 		cancel()
 	}
 	c.mu.Lock()
@@ -728,5 +738,5 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	return parts
 }
 
-// countLines is how many whole lines a file has.
+// countLines returns the number of complete lines in data.
 func countLines(data []byte) int { return bytes.Count(data, []byte("\n")) }

@@ -8,26 +8,26 @@ import (
 	"brunt/internal/measure"
 )
 
-// Decision is a piece of the schedule of an adaptive phase: the rate from where the piece before it ends. All workers
-// append the same pieces.
+// Decision is a piece of the schedule of an adaptive phase: the rate from the end of the previous piece until UntilNs.
+// All workers append the same pieces.
 type Decision struct {
 	Phase   string          `json:"phase"`
 	UntilNs int64           `json:"until_ns"` // after the phase's beginning
 	Control measure.Control `json:"control"`
 }
 
-// At is the moment at which the coordinator's clock reads ns.
+// At returns the time at which the coordinator's clock reads ns.
 func (c *Coordinator) At(ns int64) time.Time { return c.clock.At(ns) }
 
-// Epoch is where the run's clock is 0.
+// Epoch returns the time at which the run's clock reads 0.
 func (c *Coordinator) Epoch() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clock.At(c.o.Job.EpochNs)
 }
 
-// Decide hands a decision to all workers. The journal keeps it before they hear of it, with the state of the phase's
-// controller after it, from which a resumed coordinator goes on; nil if it has none.
+// Decide sends a decision to all workers. Before that it writes the decision to the journal, with the state of the
+// phase's controller after it, from which a resumed coordinator goes on. state is nil if the controller has none.
 func (c *Coordinator) Decide(d Decision, state json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *Coordinator) decide(d Decision, state json.RawMessage) {
 	c.states[d.Phase] = state
 }
 
-// instruct adds to an answer what the worker doesn't know yet. The lock is held.
+// instruct adds to an answer what the worker doesn't know yet, according to its report. c.mu must be held.
 func (c *Coordinator) instruct(a *Answer, said *Report) *Answer {
 	a.AllSent = c.allSent
 	if n := said.Decisions; n >= 0 && n < len(c.decisions) {
@@ -56,8 +56,8 @@ func (c *Coordinator) instruct(a *Answer, said *Report) *Answer {
 	return a
 }
 
-// WaitSent waits until the load is over at all workers, but for lost ones. Then AllSent lets them read back what they
-// wrote.
+// WaitSent waits until all workers that aren't lost have ended their load, or ctx ends; then it returns ctx's error.
+// After that, AllSent lets the workers read back what they wrote.
 func (c *Coordinator) WaitSent(ctx context.Context) error {
 	return c.wait(ctx, func() bool {
 		for _, m := range c.members {
@@ -69,7 +69,7 @@ func (c *Coordinator) WaitSent(ctx context.Context) error {
 	})
 }
 
-// AllSent tells the workers that the load is over everywhere.
+// AllSent tells the workers that the load is over on all of them.
 func (c *Coordinator) AllSent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +77,8 @@ func (c *Coordinator) AllSent() {
 	c.cond.Broadcast()
 }
 
-// asked reports whether all workers have asked for phases that aren't named yet, so that no further interval comes
-// before they are, and whether all of their intervals have been passed on. The lock is held.
+// asked reports whether all workers wait for phases that Options.Next has not returned yet, so that no interval arrives
+// before it does, and whether the live view has read all of their intervals. c.mu must be held.
 func (c *Coordinator) asked() (all, passed bool) {
 	if c.o.Next == nil || c.stop {
 		return false, false
@@ -96,7 +96,7 @@ func (c *Coordinator) asked() (all, passed bool) {
 	return all, passed
 }
 
-// nextPhases names the phases that all workers ask for.
+// nextPhases gets the phases that all workers ask for from Options.Next.
 func (c *Coordinator) nextPhases() {
 	phases := c.o.Next()
 	c.mu.Lock()
@@ -105,8 +105,9 @@ func (c *Coordinator) nextPhases() {
 	c.cond.Broadcast()
 }
 
-// Follow calls extend with the coordinator's decisions about a phase, until they reach lastsNs after its beginning. It
-// returns early when ctx ends, and without a coordinator when the phase is over.
+// Follow calls extend with each of the coordinator's decisions about a phase, until they cover lastsNs from the phase's
+// beginning. It returns early when ctx ends. If the coordinator doesn't answer any more, it returns when the phase is
+// over.
 func (w *Worker) Follow(ctx context.Context, phase string, lastsNs int64, extend func(Decision)) {
 	end := time.Now().Add(time.Duration(lastsNs))
 	for n := 0; ; {
@@ -134,8 +135,8 @@ func (w *Worker) Follow(ctx context.Context, phase string, lastsNs int64, extend
 	}
 }
 
-// Next asks the coordinator which phases come next, and returns what it has put. It returns nil when ctx or the load
-// ends, or the coordinator doesn't answer.
+// Next asks the coordinator for the next phases and returns what Options.Next returned. It returns nil when ctx or the
+// load ends, or if the coordinator doesn't answer.
 func (w *Worker) Next(ctx context.Context) json.RawMessage {
 	w.mu.Lock()
 	w.asked++
@@ -151,9 +152,9 @@ func (w *Worker) Next(ctx context.Context) json.RawMessage {
 	return phases
 }
 
-// LoadOver tells the coordinator that the load is over here, and returns when it is over everywhere: then what was
-// written can be read back. A load that ctx has ended, and not the coordinator, is that of a process that was told to
-// stop: it doesn't wait, and Finish says that it leaves.
+// LoadOver tells the coordinator that the load is over on this worker, and returns when it is over on all of them: then
+// what was written can be read back. If ctx has ended and the coordinator didn't stop the load, this process was told
+// to stop: LoadOver doesn't wait, and Finish reports that the worker leaves.
 func (w *Worker) LoadOver(ctx context.Context) {
 	w.mu.Lock()
 	w.leaves = ctx.Err() != nil && !w.answer.Stop
@@ -167,10 +168,10 @@ func (w *Worker) LoadOver(ctx context.Context) {
 	w.until(context.WithoutCancel(ctx), func(a *Answer) bool { return a.AllSent })
 }
 
-// until waits until an answer of the coordinator satisfies holds, which is called with the lock held. It gives up when
-// ctx ends, or the coordinator hasn't answered for long.
+// until waits until holds returns true for an answer of the coordinator. holds is called with w.mu held. It gives up
+// when ctx ends, when the worker is stopped hard, or when the coordinator has not answered for patienceBefore.
 func (w *Worker) until(ctx context.Context, holds func(*Answer) bool) {
-	_ = w.Interval(nil) // say it now
+	_ = w.Interval(nil) // report the new state now
 	for {
 		w.mu.Lock()
 		ok, changed, heard := holds(&w.answer), w.changed, w.heard

@@ -21,7 +21,7 @@ import (
 // JournalFile is the usual name of a coordinator's journal, in the folder of the workers' bundles.
 const JournalFile = "coordinator.ndjson"
 
-// beginning is the first line of a journal: what a coordinator needs to go on with a load. It holds a key.
+// beginning is the first line of a journal: what a coordinator needs to resume a load. It contains a private key.
 type beginning struct {
 	Run        string            `json:"run"`
 	Version    string            `json:"version"`
@@ -35,22 +35,22 @@ type beginning struct {
 	Extra      map[string]string `json:"extra,omitempty"`
 }
 
-// event is a further line of a journal.
+// event is one of the following lines of a journal.
 type event struct {
-	Lost  *int           `json:"lost,omitempty"` // number of a worker
+	Lost  *int           `json:"lost,omitempty"` // number of a worker, from 0
 	AtNs  int64          `json:"at_ns,omitempty"`
 	Back  *int           `json:"back,omitempty"`
 	Ended *int           `json:"ended,omitempty"` // its bundle is complete
 	Loss  *schedule.Loss `json:"loss,omitempty"`
 
-	Grant *schedule.GrantEvent `json:"grant,omitempty"` // of a closed stage
-	Fault *record.Fault        `json:"fault,omitempty"` // its state has changed
-	// Decision was taken. State is that of the phase's controller after it.
+	Grant *schedule.GrantEvent `json:"grant,omitempty"` // operations of a closed stage that were given to a worker
+	Fault *record.Fault        `json:"fault,omitempty"` // a fault whose state has changed
+	// Decision was made. State is the state of the phase's controller after it.
 	Decision *Decision       `json:"decision,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
 }
 
-// begin begins the journal. c.mu is held.
+// begin creates the journal and writes its first lines. c.mu must be held.
 func (c *Coordinator) begin() error {
 	if c.o.Journal == "" {
 		return nil
@@ -79,14 +79,14 @@ func (c *Coordinator) begin() error {
 		return err
 	}
 	err = c.journal.AppendJSON(first)
-	for i := range c.decisions { // the first of each phase precede the start
+	for i := range c.decisions { // the first decision of each phase precedes the start
 		d := &c.decisions[i]
 		err = errors.Join(err, c.journal.AppendJSON(&event{Decision: d, State: c.states[d.Phase]}))
 	}
 	return err
 }
 
-// endJournal removes the journal.
+// endJournal closes and removes the journal.
 func (c *Coordinator) endJournal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Coordinator) endJournal() error {
 	return errors.Join(err, os.Remove(name))
 }
 
-// note adds a line to the journal. c.mu is held.
+// note appends a line to the journal, and tells the user if that fails. c.mu must be held.
 func (c *Coordinator) note(e *event) {
 	if c.journal == nil {
 		return
@@ -109,9 +109,10 @@ func (c *Coordinator) note(e *event) {
 	}
 }
 
-// Resume goes on with the load of a coordinator that was killed: at the same address, for the same workers, which have
-// kept on. o gives Journal, Dir and Tell; the rest is the journal's. Extra is what Options.Extra was. Without a journal
-// there is nothing to go on with: the coordinator had not begun, or has ended.
+// Resume continues the load of a coordinator that was killed, at the same address, for the same workers, which have
+// gone on sending. o has Journal, Dir and Tell; the other options are read from the journal. extra is Options.Extra of
+// the killed coordinator. If there is no journal, Resume returns an error: the coordinator had not started its load, or
+// has ended.
 func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 	if _, err := os.Stat(o.Journal); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("there is no %s: no coordinator was killed there while its load ran", o.Journal)
@@ -152,14 +153,14 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 		err = c.reread()
 	}
 	if err != nil {
-		c.journal = nil // it stays for a further attempt
+		c.journal = nil // the file is kept for another attempt
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	c.serve()
 	return c, first.Extra, nil
 }
 
-// replay repeats what a journal says.
+// replay applies the lines of a journal after the first.
 func (c *Coordinator) replay(lines [][]byte) error {
 	member := func(k *int) *member {
 		if k == nil || *k < 0 || *k >= len(c.members) {
@@ -193,7 +194,7 @@ func (c *Coordinator) replay(lines [][]byte) error {
 			c.losses = append(c.losses, *l)
 		}
 	}
-	// How much workers were allowed to send isn't known any more, but it was less than this.
+	// The times until which workers were allowed to send are not in the journal. They are before this one.
 	for _, m := range c.members {
 		m.untilNs = max(c.clock.Now()-c.startNs, 0) + int64(c.lease())
 	}
@@ -205,8 +206,8 @@ func (c *Coordinator) replay(lines [][]byte) error {
 	return nil
 }
 
-// reread passes on the intervals that are at home to the live view again, from the first. A line that was cut off comes
-// again.
+// reread makes the live view read all received intervals again, from the first. It removes an incomplete last line,
+// which the worker sends again.
 func (c *Coordinator) reread() error {
 	for _, m := range c.members {
 		name := filepath.Join(c.folder(m.number), record.IntervalsFile)
@@ -230,7 +231,7 @@ func (c *Coordinator) reread() error {
 	return nil
 }
 
-// remember repeats a line of the journal about faults and decisions.
+// remember applies a journal line about a fault or a decision.
 func (c *Coordinator) remember(e *event) {
 	if e.Decision != nil {
 		c.decide(*e.Decision, e.State)
@@ -246,7 +247,7 @@ func (c *Coordinator) remember(e *event) {
 	}
 }
 
-// NoteFault adds the state of a fault to the journal. It is safe for concurrent use.
+// NoteFault appends the state of a fault to the journal. It is safe for concurrent use.
 func (c *Coordinator) NoteFault(f *record.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +265,7 @@ func (c *Coordinator) Decided() ([]Decision, map[string]json.RawMessage) {
 	return slices.Clone(c.decisions), maps.Clone(c.states)
 }
 
-// ExtraOf returns Options.Extra of the coordinator that wrote a journal, or nil if it isn't readable.
+// ExtraOf returns Options.Extra of the coordinator that wrote a journal; nil if the journal can't be read.
 func ExtraOf(journal string) map[string]string {
 	text, err := os.ReadFile(journal)
 	var first beginning

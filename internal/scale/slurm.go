@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Slurm starts workers as the tasks of one job step, one a node: within the allocation that this process is in, or in
-// one of its own. The program must be at the same path on all nodes.
+// Slurm starts workers as the tasks of one job step, one per node: in the allocation that this process belongs to, or
+// in a new one. The program must be at the same path on all nodes.
 type Slurm struct {
-	Run     string   // id of the run, for the job's name
-	Workers int      // tasks
+	Run     string   // ID of the run, part of the job's name
+	Workers int      // number of tasks
 	Options []string // further arguments of srun
-	Binary  string   // the program
+	Binary  string   // path of the program
 
 	mu   sync.Mutex
-	last string // line of srun before the load
+	last string // last line of srun before the load
 	live bool
 }
 
-// Command starts the step, to be given a ticket for all workers on standard input, which srun passes on to each. A
-// node that fails, or a worker that ends with an error, ends no other. Tasks get none of this process's environment but
-// what a program needs to run, so that no secret of it is sent or kept.
+// Command returns the command that starts the step. Its standard input must be a ticket for all workers, which srun
+// passes on to each. A node that fails, or a worker that ends with an error, doesn't end the others. Of this process's
+// environment, tasks get only the variables that a program needs to run, so that no secret is sent or stored.
 func (s *Slurm) Command() *exec.Cmd {
 	n := strconv.Itoa(s.Workers)
 	args := []string{"--job-name=" + s.name(), "--nodes=" + n, "--ntasks=" + n, "--ntasks-per-node=1", "--no-kill",
@@ -40,7 +40,7 @@ func (s *Slurm) Command() *exec.Cmd {
 
 func (s *Slurm) name() string { return "brunt-" + s.Run }
 
-// CheckSlurm is an *Error if there is no Slurm on this machine.
+// CheckSlurm returns an *Error if this machine has no srun.
 func CheckSlurm() error {
 	if _, err := exec.LookPath("srun"); err != nil {
 		return &Error{Code: codeUnreachable,
@@ -49,11 +49,11 @@ func CheckSlurm() error {
 	return nil
 }
 
-// slurmSays is how srun's own lines begin.
+// slurmSays is the prefix of lines that srun itself writes.
 const slurmSays = "srun: "
 
-// Log passes on what workers write. Lines of srun before the load are kept instead: the last one is why it failed, if
-// it does.
+// Log returns a writer that passes the output of the workers to w. It doesn't pass on srun's own lines before the load:
+// it keeps the last one, which is the reason if srun fails.
 func (s *Slurm) Log(w io.Writer) io.Writer { return &slurmLog{s, w} }
 
 type slurmLog struct {
@@ -61,7 +61,7 @@ type slurmLog struct {
 	w     io.Writer
 }
 
-// Write implements io.Writer. It is given whole lines.
+// Write implements io.Writer. b must consist of whole lines.
 func (l *slurmLog) Write(b []byte) (int, error) {
 	if i := bytes.Index(b, []byte(slurmSays)); i >= 0 {
 		l.slurm.mu.Lock()
@@ -74,14 +74,15 @@ func (l *slurmLog) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// Begun says that the load begins.
+// Begun records that the load begins.
 func (s *Slurm) Begun() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live = true
 }
 
-// How says how srun ended: what it said before the load, if it said anything.
+// How returns how srun ended: its last line before the load, or its process state if there is none or the load has
+// begun.
 func (s *Slurm) How(state *os.ProcessState) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,10 +92,11 @@ func (s *Slurm) How(state *os.ProcessState) string {
 	return "srun: " + state.String()
 }
 
-// Ended reports whether the tasks have ended because srun has. They may go on if it was killed.
+// Ended reports whether the tasks have ended when srun has ended with state. If a signal killed srun, they may still
+// run.
 func (s *Slurm) Ended(state *os.ProcessState) bool { return state.Exited() }
 
-// Waiting says why tasks don't run, as Slurm tells it; "" if it doesn't.
+// Waiting returns why the tasks don't run, as Slurm reports it; "" if it reports nothing.
 func (s *Slurm) Waiting(ctx context.Context) string {
 	timed, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
