@@ -129,7 +129,12 @@ func TestLossesAreFoundAfterEachFault(t *testing.T) {
 		t.Fatalf("%d readings after faults: %+v", len(v.AfterFaults), v.AfterFaults)
 	}
 	a := &v.AfterFaults[0]
-	if sum := a.Sum(); a.Fault != "rogue" || a.NewLost != 1 || sum.Lost != 1 || sum.OK < 98 || sum.Wrong() != 1 {
+	// The server counts a write before it answers, so that a few of 99 may not be acknowledged when the fault begins.
+	sum := a.Sum()
+	if sum.Acknowledged < 90 || sum.OK+sum.Lost != sum.Acknowledged {
+		t.Errorf("%d acknowledged, %d as written, %d lost", sum.Acknowledged, sum.OK, sum.Lost)
+	}
+	if a.Fault != "rogue" || a.NewLost != 1 || sum.Lost != 1 || sum.Wrong() != 1 {
 		t.Errorf("after the fault: %+v", a)
 	}
 	if len(a.Bad) != 1 || a.Bad[0].Key != "7" || a.Bad[0].Address != address || a.Bad[0].Fault != "rogue" ||

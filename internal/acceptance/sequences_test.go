@@ -114,7 +114,7 @@ queries:
 	}
 	o := brunt(t, s.with("run", "--quiet",
 		file(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
-	if o.code != 104 || !strings.Contains(o.err, "keys of table nowhere") {
+	if o.code != 104 || !strings.Contains(o.err, "key for table nowhere") {
 		t.Errorf("a table that isn't there: exit %d\n%s", o.code, o.err)
 	}
 }
