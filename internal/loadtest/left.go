@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"brunt/internal/fault"
 	"brunt/internal/message"
@@ -15,6 +16,10 @@ import (
 
 // deepest is how many folders below that of a series the bundle of a run is at most.
 const deepest = 4
+
+// endGrace is the time for lost workers to come back before their run is repeated. It is longer than for a load that
+// ends, because a worker that still sends would disturb the repeated run.
+const endGrace = 30 * time.Second
 
 // EndLeft ends the loads of a series whose coordinator was killed: workers that still send stop at once, and their
 // bundles come home, so that nothing of a run is under way when it is repeated. It waits for the watchdog of the killed
@@ -51,7 +56,7 @@ func endLeft(ctx context.Context, journal string, tell func(format string, args 
 	d.adopt(extra)
 	d.c.Stop(true, message.Message{})
 	d.c.AllSent()
-	d.c.Home(ctx, lostGrace)
+	d.c.Home(ctx, endGrace)
 	fault.AwaitWatchdog(ctx, d.healed())
 	return errors.Join(ctx.Err(), d.release())
 }

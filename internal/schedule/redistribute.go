@@ -74,7 +74,7 @@ func (r *Redistribution) Begin(stage int, first, limit uint64, atATime int) *Num
 // perSession is how many operations a session gets at first.
 const perSession = 64
 
-// latest is the closed stage that has begun last; nil if none has.
+// latest returns the closed stage that began last; nil if none has begun.
 func (r *Redistribution) latest() *Numbers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Redistribution) latest() *Numbers {
 	return r.numbers[len(r.numbers)-1]
 }
 
-// Wish is what the machine asks its coordinator for, which Grant answers; nil if nothing.
+// Wish returns what the machine asks its coordinator for, which Grant answers; nil if it asks for nothing.
 func (r *Redistribution) Wish() *Wish {
 	if n := r.latest(); n != nil {
 		return n.wish()
@@ -116,7 +116,7 @@ func (r *Redistribution) Has(p Part, number uint64) bool {
 	return in.has(number - in.first)
 }
 
-// Losses is how many machines were lost so far.
+// Losses returns how many machines have been lost so far.
 func (r *Redistribution) Losses() int { return len(r.state.Load().losses) }
 
 // Sessions is how many of all sessions of the load a machine of so many has now: its share, and what it has inherited.
