@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"brunt/internal/filelock"
 	"brunt/internal/linefile"
+	"brunt/internal/linefile/filelock"
 	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"

@@ -43,9 +43,8 @@ engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
 export: measure message protocol record verdict/exitcode
 failover: measure message record
-fault: fault/proxy filelock gen linefile message plan protocol record render/cell secret target
+fault: fault/proxy gen linefile linefile/filelock message plan protocol record render/cell secret target
 fault/proxy:
-filelock:
 gen:
 hints: measure
 history: compare linefile message metric record render/cell render/junit render/page render/svg result stats units
@@ -72,6 +71,7 @@ k6x/trend: k6x/private
 keyspace: gen
 lazyregexp:
 linefile:
+linefile/filelock:
 loadtest: confidence engine export failover fault inspect inspect/servers measure message observe plan planfile
     protocol protocols record report report/live runner s3 scale scale/kubernetes schedule schema schema/fill secret
     selftest spool target units verdict verdict/exitcode workload
@@ -92,7 +92,7 @@ observe/self: machine machine/cgroup measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace lazyregexp metric plan protocol secret suggest
-program: engine filelock linefile measure message plan record render/cell secret stats units verdict
+program: engine linefile linefile/filelock measure message plan record render/cell secret stats units verdict
 program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
     render/page render/svg report secret timeline units verdict
 protocol: gen sqltext
@@ -119,7 +119,7 @@ protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
     protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
     protocol/redis protocol/sqlite
-record: filelock hints linefile machine/cgroup measure message protocol
+record: hints linefile linefile/filelock machine/cgroup measure message protocol
 record/recordtest: measure message protocol record
 render/cell: message units
 render/junit: units

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/filelock"
 	"brunt/internal/linefile"
+	"brunt/internal/linefile/filelock"
 	"brunt/internal/secret"
 )
 

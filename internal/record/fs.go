@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"brunt/internal/filelock"
 	"brunt/internal/linefile"
+	"brunt/internal/linefile/filelock"
 )
 
 // FS is the part of a file system that bundles need. OS is the real one; tests use others.

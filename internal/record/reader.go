@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/filelock"
 	"brunt/internal/linefile"
+	"brunt/internal/linefile/filelock"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 )
