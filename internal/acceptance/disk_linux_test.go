@@ -167,6 +167,8 @@ func TestNoRoomForTheRecord(t *testing.T) {
 func TestWritesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	g := &gated{}
+	done, put := writesDone(1000) // the disk is full by then, however slow the machine
+	g.put, g.rogue = put, func() { <-done }
 	address := g.serve(t)
 	plan, dir := file(t, "plan.yml", fmt.Sprintf(`
 target: {protocol: http, addresses: [%[1]s]}
