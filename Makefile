@@ -13,15 +13,16 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Packages at a time: their tests mostly wait, for loads and for servers of their own.
 PARALLEL    ?= 3
 # What takes longest begins first, so that nothing waits for it at the end.
-LONGEST     := ./internal/acceptance ./internal/acceptance/docs ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
 # take a tenth of the time without the detector.
-SINGLE      := confidence control gen keyspace planfile program report stats verdict
+SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile program render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
 # SQLite is C in Go's clothes: its pointers aren't ours to check.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # The detector lets every program that ends well sleep for a second before, tests of packages among them. What it has
 # found is told all the same: it waits for reports under way.
 QUICK_END   := atexit_sleep_ms=10
+RACING      := export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"
 TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
@@ -62,15 +63,17 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 	@staticcheck=$$($(ALIKE) $(TOOLS) tool -n staticcheck); \
 	$(ALIKE) $$staticcheck ./...; cd tools; $(ALIKE) $$staticcheck ./...
 
-race: ## every test, against real servers, under the race detector
+race: ## every test, against real servers, under the race detector where it can find something
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
-	@export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"; failed=0; \
-	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations & tools=$$!; \
-	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/kubernetes $(SINGLE))" \
-		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) || failed=1; \
-	wait $$tools || failed=1; exit $$failed
+	@failed=0; \
+	{ $(RACING); $(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations && \
+	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./internal/acceptance/docs; } & others=$$!; \
+	{ $(RACING); $(GO) list ./... \
+		| grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
+		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
+	wait $$others || failed=1; exit $$failed
 	@echo '== the release, made twice'
 	@$(ALIKE) $(TOOLS) test -vet=off ./release
 
