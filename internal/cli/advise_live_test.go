@@ -66,7 +66,8 @@ func TestInspectAndAdvise(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
 		all.WriteString(out.String() + errs.String())
-		if code != want && !(want == exitcode.Pass && code == exitcode.Invalid) { // machines may be busy
+		busy := code == exitcode.Invalid || code == exitcode.Threshold // what runs on busy machines may come to
+		if code != want && !(want == exitcode.Pass && busy) {
 			t.Fatalf("%q: exit %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
 		}
 		return out.String()
