@@ -1,32 +1,33 @@
-# brunt: `make run` tries it, `make quick` and `make test` check it, `make release` packs it.
+# brunt: `make run` runs an example, `make quick` and `make test` run tests, `make release` builds packages.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Measurements, the release and staticcheck are in a module of their own: no binary of brunt contains any of it.
+# The tools for measurements and releases, and staticcheck, have their own module. No binary of brunt contains them.
 TOOLS       := $(GO) -C tools
-# What is built alike shares the build cache: the binary, the release, and what vet and staticcheck read.
+# The binary, the release, vet and staticcheck use the same build settings, so that they share the build cache.
 ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
-# Packages at a time: their tests mostly wait, for loads and for servers of their own.
+# Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 3
-# What takes longest begins first, so that nothing waits for it at the end.
+# The slowest packages are tested first, so that they don't delay the end.
 LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
-# Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
-# take a tenth of the time without the detector.
+# These packages start no goroutines, which internal/lint checks, so they have no data races. Their tests mostly compute
+# and take a tenth of the time without the race detector.
 SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile program render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
-# SQLite is C in Go's clothes: its pointers aren't ours to check.
+# The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
-# The detector lets every program that ends well sleep for a second before, tests of packages among them. What it has
-# found is told all the same: it waits for reports under way.
+# By default, the race detector makes every program sleep for a second before it exits successfully, including package
+# tests. With a shorter sleep it still reports all races found, because it waits for reports in progress.
 QUICK_END   := atexit_sleep_ms=10
 RACING      := export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"
 TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
-# brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
+# Tests of the whole of brunt, mostly with servers. `make quick` omits them: linking them alone would take a quarter of
+# its minute.
 WHOLE       := examples|internal/acceptance
 
 .PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
@@ -36,7 +37,7 @@ all: build
 build: ## the static binary
 	$(ALIKE) $(GO) build -ldflags "-X main.version=$(VERSION)" -o bin/brunt ./cmd/brunt
 
-# Exit code 98 says that this machine was too busy to measure well; the report says why.
+# Exit code 98 means that this machine was too busy to measure well; the report contains the reason.
 run: build ## the example, on an embedded database
 	./bin/brunt run examples/cars.yml || [ $$? = 98 ]
 
@@ -88,10 +89,10 @@ bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurement
 bench-go: ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m -p 1 ./...
 
-bench-wire: bin/bench ## CPU a request, latency and lag beside other tools
+bench-wire: bin/bench ## CPU per request, latency and lag, compared with other tools
 	./bin/bench wire $(BENCH)
 
-bench-load: bin/bench ## rows a second into a table
+bench-load: bin/bench ## rows per second loaded into a table
 	./bin/bench load $(BENCH)
 
 bench-best: bin/bench ## docs/bench/best.json from all raw runs: what bench-wire and bench-ycsb compare theirs with
@@ -103,7 +104,7 @@ bench-memory: bin/bench ## memory over 100 million requests
 bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a second
 	./bin/bench soak $(BENCH)
 
-bench-ycsb: bin/bench ## brunt ycsb beside go-ycsb
+bench-ycsb: bin/bench ## brunt ycsb compared with go-ycsb
 	./bin/bench ycsb $(BENCH)
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
@@ -112,7 +113,7 @@ bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merg
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare
 
-bench-balance: ## the CPU of a request by each way of balancing
+bench-balance: ## CPU per request for each balancing method
 	$(GO) test -run '^$$' -bench BenchmarkBalance -benchtime 300000x -count 5 ./internal/engine/loop
 
 bench-record: ## the cost of recording one sample

@@ -29,43 +29,43 @@ import (
 	"brunt/internal/workload"
 )
 
-// Workers says over which workers a load is spread.
+// Workers describes the workers that send a load together.
 type Workers struct {
-	Number      int           // 0 means that this process sends the load
+	Number      int           // 0: this process sends the load itself
 	On          string        // Local, SSH, Slurm, Kubernetes or External
-	Hosts       []string      // with SSH: host[,user@host:port…], which get workers in turn
-	SSHConfig   string        // with SSH: file of settings of the client; "" means the user's
-	Slurm       []string      // with Slurm: further arguments of srun
+	Hosts       []string      // with SSH: host, user@host or user@host:port; workers are assigned round-robin
+	SSHConfig   string        // with SSH: configuration file of the client; "" means the user's
+	Slurm       []string      // with Slurm: additional arguments of srun
 	OnLost      string        // one of scale.Policies
 	Listen      string        // host:port at which workers reach this process; "" means a free port
-	JoinTimeout time.Duration // how long to wait for workers to come and to be ready; 0: as On needs
+	JoinTimeout time.Duration // limit for workers to join and become ready; 0: the default for On
 	MixedCores  bool          // workers may have different numbers of cores
-	Advertise   string        // host:port that workers call, if it is not that of Listen
-	Ticket      string        // with External: file of the ticket, or of what brunt ticket made before
+	Advertise   string        // host:port to which workers connect, if it differs from Listen
+	Ticket      string        // with External: file of the ticket, or the file that brunt ticket wrote
 	Cluster     Cluster       // with Kubernetes
 }
 
 // Where workers run.
 const (
-	Local      = "local"      // processes of this machine
-	SSH        = "ssh"        // hosts that the system's ssh client reaches
-	Slurm      = "slurm"      // tasks of a job step, one a node
+	Local      = "local"      // processes on this machine
+	SSH        = "ssh"        // hosts, through the system's ssh client
+	Slurm      = "slurm"      // tasks of a job step, one per node
 	Kubernetes = "kubernetes" // pods of a Job
-	External   = "external"   // whoever starts them
+	External   = "external"   // started by the user
 )
 
-// WorkerNotice is the ID of what is told of workers.
+// WorkerNotice is the ID of notices about workers.
 const WorkerNotice = "worker"
 
-// How long a lead waits for what usually comes at once.
+// Times that the coordinator's process waits for events that usually happen at once.
 const (
-	startLead     = 300 * time.Millisecond // until all workers have heard of the start
-	lostGrace     = 2 * time.Second        // for lost workers to come back when the others are home
-	stopPatience  = 2 * time.Second        // for processes of workers to end by themselves
-	uncertainties = 4                      // of clocks, added to startLead
+	startLead     = 300 * time.Millisecond // until all workers have received the start time
+	lostGrace     = 2 * time.Second        // for lost workers to reconnect after the other bundles were received
+	stopPatience  = 2 * time.Second        // for the workers' processes to exit by themselves
+	uncertainties = 4                      // startLead grows by this multiple of the largest clock uncertainty
 )
 
-// leading is a load that workers send.
+// leading is the coordinator's side of a load that workers send.
 type leading struct {
 	l         *Test
 	v         *Hooks
@@ -78,19 +78,19 @@ type leading struct {
 	slurm     *scale.Slurm // nil if workers run elsewhere
 	ssh       *scale.SSH   // nil if workers run elsewhere
 	watch     *verdict.Watch
-	sum       measure.Tally       // of all workers' intervals so far
-	faults    []record.Fault      // that the coordinator did
-	warnings  []record.Warning    // about them
+	sum       measure.Tally       // sum of all workers' intervals so far
+	faults    []record.Fault      // faults that the coordinator injected
+	warnings  []record.Warning    // about faults
 	client    *kubernetes.Client  // with Kubernetes
-	cluster   *kubernetes.Workers // with Kubernetes, once there are pods
+	cluster   *kubernetes.Workers // with Kubernetes, after the pods were created
 	pair      *scale.Pair         // with External, if the ticket was made before
 	written   string              // with External: file of the ticket
-	fills     bool                // workers fill tables
+	fills     bool                // the workers fill tables
 	broken    string              // threshold of a script that has ended the load
 }
 
-// lead has workers send a load, and returns its merged record and the folder of that. No record means that there was
-// no load: then the error has its exit code.
+// lead lets workers send the load. It returns the merged record and its folder. run is nil if there is no result.
+// Errors that occur before the load have an exit code.
 func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
 	err error) {
 	if l.Script == nil {
@@ -146,7 +146,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	return run, d.dir, errors.Join(closed(r), f.page.finish(run, d.dir, o.Recording.Plan))
 }
 
-// closed drops the tables that were created; there are none of scripts.
+// closed drops the tables that r created. r is nil for scripts.
 func closed(r *runner.Runner) error {
 	if r == nil {
 		return nil
@@ -154,13 +154,14 @@ func closed(r *runner.Runner) error {
 	return r.Close()
 }
 
-// tables finds the servers, and creates and fills the tables. Scripts do so themselves: of them it returns nil.
+// tables finds the servers, and creates and fills the tables. It returns nil for scripts, which do this
+// themselves.
 func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
 	if l.Script != nil {
 		return nil, nil
 	}
 	one := *l
-	one.Plan, o.Faults.Does = l.Plan.OneSession(), fault.OfServers // none connects here
+	one.Plan, o.Faults.Does = l.Plan.OneSession(), fault.OfServers // this process has no sessions of the load
 	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
 	r, err := one.ready(ctx, v, o)
 	if err != nil {
@@ -172,7 +173,7 @@ func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.
 	return r, nil
 }
 
-// open makes the folder of the record, and the coordinator.
+// open creates the folder of the record and starts the coordinator.
 func (d *leading) open(o *runner.Options) error {
 	l := d.l
 	secrets, err := planfile.SecretValues(l.Plan)
@@ -200,7 +201,7 @@ func (d *leading) open(o *runner.Options) error {
 	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
 		return err
 	}
-	if o.Recording.Plan, err = planfile.Write(l.Plan); err != nil { // finding the servers may have changed it
+	if o.Recording.Plan, err = planfile.Write(l.Plan); err != nil { // tables may have changed the plan
 		return errors.Join(err, d.discard())
 	}
 	d.c, err = scale.Listen(scale.Options{
@@ -224,7 +225,7 @@ func (d *leading) open(o *runner.Options) error {
 	return nil
 }
 
-// address is where the coordinator listens.
+// address returns the host:port at which the coordinator listens. Port 0 means a free port.
 func (f *Workers) address() string {
 	switch {
 	case f.Listen != "":
@@ -235,10 +236,10 @@ func (f *Workers) address() string {
 	return "127.0.0.1:0"
 }
 
-// workers is the folder of the workers' bundles.
+// workers returns the folder of the workers' bundles.
 func (d *leading) workers() string { return filepath.Join(d.dir, record.WorkersFolder) }
 
-// discard removes the folder of a record that is not to be.
+// discard removes the workers' bundles and, if its path was not given, the folder of the record.
 func (d *leading) discard() error {
 	err := os.RemoveAll(d.workers())
 	if d.l.Record.Dir == "" {
@@ -247,15 +248,15 @@ func (d *leading) discard() error {
 	return err
 }
 
-// tell says what happens to workers, unless quiet.
+// tell reports an event of the workers as a notice, if the caller wants notices.
 func (d *leading) tell(text string) {
 	if d.v.Tell.Notice != nil {
 		d.v.Tell.Notice(record.Warning{ID: WorkerNotice, Text: message.OfError(errors.New(text))})
 	}
 }
 
-// gather starts the workers and waits until they are ready. It returns what their records say together, before the
-// load.
+// gather starts the workers and waits until they are ready. It returns their records as of that time: begun is the
+// merged record, parts are those of the workers.
 func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, parts []*record.Recorded, err error) {
 	gathering, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -264,7 +265,7 @@ func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, 
 	}
 	if err := d.c.Gather(gathering); err != nil {
 		if ctx.Err() == nil && gathering.Err() != nil {
-			err = context.Cause(gathering) // the engine says why
+			err = context.Cause(gathering) // the engine's error is the cause
 		}
 		return nil, nil, d.whereabouts(err)
 	}
@@ -278,7 +279,8 @@ func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, 
 	return begun, parts, err
 }
 
-// launch starts the workers, or has an engine start them, which calls fail if it can't before the load.
+// launch starts the workers, directly or through an engine such as Slurm. With Kubernetes, fail is called with the
+// reason if the cluster can't start them before the load.
 func (d *leading) launch(ctx context.Context, fail context.CancelCauseFunc, out *Outputs) error {
 	switch d.l.Workers.On {
 	case Kubernetes:
@@ -317,11 +319,11 @@ func (d *leading) launch(ctx context.Context, fail context.CancelCauseFunc, out 
 	return nil
 }
 
-// launcher completes the ticket of a worker and says what starts it. alive, if not nil, reports whether the worker may
-// go on although that process has ended.
+// launcher completes the ticket of worker k, counted from 0, and returns the command that starts the worker. alive, if
+// not nil, reports whether the worker may still run although the command has ended.
 type launcher func(k int, t *scale.Ticket) (cmd *exec.Cmd, alive func(*os.ProcessState) bool)
 
-// local starts workers as processes of this machine.
+// local returns a launcher that starts workers as processes on this machine.
 func (d *leading) local(self string) (launcher, error) {
 	spools, err := filepath.Abs(d.workers())
 	port := strconv.Itoa(d.c.Port())
@@ -329,15 +331,16 @@ func (d *leading) local(self string) (launcher, error) {
 		t.Addresses = []string{net.JoinHostPort("127.0.0.1", port)}
 		t.Dir = filepath.Join(spools, strconv.Itoa(k+1)+".spool")
 		cmd := exec.Command(self, WorkerCommand)
-		cmd.Args[0] = "brunt" // whatever tool this process was called as
+		cmd.Args[0] = "brunt" // this process may have been started under another name
 		return cmd, nil
 	}, err
 }
 
-// overSSH starts workers on the hosts, in turn. The hosts have the program.
+// overSSH returns a launcher that starts workers on the hosts, round-robin. The program was copied to the hosts
+// before.
 func (d *leading) overSSH() launcher {
 	s := d.ssh
-	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" where the worker is to find it
+	host, _, _ := net.SplitHostPort(d.l.Workers.Listen) // "" lets the worker find the host
 	address := net.JoinHostPort(host, strconv.Itoa(d.c.Port()))
 	return func(k int, t *scale.Ticket) (*exec.Cmd, func(*os.ProcessState) bool) {
 		t.Addresses = []string{address}
@@ -345,7 +348,8 @@ func (d *leading) overSSH() launcher {
 	}
 }
 
-// stops has interrupts end the load of all workers, until release.
+// stops makes the workers end the load when ctx ends, and end it without waiting for answers when hard is closed. After
+// release, neither has an effect.
 func (d *leading) stops(ctx context.Context, hard <-chan struct{}) (release func()) {
 	cancel := context.AfterFunc(ctx, func() { d.c.Stop(false, message.Message{}) })
 	over := make(chan struct{})
@@ -390,8 +394,8 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 	return d.follow(begun, parts, append([]measure.Sink{leader}, sinks...), r.Workload.Total)
 }
 
-// follow passes on what workers send until all have ended their load, and has rules judge it. queue is how many
-// operations the load has, 0 if it has no end.
+// follow passes the workers' intervals to sinks until all workers have ended their load. It stops the load if a rule
+// requires it. queue is the number of operations of the load; 0 if it is unlimited.
 func (d *leading) follow(begun *record.Run, parts []*record.Recorded, sinks []measure.Sink, queue uint64) error {
 	p := d.l.Plan
 	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
@@ -411,8 +415,8 @@ func (d *leading) follow(begun *record.Run, parts []*record.Recorded, sinks []me
 	})
 }
 
-// judgeScript ends the load of a script if one of its thresholds that may end it doesn't hold for all workers together.
-// k6 doesn't judge sooner, either.
+// judgeScript ends the load of a script if a threshold that may end it fails for all workers taken together. As in k6,
+// no threshold ends the load in the first scriptPatience.
 func (d *leading) judgeScript() {
 	elapsed := time.Since(d.c.At(d.c.StartNs()))
 	if d.l.Script == nil || d.broken != "" || elapsed < scriptPatience {
@@ -423,29 +427,30 @@ func (d *leading) judgeScript() {
 	}
 }
 
-// scriptPatience is the length of the shortest load of a script that a threshold ends.
+// scriptPatience is the time after the start in which no threshold ends the load of a script.
 const scriptPatience = 2 * time.Second
 
-// decided hands a decision about an adaptive phase to the workers.
+// decided sends a decision about an adaptive phase to the workers.
 func (d *leading) decided(x engine.Decided) {
 	d.c.Decide(scale.Decision{Phase: x.Phase, UntilNs: x.UntilNs, Control: x.Control}, x.State)
 }
 
-// healed returns the path of the file in which the watchdog notes which faults it healed because this process was
+// healed returns the path of the file in which the watchdog records the faults that it healed after this process was
 // killed.
 func (d *leading) healed() string { return filepath.Join(d.workers(), "healed.ndjson") }
 
-// doFaults injects the plan's faults to servers after begin, and heals them when the load is over at all workers. These
-// read back what they wrote after that. The function that is returned waits for it.
+// doFaults calls begin, which begins to inject the plan's faults, in a new goroutine. It heals the faults when the load
+// is over on all workers. After that, the workers may read back what they wrote. wait waits for the goroutine, but no
+// longer for the workers.
 func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func()) {
 	done := make(chan struct{})
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(done)
 		begin()
-		_ = d.c.WaitSent(waiting) // it ends with the following, otherwise
+		_ = d.c.WaitSent(waiting) // an error means that wait was called
 		d.faults, d.warnings = r.EndFaults()
-		_ = os.Remove(d.healed()) // there is none without faults that a watchdog heals
+		_ = os.Remove(d.healed()) // the file exists only if the watchdog healed faults
 		d.c.AllSent()
 	}()
 	return func() {
@@ -454,7 +459,8 @@ func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) 
 	}
 }
 
-// nextPhases names the phases of a load that is decided while it runs; nil for others.
+// nextPhases returns a function that returns the next phases, in JSON, of a load whose phases are decided while it
+// runs. It returns nil for other loads.
 func (d *leading) nextPhases() func() json.RawMessage {
 	if d.l.Next == nil {
 		return nil
@@ -468,7 +474,7 @@ func (d *leading) nextPhases() func() json.RawMessage {
 	}
 }
 
-// finish waits for the workers' bundles and merges them.
+// finish waits for the workers' bundles, stops the workers and joins the bundles. It returns the joined record.
 func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, load *workload.Workload) (*record.Run,
 	error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -497,13 +503,13 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 			run.Thresholds[i].Aborted = true
 		}
 	})
-	if released != nil { // the result is whole all the same
+	if released != nil { // the result is complete nevertheless
 		d.tell(released.Error())
 	}
 	return run, err
 }
 
-// workloadOf is the workload of a plan; nil of a script.
+// workloadOf returns the workload of r; nil if r is nil, as for scripts.
 func workloadOf(r *runner.Runner) *workload.Workload {
 	if r == nil {
 		return nil
@@ -511,11 +517,11 @@ func workloadOf(r *runner.Runner) *workload.Workload {
 	return r.Workload
 }
 
-// parts opens the workers' bundles. Those of lost workers end where these were lost.
+// parts opens the workers' bundles. The bundle of a lost worker ends at the time at which the worker was lost.
 func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error) {
 	for _, h := range home {
 		if d.l.Workers.On != Local {
-			h.Spool = "" // on another machine
+			h.Spool = "" // the files are on another machine
 		}
 		part, err := openPart(&h)
 		if err != nil {
@@ -550,7 +556,8 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 	return parts, nil
 }
 
-// unjudged are the thresholds of a script as a worker has them that was lost before it could judge.
+// unjudged returns the thresholds of a script for a worker that was lost before it evaluated them. Their aggregates
+// have no values.
 func unjudged(parts []*record.Recorded) (all []record.Threshold) {
 	for _, p := range parts {
 		if len(p.Run.Thresholds) > len(all) {
@@ -566,8 +573,8 @@ func unjudged(parts []*record.Recorded) (all []record.Threshold) {
 	return all
 }
 
-// openPart opens what came home of a worker. Of a lost one, what it wrote itself goes before that, where it can be
-// read from here.
+// openPart opens the bundle of a worker. For a lost worker it prefers the files that the worker wrote, if they can be
+// read from this machine, to those that it sent.
 func openPart(h *scale.Part) (*record.Recorded, error) {
 	if !h.Lost {
 		return record.Open(record.OS{}, h.Dir)

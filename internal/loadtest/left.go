@@ -14,16 +14,16 @@ import (
 	"brunt/internal/scale/kubernetes"
 )
 
-// deepest is how many folders below that of a series the bundle of a run is at most.
+// deepest is the maximum depth of a run's bundle below the folder of a series.
 const deepest = 4
 
-// endGrace is the time for lost workers to come back before their run is repeated. It is longer than for a load that
-// ends, because a worker that still sends would disturb the repeated run.
+// endGrace is the time for lost workers to reconnect before their run is repeated. It is longer than lostGrace, because
+// a worker that still sends would disturb the repeated run.
 const endGrace = 30 * time.Second
 
-// EndLeft ends the loads of a series whose coordinator was killed: workers that still send stop at once, and their
-// bundles come home, so that nothing of a run is under way when it is repeated. It waits for the watchdog of the killed
-// process. dir is the folder of the series.
+// EndLeft ends the loads of a series whose coordinator was killed, so that no part of a run is active when the run is
+// repeated. It stops workers that still send, receives their bundles, and waits for the watchdog of the killed process.
+// dir is the folder of the series.
 func EndLeft(ctx context.Context, dir string, tell func(format string, args ...any)) error {
 	below := dir
 	for range deepest {
@@ -41,10 +41,10 @@ func EndLeft(ctx context.Context, dir string, tell func(format string, args ...a
 	return nil
 }
 
-// endLeft ends the load of one run, whose coordinator wrote the journal.
+// endLeft ends the load of the run to which the journal belongs.
 func endLeft(ctx context.Context, journal string, tell func(format string, args ...any)) (err error) {
 	extra := scale.ExtraOf(journal)
-	if extra == nil { // it was killed before its load began, and workers leave by themselves
+	if extra == nil { // the coordinator was killed before the load began; workers exit by themselves
 		return nil
 	}
 	d := &leading{dir: filepath.Dir(filepath.Dir(journal)), v: &Hooks{}, l: &Test{}}
@@ -61,7 +61,7 @@ func endLeft(ctx context.Context, journal string, tell func(format string, args 
 	return errors.Join(ctx.Err(), d.release())
 }
 
-// adopt makes release delete what a killed coordinator created in Kubernetes.
+// adopt makes release delete the objects that a killed coordinator created in Kubernetes.
 func (d *leading) adopt(extra map[string]string) {
 	if extra[extraJob] == "" {
 		return
@@ -83,7 +83,8 @@ func absolute(path string) string {
 	return path
 }
 
-// kubeconfigs returns the kubeconfig of a run as its journal keeps it, also if the environment names it.
+// kubeconfigs returns the absolute path of the kubeconfig for the journal: that of s or else of the environment
+// variable KUBECONFIG; "" if neither is set.
 func kubeconfigs(s *kubernetes.Source) string {
 	if s.Kubeconfig != "" {
 		return absolute(s.Kubeconfig)

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/scale"
 )
 
-// Places returns where workers can run: the values of --on.
+// Places returns the values of the flag --on: the places where workers can run.
 func Places() []string { return []string{Local, SSH, Slurm, Kubernetes, External} }
 
 // maxWorkers is the maximum number of workers of one load.
@@ -23,20 +23,20 @@ var (
 	placeFlags = []string{"on", "on-lost", "listen", "join-timeout", "mixed-cores", "hosts", "ssh-config",
 		"slurm-options", "advertise", "ticket"}
 	clusterFlags = []string{"image", "image-pull-secret", "namespace", "kubeconfig", "kube-context", "cpu", "memory",
-		"env-secret", "manifest"} // of Kubernetes
+		"env-secret", "manifest"} // only for Kubernetes
 )
 
-// Flags are the flags for workers that a command line has given.
+// Flags describes which flags for workers the command line contains.
 type Flags struct {
 	Given func(name string) bool
 	Count string // name of the flag for the number of workers
 }
 
-// some reports whether the command line says that there are workers.
+// some reports whether the command line contains the flag for the number of workers.
 func (f Flags) some() bool { return f.Given != nil && f.Given(f.Count) }
 
-// Check returns an error if flags for workers contradict each other, or can't be used for a load with this record.
-// plans are the load's plans, as far as known.
+// Check returns an error if flags for workers contradict each other, or can't be used with this record or these plans.
+// plans are the plans of the load that are known before it.
 func (w *Workers) Check(f Flags, record *Record, plans ...*plan.Plan) error {
 	if err := w.checkPlace(f); err != nil || !f.some() {
 		return err
@@ -71,7 +71,7 @@ func (w *Workers) CheckFilling(f Flags) error {
 	return w.checkCluster(f)
 }
 
-// CheckSeries returns an error for flags that are for a single load only.
+// CheckSeries returns an error if a flag is set that applies only to a single load.
 func (w *Workers) CheckSeries(record *Record) error {
 	switch {
 	case w.Cluster.Print:
@@ -84,7 +84,8 @@ func (w *Workers) CheckSeries(record *Record) error {
 	return nil
 }
 
-// checkPlace returns an error for flags that can't say where workers run.
+// checkPlace returns an error if the flags for the number and the place of workers are invalid, or if flags for workers
+// are given without a number of workers.
 func (w *Workers) checkPlace(f Flags) error {
 	if f.Given == nil {
 		return nil
@@ -116,8 +117,8 @@ func (w *Workers) checkPlace(f Flags) error {
 	return nil
 }
 
-// redistributes returns an error if --on-lost redistribute is given for a load whose operations can't move to other
-// workers.
+// redistributes returns an error if --on-lost redistribute is given for a load whose operations can't be assigned to
+// other workers.
 func (w *Workers) redistributes(p *plan.Plan) error {
 	closed := slices.ContainsFunc(p.Load, func(ph plan.Phase) bool { return ph.Kind == plan.Closed })
 	if w.OnLost == scale.Redistribute && closed && p.Verifies() {
@@ -127,8 +128,8 @@ func (w *Workers) redistributes(p *plan.Plan) error {
 	return nil
 }
 
-// checkCluster returns an error for flags that contradict each other or that the cluster would reject. It notes the
-// flags that the coordinator in the cluster gets.
+// checkCluster returns an error if flags for Kubernetes or for external workers contradict each other or are invalid.
+// With Kubernetes, it sets Cluster.Flags.
 func (w *Workers) checkCluster(f Flags) error {
 	for _, name := range clusterFlags {
 		if w.On != Kubernetes && f.Given(name) {
@@ -162,7 +163,7 @@ func (w *Workers) checkCluster(f Flags) error {
 	return nil
 }
 
-// forCluster notes the flags that the coordinator in the cluster gets.
+// forCluster appends to Cluster.Flags the flags for the coordinator in the cluster.
 func (w *Workers) forCluster(f Flags) {
 	c := &w.Cluster
 	if f.Given("on-lost") {
@@ -179,7 +180,7 @@ func (w *Workers) forCluster(f Flags) {
 	}
 }
 
-// CheckAddress returns an error for an address, the value of a flag, to which workers can't connect.
+// CheckAddress returns an error unless address, the value of a flag, is HOST:PORT with a host and a port other than 0.
 func CheckAddress(flag, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 || host == "" {
@@ -188,7 +189,7 @@ func CheckAddress(flag, address string) error {
 	return nil
 }
 
-// madeBefore reports whether a ticket's file exists already. The ticket then contains the coordinator's address.
+// madeBefore reports whether the file of a ticket exists. The ticket then contains the coordinator's address.
 func madeBefore(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -14,7 +14,8 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Shares returns an error if the workers can't send the load of p together, whatever runs them.
+// Shares returns an error if the load of p can't be divided among the workers. It doesn't check the engine that runs
+// them; Ready does.
 func (w *Workers) Shares(p *plan.Plan) error {
 	if err := w.CheckTarget(p); err != nil {
 		return err
@@ -49,8 +50,8 @@ func (w *Workers) CheckTarget(p *plan.Plan) error {
 	return nil
 }
 
-// Ready returns an error if what is to run the workers would refuse them, as far as that can be known before anything
-// is done to the target. It has an exit code.
+// Ready returns an error if the workers can't be started where On says, as far as this can be checked before the target
+// is changed. The error has an exit code.
 func (w *Workers) Ready(ctx context.Context) error {
 	d := &leading{l: &Test{Workers: *w}}
 	if err := d.preflight(ctx); err != nil {
@@ -59,7 +60,8 @@ func (w *Workers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// preflight is Workers.Ready. It opens the client of the engine.
+// preflight does the checks of Workers.Ready. It also sets d.client for Kubernetes. For SSH it sets d.ssh and copies
+// the program to the hosts.
 func (d *leading) preflight(ctx context.Context) (err error) {
 	w := &d.l.Workers
 	if w.Listen != "" {

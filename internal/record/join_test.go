@@ -47,7 +47,7 @@ func joinParts(t *testing.T) (one *Run, joined *Recorded) {
 	return one, joined
 }
 
-// What is joined is what one machine would have recorded, in run.json and in the intervals.
+// A joined bundle equals the bundle of one machine with the same samples, in run.json and in the intervals.
 func TestJoinEqualsOneMachine(t *testing.T) {
 	one, joined := joinParts(t)
 	if a, b := withoutMeans(one), withoutMeans(joined.Run); !reflect.DeepEqual(a, b) {
@@ -89,7 +89,7 @@ func TestJoinNeedsAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// A source whose next line waits for what is decided by those of others doesn't hold them up.
+// Align passes on the intervals of other sources while one source can't send its next line yet.
 func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 	run, e := startedRun(), &lineEncoder{}
 	lines := func(at ...int) func(func(line, packed []byte) error) error {

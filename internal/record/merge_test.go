@@ -24,7 +24,7 @@ func openAll(t *testing.T, dirs ...string) (out []*Recorded) {
 	return out
 }
 
-// parts makes bundles the parts of one load.
+// parts changes bundles into the parts of one load.
 func parts(all []*Recorded) []*Recorded {
 	for k, r := range all {
 		r.Run.ID, r.Run.Stride, r.Run.Offset = fmt.Sprint("part", k), uint64(len(all)), uint64(k)
@@ -97,8 +97,8 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 	}
 }
 
-// withoutMeans is what must be equal to the bit: all but the means, whose sums were rounded to a
-// float64 on each machine.
+// withoutMeans returns the operations and phases of a run without their means. The rest must be equal bit by bit; the
+// sums behind the means were rounded to a float64 on each machine.
 func withoutMeans(r *Run) []Operation {
 	out := append([]Operation{r.Total}, r.Operations...)
 	for _, p := range r.Phases {
@@ -166,7 +166,7 @@ func cutIntervals(t *testing.T, dir string) {
 	}
 }
 
-// Intervals that hold less than run.json counts are warned of wherever they are read.
+// If the intervals contain fewer arrivals than run.json counts, there is a warning wherever they are read.
 func TestCutIntervalsAreNoticed(t *testing.T) {
 	ivs := intervalsOf(samples(100), everything)
 	whole, cut := write(t, OS{}, ivs, true), write(t, OS{}, ivs, true)
@@ -250,8 +250,9 @@ func TestJoinKeepsEverySampleAndFindsHints(t *testing.T) {
 	}
 }
 
-// TestWorkersAddUp: whichever of several workers an operation was sent by, also when shares of lost workers went to
-// others, the merged record has the counts and, byte by byte, the histograms of one machine's on the same operations.
+// TestWorkersAddUp checks that the merged record of several workers has the same counts and, byte by byte, the same
+// histograms as the record of one machine with the same operations. This must hold however the operations are divided
+// among the workers, including when the shares of lost workers went to others.
 func TestWorkersAddUp(t *testing.T) {
 	all := samples(997)
 	one := withoutMeans(rebuildOf(t, write(t, OS{}, intervalsOf(all, everything), true)))

@@ -13,23 +13,24 @@ type Block struct {
 	To   uint64 `json:"to"` // exclusive
 }
 
-// Wish is what a machine asks for in a closed stage.
+// Wish is a machine's request for operations of a closed stage.
 type Wish struct {
-	Stage  int    `json:"stage"`            // of the load, from 0
-	Limit  uint64 `json:"limit,omitempty"`  // operations of the stage, of all machines; 0: no limit
-	Blocks int    `json:"blocks"`           // how many of the stage the machine has been given
-	Number uint64 `json:"number,omitempty"` // how many further operations it wants; 0: none now
-	Least  uint64 `json:"least,omitempty"`  // how many operations it begins at a time
+	Stage  int    `json:"stage"`            // index in the load, from 0
+	Limit  uint64 `json:"limit,omitempty"`  // operations of the stage on all machines; 0: no limit
+	Blocks int    `json:"blocks"`           // blocks of the stage that the machine has received
+	Number uint64 `json:"number,omitempty"` // further operations requested; 0: none now
+	Least  uint64 `json:"least,omitempty"`  // operations that the machine begins at a time
 	Ended  bool   `json:"ended,omitempty"`  // the stage is over at the machine
 }
 
 // Grant answers a Wish.
 type Grant struct {
 	Stage  int     `json:"stage"`
-	First  int     `json:"first"` // number of the first of Blocks among the machine's of the stage
+	First  int     `json:"first"` // index of Blocks[0] among all blocks of the stage that the machine was given
 	Blocks []Block `json:"blocks,omitempty"`
 	Over   bool    `json:"over,omitempty"` // there are no further operations
-	// Ends is what follows the stage's last operation on all machines. It is known once a machine's stage has ended.
+	// Ends is one more than the number of the stage's last operation on all machines. It is 0 until the stage has ended
+	// on a machine.
 	Ends uint64 `json:"ends,omitempty"`
 }
 
@@ -40,15 +41,15 @@ type Granter struct {
 	stages   map[int]*granted
 }
 
-// granted is a stage, as far as it was given to machines.
+// granted records which operations of a stage were given to machines.
 type granted struct {
 	limit  uint64 // 0: none
-	given  uint64 // operations before this one were given to machines
+	given  uint64 // operations with smaller numbers were given to machines
 	blocks map[int][]Block
 	ends   uint64 // see Grant; 0: not known
 }
 
-// NewGranter returns a Granter for so many machines that has given nothing.
+// NewGranter returns a Granter for a number of machines, at least 1. It has given no operations yet.
 func NewGranter(machines int) *Granter {
 	return &Granter{machines: uint64(max(machines, 1)), stages: map[int]*granted{}}
 }
@@ -62,7 +63,7 @@ func (g *Granter) stage(number int) *granted {
 	return s
 }
 
-// Restore repeats what an earlier Granter of the same load has given, or has decided to be the end of a stage.
+// Restore repeats a decision of an earlier Granter of the same load: a block that it gave, or the end of a stage.
 func (g *Granter) Restore(e GrantEvent) {
 	s := g.stage(e.Stage)
 	s.limit, s.ends = max(s.limit, e.Limit), max(s.ends, e.Ends)
@@ -81,9 +82,9 @@ type GrantEvent struct {
 	Ends    uint64 `json:"ends,omitempty"`
 }
 
-// Grant answers a machine's Wish. alive is how many machines there still are. events are the decisions that it took,
-// which must be kept before the answer is sent if the Granter is to be restored. A Wish that comes again, or too late,
-// gets the blocks that the machine lacks and nothing new.
+// Grant answers a machine's Wish. alive is the number of machines that are not lost. events are the decisions made. A
+// caller that may need Restore must store them before it sends the answer. A repeated or outdated Wish is answered with
+// the blocks that the machine has not received, and with no new ones.
 func (g *Granter) Grant(machine int, w *Wish, alive int) (answer Grant, events []GrantEvent) {
 	s := g.stage(w.Stage)
 	if s.limit == 0 {
@@ -107,7 +108,7 @@ func (g *Granter) Grant(machine int, w *Wish, alive int) (answer Grant, events [
 	return answer, events
 }
 
-// most is how many operations may be given, if that is limited.
+// most returns how many operations of the stage may be given to all machines. limited is false if there is no limit.
 func (s *granted) most() (n uint64, limited bool) {
 	switch {
 	case s.ends > 0:
@@ -118,8 +119,8 @@ func (s *granted) most() (n uint64, limited bool) {
 	return 0, false
 }
 
-// next is how many operations a machine gets for a wish. Of operations that are running short it gets half of its share
-// only, so that all machines end at about the same time.
+// next returns how many operations a machine gets for a wish. If the stage is limited, the machine gets at most half of
+// an equal share of the remaining operations (but may get w.Least), so that all machines end at about the same time.
 func (s *granted) next(w *Wish, alive uint64) uint64 {
 	most, limited := s.most()
 	if !limited {
@@ -129,8 +130,8 @@ func (s *granted) next(w *Wish, alive uint64) uint64 {
 	return min(w.Number, left, max(left/(2*alive), w.Least, 1))
 }
 
-// end is what follows the stage's last operation when the first machine has ended it. There are some left for machines
-// that end it a little later.
+// end returns Grant.Ends when the stage has ended on the first machine. It leaves some operations for machines on which
+// the stage ends a little later.
 func (s *granted) end(machines, least uint64) uint64 {
 	ends := s.given + s.given/4 + machines*max(least, 1)
 	ends = (ends + machines - 1) / machines * machines
@@ -140,7 +141,7 @@ func (s *granted) end(machines, least uint64) uint64 {
 	return max(ends, s.given, 1)
 }
 
-// Unneeded is how many operations of stages that have ended no machine was given.
+// Unneeded returns how many operations of ended stages were given to no machine.
 func (g *Granter) Unneeded() (n uint64) {
 	for _, s := range g.stages {
 		n += max(s.ends, s.given) - s.given
@@ -148,7 +149,7 @@ func (g *Granter) Unneeded() (n uint64) {
 	return n
 }
 
-// Numbers are the operations of a closed stage that a machine was given so far. Any number of goroutines take them.
+// Numbers contains the operations of a closed stage that a machine was given so far. It is safe for concurrent use.
 type Numbers struct {
 	stage int
 	first uint64 // number of the stage's first operation, counted from the load's
@@ -159,44 +160,46 @@ type Numbers struct {
 	current atomic.Pointer[block]
 
 	mu      sync.Mutex
-	waiting []Block // given, and not begun
-	blocks  []Block // all that were given; adjoining ones are one
-	had     int     // how many were given
-	batch   uint64  // how many are asked for at a time
-	movedNs int64   // when current was set
-	over    bool    // there are no more
+	waiting []Block // given, but not begun
+	blocks  []Block // all blocks given; adjacent blocks are merged
+	had     int     // number of blocks given
+	batch   uint64  // operations requested at a time
+	movedNs int64   // time at which current was set
+	over    bool    // no more blocks will be given
 	ended   bool    // the machine needs no more
 	ends    uint64  // see Grant
 	changed chan struct{}
 }
 
-// block is a Block that is being taken.
+// block is a Block whose operations are being taken.
 type block struct {
 	next atomic.Uint64
 	to   uint64
 }
 
-// How long a block lasts, about. What a lost machine was given and has not sent is missing, so it should be short; but
-// longer than it takes to get another, so that no machine waits.
+// A block should last from shortNs to longNs. Blocks should be short, because the operations of a lost machine that
+// were given but not sent are missing. They should last longer than it takes to get the next block, so that no machine
+// waits.
 const (
 	shortNs = 250_000_000
 	longNs  = 1_000_000_000
 )
 
-// mostAtOnce bounds the operations of one block.
+// mostAtOnce is the maximum number of operations of one block.
 const mostAtOnce = 1 << 24
 
-// Taken says what came of Numbers.Take.
+// Taken is the outcome of Numbers.Take.
 type Taken uint8
 
-// What comes of Numbers.Take.
+// Outcomes of Numbers.Take.
 const (
-	Took   Taken = iota // an operation
-	NotYet              // nothing: none has been given, but may be
-	None                // nothing: there are no more
+	Took   Taken = iota // an operation was taken
+	NotYet              // no operation is available now, but more may be given
+	None                // no operation is left
 )
 
-// Take takes an operation, counted from the stage's first. nowNs is the time on a clock that doesn't step.
+// Take takes an operation and returns its number, counted from the stage's first. nowNs is the time in ns of a
+// monotonic clock.
 func (n *Numbers) Take(nowNs int64) (k uint64, what Taken) {
 	for {
 		b := n.current.Load()
@@ -211,7 +214,7 @@ func (n *Numbers) Take(nowNs int64) (k uint64, what Taken) {
 	}
 }
 
-// Over reports whether there is nothing to take, and never will be.
+// Over reports whether no operation is left and none will be given.
 func (n *Numbers) Over() bool {
 	if b := n.current.Load(); b != nil && b.next.Load() < b.to {
 		return false
@@ -221,7 +224,8 @@ func (n *Numbers) Over() bool {
 	return n.over && len(n.waiting) == 0
 }
 
-// move begins the next block in place of b, unless another goroutine has.
+// move replaces the current block b by the next one, unless another goroutine has replaced it. It adjusts the size of
+// the blocks to request by how long b lasted.
 func (n *Numbers) move(b *block, nowNs int64) Taken {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -252,7 +256,7 @@ func (n *Numbers) move(b *block, nowNs int64) Taken {
 	return Took
 }
 
-// wish is what the machine asks for now; nil if nothing.
+// wish returns what the machine requests now; nil if it requests nothing.
 func (n *Numbers) wish() *Wish {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -267,12 +271,12 @@ func (n *Numbers) wish() *Wish {
 	return w
 }
 
-// grant takes what the coordinator has given.
+// grant adds the blocks that the coordinator has given.
 func (n *Numbers) grant(g *Grant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, b := range g.Blocks {
-		if g.First+i != n.had { // it has come before
+		if g.First+i != n.had { // received before
 			continue
 		}
 		n.had++
@@ -291,9 +295,9 @@ func (n *Numbers) grant(g *Grant) {
 	n.changed = make(chan struct{})
 }
 
-// End ends the stage on this machine. It waits until the coordinator has said what follows the stage's last operation,
-// or ctx ends: then ok is false. If ctx has ended before, the stage isn't over for the other machines. unneeded is how
-// many of the operations given to the machine it has not taken.
+// End ends the stage on this machine. It waits until the coordinator has sent ends (see Grant.Ends). If ctx ends first,
+// ok is false. If ctx has ended before the call, the stage isn't over on the other machines. unneeded is the number of
+// operations that the machine was given but has not taken.
 func (n *Numbers) End(ctx context.Context) (ends, unneeded uint64, ok bool) {
 	unneeded = n.finish(ctx.Err() != nil)
 	if ctx.Err() != nil {
@@ -315,7 +319,8 @@ func (n *Numbers) End(ctx context.Context) (ends, unneeded uint64, ok bool) {
 	}
 }
 
-// finish gives back what was not taken. The load may have been stopped; then the stage isn't over for other machines.
+// finish removes the operations that were not taken and returns how many there were. If the load was stopped, the stage
+// isn't over on other machines.
 func (n *Numbers) finish(stopped bool) (unneeded uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -333,7 +338,7 @@ func (n *Numbers) finish(stopped bool) (unneeded uint64) {
 	return unneeded
 }
 
-// forget takes an unused block out of blocks. Blocks are given in order, so it is at the end of one.
+// forget removes the unused block b from blocks. If b is in the middle of one of them, that one is split.
 func (n *Numbers) forget(b Block) {
 	for i := range n.blocks {
 		if own := &n.blocks[i]; own.From <= b.From && b.From < own.To {
@@ -346,7 +351,7 @@ func (n *Numbers) forget(b Block) {
 	}
 }
 
-// spans reports whether operation number of the load, counted from its first, may be one of the stage's.
+// spans reports whether an operation may belong to the stage. number is counted from the load's first operation.
 func (n *Numbers) spans(number uint64) bool {
 	if number < n.first || n.limit > 0 && number-n.first >= n.limit {
 		return false
@@ -356,7 +361,7 @@ func (n *Numbers) spans(number uint64) bool {
 	return n.ends == 0 || number-n.first < n.ends
 }
 
-// has reports whether an operation, counted from the stage's first, is the machine's, or may still become so.
+// has reports whether operation k, counted from the stage's first, was given to the machine or may still be.
 func (n *Numbers) has(k uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

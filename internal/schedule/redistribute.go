@@ -6,28 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// Loss passes the arrivals of a lost machine on to other machines, its heirs.
+// Loss assigns the arrivals of a lost machine to other machines, its heirs.
 type Loss struct {
 	Machine uint64   `json:"machine"` // the lost machine: arrivals whose number has this remainder
-	FromNs  int64    `json:"from_ns"` // arrivals due earlier remain the lost machine's; ns since the load's start
-	Heirs   []uint64 `json:"heirs"`   // machines that share the later arrivals; at least one
+	FromNs  int64    `json:"from_ns"` // earlier arrivals still belong to the lost machine; ns since the load's start
+	Heirs   []uint64 `json:"heirs"`   // machines among which the later arrivals are divided; at least one
 }
 
 // Redistribution assigns the arrivals of an open load to machines, some of which may be lost during the load. It also
-// limits until when a machine may send at all, because a machine that can't be reached may have been declared lost.
-// Times are those of the schedule, which are the same on every machine, regardless of clocks. So no arrival belongs to
-// two machines, as long as no machine is declared lost from a time on that is before its own limit.
+// limits until when a machine may send, because a machine that can't be reached may have been declared lost. Times are
+// those of the schedule, which are the same on every machine and don't depend on clocks. So no arrival belongs to two
+// machines, as long as Loss.FromNs is never before the lost machine's own limit.
 //
 // The operations of closed stages are given to machines in blocks instead; see Numbers. A lost machine's sessions are
 // divided among its heirs.
 //
-// One goroutine sets it, any number of Stripes and stages read it.
+// One goroutine calls Set. Any number of Stripes and stages may read it concurrently.
 type Redistribution struct {
 	state atomic.Pointer[redistributed]
 
 	mu      sync.Mutex
-	numbers []*Numbers // of the closed stages that have begun
-	tell    func()     // there is a Wish
+	numbers []*Numbers // for the closed stages that have begun
+	tell    func()     // called when there is a Wish
 }
 
 type redistributed struct {
@@ -54,12 +54,12 @@ func (r *Redistribution) Set(untilNs int64, losses []Loss) {
 	}
 }
 
-// OnWish sets what is called when there is a Wish that should be passed on soon. It must not block. OnWish must be
-// called before the load.
+// OnWish sets the function to call when there is a Wish that should be sent soon. tell must not block. OnWish must be
+// called before the load begins.
 func (r *Redistribution) OnWish(tell func()) { r.tell = tell }
 
-// Begin begins a closed stage whose first operation has a number, counted from the load's first, and which has limit
-// operations on all machines, 0 for no limit. The machine begins at most so many operations at a time.
+// Begin begins a closed stage. first is the number of its first operation, counted from the load's first. limit is its
+// number of operations on all machines; 0 means no limit. The machine begins at most atATime operations at a time.
 func (r *Redistribution) Begin(stage int, first, limit uint64, atATime int) *Numbers {
 	least := uint64(max(atATime, 1))
 	n := &Numbers{stage: stage, first: first, limit: limit, least: least, batch: least * perSession, tell: r.tell,
@@ -71,10 +71,10 @@ func (r *Redistribution) Begin(stage int, first, limit uint64, atATime int) *Num
 	return n
 }
 
-// perSession is how many operations a session gets at first.
+// perSession is the size of the first request for operations, for each operation that is begun at a time.
 const perSession = 64
 
-// latest returns the closed stage that began last; nil if none has begun.
+// latest returns the Numbers of the closed stage that began last; nil if none has begun.
 func (r *Redistribution) latest() *Numbers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Redistribution) latest() *Numbers {
 	return r.numbers[len(r.numbers)-1]
 }
 
-// Wish returns what the machine asks its coordinator for, which Grant answers; nil if it asks for nothing.
+// Wish returns the machine's request to its coordinator; nil if there is none. Grant takes the answer.
 func (r *Redistribution) Wish() *Wish {
 	if n := r.latest(); n != nil {
 		return n.wish()
@@ -99,8 +99,8 @@ func (r *Redistribution) Grant(g *Grant) {
 	}
 }
 
-// Has reports whether operation number of the load, counted from its first, is sent by the machine of a part, or may
-// still become so. In open stages it disregards losses.
+// Has reports whether the machine of part p sends an operation, or may still be assigned it. number is counted from the
+// load's first operation. For open stages, Has ignores losses.
 func (r *Redistribution) Has(p Part, number uint64) bool {
 	r.mu.Lock()
 	var in *Numbers
@@ -116,10 +116,11 @@ func (r *Redistribution) Has(p Part, number uint64) bool {
 	return in.has(number - in.first)
 }
 
-// Losses returns how many machines have been lost so far.
+// Losses returns the number of losses so far.
 func (r *Redistribution) Losses() int { return len(r.state.Load().losses) }
 
-// Sessions is how many of all sessions of the load a machine of so many has now: its share, and what it has inherited.
+// Sessions returns how many of the load's sessions, all in number, a machine has now: its own share and its shares of
+// lost machines' sessions. machine is counted from 0.
 func (r *Redistribution) Sessions(machine, machines uint64, all int) int {
 	counts := make([]int, machines)
 	for k := range counts {
@@ -135,11 +136,11 @@ func (r *Redistribution) Sessions(machine, machines uint64, all int) int {
 	return counts[machine]
 }
 
-// shareOf is share k of n of a number of things.
+// shareOf returns the size of share k, from 0, if things are divided into n shares whose sizes differ by at most 1.
 func shareOf(things, k, n int) int { return things/n + min(max(things%n-k, 0), 1) }
 
-// view is the state that the two Stripes of one worker share. A loss that becomes known after one of them has passed
-// its time takes effect later, so that both have the same arrivals.
+// view is the state that the two Stripes of one worker share. If a loss becomes known after one Stripe has passed
+// Loss.FromNs, it takes effect later, so that both Stripes have the same arrivals.
 type view struct {
 	mu      sync.Mutex
 	of      *Redistribution
@@ -147,8 +148,9 @@ type view struct {
 	drawnNs int64  // time of the latest arrival that a Stripe has assigned
 }
 
-// owner returns the machine that an arrival belongs to, the arrival's number among those that this machine gets by the
-// same losses (by which a machine's workers divide them), and whether the machine's limit forbids deciding yet.
+// owner returns the machine that an arrival belongs to, and the arrival's turn: its number among the arrivals that this
+// machine gets through the same losses, by which the machine's workers divide them. beyond reports that the arrival is
+// at or after the limit of machine me, so that its owner can't be decided yet.
 func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, turn uint64, beyond bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -171,8 +173,8 @@ func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, t
 	return machine, turn, false
 }
 
-// drawShared is draw for a part with a Redistribution. An arrival of this machine beyond its limit isn't known yet: it
-// may be another machine's.
+// drawShared is draw for a part with a Redistribution. If the next arrival of this machine is beyond the machine's
+// limit, drawShared sets Waits, because the arrival may still be assigned to another machine.
 func (t *Stripe) drawShared() {
 	t.Waits = false
 	for {

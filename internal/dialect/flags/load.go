@@ -11,14 +11,14 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
-// Load is what flags say of any load.
+// Load contains the values of the flags that every load has.
 type Load struct {
 	Given      Given
 	Thresholds []string // added to the plan's
 	Account    bool     // account for outages
 	Poisson    bool
 	WarmUp     time.Duration
-	Pipeline   int // requests in flight a session
+	Pipeline   int // requests in flight per session
 	Timeout    time.Duration
 	Late       string // one of Choices
 	Outage     string // one of Choices

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/schedule"
 )
 
-// Run is what flags say of the load of a plan, besides what Load has.
+// Run contains the values of further flags for the load of a plan, in addition to Load.
 type Run struct {
 	Sessions       int
 	Balance        string
@@ -19,7 +19,7 @@ type Run struct {
 	Part           string  // K/N; "" means the whole load
 }
 
-// Apply applies the flags to a plan, and replaces its load by load unless that is nil. Then it applies those of l.
+// Apply applies the flags to p. If load is not nil, it replaces the plan's load. Then Apply applies the flags of l.
 func (r *Run) Apply(p *plan.Plan, l *Load, load *plan.Load) error {
 	if err := r.settings(&p.Settings, l); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package flags changes plans as the flags of brunt's own commands say. Commands bind flags to the fields of its types;
-// a field counts if Given reports that its flag was given.
+// Package flags applies the flags of brunt's own commands to plans. Commands bind flags to the fields of its types. A
+// field is used only if Given reports that its flag was given.
 package flags
 
 import (
@@ -22,7 +22,7 @@ import (
 // Given reports whether the flag with a name was given.
 type Given func(name string) bool
 
-// Target is what flags say of a plan's file, of its target and of its seed.
+// Target contains the values of the flags for a plan's file, its target and its seed.
 type Target struct {
 	Given        Given
 	Config       string // the plan's file
