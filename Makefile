@@ -11,7 +11,7 @@ TOOLS       := $(GO) -C tools
 ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
-PARALLEL    ?= 3
+PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
 LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # These packages start no goroutines, which internal/lint checks, so they have no data races. Their tests mostly compute
