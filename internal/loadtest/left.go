@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"brunt/internal/fault"
 	"brunt/internal/message"
@@ -16,10 +15,6 @@ import (
 
 // deepest is the maximum depth of a run's bundle below the folder of a series.
 const deepest = 4
-
-// endGrace is the time for lost workers to reconnect before their run is repeated. It is longer than lostGrace, because
-// a worker that still sends would disturb the repeated run.
-const endGrace = 30 * time.Second
 
 // EndLeft ends the loads of a series whose coordinator was killed, so that no part of a run is active when the run is
 // repeated. It stops workers that still send, receives their bundles, and waits for the watchdog of the killed process.
@@ -56,7 +51,7 @@ func endLeft(ctx context.Context, journal string, tell func(format string, args 
 	d.adopt(extra)
 	d.c.Stop(true, message.Message{})
 	d.c.AllSent()
-	d.c.Home(ctx, endGrace)
+	d.c.Home(ctx, lostGrace)
 	fault.AwaitWatchdog(ctx, d.healed())
 	return errors.Join(ctx.Err(), d.release())
 }

@@ -216,11 +216,24 @@ func (c *Coordinator) StartNs() int64 {
 	return c.startNs
 }
 
-// Close stops serving and removes the journal, which contains a private key. Workers that are still running retry until
-// they reach their own time limit.
+// lastAnswers is the time that Close gives to requests in progress.
+const lastAnswers = 2 * time.Second
+
+// Close answers the requests in progress, stops serving and removes the journal, which contains a private key. Workers
+// that are still running retry until they reach their own time limit. So would a worker that has no answer to its last
+// report.
 func (c *Coordinator) Close() error {
 	close(c.quit)
-	return errors.Join(c.server.Close(), c.endJournal())
+	c.mu.Lock()
+	c.announce()
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	err := c.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = c.server.Close()
+	}
+	return errors.Join(err, c.endJournal())
 }
 
 // Exited records that the process of a worker, numbered from 0, has ended, and how. It is safe for concurrent use.

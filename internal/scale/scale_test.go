@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,13 @@ func coordinator(t *testing.T, run string, workers int, patience time.Duration) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() {
+		select {
+		case <-c.quit: // the test has closed it
+		default:
+			_ = c.Close()
+		}
+	})
 	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker}
 }
 
@@ -284,6 +291,48 @@ func TestFilesThatAreThereAreNotSentAgain(t *testing.T) {
 	}
 	if got := send().Size(); got != int64(len(text)) {
 		t.Errorf("half of the file was there, and now there are %d bytes of %d", got, len(text))
+	}
+}
+
+// A coordinator that closes answers what it has heard. Otherwise a worker whose bundle has arrived would try to send it
+// again for 15 minutes.
+func TestTheLastReportIsAnswered(t *testing.T) {
+	for range 50 {
+		c, ticket := coordinator(t, "run", 1, time.Minute)
+		w, _ := connected(t, c, ticket)
+		closed := make(chan error, 1)
+		go func() {
+			for c.state(0) != Ended {
+				runtime.Gosched()
+			}
+			closed <- c.Close()
+		}()
+		if _, err := w.reportAs(t, Ended, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A coordinator that closes before the load begins doesn't wait for workers that wait for the start.
+func TestCloseEndsWaitingReports(t *testing.T) {
+	c, ticket := coordinator(t, "run", 1, time.Minute)
+	w, _ := connected(t, c, ticket)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := w.reportAs(t, Ready, 0, "")
+		answered <- err
+	}()
+	for c.state(0) != Ready {
+		runtime.Gosched()
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the report that waited for the start: %v", err)
 	}
 }
 
