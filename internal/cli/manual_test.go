@@ -1,20 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"brunt/internal/cli/usage"
 )
 
 // Every manual page contains the sections that apply to all commands.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
-	if err := usage.WriteManual(newRoot(&streams{}), dir); err != nil {
-		t.Fatal(err)
+	var out, errs bytes.Buffer
+	if code := Main("test", []string{"brunt", "manual", dir}, strings.NewReader(""), &out, &errs); code != 0 {
+		t.Fatalf("exit %d\n%s", code, errs.String())
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "man1", "*.1"))
 	if err != nil || len(pages) < 20 {

@@ -63,15 +63,15 @@ func errorLines(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// commands returns the constructors of the commands under brunt, apart from those of dialects, by their names.
+// commands returns the constructors of the commands under brunt that need no other command, by their names. Dialects have
+// others, and manual describes all.
 func commands() map[string]func(*streams) *cobra.Command {
 	return map[string]func(*streams) *cobra.Command{
 		"run": newRun, "queue": newQueue, "rate": newRate, "spike": newSpike, "resume": newResume, "repeat": newRepeat,
 		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
 		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
 		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
-		"version": newVersion, "manual": newManual, "heal-faults": newHealFaults, "worker": newWorker,
-		"ticket": newTicket,
+		"version": newVersion, "heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
 	}
 }
 
@@ -96,6 +96,7 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 		for _, construct := range all {
 			root.AddCommand(construct(s))
 		}
+		root.AddCommand(newManual())
 		addDialects(root, s)
 	}
 	root.InitDefaultHelpCmd()
@@ -130,7 +131,7 @@ func protocolHint(word string) string {
 
 // newManual returns the command that writes the files that packages contain besides the binary: a manual page for every
 // command, shell completions, and the schemas of plans and campaigns for editors.
-func newManual(*streams) *cobra.Command {
+func newManual() *cobra.Command {
 	cmd := command("manual", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return usage.WriteManual(cmd.Root(), args[0])
 	})
