@@ -63,8 +63,8 @@ func errorLines(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// commands returns the constructors of the commands under brunt that need no other command, by their names. Dialects have
-// others, and manual describes all.
+// commands returns the constructors of the commands under brunt that need no other command, by their names. Dialects
+// have others, and manual describes all.
 func commands() map[string]func(*streams) *cobra.Command {
 	return map[string]func(*streams) *cobra.Command{
 		"run": newRun, "queue": newQueue, "rate": newRate, "spike": newSpike, "resume": newResume, "repeat": newRepeat,

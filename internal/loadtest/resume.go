@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -74,7 +75,8 @@ func (l *Test) readResumed(dir string) error {
 	path := filepath.Join(dir, record.WorkersFolder, "1", record.PlanFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return errors.Join(errors.New("no load of workers was begun there"), err)
+		return fmt.Errorf("%s: no load of workers was begun there (%w); name the folder of a load of workers, a series or "+
+			"a campaign", dir, err)
 	}
 	extra := scale.ExtraOf(filepath.Join(dir, record.WorkersFolder, scale.JournalFile))
 	if extra[extraAsks] != "" {

@@ -92,13 +92,13 @@ func similarFlags(cmd *cobra.Command, err error) string {
 		return ""
 	}
 	// cobra only searches for similar commands, so the flags' names are turned into commands.
-	names := &cobra.Command{SuggestionsMinimumDistance: similarWithin}
+	word := unknown.GetSpecifiedName()
+	names := &cobra.Command{SuggestionsMinimumDistance: min(similarWithin, len(word)/2)}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	word := unknown.GetSpecifiedName()
 	near := names.SuggestionsFor(word)
 	longer := slices.DeleteFunc(slices.Clone(near), func(n string) bool { return !strings.HasPrefix(n, word) })
 	if len(longer) > 0 { // only the beginning of a name was given
@@ -107,7 +107,8 @@ func similarFlags(cmd *cobra.Command, err error) string {
 	return meant("--", near)
 }
 
-// similarWithin is the largest edit distance of a suggested name.
+// similarWithin is the largest edit distance of a suggested name. For short flags it is half of their length, because
+// two other letters make any of them another.
 const similarWithin = 2
 
 // meant returns the question whether one of some names was meant; "" if there are none, or too many for a useful
