@@ -14,6 +14,7 @@ type client struct {
 	name    string
 	missing string // why the client can't take part; "" if it can
 	turn    func(d time.Duration) (sample, error)
+	older   []client // the same load by older builds of brunt
 }
 
 // goal is a row of the table: what ours should cost, compared with a peer.
@@ -68,6 +69,7 @@ func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	clients = g.withOlder(clients)
 	d := r.duration
 	if g.slow {
 		d *= 2
@@ -94,6 +96,8 @@ func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 			p.At, p.Group, p.Client, p.Round, p.Load1 = at.UTC(), g.name, c.name, round+1, load
 			if err != nil {
 				p.Fault = err.Error()
+			} else if p.PerS == 0 {
+				p.PerS = float64(p.Requests) / d.Seconds()
 			}
 			if s.ctx.Err() != nil {
 				return nil, s.ctx.Err()
@@ -107,6 +111,22 @@ func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 		}
 	}
 	return results, nil
+}
+
+// slowerThanOlder is the largest ratio of CPU per request of this build to that of an older one.
+const slowerThanOlder = 1.03
+
+// withOlder adds the older builds of each client to clients, and a goal for each to the group.
+func (g *group) withOlder(clients []client) []client {
+	var all []client
+	for _, c := range clients {
+		all = append(append(all, c), c.older...)
+		for _, o := range c.older {
+			g.goals = append(g.goals, goal{work: g.name + ", an older build", ours: c.name, peer: o.name,
+				ratio: slowerThanOlder, tail: true})
+		}
+	}
+	return all
 }
 
 // quietEnough reports whether every goal has at least n quiet pairs of turns. Goals with a client that can't take part

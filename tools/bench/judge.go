@@ -194,12 +194,12 @@ func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...st
 
 // printTable prints the results of groups: CPU, latency and lag.
 func printTable(w io.Writer, lines []line) {
+	both := func(a, b float64, digits int) string { return number(a, digits) + " / " + number(b, digits) }
 	printLines(w, lines, func(l *line) []string {
 		return []string{l.work, cmp.Or(l.peer, "–"), number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(),
-			number(l.oursP99, 0) + " / " + number(l.peerP99, 0), number(l.lag, 1) + " / " + number(l.seen, 1), l.wants(),
-			l.reached()}
-	}, "work", "peer", "ours µs/req", "peer's µs/req", "ratio (min–max)", "quiet rounds", "p99 ours/peer µs",
-		"lag p99 own/seen µs", "goal", "reached")
+			both(l.oursPS, l.peerPS, 0), both(l.oursP99, l.peerP99, 0), both(l.lag, l.seen, 1), l.wants(), l.reached()}
+	}, "work", "peer", "ours µs/req", "peer's µs/req", "ratio (min–max)", "quiet rounds", "per s ours/peer",
+		"p99 ours/peer µs", "lag p99 own/seen µs", "goal", "reached")
 }
 
 // printRates prints the results of contests: operations per second and CPU.

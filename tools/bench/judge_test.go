@@ -150,3 +150,21 @@ func TestPlansHaveTheirDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestOlderBuilds(t *testing.T) {
+	g := group{name: "redis-get", goals: []goal{{ours: "brunt", peer: "redis-benchmark"}}}
+	clients := g.withOlder([]client{{name: "brunt", older: []client{{name: "brunt, old"}}}, {name: "redis-benchmark"}})
+	var names []string
+	for _, c := range clients {
+		names = append(names, c.name)
+	}
+	if want := []string{"brunt", "brunt, old", "redis-benchmark"}; !slices.Equal(names, want) {
+		t.Errorf("clients: %q, want %q", names, want)
+	}
+	if len(g.goals) != 2 {
+		t.Fatalf("%d goals, want 2", len(g.goals))
+	}
+	if last := g.goals[1]; last.ours != "brunt" || last.peer != "brunt, old" || last.ratio != slowerThanOlder {
+		t.Errorf("the goal for the older build: %+v", last)
+	}
+}

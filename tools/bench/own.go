@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -69,6 +70,7 @@ func (s *stand) plan(name, length string) (file string, err error) {
 // ours is brunt as a client, with one event loop in the codec tier.
 type ours struct {
 	s     *stand
+	brunt string   // the program, if it isn't the one that was built from this folder
 	plan  string   // name of a file in plans, without .yml
 	where []string // flags for connecting to the server
 	flags []string
@@ -92,8 +94,9 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle,
 		"--quiet", "--output", "json", "--no-setup")
 	args = append(args, c.flags...)
-	o, failure := c.s.do(c.env, c.s.brunt, args...)
-	p := sample{Command: c.s.plain(c.s.brunt, args)}
+	program := cmp.Or(c.brunt, c.s.brunt)
+	o, failure := c.s.do(c.env, program, args...)
+	p := sample{Command: c.s.plain(program, args)}
 	b, err := record.Open(record.OS{}, bundle)
 	if err != nil {
 		return p, fmt.Errorf("%w (%v)", err, failure)
@@ -125,5 +128,14 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 func (c *ours) client(name string, more ...string) client {
 	with := *c
 	with.flags = append(append([]string(nil), c.flags...), more...)
-	return client{name: name, turn: with.turn}
+	made := client{name: name, turn: with.turn}
+	for _, program := range c.s.older {
+		old := with
+		old.brunt = program
+		made.older = append(made.older, client{name: olderName(name, program), turn: old.turn})
+	}
+	return made
 }
+
+// olderName returns the name of a client that runs an older build: name, and the file name of the program.
+func olderName(name, program string) string { return name + ", " + filepath.Base(program) }

@@ -91,6 +91,7 @@ func (b *redisBenchmark) turn(d time.Duration) (sample, error) {
 		p.Requests = uint64(n)
 		p.P50Us, p.P99Us = 1000*field(4), 1000*field(6)
 		b.perS = field(1)
+		p.PerS = b.perS
 		return nil
 	})
 }

@@ -23,7 +23,8 @@ type stand struct {
 	servers []int // cores
 	clients []int // cores to which this process and its children are bound
 	dir     string
-	brunt   string // brunt's program
+	brunt   string   // brunt's program
+	older   []string // programs of older builds of brunt, to compare with
 	raw     *linefile.File
 	best    marks // the best results of earlier runs
 	tb      *testserver.Standalone

@@ -10,7 +10,11 @@ func startGroup() group {
 		name:  "start",
 		goals: []goal{{work: "a start, of brunt version", ours: "brunt", peer: emptyProgram, costUs: 15_000}},
 		open: func(s *stand) ([]client, error) {
-			return []client{s.starts("brunt", s.brunt, "version"), s.starts(emptyProgram, s.peer("bare"), "-kind", "none")}, nil
+			ours := s.starts("brunt", s.brunt, "version")
+			for _, program := range s.older {
+				ours.older = append(ours.older, s.starts(olderName("brunt", program), program, "version"))
+			}
+			return []client{ours, s.starts(emptyProgram, s.peer("bare"), "-kind", "none")}, nil
 		},
 	}
 }
