@@ -33,7 +33,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
-// start starts a command line in a separate process, with its output in a file.
+// start starts a command line in a separate process, with its output in a file. At the end of the test it kills the
+// process and those that the process has started.
 func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output string) {
 	t.Helper()
 	output = filepath.Join(t.TempDir(), "out")
@@ -44,13 +45,15 @@ func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output st
 	defer f.Close()
 	cmd = exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = f, f, t.TempDir()
-	cmd.Env = append(os.Environ(), env...)
+	mark := "BRUNT_TEST_OUTPUT=" + output // what the process starts has it, too: workers outlive coordinators
+	cmd.Env = append(append(os.Environ(), env...), mark)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		testserver.EndAll(t, mark)
 	})
 	return cmd, output
 }

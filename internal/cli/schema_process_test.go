@@ -101,7 +101,7 @@ func TestProcessesFillTables(t *testing.T) {
 		t.Errorf("the checksum is %s, that of one process %s", got, want)
 	}
 	cmd, output, release := f.blocked()
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if len(pids) != 3 {
 		t.Fatalf("workers %v", pids)
 	}
@@ -136,7 +136,7 @@ func TestAFillingWorkerStandsStill(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, output, release := f.blocked()
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if err := syscall.Kill(pids[2], syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAKilledFillingGoesOn(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, _, release := f.blocked()
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				server := testserver.Redis(t)
 				plan := countingPlan(t, server, row.tier, row.load, row.more)
 				cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-				pids := workersOf(t, cmd.Process.Pid)
+				pids := workersOf(cmd.Process.Pid)
 				before := askRedis(t, server, "DBSIZE")
 				if signal == syscall.SIGSTOP {
 					testserver.Freeze(pids[1])
@@ -130,7 +130,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				if !strings.Contains(said(t, output), "lost after ") {
 					t.Errorf("the report doesn't say what became of the share:\n%s", said(t, output))
 				}
-				if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+				if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 					t.Errorf("workers are left: %v", left)
 				}
 			})
@@ -144,7 +144,7 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 	server := testserver.Redis(t)
 	plan := countingPlan(t, server, "codec", "load: [{closed: {duration: 12s}}]", "")
 	cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-	if err := syscall.Kill(workersOf(t, cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(workersOf(cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the share is given away", func() bool {
@@ -251,7 +251,7 @@ func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
 	server := testserver.Redis(t)
 	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 12000}}]", "")
 	cmd, dir, _ := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

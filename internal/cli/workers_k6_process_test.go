@@ -109,7 +109,7 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
 		"-e", "URL="+server.URL, scriptFile(t, endless))
 	until(t, "both workers send", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
@@ -132,7 +132,7 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
 	}
-	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 }
@@ -169,7 +169,7 @@ export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep
 	if lost := lostOnes(run); len(lost) > 0 || len(run.Parts) != 2 || run.Total.Done < 100 {
 		t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lost)
 	}
-	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 }

@@ -39,27 +39,14 @@ load: [{constant: {rate: 400, duration: 1h}}]
 }
 
 // workersOf returns the processes of the workers that a process has started, in the order of their numbers.
-func workersOf(t *testing.T, parent int) (pids []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range stats {
-		stat, _ := os.ReadFile(path)
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !bytes.HasSuffix(line, []byte("\x00worker\x00")) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
-	}
-	slices.Sort(pids)
-	return pids
+func workersOf(parent int) []int {
+	return slices.DeleteFunc(testserver.Descendants(parent), func(pid int) bool { return !isWorker(pid) })
+}
+
+// isWorker reports whether a process runs brunt worker.
+func isWorker(pid int) bool {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return bytes.HasSuffix(line, []byte("\x00worker\x00"))
 }
 
 // linesHome returns how many intervals of worker k, from 1, the coordinator has received.
@@ -117,7 +104,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 3)
-			pids := workersOf(t, cmd.Process.Pid)
+			pids := workersOf(cmd.Process.Pid)
 			if len(pids) != 3 {
 				t.Fatalf("workers %v", pids)
 			}
@@ -154,7 +141,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if done != run.Total.Done || run.Parts[1].Done == 0 {
 				t.Errorf("%d operations in all, %d of the parts, %d of the lost one", run.Total.Done, done, run.Parts[1].Done)
 			}
-			if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+			if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 				t.Errorf("workers are left: %v", left)
 			}
 		})
@@ -165,7 +152,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 func TestALostWorkerAborts(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 2, "--on-lost", "abort")
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +194,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "")
 	cmd, dir, _ := leadingProcess(t, plan, 2, "--scale", "1")
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -241,7 +241,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 		return func() bool { return linesHome(filepath.Join(dir, fmt.Sprintf("trial-%02d", n)), 2) > 2 }
 	}
 	until(t, "the first trial runs", began(1))
-	pids := workersOf(t, cmd.Process.Pid)
+	pids := workersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
@@ -262,7 +262,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
 	}
-	if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 	again := exec.Command(cmd.Args[0], append(slices.Clone(cmd.Args[1:]), "--resume", dir)...)

@@ -56,7 +56,7 @@ load: [{constant: {rate: 100, duration: 5s}}]
 				under := bundlesBelow(t, dir, scale.JournalFile)
 				return len(under) == 1 && linesHome(under[0], 1) > 2 && linesHome(under[0], 2) > 2
 			})
-			pids := workersOf(t, cmd.Process.Pid)
+			pids := workersOf(cmd.Process.Pid)
 			kill(t, cmd)
 			resume := exec.Command("brunt", "resume", dir)
 			said, _ := resume.CombinedOutput()

@@ -19,7 +19,7 @@ import (
 // onSlurm runs brunt as a user of a cluster, with a secret in its environment.
 func onSlurm(cluster *testserver.Slurm, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "SLURM_CONF="+cluster.Conf, "BRUNT_SECRET_OTHER=topsecret")
+	cmd.Env = append(os.Environ(), cluster.Variable(), "BRUNT_SECRET_OTHER=topsecret")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 3)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"SLURM_CONF=" + cluster.Conf}, "brunt", "run", workerPlan(t, ""), "--workers", "3",
+	cmd, output := start(t, []string{cluster.Variable()}, "brunt", "run", workerPlan(t, ""), "--workers", "3",
 		"--on", "slurm", "--bundle", dir)
 	home := func(k, more int) func() bool {
 		from := linesHome(dir, k)
@@ -146,7 +146,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 		_, node, _ := strings.Cut(part.Run.Worker.Name, " ")
 		at[node] = k + 1
 	}
-	tasks := slurmTasks(t, cluster, "n2")
+	tasks := slurmTasks(cluster, "n2")
 	if len(tasks) != 1 {
 		t.Fatalf("processes %v run at n2", tasks)
 	}
@@ -175,25 +175,12 @@ func TestASlurmNodeIsLost(t *testing.T) {
 }
 
 // slurmTasks returns the process ids of the workers on a node.
-func slurmTasks(t *testing.T, cluster *testserver.Slurm, node string) (pids []int) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range all {
-		env, _ := os.ReadFile(path)
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		if !strings.Contains(string(env), "SLURMD_NODENAME="+node+"\x00") ||
-			!strings.HasSuffix(string(line), "\x00worker\x00") ||
-			!strings.Contains(string(env), "SLURM_CONF="+cluster.Conf+"\x00") {
-			continue
+func slurmTasks(cluster *testserver.Slurm, node string) (pids []int) {
+	here := testserver.Having("SLURMD_NODENAME=" + node)
+	for _, pid := range testserver.Having(cluster.Variable()) {
+		if slices.Contains(here, pid) && isWorker(pid) {
+			pids = append(pids, pid)
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
 	}
 	return pids
 }
@@ -202,7 +189,7 @@ func slurmTasks(t *testing.T, cluster *testserver.Slurm, node string) (pids []in
 func TestSeriesOnSlurm(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 2)
-	runsSeries(t, []string{"SLURM_CONF=" + cluster.Conf}, "--on", "slurm")
+	runsSeries(t, []string{cluster.Variable()}, "--on", "slurm")
 }
 
 // The tasks of a step fill the tables that one process would.
@@ -214,7 +201,7 @@ func TestSlurmFillsTables(t *testing.T) {
 	if code, said := f.schema("down"); code != exitcode.Pass {
 		t.Fatalf("exit %d\n%s", code, said)
 	}
-	f.env = []string{"SLURM_CONF=" + cluster.Conf}
+	f.env = []string{cluster.Variable()}
 	if got := f.full("--processes", "2", "--on", "slurm"); got != want {
 		t.Errorf("the checksum is %s, that of one process %s", got, want)
 	}

@@ -77,7 +77,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir, _ := leadingProcess(t, endingPlan(t), 3)
-			pids := workersOf(t, cmd.Process.Pid)
+			pids := workersOf(cmd.Process.Pid)
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
 	cluster := testserver.StartSlurm(t, 2)
 	for name, row := range map[string]struct{ env, args []string }{
 		"ssh":   {nil, []string{"--on", "ssh", "--hosts", servers[0].Addr + "," + servers[1].Addr, "--ssh-config", config}},
-		"slurm": {[]string{"SLURM_CONF=" + cluster.Conf}, []string{"--on", "slurm"}},
+		"slurm": {[]string{cluster.Variable()}, []string{"--on", "slurm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
@@ -170,7 +170,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-			pids := workersOf(t, cmd.Process.Pid)
+			pids := workersOf(cmd.Process.Pid)
 			if signal == syscall.SIGSTOP {
 				testserver.Freeze(pids[1])
 			} else if err := syscall.Kill(pids[1], signal); err != nil {
@@ -197,7 +197,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 			if sum != 2400 {
 				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, said())
 			}
-			if left := workersOf(t, cmd.Process.Pid); len(left) > 0 {
+			if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 				t.Errorf("workers are left: %v", left)
 			}
 			if !strings.Contains(said(), "lost after ") {

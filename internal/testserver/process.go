@@ -124,6 +124,24 @@ func signalTree(pid int, sig syscall.Signal) {
 	syscall.Kill(pid, sig)
 }
 
+// EndAll kills the processes that Having finds, and those that they start meanwhile, and returns when there are none.
+// It is for processes that outlive what has started them because they become daemons.
+func EndAll(t TB, variable string) {
+	t.Helper()
+	for end := time.Now().Add(stopTimeout); ; time.Sleep(pollEvery) {
+		left := Having(variable)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("processes %v, which have %s, can't be killed", left, variable)
+		}
+		for _, pid := range left {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
 // signal sends sig to the whole tree and to the program's process group.
 func (p *process) signal(sig syscall.Signal) {
 	signalTree(p.pid, sig)

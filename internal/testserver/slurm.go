@@ -19,6 +19,9 @@ type Slurm struct {
 	Nodes []*Server // the slurmd of each node
 }
 
+// Variable returns the environment variable that the cluster's clients need, and that its steps and their tasks have.
+func (s *Slurm) Variable() string { return "SLURM_CONF=" + s.Conf }
+
 // StartSlurm starts a cluster with the given number of nodes, each with one CPU, in the partition main. The last node
 // is also in the partition small.
 func StartSlurm(t TB, nodes int) *Slurm {
@@ -63,6 +66,7 @@ func StartSlurm(t TB, nodes int) *Slurm {
 		},
 	}, &Server{})
 	cluster.Conf = filepath.Join(controller.Dir, "slurm.conf")
+	t.Cleanup(func() { EndAll(t, cluster.Variable()) }) // the steps and their tasks outlive slurmd
 	for i := range nodes {
 		address := net.JoinHostPort(controller.Host, strconv.Itoa(controller.ports[i+1].port))
 		cluster.Nodes = append(cluster.Nodes, launch(t, &spec{

@@ -37,6 +37,7 @@ func SSH(t TB, n int) (servers []*Server, config string) {
 				return []string{"-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config")}
 			},
 		}, &Server{})
+		t.Cleanup(func() { EndAll(t, "XDG_CACHE_HOME="+s.Dir+"/cache") }) // its sessions outlive sshd
 		public, err := os.ReadFile(filepath.Join(s.Dir, "host_key.pub"))
 		if err != nil {
 			t.Fatalf("%v", err)
