@@ -34,7 +34,8 @@ func killed(t *testing.T, onLost string, workers int) (o Options, processes []*W
 	c.agreed = true
 	c.mu.Unlock()
 	for k := range workers {
-		ticket := Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()}, Identity: worker, Worker: k}
+		ticket := Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()}, Identity: worker, Worker: k,
+			Dir: t.TempDir()}
 		w, _, err := Connect(t.Context(), ticket, "1")
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func coordinator(t *testing.T, run string, workers int, patience time.Duration) 
 			_ = c.Close()
 		}
 	})
-	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker}
+	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker, Dir: t.TempDir()}
 }
 
 // A worker that stops between being ready and its first report of the load is lost, and the others don't wait for it.
@@ -53,7 +53,8 @@ func TestAWorkerThatNeverBeginsIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	w, _ := connected(t, c, Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()}, Identity: worker})
+	w, _ := connected(t, c, Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()}, Identity: worker,
+		Dir: t.TempDir()})
 	c.Start(0)
 	if _, err := w.reportAs(t, Ready, 0, ""); err != nil {
 		t.Fatal(err)
