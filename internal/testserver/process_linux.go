@@ -33,8 +33,8 @@ func Descendants(pid int) []int {
 }
 
 // Having returns the PIDs of the processes that were started with an environment variable, given as NAME=value, in the
-// order in which they were started. Processes that have ended and are not reaped yet are not among them. It needs Linux,
-// and sees the processes of other users only as root.
+// order in which they were started. Processes that have ended and are not reaped yet are not among them. It needs
+// Linux, and sees the processes of other users only as root.
 func Having(variable string) (pids []int) {
 	for _, id := range processes() {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/environ")
