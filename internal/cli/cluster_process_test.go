@@ -173,9 +173,10 @@ func TestWhatAClusterCantDo(t *testing.T) {
 		"quota": {func(c *kubernetestest.Cluster) {
 			c.Quota = "exceeded quota: few, requested: cpu=1, used: cpu=0, limited: cpu=0"
 		},
-			nil, "worker 1, 2: its pod can't be created: exceeded quota: few, requested: cpu=1"},
+			nil, "worker 1, 2: its pod can't be created: exceeded quota: few, requested: cpu=1, " +
+				"used: cpu=0, limited: cpu=0; ask for less with --cpu and --memory, use fewer --workers, or have the quota raised"},
 		"pods that hang": {func(c *kubernetestest.Cluster) { c.Pending = func(map[string]any) {} },
-			[]string{"--join-timeout", "1s"}, "2 of 2 workers didn't come within 1s: 1, 2; "},
+			[]string{"--join-timeout", "1s"}, "2 of 2 workers didn't join within 1s: 1, 2; "},
 		"no way back": {nil, []string{"--advertise", "127.0.0.1:1", "--join-timeout", "2s"},
 			"pods call 127.0.0.1:1"},
 		"no context": {nil, []string{"--kube-context", "there"}, "has no context there; there are: here"},

@@ -130,6 +130,39 @@ func TestProcessesFillTables(t *testing.T) {
 	}
 }
 
+// If no worker comes, nothing is left of the tables: the command created them empty.
+func TestAFillingThatDoesntBegin(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	none := []string{"--processes", "2", "--on", "external", "--listen", "127.0.0.1:0", "--join-timeout", "100ms",
+		"--ticket", filepath.Join(t.TempDir(), "ticket")}
+	tables := func() string {
+		return f.pg.Psql(t, "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables "+
+			"WHERE schemaname = 'public'")
+	}
+	code, said := f.schema("up", none...)
+	if code != exitcode.Unreachable || !strings.Contains(said, "didn't join within") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	if left := tables(); left != "" {
+		t.Errorf("tables %q are left", left)
+	}
+	if left, _ := filepath.Glob(f.checkpoint + "*"); len(left) > 0 {
+		t.Errorf("checkpoints are left: %v", left)
+	}
+	want := f.full()
+	f.pg.Psql(t, "TRUNCATE cars")
+	if code, said := f.schema("up", none...); code != exitcode.Unreachable {
+		t.Errorf("an empty table is there: exit %d\n%s", code, said)
+	}
+	if left := tables(); left != "brunt_tables cars" {
+		t.Errorf("tables %q are left of those that were there", left)
+	}
+	if got := f.full("--processes", "2"); got != want {
+		t.Errorf("the checksum is %s, that of one process %s", got, want)
+	}
+}
+
 // A worker that stops responding is named and killed, even if it has not yet reported that it fills.
 func TestAFillingWorkerStandsStill(t *testing.T) {
 	t.Parallel()

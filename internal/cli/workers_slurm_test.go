@@ -83,11 +83,12 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 	}
 	until(t, "the partition is full", func() bool { return strings.Contains(jobs(), "sleep RUNNING") })
 	for name, row := range map[string]struct{ workers, options, want string }{
-		"full": {"1", "--partition=small", "is pending: "},
+		"full": {"1", "--partition=small", "): use fewer workers or another partition " +
+			"(--slurm-options), or give more time with --join-timeout"},
 		"no partition": {"1", "--partition=none", "worker 1 ended before the load: srun: Unable to allocate resources: " +
 			"Invalid partition"},
 		"no node": {"1", "--nodelist=n9", "worker 1 ended before the load: srun: "},
-		"too few": {"9", "", "is pending: PartitionConfig"},
+		"too few": {"9", "", " is pending (PartitionConfig): use fewer workers "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
@@ -105,6 +106,21 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 			}
 			until(t, "no job is left", func() bool { return strings.Count(jobs(), "\n") == 1 })
 		})
+	}
+}
+
+// Without a configuration of Slurm, this is reported before tables are created, with what to do.
+func TestWorkersWithoutSlurm(t *testing.T) {
+	t.Parallel()
+	f := newFilling(t)
+	f.env = []string{"SLURM_CONF="}
+	code, said := f.schema("up", "--processes", "2", "--on", "slurm")
+	if code != exitcode.Unreachable || strings.Count(said, "\n") != 1 ||
+		!strings.HasSuffix(said, "; run brunt on a machine from which srun can submit jobs, or set SLURM_CONF\n") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	if n := f.pg.Psql(t, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"); n != "0" {
+		t.Errorf("%s tables were created", n)
 	}
 }
 

@@ -38,9 +38,15 @@ const fillInterval = 4 * time.Second
 const progressEvery = 500 * time.Millisecond
 
 // Fill fills the parts by workers and returns their reports. If workers were lost, the error names them. The other
-// workers have filled their parts by then.
+// workers have filled their parts by then. If the workers have not begun, the error is a *fill.NotBegunError.
 func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, s *fill.Shared) (
 	all []fill.TableReport, err error) {
+	begun := false
+	defer func() {
+		if err != nil && !begun {
+			err = &fill.NotBegunError{Err: err}
+		}
+	}()
 	d := &leading{l: &Test{Plan: f.Plan, Workers: f.Workers}, fills: true, v: &Hooks{}}
 	d.v.Tell = runner.Listener{Notice: Notices(out)}
 	if err := d.preflight(ctx); err != nil {
@@ -71,6 +77,7 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 		d.slurm.Begun()
 	}
 	defer d.stops(ctx, hard)()
+	begun = true
 	d.c.Start(startLead)
 	home := d.filled(ctx, hard, s)
 	if ctx.Err() != nil {

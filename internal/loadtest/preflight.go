@@ -87,7 +87,7 @@ func (d *leading) preflight(ctx context.Context) (err error) {
 		d.ssh = &scale.SSH{Hosts: w.Hosts, Config: w.SSHConfig, Binary: self}
 		return d.ssh.Copy(ctx)
 	case Slurm:
-		return scale.CheckSlurm()
+		return scale.CheckSlurm(ctx)
 	case External:
 		_, err := scale.ReadPair(w.Ticket)
 		return exitcode.Usage(err)

@@ -58,6 +58,10 @@ func FillTables(stdout, stderr io.Writer, p *plan.Plan, o schema.FillOptions, w 
 	}
 	printNotes(stderr, notices)
 	printChanges(stdout, changes)
+	var none *fill.NotBegunError
+	if errors.As(err, &none) && ctx.Err() != nil {
+		return Failure(ctx, err)
+	}
 	if err != nil && ctx.Err() != nil {
 		return exitcode.With(exitcode.Interrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint))
 	}

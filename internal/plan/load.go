@@ -174,7 +174,8 @@ func share(sessions, k, n int) int { return sessions/n + min(max(sessions%n-k, 0
 // shareable returns an error if n workers can't generate the load of p together.
 func (p *Plan) shareable(n int) error {
 	if all := max(p.Settings.Sessions, 1); all < n {
-		return fmt.Errorf("%d sessions can't be shared by %d workers; give at least as many sessions as workers", all, n)
+		return fmt.Errorf("%d workers need at least %[1]d sessions, and the load has %d; give more sessions or use fewer "+
+			"workers", n, all)
 	}
 	if p.Verifies() && p.Verify.After == AfterEachFault {
 		return errors.New("writes can't be read back after each fault, since workers don't know of faults; use after: run")
@@ -186,7 +187,8 @@ func (p *Plan) shareable(n int) error {
 			return fmt.Errorf("phase %q has %g operations a second, less than one for each of %d workers; use fewer workers",
 				ph.Name, rate, n)
 		case ph.Sessions > 0 && ph.Sessions < n:
-			return fmt.Errorf("phase %q has %d sessions, which can't be shared by %d workers", ph.Name, ph.Sessions, n)
+			return fmt.Errorf("%d workers need at least %[1]d sessions, and phase %q has %d; give it more or use fewer workers",
+				n, ph.Name, ph.Sessions)
 		}
 	}
 	return nil

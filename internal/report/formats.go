@@ -108,7 +108,8 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 	t := &writer{run, o.Language, ""}
 	out := bufio.NewWriter(w)
 	put := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
-	put("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))
+	name, _ := verdictOf(run, t.l)
+	put("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(name))
 	for _, r := range run.Verdict.Reasons {
 		put("- %s\n", cell.MarkdownText(r.In(t.l)))
 	}
@@ -125,15 +126,19 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 }
 
 // JUnit writes a run as a test suite: one test that the result can be trusted, and one for each threshold, or for the
-// verdict if there are no thresholds. A threshold of an invalid result is an error, because it says nothing.
+// verdict if there are no thresholds. A threshold of an invalid result is an error, because it says nothing. If the run
+// was interrupted, the result is an error, and what held up to then is skipped.
 func JUnit(w io.Writer, run *record.Run, _ Options) error {
 	s := junit.Suite{Name: run.Name, Began: run.Started}
 	reasons := strings.Join(run.Verdict.Texts(), "\n")
 	class := "brunt." + run.Name
 	valid := junit.Case{Class: class, Name: "the result can be trusted", Seconds: float64(run.DurationNs) / 1e9}
 	invalid := run.Verdict.Result == verdict.Invalid
-	if invalid {
+	switch {
+	case invalid:
 		valid.Failure = reasons
+	case run.Interrupted:
+		valid.Error = "the run was interrupted"
 	}
 	s.Cases = append(s.Cases, valid)
 	for _, t := range run.Thresholds {
@@ -143,6 +148,8 @@ func JUnit(w io.Writer, run *record.Run, _ Options) error {
 			c.Error = "the result is invalid, so the threshold says nothing"
 		case !t.Pass:
 			c.Failure = fmt.Sprintf("%s: %s", t.Text, units.Value(float64(t.Value), t.Unit))
+		case run.Interrupted:
+			c.Skipped = heldUntil
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -155,11 +162,18 @@ func JUnit(w io.Writer, run *record.Run, _ Options) error {
 			c.Error = "the result is invalid"
 		case "":
 			c.Skipped = "the run has no verdict yet"
+		case verdict.Pass:
+			if run.Interrupted {
+				c.Skipped = heldUntil
+			}
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	return junit.Write(w, s)
 }
+
+// heldUntil is why a case of an interrupted run is skipped.
+const heldUntil = "the run was interrupted; it held up to then"
 
 func failedThreshold(run *record.Run) bool {
 	return slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })

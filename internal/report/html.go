@@ -239,13 +239,11 @@ func (b *builder) side(i int) int {
 
 // banner is the verdict of a run.
 func (b *builder) banner(run *record.Run) page.Block {
-	v := &run.Verdict
-	if v.Result == "" {
+	name, mark := verdictOf(run, b.l)
+	if name == "" {
 		return page.Banner{Text: strings.ToUpper(b.say("no verdict")), Mark: cell.Warn}
 	}
-	out := page.Banner{Text: strings.ToUpper(b.say(v.Result)), Mark: verdictMark(v.Result)}
-	out.Reasons = message.Strings(b.l, v.Reasons)
-	return out
+	return page.Banner{Text: strings.ToUpper(name), Mark: mark, Reasons: message.Strings(b.l, run.Verdict.Reasons)}
 }
 
 // headline returns a run's main figures.
@@ -364,9 +362,9 @@ func (b *builder) runs() cell.Table {
 	}
 	for i := range b.all {
 		run := b.all[i].Run
+		name, mark := verdictOf(run, b.l)
 		row := []cell.Cell{
-			cell.Text(b.names[i]), cell.Text(b.say(cmp.Or(run.Verdict.Result, "no verdict"))).Marked(
-				verdictMark(run.Verdict.Result)),
+			cell.Text(b.names[i]), cell.Text(cmp.Or(name, b.say("no verdict"))).Marked(mark),
 			cell.Text(run.Started.UTC().Format("2006-01-02 15:04:05")),
 			estimate(cell.Rate(run.Total.RatePerS), run.Total.RateWithin),
 			failedShare(run.Total.Failed, run.Total.Done, cell.Plain),

@@ -88,14 +88,26 @@ func verdictMark(result string) cell.Mark {
 	return map[string]cell.Mark{verdict.Pass: cell.Good, verdict.Fail: cell.Bad, verdict.Invalid: cell.Warn}[result]
 }
 
+// verdictOf returns the verdict of a run as in verdict.Words, and its mark; "" if it has none.
+func verdictOf(run *record.Run, l units.Language) (string, cell.Mark) {
+	var words []string
+	for _, word := range verdict.Words(run) {
+		words = append(words, message.Label(l, word))
+	}
+	mark := verdictMark(run.Verdict.Result)
+	if run.Interrupted && mark == cell.Good {
+		mark = cell.Warn
+	}
+	return strings.Join(words, ", "), mark
+}
+
 // lastWord writes the verdict.
 func (p *printer) lastWord(run *record.Run) {
-	v := &run.Verdict
-	if v.Result == "" {
+	name, mark := verdictOf(run, p.o.Language)
+	if name == "" {
 		return
 	}
-	mark := verdictMark(v.Result)
-	name := " " + strings.ToUpper(message.Label(p.o.Language, v.Result)) + " "
+	name = " " + strings.ToUpper(name) + " "
 	p.line("")
 	rule := strings.Repeat("━", max(p.columns-cell.Width(name)-2, 0))
 	if p.o.Color {
@@ -109,8 +121,9 @@ func (p *printer) lastWord(run *record.Run) {
 // reasons writes the reasons for the verdict.
 func reasons(run *record.Run, l units.Language) cell.Table {
 	t := cell.Table{ID: "reasons", Kind: cell.List}
+	_, mark := verdictOf(run, l)
 	for _, r := range run.Verdict.Reasons {
-		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(r.In(l)))
+		t.Add(cell.Text("●").Marked(mark), cell.Text(r.In(l)))
 	}
 	return t
 }

@@ -54,8 +54,8 @@ type Options struct {
 	// Next returns the next phases, once all workers have asked for them; see Worker.Next. Follow calls it. Nil means
 	// that workers don't ask.
 	Next func() json.RawMessage
-	// Waiting, if not nil, returns what the engine reports as the reason why workers have not joined; "" if it reports
-	// none.
+	// Waiting, if not nil, returns what the engine reports as the reason why workers have not joined, and what to do
+	// about it; "" if it reports none.
 	Waiting func(ctx context.Context) string
 }
 
@@ -464,7 +464,7 @@ const (
 // all are ready. It returns ctx's error or an *Error, which names the workers that have not joined or are not ready
 // after Options.Patience.
 func (c *Coordinator) Gather(ctx context.Context) error {
-	if err := c.gather(ctx, Joined, "come"); err != nil {
+	if err := c.gather(ctx, Joined, "join"); err != nil {
 		return c.refuse(err)
 	}
 	if err := c.disagreement(); err != nil {

@@ -350,7 +350,7 @@ func TestMissingWorkersAreNamed(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	err := c.Gather(t.Context())
-	refusedWith(t, err, codeUnreachable, "2 of 3 workers didn't come within 200ms: 1, 3; see that they run")
+	refusedWith(t, err, codeUnreachable, "2 of 3 workers didn't join within 200ms: 1, 3; see that they run")
 	refusedWith(t, <-come, 0, "called the run off")
 }
 

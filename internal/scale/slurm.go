@@ -3,7 +3,6 @@ package scale
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,13 +39,34 @@ func (s *Slurm) Command() *exec.Cmd {
 
 func (s *Slurm) name() string { return "brunt-" + s.Run }
 
-// CheckSlurm returns an *Error if this machine has no srun.
-func CheckSlurm() error {
+// CheckSlurm returns an *Error if this machine has no srun, or if Slurm's clients can't be used on it.
+func CheckSlurm(ctx context.Context) error {
 	if _, err := exec.LookPath("srun"); err != nil {
 		return &Error{Code: codeUnreachable,
 			Text: "--on slurm: there is no srun on this machine; run it where jobs are submitted from"}
 	}
+	if _, refused := squeue(ctx, "--name=brunt"); refused != "" {
+		return &Error{Code: codeUnreachable, Text: "--on slurm: " + withRemedy(refused)}
+	}
 	return nil
+}
+
+// squeuePatience is how long to wait for squeue. It repeats requests for a minute if a configuration file is missing.
+const squeuePatience = 5 * time.Second
+
+// squeue returns the output of squeue. If it fails, refused is the last line that it writes about that.
+func squeue(ctx context.Context, args ...string) (out, refused string) {
+	timed, cancel := context.WithTimeout(ctx, squeuePatience)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(timed, "squeue", append(args, "--noheader")...)
+	cmd.Stderr = &said
+	b, err := cmd.Output()
+	if err != nil {
+		lines := strings.TrimSpace(said.String())
+		return "", lines[strings.LastIndexByte(lines, '\n')+1:]
+	}
+	return string(b), ""
 }
 
 // slurmSays is the prefix of lines that srun itself writes.
@@ -87,7 +107,7 @@ func (s *Slurm) How(state *os.ProcessState) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last != "" && !s.live {
-		return "srun: " + s.last
+		return "srun: " + withRemedy(s.last)
 	}
 	return "srun: " + state.String()
 }
@@ -96,24 +116,30 @@ func (s *Slurm) How(state *os.ProcessState) string {
 // run.
 func (s *Slurm) Ended(state *os.ProcessState) bool { return state.Exited() }
 
-// Waiting returns why the tasks don't run, as Slurm reports it; "" if it reports nothing.
+// Waiting returns why the tasks don't run, as Slurm reports it, and what to do about it; "" if it reports nothing.
 func (s *Slurm) Waiting(ctx context.Context) string {
-	timed, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(timed, "squeue", "--noheader", "--name="+s.name(), "--format=%i %T %r").Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return "squeue says: " + strings.TrimSpace(string(failed.Stderr))
+	out, refused := squeue(ctx, "--name="+s.name(), "--format=%i %T %r")
+	if refused != "" {
+		return withRemedy(refused)
 	}
-	if job, rest, ok := strings.Cut(strings.TrimSpace(string(out)), " "); ok && err == nil {
+	if job, rest, ok := strings.Cut(strings.TrimSpace(out), " "); ok {
 		if state, reason, _ := strings.Cut(rest, " "); state == "PENDING" {
-			return fmt.Sprintf("Slurm's job %s is pending: %s", job, reason)
+			return fmt.Sprintf("Slurm's job %s is pending (%s): use fewer workers or another partition (--slurm-options)",
+				job, reason)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last != "" {
-		return "srun says: " + s.last
+		return "srun: " + withRemedy(s.last)
 	}
 	return ""
+}
+
+// withRemedy appends to an error message of Slurm's clients what to do about it.
+func withRemedy(said string) string {
+	if strings.Contains(said, "configuration") || strings.Contains(said, "No such file") {
+		return said + "; run brunt on a machine from which srun can submit jobs, or set SLURM_CONF"
+	}
+	return said + "; try the same options with srun hostname"
 }

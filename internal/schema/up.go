@@ -76,8 +76,8 @@ func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Wa
 	if err != nil {
 		return nil, nil, err
 	}
-	defer a.Close()
 	u := &up{database: s, admin: a, o: o}
+	defer func() { u.admin.Close() }()
 	err = u.run(ctx)
 	return u.changes, append(noticeWarnings(s), u.warnings...), err
 }
@@ -103,6 +103,10 @@ func (u *up) run(ctx context.Context) error {
 	if len(u.fill)+len(u.keep) > 0 {
 		report, err := u.load(ctx, u.fill, u.keep, u.o)
 		u.attach(report)
+		var none *fill.NotBegunError
+		if errors.As(err, &none) && u.use == nil {
+			return errors.Join(err, u.undo(ctx))
+		}
 		if err != nil {
 			return u.explain(err)
 		}
@@ -122,6 +126,29 @@ func (u *up) run(ctx context.Context) error {
 	}
 	u.markComplete(ctx, u.admin, &u.marks, u.fill)
 	return forgetLoad(u.o.Checkpoint)
+}
+
+// undo drops the tables that this call created, which have no rows, and removes the checkpoint that it began. It does
+// nothing if an earlier call has left its checkpoint.
+func (u *up) undo(ctx context.Context) error {
+	if u.unfinished {
+		return nil
+	}
+	d := &dropping{database: u.database, admin: u.admin, marks: u.marks}
+	defer func() { u.admin = d.admin }()
+	var created []string
+	for i := range u.changes {
+		if u.changes[i].Action == "created" {
+			created = append(created, u.changes[i].Name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ddlTimeout)
+	defer cancel()
+	dropped, err := d.drop(ctx, created)
+	for _, name := range dropped {
+		changeOf(u.changes, name).Action = "dropped"
+	}
+	return errors.Join(err, d.forget(ctx, dropped), forgetLoad(u.o.Checkpoint))
 }
 
 // table decides what a table needs, and prepares it for being filled.

@@ -5,6 +5,7 @@ package verdict
 
 import (
 	"slices"
+	"time"
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
@@ -66,8 +67,30 @@ func Judge(run *record.Run, load *measure.Account) {
 	if j.open() && j.all.WithoutGenerator.Count() > 0 {
 		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(&j.all.Counts)))
 	}
+	if run.Interrupted {
+		v.Reasons = append([]message.Message{
+			message.New("verdict.interrupted", message.Span("at", time.Duration(run.DurationNs)))}, v.Reasons...)
+	}
 	run.Warnings = append(run.Warnings, Assess(run)...)
 }
+
+// Words returns the words with which reports name the verdict of a run, none if it has no verdict. An interrupted run
+// has not passed, whatever held up to then. As in ExitCode, the interruption comes before a failure.
+func Words(run *record.Run) []string {
+	switch result := run.Verdict.Result; {
+	case result == "":
+		return nil
+	case !run.Interrupted:
+		return []string{result}
+	case result == Pass:
+		return []string{interrupted}
+	default:
+		return []string{interrupted, result}
+	}
+}
+
+// interrupted is the word for a run that was interrupted.
+const interrupted = "interrupted"
 
 // judge holds the state while one run is judged.
 type judge struct {

@@ -442,6 +442,19 @@ func TestInvalidGoesBeforeFailed(t *testing.T) {
 	}
 }
 
+// The verdict of an interrupted run is that of the load up to then, and says so.
+func TestAnInterruptedRunSaysSo(t *testing.T) {
+	run, a := healthyLoad("p(99) < 1s")
+	run.Interrupted, run.DurationNs = true, 5*s
+	Judge(run, a)
+	if run.Verdict.Result != Pass || !strings.HasPrefix(run.Verdict.Texts()[0], "the run was interrupted after 5 s under load") {
+		t.Errorf("verdict %s: %q", run.Verdict.Result, run.Verdict.Texts())
+	}
+	if words := Words(run); len(words) != 1 || words[0] != "interrupted" {
+		t.Errorf("words %q", words)
+	}
+}
+
 // Wrong data fails a run, even if the generator was disturbed, which is also reported.
 func TestWrongDataFailWhateverElse(t *testing.T) {
 	lost := func(r *record.Run) {

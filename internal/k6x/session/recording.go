@@ -217,7 +217,7 @@ func (s *Session) ended() <-chan struct{} {
 
 // report prints the verdict, and how to see the report.
 func (s *Session) report(run *record.Run) {
-	text := "brunt: verdict " + run.Verdict.Result
+	text := "brunt: verdict " + strings.Join(verdict.Words(run), ", ")
 	if len(run.Verdict.Reasons) > 0 {
 		text += ": " + run.Verdict.Reasons[0].String()
 	}

@@ -191,7 +191,7 @@ func (c *Client) jobProblem(ctx context.Context, name string) problem {
 	}
 	for _, e := range list.Items {
 		if e.Reason == "FailedCreate" {
-			return problem{text: "its pod can't be created: " + withoutPod(e.Message, name),
+			return problem{text: "its pod can't be created: " + withRemedy(withoutPod(e.Message, name)),
 				final: strings.Contains(e.Message, "forbidden")}
 		}
 	}
@@ -208,6 +208,17 @@ func withoutPod(message, job string) string {
 		}
 	}
 	return text
+}
+
+// withRemedy appends to the reason why a pod isn't created what to do about it.
+func withRemedy(why string) string {
+	switch {
+	case strings.Contains(why, "exceeded quota"):
+		return why + "; ask for less with --cpu and --memory, use fewer --workers, or have the quota raised"
+	case strings.Contains(why, "failed quota"): // the quota counts a limit that the pods don't have
+		return why + "; have a LimitRange set what is missing"
+	}
+	return why
 }
 
 // mostNumbers limits how many workers a text lists.

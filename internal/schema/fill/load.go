@@ -80,7 +80,7 @@ type Config struct {
 
 	// Part selects the chunks that this process loads. If Others is not nil, it has other processes load all chunks,
 	// each process one Part. This process then only keeps the checkpoint, which records the number of parts, and
-	// verifies the whole load.
+	// verifies the whole load. An error is a *NotBegunError if no process has begun to load.
 	Part   Part
 	Others func(ctx context.Context, s *Shared) ([]TableReport, error)
 

@@ -29,6 +29,15 @@ type Shared struct {
 	Told func(rows uint64)
 }
 
+// NotBegunError says that Config.Others failed before any process loaded a row.
+type NotBegunError struct{ Err error }
+
+// Error implements error.
+func (e *NotBegunError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *NotBegunError) Unwrap() error { return e.Err }
+
 // loadByOthers has other processes load the chunks, and adds up their reports.
 func (j *job) loadByOthers(ctx context.Context) error {
 	began := j.c.Now()
