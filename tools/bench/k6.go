@@ -57,12 +57,12 @@ func k6Tarantool() group {
 				}}
 			}
 			return []client{
-				of("brunt k6", s.brunt, "", []string{"k6"}, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
-				of("brunt k6, brunt-open", s.brunt, "", []string{"k6"}, carsScript("executor: 'brunt-open'", carsCalls)),
-				of("brunt k6, brunt-open, 1 ms tolerance", s.brunt, "", []string{"k6"},
+				of("brunt k6", s.brunt.program, "", []string{"k6"}, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
+				of("brunt k6, brunt-open", s.brunt.program, "", []string{"k6"}, carsScript("executor: 'brunt-open'", carsCalls)),
+				of("brunt k6, brunt-open, 1 ms tolerance", s.brunt.program, "", []string{"k6"},
 					carsScript("executor: 'brunt-open', timingTolerance: '1ms'", carsCalls)),
-				of("brunt k6, brunt-native", s.brunt, "", []string{"k6"}, carsPlan("sessions: 100")),
-				of("brunt k6, brunt-native, shared connections", s.brunt, "", []string{"k6"},
+				of("brunt k6, brunt-native", s.brunt.program, "", []string{"k6"}, carsPlan("sessions: 100")),
+				of("brunt k6, brunt-native, shared connections", s.brunt.program, "", []string{"k6"},
 					carsPlan("sessions: 2\npipeline: 100\ntiming_tolerance: 1ms")),
 				of(xk6, peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
 				of("an empty iteration", peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", "")),
@@ -151,7 +151,7 @@ export default () => { t.add(Math.random()); };
 		return nil, "", err
 	}
 	bundle = filepath.Join(s.dir, "long")
-	cmd = exec.CommandContext(s.ctx, s.brunt, "k6", "run", "-q", file)
+	cmd = exec.CommandContext(s.ctx, s.brunt.program, "k6", "run", "-q", file)
 	cmd.Env = append(os.Environ(), "BRUNT_BUNDLE="+bundle)
 	cmd.Stderr = os.Stderr
 	return cmd, bundle, nil

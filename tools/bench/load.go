@@ -81,11 +81,11 @@ func (s *stand) schemaUp(pg *testserver.Server, more ...string) (sample, error) 
 		return sample{}, err
 	}
 	where := []string{"-c", plan, "--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database}
-	if _, err := s.do(nil, s.brunt, append([]string{"schema", "down"}, where...)...); err != nil {
+	if _, err := s.do(nil, s.brunt.program, append([]string{"schema", "down"}, where...)...); err != nil {
 		return sample{}, err
 	}
 	args := append(append([]string{"schema", "up"}, where...), "--verify", "none", "--quiet")
-	return s.turn(nil, s.brunt, append(args, more...), func(out string, p *sample) error {
+	return s.turn(nil, s.brunt.program, append(args, more...), func(out string, p *sample) error {
 		p.Requests, p.RowsPerS = loadRows, findFloat(`([\d.]+) rows/s`, out)
 		return nil
 	})

@@ -18,9 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"syscall"
 	"time"
@@ -75,12 +73,12 @@ func wire(ctx context.Context, args []string) error {
 		"share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
 	only := onlyFlag(f)
-	var older []string
+	var older []build
 	f.Func("older", "the path of an older build of brunt, which takes turns with this one; may be repeated",
 		func(path string) error {
-			path, err := filepath.Abs(path)
-			older = append(older, path)
-			return errors.Join(err, executable(path))
+			b, err := olderBuild(path)
+			older = append(older, b)
+			return err
 		})
 	return withStand(ctx, f, args, func(s *stand) error {
 		s.older = older
@@ -99,12 +97,6 @@ func wire(ctx context.Context, args []string) error {
 		printTable(os.Stdout, lines)
 		return s.best.compare(os.Stdout, lines)
 	})
-}
-
-// executable returns an error if no program is at path.
-func executable(path string) error {
-	_, err := exec.LookPath(path)
-	return err
 }
 
 func onlyFlag(f *flag.FlagSet) *regexp.Regexp {

@@ -119,8 +119,8 @@ func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (
 		return nil, "", err
 	}
 	bundle = filepath.Join(s.dir, "long")
-	cmd = exec.CommandContext(s.ctx, s.brunt, "run", plan, "--proto", "echo", "-a", address, "--vu", "50", "--tier",
-		"codec", "--loops", "1",
+	cmd = exec.CommandContext(s.ctx, s.brunt.program, "run", plan, "--proto", "echo", "-a", address, "--vu", "50",
+		"--tier", "codec", "--loops", "1",
 		"--pipeline", "64", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json")
 	cmd.Stderr = os.Stderr
 	return cmd, bundle, nil

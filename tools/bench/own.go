@@ -70,7 +70,7 @@ func (s *stand) plan(name, length string) (file string, err error) {
 // ours is brunt as a client, with one event loop in the codec tier.
 type ours struct {
 	s     *stand
-	brunt string   // the program, if it isn't the one that was built from this folder
+	brunt build    // if it isn't the one that was built from this folder
 	plan  string   // name of a file in plans, without .yml
 	where []string // flags for connecting to the server
 	flags []string
@@ -91,17 +91,20 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	if c.rate > 0 {
 		args = []string{"rate", "-c", file, "--rate", fmt.Sprint(c.rate), "--duration", d.String()}
 	}
-	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle,
-		"--quiet", "--output", "json", "--no-setup")
+	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--bundle", bundle, "--quiet", "--output",
+		"json", "--no-setup")
+	b := cmp.Or(c.brunt, c.s.brunt)
+	if b.awake {
+		args = append(args, "--awake", "off")
+	}
 	args = append(args, c.flags...)
-	program := cmp.Or(c.brunt, c.s.brunt)
-	o, failure := c.s.do(c.env, program, args...)
-	p := sample{Command: c.s.plain(program, args)}
-	b, err := record.Open(record.OS{}, bundle)
+	o, failure := c.s.do(c.env, b.program, args...)
+	p := sample{Command: c.s.plain(b.program, args)}
+	recorded, err := record.Open(record.OS{}, bundle)
 	if err != nil {
 		return p, fmt.Errorf("%w (%v)", err, failure)
 	}
-	run, _, err := b.Result()
+	run, _, err := recorded.Result()
 	if err != nil {
 		return p, err
 	}
@@ -129,13 +132,13 @@ func (c *ours) client(name string, more ...string) client {
 	with := *c
 	with.flags = append(append([]string(nil), c.flags...), more...)
 	made := client{name: name, turn: with.turn}
-	for _, program := range c.s.older {
+	for _, b := range c.s.older {
 		old := with
-		old.brunt = program
-		made.older = append(made.older, client{name: olderName(name, program), turn: old.turn})
+		old.brunt = b
+		made.older = append(made.older, client{name: b.client(name), turn: old.turn})
 	}
 	return made
 }
 
-// olderName returns the name of a client that runs an older build: name, and the file name of the program.
-func olderName(name, program string) string { return name + ", " + filepath.Base(program) }
+// client returns the name of a client that runs an older build: name, and the file name of the program.
+func (b build) client(name string) string { return name + ", " + filepath.Base(b.program) }

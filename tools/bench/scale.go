@@ -177,7 +177,7 @@ func (s *stand) mergeAll(sim *simulation) (*merging, error) {
 	for k := range sim.workers {
 		args = append(args, filepath.Join(sim.dir, strconv.Itoa(k+1)))
 	}
-	cmd := exec.CommandContext(s.ctx, s.brunt, args...)
+	cmd := exec.CommandContext(s.ctx, s.brunt.program, args...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	began := time.Now()

@@ -30,7 +30,7 @@ func (s *stand) soak(rate int, duration time.Duration) error {
 		return err
 	}
 	bundle := filepath.Join(s.dir, "soak")
-	cmd := exec.CommandContext(s.ctx, s.brunt, "cook", "-qps", strconv.Itoa(rate/httpSessions), "-concurrency",
+	cmd := exec.CommandContext(s.ctx, s.brunt.program, "cook", "-qps", strconv.Itoa(rate/httpSessions), "-concurrency",
 		strconv.Itoa(httpSessions),
 		"-duration", duration.String(), "-bundle", bundle, "-noLatencySummary", "http://"+address+"/")
 	var lines bytes.Buffer

@@ -23,11 +23,33 @@ type stand struct {
 	servers []int // cores
 	clients []int // cores to which this process and its children are bound
 	dir     string
-	brunt   string   // brunt's program
-	older   []string // programs of older builds of brunt, to compare with
+	brunt   build   // built from this folder
+	older   []build // of earlier days, to compare with
 	raw     *linefile.File
 	best    marks // the best results of earlier runs
 	tb      *testserver.Standalone
+}
+
+// build is a program of brunt.
+type build struct {
+	program string
+	awake   bool // it has the flag --awake
+}
+
+// olderBuild returns the build of brunt at a path.
+func olderBuild(path string) (build, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return build{}, err
+	}
+	help, err := exec.Command(path, "run", "--help").CombinedOutput()
+	if err == nil && !bytes.Contains(help, []byte("--tier")) {
+		err = errors.New("it doesn't print the flags of brunt run")
+	}
+	if err != nil {
+		return build{}, fmt.Errorf("%s run --help: %w: %s", path, err, tail(string(help)))
+	}
+	return build{path, bytes.Contains(help, []byte("--awake"))}, nil
 }
 
 // newStand binds this process to the clients' cores, builds brunt and the project's own peers, and opens the log of the
@@ -44,7 +66,7 @@ func newStand(ctx context.Context, out, what string) (*stand, error) {
 	if s.dir, err = os.MkdirTemp("", "brunt-bench-"); err != nil {
 		return nil, err
 	}
-	s.brunt = filepath.Join(s.dir, "brunt")
+	s.brunt = build{filepath.Join(s.dir, "brunt"), true}
 	if err := s.prepare(out, what); err != nil {
 		s.close()
 		return nil, err
@@ -54,7 +76,7 @@ func newStand(ctx context.Context, out, what string) (*stand, error) {
 
 // prepare does the steps of newStand that may fail after the temporary folder was created.
 func (s *stand) prepare(out, what string) (err error) {
-	if err := peers.BuildBrunt(s.ctx, s.brunt); err != nil {
+	if err := peers.BuildBrunt(s.ctx, s.brunt.program); err != nil {
 		return err
 	}
 	for _, name := range []string{"library", "bare"} {

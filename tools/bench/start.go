@@ -10,9 +10,9 @@ func startGroup() group {
 		name:  "start",
 		goals: []goal{{work: "a start, of brunt version", ours: "brunt", peer: emptyProgram, costUs: 15_000}},
 		open: func(s *stand) ([]client, error) {
-			ours := s.starts("brunt", s.brunt, "version")
-			for _, program := range s.older {
-				ours.older = append(ours.older, s.starts(olderName("brunt", program), program, "version"))
+			ours := s.starts("brunt", s.brunt.program, "version")
+			for _, b := range s.older {
+				ours.older = append(ours.older, s.starts(b.client("brunt"), b.program, "version"))
 			}
 			return []client{ours, s.starts(emptyProgram, s.peer("bare"), "-kind", "none")}, nil
 		},

@@ -113,9 +113,9 @@ func (c *contest) group() group {
 		if _, err := c.open(s); err != nil {
 			return nil, err
 		}
-		clients := []client{{name: oursName, turn: c.turn(s.brunt)}, {name: peerName, turn: c.turn(c.program)}}
+		clients := []client{{name: oursName, turn: c.turn(s.brunt.program)}, {name: peerName, turn: c.turn(c.program)}}
 		if c.load {
-			return append(clients, client{name: oneByOneName, turn: c.turn(s.brunt, "load.pipeline=1")}), nil
+			return append(clients, client{name: oneByOneName, turn: c.turn(s.brunt.program, "load.pipeline=1")}), nil
 		}
 		return clients, c.calibrate(clients)
 	}}
@@ -174,7 +174,7 @@ func (c *contest) turn(program string, more ...string) func(time.Duration) (samp
 				return sample{}, err
 			}
 		}
-		if program == c.s.brunt {
+		if program == c.s.brunt.program {
 			results := filepath.Join(c.s.dir, "results")
 			defer os.RemoveAll(results)
 			args = append([]string{"ycsb"}, append(args, "--awake", "off", "--quiet", "--results", results)...)
