@@ -66,7 +66,9 @@ func TestInspectAndAdvise(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
 		all.WriteString(out.String() + errs.String())
-		busy := code == exitcode.Invalid || code == exitcode.Threshold // what runs on busy machines may come to
+		// On busy machines a load may be invalid, or break the default limits.
+		load := args[0] == "run" || args[0] == "report"
+		busy := code == exitcode.Invalid || load && code == exitcode.Threshold
 		if code != want && !(want == exitcode.Pass && busy) {
 			t.Fatalf("%q: exit %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
 		}

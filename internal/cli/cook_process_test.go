@@ -34,7 +34,7 @@ func until(t *testing.T, what string, holds func() bool) {
 }
 
 // start starts a command line in a separate process, with its output in a file. At the end of the test it kills the
-// process and those that the process has started.
+// process and those that the process has started. If the test failed, it logs the output.
 func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output string) {
 	t.Helper()
 	output = filepath.Join(t.TempDir(), "out")
@@ -54,6 +54,9 @@ func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output st
 		cmd.Process.Kill()
 		cmd.Wait()
 		testserver.EndAll(t, mark)
+		if said, _ := os.ReadFile(output); t.Failed() {
+			t.Logf("%q said:\n%s", args, said)
+		}
 	})
 	return cmd, output
 }

@@ -161,6 +161,9 @@ export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep
 	if run.Interrupted || run.Aborted.ID != "stop.threshold" {
 		t.Errorf("interrupted %v, aborted %+v", run.Interrupted, run.Aborted)
 	}
+	if len(run.Thresholds) != 3 {
+		t.Errorf("thresholds %+v, want 3", run.Thresholds)
+	}
 	for _, r := range run.Thresholds {
 		if breaks := strings.HasPrefix(r.Text, "http_reqs:"); r.Aborted != breaks || r.Pass == breaks {
 			t.Errorf("%s: pass %v, aborted %v", r.Text, r.Pass, r.Aborted)

@@ -60,7 +60,7 @@ load: [{constant: {rate: 100, duration: 5s}}]
 			kill(t, cmd)
 			resume := exec.Command("brunt", "resume", dir)
 			said, _ := resume.CombinedOutput()
-			codes := []int{exitcode.Pass, exitcode.Regression, exitcode.Invalid, exitcode.Threshold}
+			codes := []int{exitcode.Pass, exitcode.Invalid, exitcode.Threshold}
 			if code := resume.ProcessState.ExitCode(); !slices.Contains(codes, code) {
 				before, _ := os.ReadFile(output)
 				t.Fatalf("exit %d\n%s\nbefore the kill:\n%s", code, said, before)
@@ -90,8 +90,10 @@ load: [{constant: {rate: 100, duration: 5s}}]
 					t.Errorf("%s has %d operations, want 500", run, o.Run.Total.Arrivals())
 				}
 			}
-			if aside != 1 || complete == 0 || name == "repeat" && complete != 2 {
-				t.Errorf("%d runs were set aside, %d are complete\n%s", aside, complete, said)
+			// Searches and comparisons of settings repeat runs that a busy machine made invalid.
+			least := map[string]int{"repeat": 2, "matrix": 2, "search": 1}[name]
+			if aside != 1 || complete < least || name == "repeat" && complete > least {
+				t.Errorf("%d runs were set aside, want 1, %d are complete, want %d\n%s", aside, complete, least, said)
 			}
 		})
 	}

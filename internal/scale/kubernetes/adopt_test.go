@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,8 @@ func TestAdoptedWorkersAreDeleted(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked = append(asked, r.Method+" "+r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+		kind, name := path.Split(r.URL.Path)
+		asked = append(asked, r.Method+" "+path.Base(kind)+"/"+name)
 		if strings.Contains(r.URL.Path, "/secrets/") {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write([]byte(`{"kind":"Status","reason":"NotFound","code":404}`))
@@ -40,7 +42,7 @@ func TestAdoptedWorkersAreDeleted(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"DELETE brunt-cars-1", "DELETE brunt-cars-1"}; !slices.Equal(asked, want) {
+	if want := []string{"DELETE jobs/brunt-cars-1", "DELETE secrets/brunt-cars-1"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 }
