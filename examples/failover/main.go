@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string) error {
 // excerpt returns the sections of a report that describe what happened to the cluster.
 func excerpt(report string) string {
 	var out []string
-	for _, section := range strings.Split(report, "\n\n") {
+	for section := range strings.SplitSeq(report, "\n\n") {
 		title, _, _ := strings.Cut(section, "  ")
 		if title == "FAILOVER" || title == "FAILOVER, ALL FAULTS" || title == "EVENTS" {
 			out = append(out, strings.TrimSpace(section))

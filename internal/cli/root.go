@@ -57,7 +57,7 @@ func errorLines(err error) string {
 		return ""
 	}
 	var lines []string
-	for _, l := range strings.Split(strings.TrimSpace(secret.Text(err.Error())), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSpace(secret.Text(err.Error())), "\n") {
 		lines = append(lines, "brunt: "+l)
 	}
 	return strings.Join(lines, "\n")

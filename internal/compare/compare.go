@@ -45,7 +45,6 @@ type Comparison struct {
 	Verdict         Verdict // Regression if any metric has one; otherwise that of the primary metrics
 	Rows            []Row   // primary metrics first, then the other metrics, then those of single operations
 	Warnings        []message.Message
-	runs            []*result.Result // of both sides
 }
 
 // Side is the runs of one side.
@@ -125,7 +124,7 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
-		Warnings: append(refusals.Reasons, warnings...), runs: slices.Concat(base, candidate),
+		Warnings: append(refusals.Reasons, warnings...),
 	}
 	common := false
 	for _, m := range metrics(base, candidate) {

@@ -21,7 +21,6 @@ type Summary struct {
 	Confidence float64
 	Rows       []SummaryRow
 	Warnings   []message.Message
-	runs       []*result.Result
 }
 
 // SummaryRow is one metric over the runs. Intervals that can't be computed are NaN, and Note says why.
@@ -68,7 +67,7 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	side := sideOf(runs)
 	s := &Summary{
 		Runs: len(runs), Name: cmp.Or(side.Name, runs[0].Program), Servers: side.Version, Confidence: o.Confidence,
-		Warnings: append(refused.Reasons, warnings...), runs: runs,
+		Warnings: append(refused.Reasons, warnings...),
 	}
 	sorted := slices.Clone(runs)
 	slices.SortStableFunc(sorted, func(a, b *result.Result) int { return a.Started.Compare(b.Started) })

@@ -211,7 +211,7 @@ func (c *Controller) decide(o Observation) (float64, Reason) {
 		return c.drain(o, waitS)
 	}
 	if waitS > c.spec.DelayS {
-		return c.overload(o, waitS)
+		return c.overload(o)
 	}
 	if c.rests || cameBack {
 		c.rests = false
@@ -227,7 +227,7 @@ func (c *Controller) decide(o Observation) (float64, Reason) {
 }
 
 // overload lowers the rate so that the server can work off the waiting arrivals within an interval.
-func (c *Controller) overload(o Observation, waitS float64) (float64, Reason) {
+func (c *Controller) overload(o Observation) (float64, Reason) {
 	c.drains = true
 	if o.DonePerS <= leastDone {
 		c.law.overloaded(c.rate, c.rate*backOff)

@@ -94,7 +94,7 @@ func parse(text string, getenv func(string) string, l *ladders) (destination, er
 	case "influx", "influxdb":
 		d, err = newInflux(u, getenv)
 	case "prometheus":
-		d, err = newRemote(u, getenv, l)
+		d = newRemote(u, getenv, l)
 	case "otlp":
 		d, err = newOTLP(u, getenv, l)
 	default:

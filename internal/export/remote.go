@@ -20,14 +20,14 @@ type remote struct {
 }
 
 // newRemote parses http://HOST:9090; the default path is /api/v1/write.
-func newRemote(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
+func newRemote(u *url.URL, getenv func(string) string, l *ladders) destination {
 	d := &remote{newEndpoint("prometheus", u, "/api/v1/write"), l}
 	d.headers = []label{{"Content-Type", "application/x-protobuf"}, {"Content-Encoding", "snappy"},
 		{"X-Prometheus-Remote-Write-Version", "0.1.0"}}
 	if token := getenv("BRUNT_PROMETHEUS_TOKEN"); token != "" {
 		d.headers = append(d.headers, label{"Authorization", "Bearer " + token})
 	}
-	return d, nil
+	return d
 }
 
 func (d *remote) encode(n *names, points []*point, before *point) ([]byte, error) {

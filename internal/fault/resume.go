@@ -51,7 +51,7 @@ func readLog(ctx context.Context, path string) map[string]healed {
 	if err != nil {
 		return all // the watchdog was killed, too, or there was none
 	}
-	for _, line := range bytes.Split(text, []byte("\n")) {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		var h healed
 		if json.Unmarshal(line, &h) == nil {
 			all[h.ID] = h

@@ -82,11 +82,7 @@ func (w *Watch) Start(run *record.Run) error {
 		if len(run.Phases) > 0 {
 			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
 		}
-		w.done.Add(1)
-		go func() {
-			defer w.done.Done()
-			s.run(w.stop)
-		}()
+		w.done.Go(func() { s.run(w.stop) })
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (c *controlGroup) second() (out Sample) {
 		// A line holds a device and its name=number pairs.
 		sum := map[string]float64{}
 		for l := range strings.Lines(text) {
-			for _, f := range strings.Fields(l) {
+			for f := range strings.FieldsSeq(l) {
 				if name, number, ok := strings.Cut(f, "="); ok {
 					n, _ := strconv.ParseFloat(number, 64)
 					sum[name] += n

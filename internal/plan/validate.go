@@ -52,10 +52,8 @@ func (c *checker) oneOf(at Position, key, word string, known ...string) {
 	if word == "" {
 		return
 	}
-	for _, k := range known {
-		if k == word {
-			return
-		}
+	if slices.Contains(known, word) {
+		return
 	}
 	c.add(at, suggest.DidYouMean(word, known), "unknown %s %q", key, word)
 }
@@ -182,7 +180,7 @@ func (c *checker) account() {
 // values reports the problems that package gen finds in a specification for the given number of rows.
 func (c *checker) values(v *ValueSpec, rows uint64) {
 	for _, f := range v.Spec.Validate(rows) {
-		text, fix, _ := cutLast(f.Text, ": ")
+		text, fix := cutLast(f.Text, ": ")
 		if v.Type == gen.TypeDatetime && f.Field == "range" && v.IntLo > v.IntHi {
 			text = fmt.Sprintf("its start %s is after its end %s", moment(v.IntLo), moment(v.IntHi))
 		}
@@ -255,12 +253,12 @@ func (c *checker) sameRows(list []*ValueSpec) {
 
 func moment(us int64) string { return time.UnixMicro(us).UTC().Format(time.RFC3339) }
 
-// cutLast splits s at the last occurrence of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
+// cutLast splits s at the last occurrence of sep. after is empty if there is none.
+func cutLast(s, sep string) (before, after string) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+		return s[:i], s[i+len(sep):]
 	}
-	return s, "", false
+	return s, ""
 }
 
 func sumOverflows(a, b int64) bool {

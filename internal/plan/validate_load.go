@@ -175,7 +175,7 @@ func (c *checker) keyspace() {
 	k := p.Keyspace
 	if k != nil {
 		if err := k.Validate(); err != nil {
-			what, fix, _ := cutLast(err.Error(), "; ")
+			what, fix := cutLast(err.Error(), "; ")
 			c.add(at, fix, "keyspace: %s", what)
 		}
 	}

@@ -113,7 +113,7 @@ func (c *checker) steps(op *Operation) {
 		c.request(s)
 		c.variants(s)
 		c.wrong(s)
-		c.verify(op, s)
+		c.verify(s)
 		for k := range s.Params {
 			p := &s.Params[k]
 			if v := p.Value; v != nil {

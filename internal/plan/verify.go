@@ -105,7 +105,7 @@ func (c *checker) verification() {
 }
 
 // verify checks how a step's writes are read back.
-func (c *checker) verify(op *Operation, s *Step) {
+func (c *checker) verify(s *Step) {
 	v := s.Verify
 	if v == nil {
 		return

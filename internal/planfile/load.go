@@ -78,7 +78,7 @@ func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals f
 }
 
 // adaptive sets ph from the keys of an adaptive phase.
-func (r *reader) adaptive(n *yaml.Node, k *object, s *shape, ph *plan.Phase) {
+func (r *reader) adaptive(k *object, s *shape, ph *plan.Phase) {
 	a := s.Adaptive
 	if a.Method == "" {
 		a.Method = control.PI
@@ -249,7 +249,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "adaptive":
-		r.adaptive(n, k, &s, &phases[0])
+		r.adaptive(k, &s, &phases[0])
 	case "closed":
 		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration,
 			Operations: s.Operations}}

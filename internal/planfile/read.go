@@ -97,16 +97,13 @@ func (r *reader) consequences() func(f plan.Problem) bool {
 	}
 }
 
-// item calls read for a list item and marks the item as broken if read adds a problem. It reports whether there was
-// none.
-func (r *reader) item(n *yaml.Node, read func()) (sound bool) {
+// item calls read for a list item and marks the item as broken if read adds a problem.
+func (r *reader) item(n *yaml.Node, read func()) {
 	before := len(r.problems)
 	read()
-	if len(r.problems) == before {
-		return true
+	if len(r.problems) > before {
+		r.broken = append(r.broken, lines{n.Line, lastLine(n)})
 	}
-	r.broken = append(r.broken, lines{n.Line, lastLine(n)})
-	return false
 }
 
 func lastLine(n *yaml.Node) int {

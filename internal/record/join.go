@@ -104,7 +104,7 @@ type Source struct {
 // an interval, or ended. It decodes the histograms of one line at a time, because those of all sources would need about
 // a megabyte each.
 func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
-	a := &aligner{run: run, decoder: lineDecoder{reuse: true}}
+	a := &aligner{decoder: lineDecoder{reuse: true}}
 	for _, s := range sources {
 		r := newPartReader(s, run)
 		defer r.stop()
@@ -150,7 +150,6 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 
 // aligner joins the intervals of several parts.
 type aligner struct {
-	run     *Run
 	readers []*partReader
 	decoder lineDecoder
 }

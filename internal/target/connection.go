@@ -139,7 +139,7 @@ func parseURL(text string) (settings, error) {
 	}
 	s := settings{"dbname": strings.TrimPrefix(u.Path, "/")}
 	var hosts, ports []string
-	for _, one := range strings.Split(authority, ",") {
+	for one := range strings.SplitSeq(authority, ",") {
 		host, port := one, ""
 		if colon := strings.LastIndexByte(one, ':'); colon > strings.LastIndexByte(one, ']') {
 			host, port = one[:colon], one[colon+1:]

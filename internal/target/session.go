@@ -38,8 +38,8 @@ func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
 // Do executes a request with args and fills reply, including failures. Simple statements are run by the driver's
 // Admin. The error is one of connecting or preparing, or of the Admin.
 func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
-	if d, ok := s.system.Driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
-		return s.exec(ctx, d, r.Text)
+	if _, ok := s.system.Driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
+		return s.exec(ctx, r.Text)
 	}
 	c, err := s.prepare(ctx, r, args)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, 
 	return nil
 }
 
-func (s *Session) exec(ctx context.Context, d protocol.AdminDriver, text string) error {
+func (s *Session) exec(ctx context.Context, text string) error {
 	if s.admin == nil {
 		a, err := s.system.Admin(ctx)
 		if err != nil {

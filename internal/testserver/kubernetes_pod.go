@@ -3,6 +3,7 @@ package testserver
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -153,9 +154,7 @@ func (k *KubernetesCluster) environment(p *kubePod, c *kubeContainer, ip string)
 			return nil, err
 		}
 		for _, values := range []map[string]string{secret, config} {
-			for key, value := range values {
-				env[key] = value
-			}
+			maps.Copy(env, values)
 		}
 	}
 	for _, e := range c.Env {

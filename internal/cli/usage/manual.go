@@ -53,7 +53,7 @@ var sections string
 func meanings(title string) (list []meaning) {
 	_, text, _ := strings.Cut(sections, title+"\n")
 	text, _, _ = strings.Cut(text, "\n\n")
-	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		word, means, _ := strings.Cut(line, "\t")
 		list = append(list, meaning{word, means})
 	}

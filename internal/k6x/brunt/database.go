@@ -199,7 +199,7 @@ func shorthand(protocol, text string) map[string]any {
 	switch protocol {
 	case "redis":
 		words := []any{}
-		for _, w := range strings.Fields(text) {
+		for w := range strings.FieldsSeq(text) {
 			words = append(words, w)
 		}
 		return map[string]any{"command": words}

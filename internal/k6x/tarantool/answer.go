@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/grafana/sobek"
@@ -319,12 +320,7 @@ func (l *lazy) MarshalJSON() ([]byte, error) {
 
 // own reports whether the result itself, not its prototype, has a property.
 func (l *lazy) own(key string) bool {
-	for _, k := range l.whole().Keys() {
-		if k == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.whole().Keys(), key)
 }
 
 // Get implements sobek.DynamicObject.

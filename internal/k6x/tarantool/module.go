@@ -74,7 +74,7 @@ func (i *instance) connect(a *bind.Args) (any, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	shared, err := i.vu.Session.Shared(o.key(), func() (closer, error) { return newPool(i.vu.Session, o) })
+	shared, err := i.vu.Session.Shared(o.key(), func() (closer, error) { return newPool(i.vu.Session, o), nil })
 	if err != nil {
 		return nil, err
 	}

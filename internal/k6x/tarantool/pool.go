@@ -31,7 +31,7 @@ type pool struct {
 	schemas
 }
 
-func newPool(s *session.Session, o *options) (*pool, error) {
+func newPool(s *session.Session, o *options) *pool {
 	p := &pool{options: o, now: s.Now}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for _, address := range o.addresses {
@@ -42,7 +42,7 @@ func newPool(s *session.Session, o *options) (*pool, error) {
 			}})
 		}
 	}
-	return p, nil
+	return p
 }
 
 // pick returns the connection for the next request: one of the address that is next by the balancing policy or, if that

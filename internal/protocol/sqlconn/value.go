@@ -37,7 +37,7 @@ func Text(v sqldriver.Value) []byte {
 	case time.Time:
 		return x.UTC().AppendFormat(nil, TimeFormat)
 	}
-	return []byte(fmt.Sprint(v))
+	return fmt.Append(nil, v)
 }
 
 // Result stores the rows of an answer in a reply.

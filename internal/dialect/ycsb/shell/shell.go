@@ -207,7 +207,7 @@ func openHistory(file string) *history {
 		return h
 	}
 	if data, err := os.ReadFile(file); err == nil {
-		for _, line := range strings.Split(string(data), "\n") {
+		for line := range strings.SplitSeq(string(data), "\n") {
 			h.Add(line)
 		}
 	}
