@@ -9,7 +9,8 @@ import (
 )
 
 // SSH starts n sshd with their own host keys. It returns them and a configuration file with which the ssh client, run
-// by the user of the test, logs in to each without prompting.
+// by the user of the test, logs in to each without prompting. Sessions have the server's folder as their home, so that
+// the start-up files of the user's shell don't run.
 func SSH(t TB, n int) (servers []*Server, config string) {
 	t.Helper()
 	SkipQuick(t)
@@ -31,7 +32,7 @@ func SSH(t TB, n int) (servers []*Server, config string) {
 			configure: func(s *Server) (file, content string) {
 				return "sshd_config", fmt.Sprintf("Port %d\nListenAddress %s\nHostKey %s/host_key\nPidFile none\nUsePAM no\n"+
 					"StrictModes no\nAuthorizedKeysFile %s.pub\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"+
-					"PermitRootLogin yes\nSetEnv XDG_CACHE_HOME=%s/cache\n", s.Port, s.Host, s.Dir, key, s.Dir)
+					"PermitRootLogin yes\nSetEnv HOME=%s XDG_CACHE_HOME=%s/cache\n", s.Port, s.Host, s.Dir, key, s.Dir, s.Dir)
 			},
 			arguments: func(s *Server) []string {
 				return []string{"-D", "-e", "-f", filepath.Join(s.Dir, "sshd_config")}
