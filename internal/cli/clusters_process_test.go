@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/control"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
@@ -209,9 +211,9 @@ func TestASetPointThatCantBeReached(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 sessions: 4
-interval: 100ms
+interval: 500ms
 queries: [{name: ping, command: [PING]}]
-load: [{adaptive: {start: 60, min: 20, max: 100, goal: "response.p(50) < 1us", duration: 5s}}]
+load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", duration: 6s}}]
 `, testserver.Redis(t).Addr)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -223,7 +225,26 @@ load: [{adaptive: {start: 60, min: 20, max: 100, goal: "response.p(50) < 1us", d
 	if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if !strings.Contains(string(out), "the goal can't be kept") {
+	bundle, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disturbed := 0
+	err = bundle.Intervals(func(iv *measure.Interval) error {
+		if c := iv.Control; c != nil && (c.RatePerS > 48 || c.Reason == string(control.Raise)) {
+			t.Errorf("decision %+v", c)
+		}
+		// The rate isn't decided by what a generator measures that waits for a core.
+		if iv.Health.PausedNs > 0 || iv.Health.HeldNs > iv.DurationNs()/10 || iv.Pace.IdleBacklogNs > 0 || iv.Backlog > 1 {
+			disturbed++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// After a disturbance, up to three of twelve decisions aren't about the goal.
+	if said := strings.Contains(string(out), "the goal can't be kept"); !said && disturbed <= 1 {
 		t.Errorf("the report doesn't say that the goal can't be kept:\n%s", out)
 	}
 }

@@ -44,6 +44,7 @@ type outcome struct {
 	code int
 	text string      // all output
 	run  *record.Run // nil if there is no record
+	dir  string      // of the record
 }
 
 // job is a running script.
@@ -151,7 +152,7 @@ func (j *job) wait() outcome {
 	j.t.Helper()
 	_ = j.cmd.Wait() // the exit code is checked later
 	j.stop()
-	o := outcome{code: j.cmd.ProcessState.ExitCode(), text: j.text.String()}
+	o := outcome{code: j.cmd.ProcessState.ExitCode(), text: j.text.String(), dir: j.dir}
 	j.t.Logf("%v: exit %d\n%s", j.cmd.Args[1:], o.code, o.text)
 	if _, err := os.Stat(filepath.Join(j.dir, record.RunFile)); err != nil {
 		return o
