@@ -377,12 +377,16 @@ func TestANodeThatNeverComesBack(t *testing.T) {
 		other.Listener.Close()
 		other.CloseClientConnections()
 	}
-	g.put = put
+	dir := filepath.Join(t.TempDir(), "bundle")
+	g.put = func(n int64) {
+		if put(n); n == 51 { // the load goes on when the writes have been read back
+			readings(t, dir, 1)
+		}
+	}
 	plan := fmt.Sprintf(aftermathPlan, address+", "+other.Listener.Addr().String(), address)
-	plan = strings.Replace(plan, "[{closed: {operations: 200}}]", "[{constant: {rate: 100, duration: 3s}}]", 1)
-	plan = strings.Replace(plan, "timeouts: {operation: 10m}", "thresholds: [errors < 100%]", 1)
-	o := load(t, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet")
-	if o.run == nil || len(o.run.Verified.AfterFaults) != 1 {
+	plan += "thresholds: [errors < 100%]\n"
+	o := brunt(t, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", dir)
+	if o.run = readRun(t, dir); o.run == nil || len(o.run.Verified.AfterFaults) != 1 {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
 	a := &o.run.Verified.AfterFaults[0]
