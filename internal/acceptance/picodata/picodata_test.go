@@ -83,6 +83,7 @@ func TestTablesAndQueries(t *testing.T) {
 
 // Rows on replicas that lag behind are counted again, both directly after loading and by a later command.
 func TestReplicasThatLag(t *testing.T) {
+	t.Parallel()
 	c := pgStandIn(t)
 	plan := file(t, cars)
 	c.behind.Store(3)
@@ -150,6 +151,7 @@ func TestLoadingAgainAfterAFailure(t *testing.T) {
 
 // A table of markers that belongs to another user and can't be read doesn't prevent dropping tables.
 func TestDroppingWithoutMarkers(t *testing.T) {
+	t.Parallel()
 	c := pgStandIn(t)
 	if o := up(t, c, file(t, cars)); o.code != 0 {
 		t.Fatalf("schema up: exit %d", o.code)
@@ -170,6 +172,7 @@ func TestDroppingWithoutMarkers(t *testing.T) {
 
 // The server limits the prepared statements of all sessions of a node. Sessions beyond this limit aren't connected.
 func TestRoomForStatements(t *testing.T) {
+	t.Parallel()
 	c := pgStandIn(t)
 	plan := file(t, cars)
 	if o := up(t, c, plan); o.code != 0 {
@@ -364,6 +367,7 @@ func TestPicostressCommands(t *testing.T) {
 
 // A drop that never completes, as when a node is down, ends after its timeout, and the other tables are still dropped.
 func TestDownEndsByItsTimeout(t *testing.T) {
+	t.Parallel()
 	c := iprotoStandIn(t)
 	var b strings.Builder
 	b.WriteString("config_name: STUCK\ntables_schema:\n")
@@ -389,6 +393,7 @@ func TestDownEndsByItsTimeout(t *testing.T) {
 // A session that is given up while the server works for it still sends its final message. The stand-in for the server
 // counts the sessions that don't.
 func TestSessionsGivenUp(t *testing.T) {
+	t.Parallel()
 	c := pgStandIn(t)
 	plan := file(t, "queries: [{name: slow, sql: select pg_sleep(20)::text, weight: 1}]")
 	for _, tier := range []string{"codec", "library"} {

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,10 @@ const roleVariable = "BRUNT_PICODATA_ROLE"
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	// Tests that run in parallel with others mostly wait.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -70,9 +75,20 @@ func clusterOf(t *testing.T, proto, variable string, standIn func(*testing.T) cl
 	return cluster{proto: proto, user: user, password: password, addresses: addresses}
 }
 
+// The variables that name the user and the addresses of a real cluster.
+const (
+	pgVariable     = "BRUNT_PICODATA_PG"
+	iprotoVariable = "BRUNT_PICODATA_IPROTO"
+)
+
+// onClusters runs a test over both protocols. Each stand-in belongs to one test, so tests on stand-ins run in parallel.
+// On a real cluster they would use the same tables.
 func onClusters(t *testing.T, test func(t *testing.T, c cluster)) {
-	t.Run("pg", func(t *testing.T) { test(t, clusterOf(t, "pg", "BRUNT_PICODATA_PG", pgStandIn)) })
-	t.Run("iproto", func(t *testing.T) { test(t, clusterOf(t, "iproto", "BRUNT_PICODATA_IPROTO", iprotoStandIn)) })
+	if os.Getenv(pgVariable) == "" && os.Getenv(iprotoVariable) == "" {
+		t.Parallel()
+	}
+	t.Run("pg", func(t *testing.T) { test(t, clusterOf(t, "pg", pgVariable, pgStandIn)) })
+	t.Run("iproto", func(t *testing.T) { test(t, clusterOf(t, "iproto", iprotoVariable, iprotoStandIn)) })
 }
 
 type outcome struct {
