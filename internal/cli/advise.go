@@ -134,7 +134,7 @@ func (f *adviseFlags) printProofs(w io.Writer, proofs []record.Proof) error {
 		if proofs == nil {
 			proofs = []record.Proof{}
 		}
-		return writeJSON(w, proofs)
+		return cell.WriteJSON(w, proofs)
 	}
 	return f.tables(w, func(l units.Language) []cell.Table { return report.Advice(proofs, l) })
 }

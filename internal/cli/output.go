@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -56,14 +55,6 @@ func (f *formFlags) tables(w io.Writer, tables func(units.Language) []cell.Table
 		return cell.WriteCSV(w, tables(o.Language)...)
 	}
 	return cell.WriteText(w, o.Look(), tables(o.Language)...)
-}
-
-// writeJSON writes a value as JSON.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
 
 // outputFlags are the flags for the report of a run.

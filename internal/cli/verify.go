@@ -47,7 +47,7 @@ func newVerify(s *streams) *cobra.Command {
 			return loadtest.Failure(ctx, err)
 		}
 		if form.output == "json" {
-			err = writeJSON(s.out, run.Verified)
+			err = cell.WriteJSON(s.out, run.Verified)
 		} else {
 			err = form.tables(s.out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
 		}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -83,7 +82,7 @@ func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 			Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
 		})
 	}
-	return writeJSON(w, out)
+	return cell.WriteJSON(w, out)
 }
 
 // changeIs returns the kind of the change: a difference of shares or a ratio.
@@ -149,13 +148,6 @@ func neededText(n int) string {
 	return strconv.Itoa(n)
 }
 
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
 // JSON writes the summary. Times are in nanoseconds. Infinite numbers are null, missing ones "none".
 func (s *Summary) JSON(w io.Writer) error {
 	type row struct {
@@ -184,7 +176,7 @@ func (s *Summary) JSON(w io.Writer) error {
 			intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
 		})
 	}
-	return writeJSON(w, out)
+	return cell.WriteJSON(w, out)
 }
 
 // JUnit writes the comparison as a test suite with a case for each metric. A regression is a failure; an inconclusive

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -32,10 +31,7 @@ func JSON(w io.Writer, all []Finding, l units.Language) error {
 		text, remedy := all[i].texts(l)
 		out = append(out, finding{all[i].Level.String(), all[i].Subject, text, remedy})
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(out)
+	return cell.WriteJSON(w, out)
 }
 
 // Tables returns the table of the findings in a language.

@@ -19,6 +19,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -181,13 +182,8 @@ func (e *Exporter) metrics(w http.ResponseWriter, r *http.Request) {
 func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	go func() {
-		select {
-		case <-hurry:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel = protocol.Until(ctx, hurry)
+	defer cancel()
 	var wait sync.WaitGroup
 	for _, p := range e.pushers {
 		if p.names.Load() == nil {

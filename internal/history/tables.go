@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -244,10 +243,7 @@ func JSON(w io.Writer, all []*Series) error {
 		}
 		out = append(out, one)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(out)
+	return cell.WriteJSON(w, out)
 }
 
 // JUnit writes a test suite with a case per series. A series with a fresh regression fails.

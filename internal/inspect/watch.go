@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 	"brunt/internal/workload"
@@ -170,6 +171,15 @@ func (s *server) timed(ask func(context.Context) error) time.Duration {
 	return took
 }
 
+// end examines the server after the load. It is cancelled when hard is closed.
+func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, error) {
+	ctx, cancel := protocol.Until(context.Background(), hard)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	return s.inspector.End(ctx, s.phase, about)
+}
+
 // Finish ends the sampling and returns the inspection of each server, with warnings of failures. It must be called
 // after the last interval. The complete inspections are written to the bundle's folder, unless bundle is "". When
 // hard is closed, the final examination of the servers is cancelled.
@@ -185,16 +195,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 		}
 		duration := time.Since(s.begun)
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		go func() {
-			select {
-			case <-hard:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		found, err := s.inspector.End(ctx, s.phase, about)
-		cancel()
+		found, err := s.end(hard, about)
 		if err == nil {
 			err = s.broken
 		}

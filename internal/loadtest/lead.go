@@ -477,15 +477,8 @@ func (d *leading) nextPhases() func() json.RawMessage {
 // finish waits for the workers' bundles, stops the workers and joins the bundles. It returns the joined record.
 func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, load *workload.Workload) (*record.Run,
 	error) {
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	waiting, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
-	go func() {
-		select {
-		case <-hard:
-			cancel()
-		case <-waiting.Done():
-		}
-	}()
 	home := d.c.Home(waiting, lostGrace)
 	released := d.release()
 	parts, err := d.parts(home)

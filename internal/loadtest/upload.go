@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/s3"
 	"brunt/internal/verdict/exitcode"
@@ -43,7 +44,7 @@ func (u *upload) bundle(hard <-chan struct{}, dir, name string, stderr io.Writer
 	if u == nil || dir == "" {
 		return nil
 	}
-	ctx, cancel := untilHard(hard)
+	ctx, cancel := protocol.Until(context.Background(), hard)
 	defer cancel()
 	to := u.place.In(name)
 	if err := u.store.PutFolder(ctx, to, dir, record.RunFile); err != nil {
@@ -57,19 +58,6 @@ func (u *upload) bundle(hard <-chan struct{}, dir, name string, stderr io.Writer
 // nameFor returns the name of a run's bundle in an object store. It contains the run's ID, because bundles of other
 // machines can be created in the same second.
 func nameFor(dir string, run *record.Run) string { return filepath.Base(dir) + "-" + run.ID }
-
-// untilHard returns a context that ends with a second interrupt.
-func untilHard(hard <-chan struct{}) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		select {
-		case <-hard:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
 
 // homePatience is how long a worker that can upload its bundle tries to reach its coordinator.
 const homePatience = 30 * time.Second

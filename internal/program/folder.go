@@ -75,9 +75,14 @@ func NewFolder(root, dir, name string, now time.Time) (string, error) {
 func (r *Report) Write(dir string) error {
 	r.Schema = SchemaVersion
 	r.Messages = message.TableOf(r)
-	data, err := json.MarshalIndent(r, "", "  ")
+	return WriteJSON(filepath.Join(dir, File), r)
+}
+
+// WriteJSON writes a value to a file as indented JSON, atomically.
+func WriteJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return record.ReplaceFile(record.OS{}, filepath.Join(dir, File), append(data, '\n'))
+	return record.ReplaceFile(record.OS{}, path, append(data, '\n'))
 }

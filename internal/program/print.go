@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -17,11 +16,8 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, m
 	tables := append(r.Tables(look.Language), more...)
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
 		r.Messages = message.TableOf(r)
-		return e.Encode(r)
+		return cell.WriteJSON(w, r)
 	case "md":
 		return cell.WriteMarkdown(w, look.Language, tables...)
 	case "csv":

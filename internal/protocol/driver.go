@@ -242,6 +242,19 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// Until returns a context that ends when ctx ends or hard is closed, which may be nil. The caller must call cancel.
+func Until(ctx context.Context, hard <-chan struct{}) (_ context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-hard:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // Routed is implemented by protocols in which the address that a request must go to depends on the request, not
 // on the session that sends it.
 type Routed interface {

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,10 +56,7 @@ func JSON(w io.Writer, run *record.Run) error {
 		*record.Run
 		ExitCode int `json:"exit_code"`
 	}{run.Described(), verdict.ExitCode(run)}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	return cell.WriteJSON(w, out)
 }
 
 // CSV writes a line per operation, the sum first, with a header line. Times are nanoseconds.

@@ -141,15 +141,8 @@ func (p *Pool) Close() {
 
 // Run executes one stage; see engine.Fleet.
 func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
-	hardCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hardCtx, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
-	go func() {
-		select {
-		case <-hard:
-			cancel()
-		case <-hardCtx.Done():
-		}
-	}()
 	src := p.newSource(stage)
 	p.account.Do(func(*measure.Recorder) { p.source = src })
 	var wg sync.WaitGroup

@@ -35,10 +35,7 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 	if list, err = db.Propose(ctx, seen); err != nil {
 		return nil, fmt.Errorf("advisor: %w", err)
 	}
-	if data, err = json.MarshalIndent(list, "", "  "); err != nil {
-		return nil, err
-	}
-	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
+	return list, program.WriteJSON(path, list)
 }
 
 // Into sets t.Run to make the runs with execute, ordered by o, into bundles below dir, and t.Kept to recognize runs

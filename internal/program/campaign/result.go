@@ -75,11 +75,7 @@ func (r *Result) run(dir string) (*record.Run, error) {
 
 func (r *Result) write(dir string) error {
 	r.Messages = message.TableOf(r)
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return record.ReplaceFile(record.OS{}, filepath.Join(dir, ResultName), append(data, '\n'))
+	return program.WriteJSON(filepath.Join(dir, ResultName), r)
 }
 
 func readResult(path string) (*Result, error) {

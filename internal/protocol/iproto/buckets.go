@@ -1,6 +1,7 @@
 package iproto
 
 import (
+	"cmp"
 	"context"
 
 	"brunt/internal/gen"
@@ -34,26 +35,7 @@ return ranges`
 // Buckets implements protocol.BucketReader. The user needs the privilege to run programs and, for vshard, to
 // read the space _bucket.
 func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) ([]protocol.BucketRange, error) {
-	if _, err := parseOptions(t); err != nil {
-		return nil, err
-	}
-	if program == "" {
-		program = vshardBuckets
-	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	l, err := dialLink(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	var b body
-	b.mapping(2)
-	b.key(keyExpr)
-	b.text(program)
-	b.key(keyTuple)
-	b.array(0)
-	r, err := data(ctx, l, typeEval, b.now)
+	r, err := evaluate(ctx, t, cmp.Or(program, vshardBuckets))
 	if err != nil {
 		return nil, err
 	}

@@ -111,17 +111,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		info.Product, info.Version = "Picodata", version
 		info.Settings["tarantool"] = l.version
 	}
-	var b body
-	b.mapping(2)
-	b.key(keyExpr)
-	b.text(settingsProgram)
-	b.key(keyTuple)
-	names := settingNames()
-	b.array(len(names))
-	for _, n := range names {
-		b.text(n)
-	}
-	r, err := data(ctx, l, typeEval, b.now)
+	r, err := data(ctx, l, typeEval, callBody(keyExpr, settingsProgram, settingNames()...))
 	switch {
 	case err != nil && err.Fatal:
 		return protocol.ServerInfo{}, err

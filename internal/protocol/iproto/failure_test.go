@@ -110,7 +110,7 @@ func waitForSlow(t *testing.T, s *testserver.Server) {
 	}
 	defer l.Close()
 	for {
-		r, err := data(ctx, l, typeEval, evalBody("return started"))
+		r, err := data(ctx, l, typeEval, callBody(keyExpr, "return started"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +119,6 @@ func waitForSlow(t *testing.T, s *testserver.Server) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-func evalBody(program string) []byte {
-	var b body
-	b.mapping(2)
-	b.key(keyExpr)
-	b.text(program)
-	b.key(keyTuple)
-	b.array(0)
-	return b.now
 }
 
 func TestHang(t *testing.T) {

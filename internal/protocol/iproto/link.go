@@ -66,15 +66,7 @@ func (l *link) greet(ctx context.Context, t protocol.Target) *protocol.Error {
 		return connectError(ctx, t, errors.New("the greeting holds no salt"))
 	}
 	scramble := chapSHA1(t.Password, salt[:sha1.Size])
-	var b body
-	b.mapping(2)
-	b.key(keyUser)
-	b.text(t.User)
-	b.key(keyTuple)
-	b.array(2)
-	b.text("chap-sha1")
-	b.text(string(scramble[:]))
-	code, answer, failure := l.ask(ctx, typeAuth, b.now)
+	code, answer, failure := l.ask(ctx, typeAuth, callBody(keyUser, t.User, "chap-sha1", string(scramble[:])))
 	if failure == nil {
 		failure = refusal(code, answer)
 	}

@@ -13,23 +13,7 @@ var (
 
 // Role asks whether the server is read-only (box.info.ro). The user needs the privilege to run programs.
 func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, error) {
-	if _, err := parseOptions(t); err != nil {
-		return protocol.AnyRole, err
-	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	l, err := dialLink(ctx, t)
-	if err != nil {
-		return protocol.AnyRole, err
-	}
-	defer l.Close()
-	var b body
-	b.mapping(2)
-	b.key(keyExpr)
-	b.text("return box.info.ro and 'replica' or 'primary'")
-	b.key(keyTuple)
-	b.array(0)
-	r, err := data(ctx, l, typeEval, b.now)
+	r, err := evaluate(ctx, t, "return box.info.ro and 'replica' or 'primary'")
 	if err != nil {
 		return protocol.AnyRole, err
 	}

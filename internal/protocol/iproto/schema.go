@@ -161,19 +161,40 @@ func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *pr
 	return nil, protocolError("an answer without data")
 }
 
-func callBody(function string, args func(b *body)) []byte {
+// callBody returns the body of a request that calls a function (key is keyFunction), evaluates a program (keyExpr) or
+// authenticates a user (keyUser), with texts as arguments.
+func callBody(key byte, text string, args ...string) []byte {
 	var b body
 	b.mapping(2)
-	b.key(keyFunction)
-	b.text(function)
+	b.key(key)
+	b.text(text)
 	b.key(keyTuple)
-	args(&b)
+	b.array(len(args))
+	for _, a := range args {
+		b.text(a)
+	}
 	return b.now
+}
+
+// evaluate evaluates a program in a session of its own, within Target.ConnectTimeout, and returns a reader of its
+// results.
+func evaluate(ctx context.Context, t protocol.Target, program string) (*reader, *protocol.Error) {
+	if _, err := parseOptions(t); err != nil {
+		return nil, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return data(ctx, l, typeEval, callBody(keyExpr, program))
 }
 
 // identify distinguishes Picodata from Tarantool. version is Picodata's version, or "" if unknown.
 func identify(ctx context.Context, a asker) (picodata bool, version string, err *protocol.Error) {
-	r, err := data(ctx, a, typeCall, callBody(".proc_version_info", func(b *body) { b.array(0) }))
+	r, err := data(ctx, a, typeCall, callBody(keyFunction, ".proc_version_info"))
 	if err == nil {
 		for isArray(r.peek()) && r.array() > 0 {
 		}
