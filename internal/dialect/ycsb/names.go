@@ -1,6 +1,7 @@
 package ycsb
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,74 +17,19 @@ type Property struct {
 	About   string // one line
 }
 
+// coreProperties has a line for each property: its name, default and meaning, separated by tabs.
+//
+//go:embed properties.txt
+var coreProperties string
+
 // CoreProperties returns the properties that don't belong to a database.
-func CoreProperties() []Property {
-	return []Property{
-		{"recordcount", "0", "records in the table"},
-		{"operationcount", "0", "operations of the run; 0 with maxexecutiontime: no limit"},
-		{"insertstart", "0", "number of the first record to load"},
-		{"insertcount", "recordcount-insertstart", "how many records to load"},
-		{"threadcount", "1", "sessions; --threads"},
-		{"target", "0", "operations a second, sent whatever the server does; 0: as many as it answers; --target"},
-		{"batch.size", "1", "records an operation"},
-		{"load.pipeline", "1; pg, redis: 8", "inserts of a load in flight a session; with target 1"},
-		{"workload", "core", "core or site.ycsb.workloads.CoreWorkload"},
-		{"table", "usertable", "name of the table; --table"},
-		{"keyprefix", "user", "what keys begin with"},
-		{"zeropadding", "1", "least number of digits of a key"},
-		{"hash", "goycsb", "whose keys: goycsb or java"},
-		{"compat", "", "goycsb: repeat its faults in choosing records"},
-		{"seed", "0", "of all values and choices"},
-		{"fieldcount", "10", "fields of a record, named field0, field1 …"},
-		{"fieldlength", "100", "bytes of a field"},
-		{"fieldlengthdistribution", "constant", "constant, uniform, zipfian or histogram"},
-		{"fieldlengthhistogram", "hist.txt", "file of the histogram"},
-		{"readallfields", "true", "read all fields, or one"},
-		{"writeallfields", "false", "update all fields, or one"},
-		{"dataintegrity", "false", "write values that reads can check, and check them"},
-		{"readproportion", "0.95", "share of reads"},
-		{"updateproportion", "0.05", "share of updates"},
-		{"insertproportion", "0", "share of inserts"},
-		{"scanproportion", "0", "share of scans"},
-		{"readmodifywriteproportion", "0", "share of reads followed by an update of the record"},
-		{"requestdistribution", "uniform", "uniform, sequential, zipfian, latest, hotspot or exponential"},
-		{"insertorder", "hashed", "hashed; anything else: ordered"},
-		{"hotspotdatafraction", "0.2", "hot share of the records"},
-		{"hotspotopnfraction", "0.8", "share of the operations on hot records"},
-		{"exponential.percentile", "95", "so many per cent of the operations …"},
-		{"exponential.frac", "0.8571428571", "… are on this share of the records"},
-		{"minscanlength", "1", "least number of records a scan asks for"},
-		{"maxscanlength", "1000", "greatest number of records a scan asks for"},
-		{"scanlengthdistribution", "uniform", "uniform or zipfian"},
-		{"core_workload_insertion_retry_limit", "0", "further attempts at an insert of the load that failed"},
-		{"core_workload_insertion_retry_interval", "3", "seconds between them, ±20 %"},
-		{"warmuptime", "0", "seconds before operations count (run)"},
-		{"maxexecutiontime", "0", "seconds after which the load ends; 0: no limit"},
-		{"dropdata", "false", "empty the table first"},
-		{"resume", "false", "go on with a load that was interrupted"},
-		{"verbose", "false", "say what is done"},
-		{"silence", "true", "false: print each error"},
-		{"measurementtype", "histogram", "histogram, or raw (csv): every operation's time"},
-		{"measurement.output_file", "", "file for the result"},
-		{"measurement.interval", "10", "seconds between lines (--interval), or what is measured: op, intended or both"},
-		{"status.interval", "10", "seconds between lines, where measurement.interval says what is measured"},
-		{"outputstyle", "plain", "plain, table or json"},
-		{"histogram.percentiles.export", "false", "write OPERATION-percentiles.txt"},
-		{"histogram.percentiles.export.filepath", "./", "what their names begin with"},
-		{"hdrhistogram.fileoutput", "false", "write OPERATION.hlog, a log of histograms"},
-		{"hdrhistogram.output.path", "./", "what their names begin with"},
-		{
-			"exporter", "", "site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter: YCSB's lines"},
-		{"exportfile", "", "file for the exporter's lines"},
-		{"debug.pprof", "", "accepted; brunt serves no profiles here"},
-		{"status", "", "accepted: intervals are always told"},
-		{"label", "", "kept in the record"},
-		{"db", "", "accepted: the command names the database"},
-		{"dotransactions", "", "set by the command"},
-		{"command", "", "set by the command"},
-		{"histogram.buckets", "", "accepted: histograms are of HdrHistogram's kind"},
-		{"timeseries.granularity", "", "accepted: see measurement.interval"},
+func CoreProperties() (all []Property) {
+	for line := range strings.Lines(coreProperties) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		standard, about, _ := strings.Cut(rest, "\t")
+		all = append(all, Property{name, standard, about})
 	}
+	return all
 }
 
 // unknown returns warnings about properties that have no effect with this database.
