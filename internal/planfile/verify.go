@@ -1,8 +1,6 @@
 package planfile
 
 import (
-	"reflect"
-
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/plan"
@@ -24,16 +22,21 @@ func verifyForm() form {
 			false},
 		field{"from", "From", choice{"every", "one"}, "read from every address, or any one; every", false},
 	)
-	return custom[*plan.Verify]{
-		func(r *reader, key string, n *yaml.Node, to **plan.Verify) {
-			*to = &plan.Verify{}
-			m.read(r, key, n, reflect.ValueOf(*to).Elem())
+	return optional[plan.Verify](m)
+}
+
+// optional returns the form of a mapping in a pointer that is nil if the key is missing.
+func optional[T any](m *mapping) custom[*T] {
+	return custom[*T]{
+		func(r *reader, key string, n *yaml.Node, to **T) {
+			*to = new(T)
+			m.read(r, key, n, valueOf(*to))
 		},
-		func(v **plan.Verify) *yaml.Node {
+		func(v **T) *yaml.Node {
 			if *v == nil {
 				return nil
 			}
-			return m.write(reflect.ValueOf(*v).Elem())
+			return m.write(valueOf(*v))
 		}, m.schema,
 	}
 }
@@ -93,16 +96,10 @@ func registersForm() form {
 		field{"rate", "RatePerS", decimal{bounded: true, above: true, hi: plan.MaxRegisterRate},
 			"operations a second of all sessions; 100", false},
 	)
-	return custom[*plan.Registers]{
-		func(r *reader, key string, n *yaml.Node, to **plan.Registers) {
-			*to = &plan.Registers{}
-			r.item(n, func() { m.read(r, key, n, reflect.ValueOf(*to).Elem()) })
-		},
-		func(v **plan.Registers) *yaml.Node {
-			if *v == nil {
-				return nil
-			}
-			return m.write(reflect.ValueOf(*v).Elem())
-		}, m.schema,
+	f := optional[plan.Registers](m)
+	read := f.in
+	f.in = func(r *reader, key string, n *yaml.Node, to **plan.Registers) {
+		r.item(n, func() { read(r, key, n, to) })
 	}
+	return f
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/mathx"
 )
 
 // ranksExactLimit is the greatest total number of values for which the exact distribution is computed.
@@ -75,7 +77,7 @@ func dealtP(ties []int, m int, u float64) float64 {
 		rank2 := 2*before + t + 1 // twice the mean rank of the group
 		for k := min(m, before+t); k > 0; k-- {
 			for j := 1; j <= min(k, t); j++ {
-				choose := math.Exp(logChoose(t, j))
+				choose := math.Exp(mathx.Lchoose(t, j))
 				for w, x := range ways[k-j] {
 					if x > 0 && w+j*rank2 <= most {
 						ways[k][w+j*rank2] += choose * x

@@ -171,14 +171,5 @@ func RunsForMedian(confidence float64) int {
 
 // binomialHalf returns the probability of k heads in n tosses of a fair coin.
 func binomialHalf(n, k int) float64 {
-	return math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
-}
-
-// logChoose returns the logarithm of the number of ways to choose k of n items.
-func logChoose(n, k int) float64 {
-	gamma := func(n int) float64 {
-		g, _ := math.Lgamma(float64(n + 1))
-		return g
-	}
-	return gamma(n) - gamma(k) - gamma(n-k)
+	return math.Exp(mathx.Lchoose(n, k) - float64(n)*math.Ln2)
 }

@@ -28,7 +28,6 @@ type node struct {
 	TimeMs      float64  `json:"Actual Total Time"`
 	Loops       *float64 `json:"Actual Loops"` // nil if the statement wasn't executed
 	Removed     float64  `json:"Rows Removed by Filter"`
-	Rechecked   float64  `json:"Rows Removed by Index Recheck"`
 	Filter      string   `json:"Filter"`
 	IndexCond   string   `json:"Index Cond"`
 	RecheckCond string   `json:"Recheck Cond"`
@@ -43,7 +42,6 @@ type node struct {
 	Batches     float64  `json:"Hash Batches"`
 	PeakKB      float64  `json:"Peak Memory Usage"`
 	DiskKB      float64  `json:"Disk Usage"`
-	Launched    *float64 `json:"Workers Launched"`
 	Plans       []*node  `json:"Plans"`
 }
 
