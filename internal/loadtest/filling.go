@@ -61,17 +61,9 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 	}
 	defer func() { err = errors.Join(err, d.c.Close()) }()
 	defer func() { err = errors.Join(err, d.release()) }()
-	gathering, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	if err := d.launch(ctx, fail, out); err != nil {
-		return nil, workerError(err)
-	}
-	if err := d.c.Gather(gathering); err != nil {
-		if ctx.Err() == nil && gathering.Err() != nil {
-			err = context.Cause(gathering) // the cause has the engine's error
-		}
+	if err := d.join(ctx, out); err != nil {
 		d.c.Stop(true, message.Message{})
-		return nil, workerError(d.whereabouts(err))
+		return nil, workerError(err)
 	}
 	if d.slurm != nil {
 		d.slurm.Begun()
@@ -180,7 +172,6 @@ func (f *Filling) sum(home []scale.Part) (all []fill.TableReport, err error) {
 
 // fillShare fills a worker's part of the tables.
 func fillShare(ctx context.Context, w *scale.Worker) error {
-	w.Discard()
 	filled, err := fillPart(ctx, w)
 	stopped := false
 	select {

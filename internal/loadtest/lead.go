@@ -59,10 +59,12 @@ const WorkerNotice = "worker"
 
 // Times that the coordinator's process waits for events that usually happen at once.
 const (
-	startLead     = 300 * time.Millisecond // until all workers have received the start time
-	lostGrace     = 2 * time.Second        // for lost workers to reconnect after the other bundles were received
-	stopPatience  = 2 * time.Second        // for the workers' processes to exit by themselves
-	uncertainties = 4                      // startLead grows by this multiple of the largest clock uncertainty
+	startLead    = 300 * time.Millisecond // until all workers have received the start time
+	lostGrace    = 2 * time.Second        // for lost workers to reconnect after the other bundles were received
+	stopPatience = 2 * time.Second        // for the workers' processes to exit by themselves
+	// abandonPatience is for workers to end a load that failed at the coordinator.
+	abandonPatience = 10 * time.Second
+	uncertainties   = 4 // startLead grows by this multiple of the largest clock uncertainty
 )
 
 // leading is the coordinator's side of a load that workers send.
@@ -137,6 +139,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 		v.Ended()
 	}
 	if err != nil {
+		d.abandon(ctx)
 		return nil, "", errors.Join(err, d.release())
 	}
 	run, err = d.finish(ctx, hard, out, workloadOf(r))
@@ -258,16 +261,8 @@ func (d *leading) tell(text string) {
 // gather starts the workers and waits until they are ready. It returns their records as of that time: begun is the
 // merged record, parts are those of the workers.
 func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, parts []*record.Recorded, err error) {
-	gathering, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	if err := d.launch(ctx, fail, out); err != nil {
+	if err := d.join(ctx, out); err != nil {
 		return nil, nil, err
-	}
-	if err := d.c.Gather(gathering); err != nil {
-		if ctx.Err() == nil && gathering.Err() != nil {
-			err = context.Cause(gathering) // the engine's error is the cause
-		}
-		return nil, nil, d.whereabouts(err)
 	}
 	if parts, err = d.c.Begun(); err != nil {
 		return nil, nil, err
@@ -277,6 +272,23 @@ func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, 
 		scale.LiveScript(begun, parts)
 	}
 	return begun, parts, err
+}
+
+// join starts the workers and waits until they are ready.
+func (d *leading) join(ctx context.Context, out *Outputs) error {
+	gathering, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if err := d.launch(ctx, fail, out); err != nil {
+		return err
+	}
+	err := d.c.Gather(gathering)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil && gathering.Err() != nil {
+		err = context.Cause(gathering) // the engine's error is the cause
+	}
+	return d.whereabouts(err)
 }
 
 // launch starts the workers, directly or through an engine such as Slurm. With Kubernetes, fail is called with the
@@ -491,7 +503,7 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 		d.f.live.finish(run, load)
 		out.warnLostLines(run)
 		run.Command = d.command
-		run.Interrupted, run.Aborted = ctx.Err() != nil, d.c.Aborted()
+		run.Interrupted, run.Aborted = ctx.Err() != nil || d.c.Interrupted(), d.c.Aborted()
 		if i := d.watch.Aborted(); i >= 0 && i < len(run.Thresholds) {
 			run.Thresholds[i].Aborted = true
 		}
@@ -500,6 +512,20 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 		d.tell(released.Error())
 	}
 	return run, err
+}
+
+// abandon ends the load at all workers without a result.
+func (d *leading) abandon(ctx context.Context) {
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonPatience)
+	defer cancel()
+	d.end(timed)
+}
+
+// end ends the load at all workers, and waits for their bundles until ctx ends.
+func (d *leading) end(ctx context.Context) {
+	d.c.Stop(true, message.Message{})
+	d.c.AllSent()
+	d.c.Home(ctx, lostGrace)
 }
 
 // workloadOf returns the workload of r; nil if r is nil, as for scripts.

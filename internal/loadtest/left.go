@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"brunt/internal/fault"
-	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
@@ -49,9 +48,7 @@ func endLeft(ctx context.Context, journal string, tell func(format string, args 
 	}
 	defer func() { err = errors.Join(err, d.c.Close()) }()
 	d.adopt(extra)
-	d.c.Stop(true, message.Message{})
-	d.c.AllSent()
-	d.c.Home(ctx, lostGrace)
+	d.end(ctx)
 	fault.AwaitWatchdog(ctx, d.healed())
 	return errors.Join(ctx.Err(), d.release())
 }

@@ -162,7 +162,8 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	leave := c.Leave // so that resuming can be tried again
+	defer func() { err = errors.Join(err, leave()) }()
 	d.c, l.Workers.On = c, extra[extraOn]
 	d.adopt(extra)
 	parts, err := c.Begun()
@@ -184,6 +185,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 		return nil, Failure(ctx, err)
 	}
 	f.page.start(begun)
+	leave = c.Close
 	release := d.stops(ctx, hard)
 	over := d.continueFaults(ctx, r)
 	queue, load := uint64(0), workloadOf(r)
@@ -197,7 +199,8 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 		v.Ended()
 	}
 	if err != nil {
-		return nil, err
+		d.abandon(ctx)
+		return nil, errors.Join(err, d.release())
 	}
 	if run, err = d.finish(ctx, hard, out, load); err != nil {
 		return nil, err

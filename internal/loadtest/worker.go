@@ -80,6 +80,7 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	if err != nil {
 		return workerError(err)
 	}
+	defer w.Discard()
 	if w.Job.Script != nil {
 		stop() // k6 handles signals itself
 		err := o.Script(w, w.Stopped(), w.Hard())

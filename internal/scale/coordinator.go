@@ -116,6 +116,8 @@ type member struct {
 	live    int64      // bytes of the received intervals that the live view may read
 	passed  int64      // bytes of these that the live view has read
 	packed  []waiting  // packed histograms for the live view, in the order of their lines
+
+	unstored string // why its last intervals couldn't be stored; "" if they were
 }
 
 // name returns the worker's name in messages: its number from 1 and its host, if known.
@@ -128,16 +130,17 @@ func (m *member) name() string {
 
 // Listen opens the coordinator's address and begins to serve workers. If the port is in use, the error says so.
 func Listen(o Options) (*Coordinator, error) {
-	c, err := open(o)
+	c, err := open(o, otherPort)
 	if err == nil {
 		c.serve()
 	}
 	return c, err
 }
 
-// open opens the coordinator's address. Requests are answered only after serve is called.
-func open(o Options) (*Coordinator, error) {
-	l, err := listen(o.Listen)
+// open opens the coordinator's address. Requests are answered only after serve is called. taken is what to do if the
+// port is in use.
+func open(o Options, taken string) (*Coordinator, error) {
+	l, err := listen(o.Listen, taken)
 	if err != nil {
 		return nil, err
 	}
@@ -171,17 +174,20 @@ func open(o Options) (*Coordinator, error) {
 
 // CanListen returns the error that Listen would return now for an address; nil if the address can be used.
 func CanListen(address string) error {
-	l, err := listen(address)
+	l, err := listen(address, otherPort)
 	if err != nil {
 		return err
 	}
 	return l.Close()
 }
 
-func listen(address string) (net.Listener, error) {
+// otherPort is what to do if the port of a new coordinator is in use.
+const otherPort = "name another with --listen"
+
+func listen(address, taken string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; name another with --listen", address)
+		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; %s", address, taken)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
@@ -214,6 +220,19 @@ func (c *Coordinator) StartNs() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.startNs
+}
+
+// Leave is Close, but keeps the journal of a resumed coordinator, so that the load can be resumed again.
+func (c *Coordinator) Leave() error {
+	c.mu.Lock()
+	journal := c.journal
+	c.journal = nil
+	c.mu.Unlock()
+	err := c.Close()
+	if journal != nil {
+		err = errors.Join(err, journal.Close())
+	}
+	return err
 }
 
 // lastAnswers is the time that Close gives to requests in progress.
@@ -262,6 +281,9 @@ func (c *Coordinator) halt(hard bool, aborted message.Message) {
 	if !c.stop {
 		c.aborted = aborted
 	}
+	if !c.stop || hard && !c.hard {
+		c.note(&event{Stop: &stopped{c.hard || hard, c.aborted}})
+	}
 	c.stop, c.hard = true, c.hard || hard
 	c.announce()
 }
@@ -271,6 +293,13 @@ func (c *Coordinator) Aborted() message.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.aborted
+}
+
+// Interrupted reports whether Stop has ended the load although no rule required it.
+func (c *Coordinator) Interrupted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stop && c.aborted.IsZero()
 }
 
 // wait blocks until holds returns true or ctx ends; then it returns ctx's error. holds is called with c.mu held.
@@ -387,27 +416,9 @@ func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
 	}
 	g, events := c.granter.Grant(m.number, &wish, alive)
 	for i := range events {
-		if err := c.keepGrant(&events[i]); err != nil {
-			c.tell("if this process is killed, it can't be resumed: %v", err)
-		}
+		c.note(&event{Grant: &events[i]})
 	}
 	return &g
-}
-
-// keepGrant appends a grant to the journal. If that fails, it removes the journal: a load must not be resumed from a
-// journal that lacks a grant, because operations could be sent twice.
-func (c *Coordinator) keepGrant(e *schedule.GrantEvent) error {
-	if c.journal == nil {
-		return nil
-	}
-	err := c.journal.AppendJSON(&event{Grant: e})
-	if err == nil {
-		return nil
-	}
-	name := c.journal.Name()
-	err = errors.Join(err, c.journal.Close(), os.Remove(name))
-	c.journal = nil
-	return err
 }
 
 // Rules returns the thresholds of a script that may end the load, with the values of each worker. It returns nil until
@@ -582,7 +593,7 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 	defer c.mu.Unlock()
 	c.startNs = c.clock.Now() + int64(lead)
 	if err := c.begin(); err != nil {
-		c.tell("if this process is killed, it can't be resumed: %v", err)
+		c.unresumable(err)
 	}
 	c.announce()
 	return c.startNs

@@ -69,9 +69,9 @@ func (w *Worker) EndFill(filled json.RawMessage) error {
 	return nil
 }
 
-// Discard removes the folder for a bundle, for a worker that writes no bundle.
+// Discard removes the temporary folder for the worker's bundle, unless a bundle is in it.
 func (w *Worker) Discard() {
 	if w.ticket.Dir == "" {
-		_ = os.Remove(filepath.Dir(w.Dir)) // it is empty
+		_ = os.Remove(filepath.Dir(w.Dir)) // fails if it isn't empty
 	}
 }

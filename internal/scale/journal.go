@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brunt/internal/linefile"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/schedule"
 )
@@ -45,9 +46,16 @@ type event struct {
 
 	Grant *schedule.GrantEvent `json:"grant,omitempty"` // operations of a closed stage that were given to a worker
 	Fault *record.Fault        `json:"fault,omitempty"` // a fault whose state has changed
+	Stop  *stopped             `json:"stop,omitempty"`  // the load was ended
 	// Decision was made. State is the state of the phase's controller after it.
 	Decision *Decision       `json:"decision,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
+}
+
+// stopped is how the load was ended before its end.
+type stopped struct {
+	Hard    bool            `json:"hard,omitempty"`
+	Aborted message.Message `json:"aborted,omitzero"` // see Coordinator.Stop
 }
 
 // begin creates the journal and writes its first lines. c.mu must be held.
@@ -90,6 +98,11 @@ func (c *Coordinator) begin() error {
 func (c *Coordinator) endJournal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.dropJournal()
+}
+
+// dropJournal is endJournal with c.mu held.
+func (c *Coordinator) dropJournal() error {
 	if c.journal == nil {
 		return nil
 	}
@@ -99,14 +112,20 @@ func (c *Coordinator) endJournal() error {
 	return errors.Join(err, os.Remove(name))
 }
 
-// note appends a line to the journal, and tells the user if that fails. c.mu must be held.
+// note appends a line to the journal. If that fails, it removes the journal and tells the user: a load must not be
+// resumed from a journal that lacks an event, because operations could be sent twice. c.mu must be held.
 func (c *Coordinator) note(e *event) {
 	if c.journal == nil {
 		return
 	}
 	if err := c.journal.AppendJSON(e); err != nil {
-		c.tell("if this process is killed, it can't be resumed: %v", err)
+		c.unresumable(err)
 	}
+}
+
+// unresumable removes the journal, which can't be written, and tells the user. c.mu must be held.
+func (c *Coordinator) unresumable(err error) {
+	c.tell("if this process is killed, it can't be resumed: %v", errors.Join(err, c.dropJournal()))
 }
 
 // Resume continues the load of a coordinator that was killed, at the same address, for the same workers, which have
@@ -141,7 +160,7 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 		first.Identity
 	o.Interval, o.Patience = time.Duration(first.IntervalNs), patienceBefore
 	o.OnLost, o.Extra, o.Job.EpochNs = first.OnLost, first.Extra, first.EpochNs
-	if c, err = open(o); err != nil {
+	if c, err = open(o, "see that the coordinator of this load doesn't run any more, and end what has the port"); err != nil {
 		return nil, nil, err
 	}
 	c.journal, c.startNs, c.agreed = journal, first.StartNs, true
@@ -184,6 +203,9 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		}
 		if e.Grant != nil {
 			c.granter.Restore(*e.Grant)
+		}
+		if e.Stop != nil {
+			c.stop, c.hard, c.aborted = true, e.Stop.Hard, e.Stop.Aborted
 		}
 		c.remember(&e)
 		if l := e.Loss; l != nil {

@@ -35,7 +35,8 @@ func ReadPair(path string) (*Pair, error) {
 		return nil, err
 	}
 	p := &Pair{}
-	if json.Unmarshal(data, p) != nil || p.Coordinator.Key == "" || p.Ticket.Run == "" {
+	if json.Unmarshal(data, p) != nil || p.Coordinator.Key == "" || p.Ticket.Run == "" ||
+		len(p.Ticket.Addresses) == 0 {
 		return nil, fmt.Errorf(
 			"%s is there already and isn't the coordinator's file that brunt ticket makes; name that, or a file that isn't there yet",
 			path)

@@ -79,7 +79,7 @@ func resumed(t *testing.T, o Options) *Coordinator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	closeAtEnd(t, c)
 	if extra["on"] != "here" {
 		t.Errorf("extra %v", extra)
 	}

@@ -29,14 +29,19 @@ func coordinator(t *testing.T, run string, workers int, patience time.Duration) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, c)
+	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker, Dir: t.TempDir()}
+}
+
+// closeAtEnd closes the coordinator when the test ends, unless the test has closed it.
+func closeAtEnd(t *testing.T, c *Coordinator) {
 	t.Cleanup(func() {
 		select {
-		case <-c.quit: // the test has closed it
+		case <-c.quit:
 		default:
 			_ = c.Close()
 		}
 	})
-	return c, Ticket{Run: run, Addresses: []string{c.listener.Addr().String()}, Identity: worker, Dir: t.TempDir()}
 }
 
 // A worker that stops between being ready and its first report of the load is lost, and the others don't wait for it.

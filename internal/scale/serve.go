@@ -180,9 +180,7 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 			m.gone = said.Error
 		}
 	}
-	if err := c.keep(m, said); err != nil {
-		c.tell("worker %s: %v", m.name(), err)
-	}
+	m.complain(c, c.keep(m, said))
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if said.Rules != nil {
@@ -202,6 +200,18 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 		answer.Grant = c.grant(m, said.Wish)
 	}
 	return answer, nil
+}
+
+// complain tells the user why a worker's intervals can't be stored, once for each reason. c.mu must be held.
+func (m *member) complain(c *Coordinator, err error) {
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" && why != m.unstored {
+		c.tell("worker %s: %s", m.name(), why)
+	}
+	m.unstored = why
 }
 
 // answer returns what a worker must do.
@@ -242,11 +252,16 @@ func (c *Coordinator) append(m *member, said *Report) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(said.Lines)
-	size, e := file.Seek(0, io.SeekEnd)
-	if err = errors.Join(err, e, file.Close()); err != nil {
+	before, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		if _, err = file.Write(said.Lines); err != nil {
+			err = errors.Join(err, file.Truncate(before)) // an incomplete line would spoil the next one
+		}
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
+	size := before + int64(len(said.Lines))
 	lines := countLines(said.Lines)
 	packed := received(said, lines)
 	c.mu.Lock()

@@ -118,21 +118,27 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 		Cores: runtime.GOMAXPROCS(0), Dir: w.Dir,
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	if err := w.find(ctx); err != nil {
+	if err := w.join(ctx); err != nil {
+		w.Discard()
 		return nil, ctx, err
-	}
-	if err := w.measure(ctx); err != nil {
-		return nil, ctx, err
-	}
-	w.hello.Offset = w.Offset
-	if err := w.post(ctx, 0, "join", &w.hello, &w.Job); err != nil {
-		return w, ctx, err
 	}
 	if w.Job.Redistribute {
 		w.Shared = schedule.NewRedistribution()
 		w.Shared.OnWish(func() { _ = w.Interval(nil) })
 	}
 	return w, ctx, nil
+}
+
+// join finds the coordinator, measures the offset of its clock, and waits for the job.
+func (w *Worker) join(ctx context.Context) error {
+	if err := w.find(ctx); err != nil {
+		return err
+	}
+	if err := w.measure(ctx); err != nil {
+		return err
+	}
+	w.hello.Offset = w.Offset
+	return w.post(ctx, 0, "join", &w.hello, &w.Job)
 }
 
 // workerFolder returns the folder for a worker's bundle, which doesn't exist yet.
@@ -369,6 +375,7 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	defer w.mu.Unlock()
 	w.heard = time.Now()
 	before := w.answer
+	answer.Stop, answer.Hard = answer.Stop || before.Stop, answer.Hard || before.Hard // a stopped load doesn't begin again
 	w.answer = answer
 	if said.Decisions == len(w.decisions) {
 		w.decisions = append(w.decisions, answer.Decisions...)

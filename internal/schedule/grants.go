@@ -43,10 +43,25 @@ type Granter struct {
 
 // granted records which operations of a stage were given to machines.
 type granted struct {
-	limit  uint64 // 0: none
-	given  uint64 // operations with smaller numbers were given to machines
-	blocks map[int][]Block
-	ends   uint64 // see Grant; 0: not known
+	limit    uint64 // 0: none
+	given    uint64 // operations with smaller numbers were given to machines
+	machines map[int]*receiver
+	ends     uint64 // see Grant; 0: not known
+}
+
+// receiver is a machine that was given blocks of a stage.
+type receiver struct {
+	received int     // blocks that the machine has received
+	blocks   []Block // blocks after these
+}
+
+func (s *granted) receiver(machine int) *receiver {
+	r := s.machines[machine]
+	if r == nil {
+		r = &receiver{}
+		s.machines[machine] = r
+	}
+	return r
 }
 
 // NewGranter returns a Granter for a number of machines, at least 1. It has given no operations yet.
@@ -57,7 +72,7 @@ func NewGranter(machines int) *Granter {
 func (g *Granter) stage(number int) *granted {
 	s := g.stages[number]
 	if s == nil {
-		s = &granted{blocks: map[int][]Block{}}
+		s = &granted{machines: map[int]*receiver{}}
 		g.stages[number] = s
 	}
 	return s
@@ -68,7 +83,8 @@ func (g *Granter) Restore(e GrantEvent) {
 	s := g.stage(e.Stage)
 	s.limit, s.ends = max(s.limit, e.Limit), max(s.ends, e.Ends)
 	if e.Block != nil {
-		s.blocks[e.Machine] = append(s.blocks[e.Machine], *e.Block)
+		r := s.receiver(e.Machine)
+		r.blocks = append(r.blocks, *e.Block)
 		s.given = max(s.given, e.Block.To)
 	}
 }
@@ -94,16 +110,21 @@ func (g *Granter) Grant(machine int, w *Wish, alive int) (answer Grant, events [
 		s.ends = s.end(g.machines, w.Least)
 		events = append(events, GrantEvent{Stage: w.Stage, Machine: machine, Limit: s.limit, Ends: s.ends})
 	}
-	if n := s.next(w, uint64(max(alive, 1))); !w.Ended && w.Blocks == len(s.blocks[machine]) && n > 0 {
+	r := s.receiver(machine)
+	news := w.Blocks - r.received
+	if news >= 0 && news <= len(r.blocks) { // the machine doesn't ask for these again
+		r.received, r.blocks = w.Blocks, slices.Delete(r.blocks, 0, news)
+	}
+	if n := s.next(w, uint64(max(alive, 1))); !w.Ended && w.Blocks == r.received && len(r.blocks) == 0 && n > 0 {
 		b := Block{From: s.given, To: s.given + n}
 		s.given = b.To
-		s.blocks[machine] = append(s.blocks[machine], b)
+		r.blocks = append(r.blocks, b)
 		events = append(events, GrantEvent{Stage: w.Stage, Machine: machine, Limit: s.limit, Block: &b})
 	}
 	most, limited := s.most()
 	answer = Grant{Stage: w.Stage, First: w.Blocks, Over: limited && s.given >= most, Ends: s.ends}
-	if all := s.blocks[machine]; w.Blocks < len(all) {
-		answer.Blocks = all[w.Blocks:]
+	if w.Blocks == r.received {
+		answer.Blocks = slices.Clone(r.blocks)
 	}
 	return answer, events
 }
@@ -168,6 +189,7 @@ type Numbers struct {
 	over    bool    // no more blocks will be given
 	ended   bool    // the machine needs no more
 	ends    uint64  // see Grant
+	unused  uint64  // operations that were given, but not taken before the end of the stage
 	changed chan struct{}
 }
 
@@ -280,13 +302,15 @@ func (n *Numbers) grant(g *Grant) {
 			continue
 		}
 		n.had++
+		if n.over { // the stage has ended while the coordinator answered
+			n.unused += b.To - b.From
+			continue
+		}
+		n.waiting = append(n.waiting, b)
 		if last := len(n.blocks) - 1; last >= 0 && n.blocks[last].To == b.From {
 			n.blocks[last].To = b.To
 		} else {
 			n.blocks = append(n.blocks, b)
-		}
-		if !n.over {
-			n.waiting = append(n.waiting, b)
 		}
 	}
 	n.over = n.over || g.Over && g.First+len(g.Blocks) >= n.had
@@ -299,43 +323,40 @@ func (n *Numbers) grant(g *Grant) {
 // ok is false. If ctx has ended before the call, the stage isn't over on the other machines. unneeded is the number of
 // operations that the machine was given but has not taken.
 func (n *Numbers) End(ctx context.Context) (ends, unneeded uint64, ok bool) {
-	unneeded = n.finish(ctx.Err() != nil)
-	if ctx.Err() != nil {
-		return 0, unneeded, false
-	}
+	n.finish(ctx.Err() != nil)
 	n.tell()
 	for {
 		n.mu.Lock()
-		ends, changed := n.ends, n.changed
+		ends, unneeded, changed := n.ends, n.unused, n.changed
 		n.mu.Unlock()
+		if ctx.Err() != nil {
+			return 0, unneeded, false
+		}
 		if ends > 0 {
 			return ends, unneeded, true
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return 0, unneeded, false
 		}
 	}
 }
 
-// finish removes the operations that were not taken and returns how many there were. If the load was stopped, the stage
-// isn't over on other machines.
-func (n *Numbers) finish(stopped bool) (unneeded uint64) {
+// finish removes the operations that were not taken. If the load was stopped, the stage isn't over on other machines.
+func (n *Numbers) finish(stopped bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ended, n.over = !stopped, true
 	if b := n.current.Load(); b != nil {
 		next := min(b.next.Swap(b.to), b.to)
-		unneeded = b.to - next
+		n.unused += b.to - next
 		n.forget(Block{next, b.to})
 	}
 	for _, b := range n.waiting {
-		unneeded += b.To - b.From
+		n.unused += b.To - b.From
 		n.forget(b)
 	}
 	n.waiting = nil
-	return unneeded
 }
 
 // forget removes the unused block b from blocks. If b is in the middle of one of them, that one is split.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -168,11 +169,12 @@ func checkGranted(t *testing.T, seed uint64, m *model) {
 	first := uint64(0)
 	for stage, limit := range m.limits {
 		ofLost := map[uint64]bool{}
-		for k, c := range m.machines {
-			for _, b := range m.granter.stage(stage).blocks[k] {
-				for i := b.From; c.lost && i < b.To; i++ {
-					ofLost[first+i] = true
-				}
+		for _, e := range m.journal {
+			if e.Stage != stage || e.Block == nil || !m.machines[e.Machine].lost {
+				continue
+			}
+			for i := e.Block.From; i < e.Block.To; i++ {
+				ofLost[first+i] = true
 			}
 		}
 		for i := range limit {
@@ -197,11 +199,13 @@ func checkGranted(t *testing.T, seed uint64, m *model) {
 func TestTheLastOperationsAreDividedInSmallBlocks(t *testing.T) {
 	g := NewGranter(2)
 	var sizes []uint64
+	var received [2]int
 	for i := range 40 {
 		w := &Wish{Limit: 1000, Number: 10_000, Least: 2}
 		machine := i % 2
-		w.Blocks = len(g.stage(0).blocks[machine])
+		w.Blocks = received[machine]
 		a, _ := g.Grant(machine, w, 2)
+		received[machine] += len(a.Blocks)
 		for _, b := range a.Blocks {
 			sizes = append(sizes, b.To-b.From)
 		}
@@ -220,6 +224,55 @@ func TestTheLastOperationsAreDividedInSmallBlocks(t *testing.T) {
 	}
 	if sum != 1000 {
 		t.Errorf("%d operations were given, want 1000", sum)
+	}
+}
+
+// A block that arrives after the end of the stage isn't sent. It counts as unneeded, not as missing.
+func TestABlockThatArrivesAfterTheEndIsUnneeded(t *testing.T) {
+	g, r := NewGranter(1), NewRedistribution()
+	n := r.Begin(0, 0, 0, 1)
+	first, _ := g.Grant(0, r.Wish(), 1)
+	r.Grant(&first)
+	for range 5 {
+		n.Take(0)
+	}
+	late, _ := g.Grant(0, r.Wish(), 1) // under way when the stage ends
+	r.OnWish(func() {})
+	ended := make(chan uint64)
+	go func() {
+		_, unneeded, _ := n.End(t.Context())
+		ended <- unneeded
+	}()
+	for w := r.Wish(); w == nil || !w.Ended; w = r.Wish() {
+		runtime.Gosched()
+	}
+	r.Grant(&late)
+	last, _ := g.Grant(0, r.Wish(), 1)
+	r.Grant(&last)
+	given := late.Blocks[0].To
+	if unneeded := <-ended; unneeded != given-5 {
+		t.Errorf("%d operations were given, 5 taken, and %d are unneeded", given, unneeded)
+	}
+	if p := (Part{Of: 1, Takes: []uint64{0}}); r.Has(p, late.Blocks[0].From) {
+		t.Error("the machine has an operation that it doesn't send")
+	}
+}
+
+// A granter keeps only the blocks that a machine hasn't received. Wishes that no machine sends get nothing.
+func TestAGranterForgetsWhatWasReceived(t *testing.T) {
+	g := NewGranter(1)
+	for i := range 100 {
+		if a, _ := g.Grant(0, &Wish{Number: 10, Least: 1, Blocks: i}, 1); len(a.Blocks) != 1 || a.First != i {
+			t.Fatalf("wish %d is answered with %+v", i, a)
+		}
+	}
+	if kept := len(g.stage(0).receiver(0).blocks); kept != 1 {
+		t.Errorf("%d blocks are kept", kept)
+	}
+	for _, blocks := range []int{-1, 98, 101} {
+		if a, events := g.Grant(0, &Wish{Number: 10, Least: 1, Blocks: blocks}, 1); len(a.Blocks)+len(events) > 0 {
+			t.Errorf("after %d blocks: %+v, %+v", blocks, a, events)
+		}
 	}
 }
 
