@@ -79,6 +79,7 @@ func misdirected(iv *measure.Interval) uint64 {
 // Requests go to the node that has their bucket. When buckets move, the client notices the first refused requests, long
 // before it reads the map again. Requests for buckets of a lost node go elsewhere and are counted.
 func TestRequestsFollowTheirBuckets(t *testing.T) {
+	t.Parallel()
 	onTiers(t, func(t *testing.T, tier string) {
 		all := testserver.Vshard(t, 3, 30)
 		early := uint64(0)
@@ -108,6 +109,7 @@ func TestRequestsFollowTheirBuckets(t *testing.T) {
 
 // If the hash function isn't the cluster's, two thirds of the requests go to one of the two wrong storages.
 func TestAWrongHashIsSeen(t *testing.T) {
+	t.Parallel()
 	onTiers(t, func(t *testing.T, tier string) {
 		all := testserver.Vshard(t, 3, 300)
 		text := strings.Replace(shardPlan(all, "buckets: 300, hash_function: crc32-mp, map: vshard", tier,
@@ -147,6 +149,7 @@ func warns(run *record.Run, id string) bool {
 
 // The other sources of the bucket map. Requests for buckets without a known node go to any address and are counted.
 func TestMapsOfBuckets(t *testing.T) {
+	t.Parallel()
 	all := testserver.Vshard(t, 3, 30)
 	program := fmt.Sprintf("return {{1, 10, '%s'}, {11, 20, '%s'}}", all[0].Addr, all[1].Addr)
 	for _, c := range []struct {
@@ -203,6 +206,7 @@ func picoTables(kind string, masters [2]string) (statements []string) {
 // The addresses of the masters come from Picodata's system tables. Stand-ins with such tables answer: PostgreSQL over
 // pg, and Tarantool over iproto.
 func TestBucketsOfPicodata(t *testing.T) {
+	t.Parallel()
 	twoOf := func(start func() *testserver.Server) [2]*testserver.Server {
 		return [2]*testserver.Server{start(), start()}
 	}

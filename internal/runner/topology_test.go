@@ -95,6 +95,7 @@ func onTiers(t *testing.T, test func(t *testing.T, tier string)) {
 
 // Writes go to the primary and reads to the replica. When the replica is promoted, writes follow.
 func TestWritesFollowThePrimary(t *testing.T) {
+	t.Parallel()
 	onTiers(t, func(t *testing.T, tier string) {
 		primary := testserver.Postgres(t)
 		primary.Psql(t, "CREATE TABLE event (n bigint)")
@@ -133,6 +134,7 @@ load: [{constant: {rate: 100, duration: 120s}}]
 
 // A node that joins a Redis cluster receives the requests for its keys, and is an address of the record.
 func TestNodeJoinsRedisCluster(t *testing.T) {
+	t.Parallel()
 	cluster := testserver.RedisCluster(t)
 	joining := cluster.Join(t)
 	run := during(t, fmt.Sprintf(`
@@ -158,6 +160,7 @@ load: [{constant: {rate: 500, duration: 120s}}]
 
 // Requests go to the primary that Sentinel names, and to the one that takes over from it.
 func TestSentinelNamesThePrimary(t *testing.T) {
+	t.Parallel()
 	onTiers(t, func(t *testing.T, tier string) {
 		primary := testserver.Redis(t)
 		replica := testserver.Redis(t, testserver.Settings(fmt.Sprintf("replicaof %s %d", primary.Host, primary.Port)))

@@ -21,6 +21,7 @@ func TestReleases(t *testing.T) {
 		{"17", []string{"wal", "io", "checkpointer"}}, {"18", []string{"wal", "io", "checkpointer"}},
 	} {
 		t.Run(c.release, func(t *testing.T) {
+			t.Parallel()
 			s := countingRelease(t, c.release)
 			d := newDatabase(t, s, books, "create index on book (id)", "analyze book")
 			in := d.inspected(func(i *Inspector) {

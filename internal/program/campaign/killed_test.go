@@ -51,6 +51,7 @@ steps:
 
 // TestKilledInEachStep kills a campaign in each of its steps with SIGKILL, and resumes it.
 func TestKilledInEachStep(t *testing.T) {
+	t.Parallel()
 	testserver.SkipQuick(t)
 	file := files(t, whole, serve(t))
 	dir := filepath.Join(t.TempDir(), "campaign")

@@ -65,6 +65,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	good := node(t)
 	prepare(t, good, "t", false)
 	password, keyspace, option := good, good, good
@@ -102,6 +103,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	info, err := New().Describe(t.Context(), node(t))
 	if err != nil || info.Product != "Cassandra" || !strings.HasPrefix(info.Version, "5.") ||
 		info.Settings["partitioner"] != "Murmur3Partitioner" {

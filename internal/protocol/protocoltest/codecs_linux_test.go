@@ -257,6 +257,7 @@ func TestCodecsAreTheirLibraries(t *testing.T) {
 		httpSubject, etcdSubject} {
 		s := start(t)
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			want := make([]answer, len(s.queries))
 			for i := range s.queries {
 				q := &s.queries[i]
