@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -70,36 +69,10 @@ func TestRefusals(t *testing.T) {
 	prepare(t, good, "t", false)
 	password, keyspace, option := good, good, good
 	password.Password, keyspace.Database, option.Options = "falsches", "nowhere", map[string]string{"consistency": "most"}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
-	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	for _, c := range []struct {
-		target protocol.Target
-		class  protocol.Class
-		want   string
-	}{
-		{password, protocol.Connect, "check user and password"},
-		{keyspace, protocol.Connect, "check the keyspace"},
-		{option, protocol.Client, "quorum, any"},
-		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect,
-			"no answer in time"},
-		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect,
-			"connection refused; is the server running there?"},
-	} {
-		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
-			strings.Contains(e.Text, "falsches") {
-			t.Errorf("%q: got %+v", c.want, e)
-		}
-	}
+	protocoltest.Refusals(t, New(), protocol.Target{},
+		protocoltest.Refusal{Target: password, Class: protocol.Connect, Want: "check user and password"},
+		protocoltest.Refusal{Target: keyspace, Class: protocol.Connect, Want: "check the keyspace"},
+		protocoltest.Refusal{Target: option, Class: protocol.Client, Want: "quorum, any"})
 }
 
 func TestDescribe(t *testing.T) {
@@ -117,26 +90,6 @@ func TestServerDiesMidRequest(t *testing.T) {
 	target := protocol.Target{Address: s.Addr, ConnectTimeout: 20 * time.Second}
 	prepare(t, target, "t", false)
 	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	c := dial(t, target, p)
-	p.Insert(t, c, "k")
-	s.Pause()
-	var reply protocol.Reply
-	c.Do(protocoltest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], protocoltest.Values("k", "a", "b"), &reply)
-	s.Resume()
-	if reply.Class != protocol.UnknownOutcome || !reply.Fatal {
-		t.Errorf("while paused: %+v", reply.Failure)
-	}
-	c = dial(t, target, p)
-	p.Insert(t, c, "k")
-	s.Pause()
-	done := make(chan protocol.Reply)
-	go func() { done <- p.Insert(t, c, "k") }()
-	time.Sleep(50 * time.Millisecond) // for the request to be under way
-	s.Kill()
-	if r := <-done; r.Class != protocol.UnknownOutcome || !r.Fatal {
-		t.Errorf("killed: %+v", r.Failure)
-	}
-	if r := p.Insert(t, c, "k"); r.Class != protocol.Connect && r.Class != protocol.UnknownOutcome || !r.Fatal {
-		t.Errorf("while it is down: %+v", r.Failure)
-	}
+	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) },
+		protocol.Connect, protocol.UnknownOutcome)
 }

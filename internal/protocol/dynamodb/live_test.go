@@ -2,7 +2,6 @@ package dynamodb
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -105,35 +104,9 @@ func TestRefusals(t *testing.T) {
 	key, nobody := good, good
 	key.User = "not a key!"
 	nobody.User = ""
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
-	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	for _, c := range []struct {
-		target protocol.Target
-		class  protocol.Class
-		want   string
-	}{
-		{key, protocol.Connect, "check access key"},
-		{nobody, protocol.Client, "no credentials"},
-		{protocol.Target{Address: l.Addr().String(), User: "a", Password: "falsches", ConnectTimeout: 300 * time.Millisecond},
-			protocol.Connect, "no answer in time"},
-		{protocol.Target{Address: closed.Addr().String(), User: "a", Password: "falsches"}, protocol.Connect,
-			"connection refused; is the server running there?"},
-	} {
-		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
-			strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
-			t.Errorf("%q: got %+v", c.want, e)
-		}
-	}
+	protocoltest.Refusals(t, New(), protocol.Target{User: "a", Password: "falsches"},
+		protocoltest.Refusal{Target: key, Class: protocol.Connect, Want: "check access key"},
+		protocoltest.Refusal{Target: nobody, Class: protocol.Client, Want: "no credentials"})
 }
 
 func TestDescribe(t *testing.T) {
@@ -148,26 +121,5 @@ func TestServerDiesMidRequest(t *testing.T) {
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: 20 * time.Second}
 	prepare(t, target, "table", false)
 	p := protocoltest.NewRecords("table", protocoltest.Abilities{})
-	c := dial(t, target, p)
-	p.Insert(t, c, "k")
-	s.Pause()
-	var reply protocol.Reply
-	c.Do(protocoltest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], protocoltest.Values("k", "a", "b"), &reply)
-	s.Resume()
-	if reply.Class != protocol.UnknownOutcome || !reply.Fatal {
-		t.Errorf("while paused: %+v", reply.Failure)
-	}
-	c = dial(t, target, p)
-	p.Insert(t, c, "k")
-	s.Pause()
-	done := make(chan protocol.Reply)
-	go func() { done <- p.Insert(t, c, "k") }()
-	time.Sleep(50 * time.Millisecond) // for the request to be under way
-	s.Kill()
-	if r := <-done; r.Class != protocol.UnknownOutcome || !r.Fatal {
-		t.Errorf("killed: %+v", r.Failure)
-	}
-	if r := p.Insert(t, c, "k"); r.Class != protocol.Connect || !r.Fatal {
-		t.Errorf("while it is down: %+v", r.Failure)
-	}
+	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) }, protocol.Connect)
 }

@@ -1,9 +1,7 @@
 package mongodb
 
 import (
-	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,63 +66,18 @@ func TestRecords(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	good := ferret(t)
-	user := good
-	user.User, user.Password = "alice", "falsches"
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
-	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	for _, c := range []struct {
-		target protocol.Target
-		class  protocol.Class
-		want   string
-	}{
-		{user, protocol.Connect, "check user, password"},
-		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect,
-			"no answer in time"},
-		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect,
-			"connection refused; is the server running there?"},
-		{protocol.Target{Address: good.Address, Options: map[string]string{"x": "y"}}, protocol.Client, "auth_source"},
-	} {
-		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
-			strings.Contains(e.Text, "falsches") {
-			t.Errorf("%q: got %+v", c.want, e)
-		}
-	}
+	user, option := good, good
+	user.User, user.Password, option.Options = "alice", "falsches", map[string]string{"x": "y"}
+	protocoltest.Refusals(t, New(), protocol.Target{},
+		protocoltest.Refusal{Target: user, Class: protocol.Connect, Want: "check user, password"},
+		protocoltest.Refusal{Target: option, Class: protocol.Client, Want: "auth_source"})
 }
 
 func TestServerDiesMidRequest(t *testing.T) {
 	s := testserver.FerretDB(t)
 	target := protocol.Target{Address: s.Addr, Database: s.Database, ConnectTimeout: 5 * time.Second}
 	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	c := dial(t, target, p)
-	s.Pause()
-	var reply protocol.Reply
-	c.Do(protocoltest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], protocoltest.Values("k", "a", "b"), &reply)
-	s.Resume()
-	if reply.Class != protocol.UnknownOutcome || !reply.Fatal {
-		t.Errorf("while paused: %+v", reply.Failure)
-	}
-	c = dial(t, target, p)
-	s.Pause()
-	done := make(chan protocol.Reply)
-	go func() { done <- p.Insert(t, c, "k") }()
-	time.Sleep(50 * time.Millisecond) // for the request to be under way
-	s.Kill()
-	if r := <-done; r.Class != protocol.UnknownOutcome || !r.Fatal {
-		t.Errorf("killed: %+v", r.Failure)
-	}
-	if r := p.Insert(t, c, "k"); r.Class != protocol.Connect || !r.Fatal {
-		t.Errorf("while it is down: %+v", r.Failure)
-	}
+	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) }, protocol.Connect)
 }
 
 func TestDescribe(t *testing.T) {

@@ -19,6 +19,12 @@ type TB interface {
 	Cleanup(func())
 }
 
+// errorTB is the part of testing.TB that helpers need which report several failures.
+type errorTB interface {
+	TB
+	Errorf(format string, args ...any)
+}
+
 // Take opens a blocking connection over a driver's codec. Each read returns at most piece bytes, so that answers
 // arrive in pieces.
 func Take(t TB, d protocol.CodecDriver, target protocol.Target, program *protocol.Program, piece int) *blocking.Conn {

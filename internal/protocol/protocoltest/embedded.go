@@ -13,8 +13,7 @@ import (
 
 // embeddedTB is the part of testing.TB that Embedded needs.
 type embeddedTB interface {
-	TB
-	Errorf(format string, args ...any)
+	errorTB
 	TempDir() string
 }
 
