@@ -77,11 +77,7 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	said := func() string {
-		out, _ := os.ReadFile(output)
-		return string(out)
-	}
-	until(t, "the worker is called lost", func() bool { return strings.Contains(said(), "worker 2 (") })
+	until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 	until(t, "its successor has ended without an error", func() bool {
 		return slices.Equal(c.Phases(1), []string{"Failed", "Succeeded"})
 	})
@@ -103,7 +99,7 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 		t.Errorf("%d operations in all, %d of the parts", run.Total.Done, done)
 	}
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
-		t.Errorf("exit %d\n%s", code, said())
+		t.Errorf("exit %d\n%s", code, said(t, output))
 	}
 	if left := c.Objects(); len(left) > 0 {
 		t.Errorf("left in the cluster: %q", left)
@@ -216,11 +212,7 @@ func TestWhatAClusterCantDo(t *testing.T) {
 func TestAManifestSendsNothing(t *testing.T) {
 	t.Parallel()
 	c := pretended(t)
-	plan := filepath.Join(t.TempDir(), "plan.yml")
-	text := "target: {protocol: noop, addresses: [none]}\nsessions: 4\nqueries: [{name: one, command: [PING], count: 60}]\n"
-	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plan := queuePlan(t)
 	cmd := exec.Command("brunt", append([]string{"run", plan, "--workers", "2", "-p", "topsecret", "--manifest"},
 		onCluster(c)...)...)
 	out, err := cmd.CombinedOutput()

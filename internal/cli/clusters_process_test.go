@@ -169,7 +169,6 @@ func TestFaultsThatGoWrong(t *testing.T) {
 func TestAClusterThatNeverRecovers(t *testing.T) {
 	t.Parallel()
 	members := testserver.EtcdCluster(t, 3)
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: etcd, addresses: ["%s", "%s", "%s"]}
 sessions: 32
 interval: 100ms
@@ -183,9 +182,7 @@ faults:
   - {name: kill one, at: 2s, process: {do: kill, pid: %d}}
   - {name: kill another, at: 2s, process: {do: kill, pid: %d}}
 `, members[0].Addr, members[1].Addr, members[2].Addr, members[1].PID, members[2].PID)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := writePlan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
@@ -208,16 +205,13 @@ faults:
 // If a set point can't be reached, the load stays at its lower limit, and brunt says so.
 func TestASetPointThatCantBeReached(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 sessions: 4
 interval: 500ms
 queries: [{name: ping, command: [PING]}]
 load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", duration: 6s}}]
 `, testserver.Redis(t).Addr)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := writePlan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, nil, "brunt", "run", path, "--bundle", dir)
 	_ = cmd.Wait()

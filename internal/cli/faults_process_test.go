@@ -28,7 +28,6 @@ func processState(pid int) string {
 // faultPlan writes a plan with faults that sends requests to a Redis server for an hour.
 func faultPlan(t *testing.T, s *testserver.Server, faults string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 interval: 100ms
 sessions: 4
@@ -37,10 +36,7 @@ queries: [{name: ping, command: [PING]}]
 load: [{constant: {rate: 200, duration: 1h}}]
 faults:
 %s`, s.Addr, faults)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writePlan(t, text)
 }
 
 // faultLines returns the states of faults that a run has recorded so far.
@@ -125,7 +121,6 @@ func TestRequestsSurviveABlackHole(t *testing.T) {
 func TestAnAdministratorEndsConnections(t *testing.T) {
 	t.Parallel()
 	s := testserver.Postgres(t)
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: pg, addresses: ["%s"], user: %s, database: %s}
 sessions: 2
 queries: [{name: one, sql: select 1}]
@@ -138,9 +133,7 @@ faults:
         - sql: "select pg_terminate_backend(pid) from pg_stat_activity
             where pid <> pg_backend_pid() and backend_type = 'client backend'"
 `, s.Addr, s.User, s.Database)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := writePlan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults",
 		"--bundle", dir)

@@ -17,10 +17,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	t.Parallel()
 	web := "http://" + testserver.Nginx(t).Addr + "/"
 	redis, other := testserver.Redis(t).Addr, testserver.Redis(t).Addr
-	plan := filepath.Join(t.TempDir(), "plan.yml")
-	if err := os.WriteFile(plan, []byte("queries: [{name: one, command: [PING], weight: 1}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plan := writePlan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
 	spread := filepath.Join(t.TempDir(), "spread.yml")
 	if err := os.WriteFile(spread, fmt.Appendf(nil, `target: {protocol: redis, addresses: ["%s", "%s"], balance: {per: request}}
 sessions: 60

@@ -108,15 +108,15 @@ func TestProcessesFillTables(t *testing.T) {
 	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	said := func() string { text, _ := os.ReadFile(output); return string(text) }
-	until(t, "the lost worker is named", func() bool { return strings.Contains(said(), "worker 2 (") })
+	until(t, "the lost worker is named", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 	release()
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("exit %d, want 1\n%s", code, said())
+		t.Errorf("exit %d, want 1\n%s", code, said(t, output))
 	}
-	if !regexp.MustCompile(`lost worker 2 \(.*\): the tables aren't full; the same command goes on`).MatchString(said()) {
-		t.Errorf("said\n%s", said())
+	named := regexp.MustCompile(`lost worker 2 \(.*\): the tables aren't full; the same command goes on`)
+	if text := said(t, output); !named.MatchString(text) {
+		t.Errorf("said\n%s", text)
 	}
 	if n := f.pg.Psql(t, "SELECT count(*) FROM cars"); n != "13750" {
 		t.Errorf("the other workers have filled %s rows, want 13750", n)
@@ -192,10 +192,7 @@ func TestAKilledFillingGoesOn(t *testing.T) {
 	want := f.full()
 	cmd, _, release := f.blocked()
 	pids := workersOf(cmd.Process.Pid)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	kill(t, cmd)
 	release()
 	until(t, "the workers end", func() bool {
 		for _, pid := range pids {

@@ -22,10 +22,7 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 	const total, rate = 800, 100
 	const stopped = 2 * time.Second
 	web := "http://" + testserver.Nginx(t).Addr + "/"
-	plan := filepath.Join(t.TempDir(), "plan.yml")
-	if err := os.WriteFile(plan, []byte("queries: [{name: one, command: [PING], weight: 1}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plan := writePlan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
 	for name, args := range map[string][]string{
 		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late",
 			"drop", web},

@@ -117,7 +117,7 @@ func TestWorkersUploadWithoutACoordinator(t *testing.T) {
 			"--upload", place)
 		workers, outputs = append(workers, cmd), append(outputs, output)
 	}
-	until(t, "intervals of all workers are there", func() bool { return linesHome(dir, 1) > 2 && linesHome(dir, 2) > 2 })
+	underWay(t, dir, 2)
 	if err := lead.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

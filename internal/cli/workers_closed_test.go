@@ -189,17 +189,14 @@ func said(t *testing.T, output string) string {
 // is killed and resumed.
 func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 	t.Parallel()
-	for name, kill := range map[string]bool{"one coordinator": false, "a resumed one": true} {
+	for name, killed := range map[string]bool{"one coordinator": false, "a resumed one": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := testserver.Redis(t)
 			plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-			if kill {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				_ = cmd.Wait()
+			if killed {
+				kill(t, cmd)
 				out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
 				output = filepath.Join(t.TempDir(), "resumed")
 				if err := os.WriteFile(output, out, 0o600); err != nil {
@@ -222,18 +219,7 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 // Writes that no worker knows in advance can't be read back, and brunt says so before anything is sent.
 func TestClosedSharesAreNotRedistributedAndReadBack(t *testing.T) {
 	t.Parallel()
-	plan := writePlan(t, `target: {protocol: redis, addresses: ["127.0.0.1:1"]}
-sessions: 4
-verify: {patience: 2s}
-queries:
-  - name: put
-    command: [SET, "order:$1", $2]
-    params:
-      - {name: id, type: Integer, range: [1, 1000000000], distribution: Sequential}
-      - {name: note, type: String, range: [8, 8]}
-    verify: {read: {command: [GET, "order:$1"], capture: [0]}, key: [id], expect: [note]}
-load: [{closed: {duration: 2s}}]
-`)
+	plan := readBackPlan(t, "127.0.0.1:1", "load: [{closed: {duration: 2s}}]\n")
 	cmd := exec.Command("brunt", "run", plan, "--workers", "2", "--on-lost", "redistribute")
 	out, _ := cmd.CombinedOutput()
 	if !strings.Contains(string(out), "the writes of closed phases can't be read back then") {

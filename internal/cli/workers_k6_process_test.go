@@ -108,7 +108,7 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
 		"-e", "URL="+server.URL, scriptFile(t, endless))
-	until(t, "both workers send", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
+	underWay(t, dir, 2)
 	pids := workersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)

@@ -25,17 +25,7 @@ import (
 // workerPlan writes a plan with an open load that needs no server and has no end.
 func workerPlan(t *testing.T, more string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "plan.yml")
-	text := `target: {protocol: noop, addresses: [none]}
-interval: 200ms
-sessions: 4
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{constant: {rate: 400, duration: 1h}}]
-` + more
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return noopPlan(t, "200ms", "load: [{constant: {rate: 400, duration: 1h}}]\n"+more)
 }
 
 // workersOf returns the processes of the workers that a process has started, in the order of their numbers.
@@ -61,6 +51,13 @@ func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd
 	dir = filepath.Join(t.TempDir(), "bundle")
 	args := append([]string{"brunt", "run", plan, "--workers", strconv.Itoa(workers), "--bundle", dir}, more...)
 	cmd, output = start(t, nil, args...)
+	underWay(t, dir, workers)
+	return cmd, dir, output
+}
+
+// underWay waits until the coordinator has received intervals of all workers.
+func underWay(t *testing.T, dir string, workers int) {
+	t.Helper()
 	until(t, "intervals of all workers are there", func() bool {
 		for k := range workers {
 			if linesHome(dir, k+1) < 2 {
@@ -69,7 +66,6 @@ func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd
 		}
 		return true
 	})
-	return cmd, dir, output
 }
 
 func wholeRun(t *testing.T, dir, output string) *record.Run {
@@ -111,11 +107,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if err := syscall.Kill(pids[1], signal); err != nil {
 				t.Fatal(err)
 			}
-			said := func() string {
-				out, _ := os.ReadFile(output)
-				return string(out)
-			}
-			until(t, "the worker is called lost", func() bool { return strings.Contains(said(), "worker 2 (") })
+			until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 			before := []int{linesHome(dir, 1), linesHome(dir, 3)}
 			until(t, "the others go on", func() bool {
 				return linesHome(dir, 1) > before[0]+2 && linesHome(dir, 3) > before[1]+2
@@ -132,7 +124,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 				t.Errorf("verdict %+v", run.Verdict)
 			}
 			if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
-				t.Errorf("exit %d\n%s", code, said())
+				t.Errorf("exit %d\n%s", code, said(t, output))
 			}
 			var done uint64
 			for _, p := range run.Parts {
@@ -195,20 +187,12 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	plan := workerPlan(t, "")
 	cmd, dir, _ := leadingProcess(t, plan, 2, "--scale", "1")
 	pids := workersOf(cmd.Process.Pid)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	spools := []string{}
-	for k := range 2 {
-		spools = append(spools, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)+".spool"))
-	}
-	lines := func(k int) int {
-		text, _ := os.ReadFile(filepath.Join(spools[k], record.IntervalsFile))
-		return bytes.Count(text, []byte("\n"))
-	}
-	before := []int{lines(0), lines(1)}
-	until(t, "both workers go on", func() bool { return lines(0) > before[0]+3 && lines(1) > before[1]+3 })
+	kill(t, cmd)
+	before := []int{linesSpooled(dir, 1), linesSpooled(dir, 2)}
+	until(t, "both workers go on", func() bool {
+		return linesSpooled(dir, 1) > before[0]+3 && linesSpooled(dir, 2) > before[1]+3
+	})
+	spools := []string{spoolOf(dir, 1), spoolOf(dir, 2)}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -256,7 +240,6 @@ func TestWorkersKeepSecrets(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	plan := filepath.Join(t.TempDir(), "plan.yml")
 	text := fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
 sessions: 4
 queries:
@@ -264,9 +247,7 @@ queries:
     count: 40
     http: {method: GET, path: /, headers: {Authorization: "***"}}
 `, strings.TrimPrefix(server.URL, "http://"))
-	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plan := writePlan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, []string{"BRUNT_SECRET_AUTHORIZATION=Bearer topsecret"}, "brunt", "run", plan, "--workers", "2",
 		"--bundle", dir)

@@ -28,9 +28,14 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
+// spoolOf returns the bundle that worker k, from 1, writes on its own disk.
+func spoolOf(dir string, k int) string {
+	return filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k)+".spool")
+}
+
 // linesSpooled returns how many intervals worker k, from 1, has written to its own disk.
 func linesSpooled(dir string, k int) int {
-	text, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k)+".spool", record.IntervalsFile))
+	text, _ := os.ReadFile(filepath.Join(spoolOf(dir, k), record.IntervalsFile))
 	return bytes.Count(text, []byte("\n"))
 }
 
@@ -51,11 +56,8 @@ func resumeLoad(t *testing.T, dir string) (out string, run *record.Run, code int
 func TestAKilledCoordinatorsFaultsAreResumed(t *testing.T) {
 	t.Parallel()
 	done := filepath.Join(t.TempDir(), "done")
-	plan := writePlan(t, fmt.Sprintf(`target: {protocol: noop, addresses: [none]}
-sessions: 4
-interval: 1s # a worker may go 2.5 intervals without a report
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{constant: {rate: 300, duration: 27s}}]
+	// A worker may go 2.5 intervals without a report.
+	plan := noopPlan(t, "1s", fmt.Sprintf(`load: [{constant: {rate: 300, duration: 27s}}]
 faults:
   - {name: early, at: 200ms, for: 200ms, command: {inject: "echo early >>%[1]s", heal: "echo over >>%[1]s"}}
   - {name: open, at: 2s, for: 15s, command: {inject: "echo open >>%[1]s", heal: "echo shut >>%[1]s"}}
@@ -120,11 +122,7 @@ faults:
 // workers follow the same decisions.
 func TestAKilledCoordinatorsDecisionsAreResumed(t *testing.T) {
 	t.Parallel()
-	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
-sessions: 4
-interval: 200ms
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 12s}}]
+	plan := noopPlan(t, "200ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 12s}}]
 `)
 	cmd, dir, _ := leadingProcess(t, plan, 2)
 	until(t, "it has decided", func() bool { return linesHome(dir, 1) > 6 })
@@ -175,7 +173,7 @@ export default function () {
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, _ := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL,
 		script)
-	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 0 && linesHome(dir, 2) > 0 })
+	underWay(t, dir, 2)
 	kill(t, cmd)
 	out, run, code := resumeLoad(t, dir)
 	if n := requests.Load(); n != 80 || run.Total.Done != 80 || len(run.Parts) != 2 || len(lostOnes(run)) > 0 {

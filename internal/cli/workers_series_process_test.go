@@ -30,6 +30,33 @@ func writePlan(t *testing.T, text string) string {
 	return path
 }
 
+// noopPlan writes a plan that needs no server. rest is what follows the query, beginning with the load.
+func noopPlan(t *testing.T, interval, rest string) string {
+	t.Helper()
+	return writePlan(t, `target: {protocol: noop, addresses: [none]}
+sessions: 4
+queries: [{name: one, command: [PING], weight: 1}]
+interval: `+interval+"\n"+rest)
+}
+
+// readBackPlan writes a plan whose writes to a Redis server are read back. rest is what follows the query, beginning
+// with the load.
+func readBackPlan(t *testing.T, address, rest string) string {
+	t.Helper()
+	return writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+sessions: 4
+interval: 200ms
+verify: {patience: 2s}
+queries:
+  - name: put
+    command: [SET, "order:$1", $2]
+    params:
+      - {name: id, type: Integer, range: [1, 1000000000], distribution: Sequential}
+      - {name: note, type: String, range: [8, 8]}
+    verify: {read: {command: [GET, "order:$1"], capture: [0]}, key: [id], expect: [note]}
+`, address)+rest)
+}
+
 // partOf opens the bundle of worker k, from 1.
 func partOf(t *testing.T, dir string, k int) *record.Recorded {
 	t.Helper()
@@ -93,23 +120,12 @@ faults:
 func TestWorkersReadBackTheirWrites(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)
-	plan := writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
-sessions: 4
-interval: 200ms
-verify: {patience: 2s}
-queries:
-  - name: put
-    command: [SET, "order:$1", $2]
-    params:
-      - {name: id, type: Integer, range: [1, 1000000000], distribution: Sequential}
-      - {name: note, type: String, range: [8, 8]}
-    verify: {read: {command: [GET, "order:$1"], capture: [0]}, key: [id], expect: [note]}
-load: [{constant: {rate: 100, duration: 2s}}]
+	plan := readBackPlan(t, server.Addr, `load: [{constant: {rate: 100, duration: 2s}}]
 faults:
   - name: rogue
     at: 1500ms
     request: {inject: [{command: [DEL, "order:10"]}, {command: [DEL, "order:11"]}]}
-`, server.Addr))
+`)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
@@ -151,11 +167,7 @@ func controls(t *testing.T, part *record.Recorded) (all []measure.Control) {
 // The coordinator decides the rates for all workers, and they send residue classes of one schedule.
 func TestWorkersFollowOneAdaptiveSchedule(t *testing.T) {
 	t.Parallel()
-	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
-sessions: 4
-interval: 500ms
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 5s}}]
+	plan := noopPlan(t, "500ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 5s}}]
 `)
 	dir := filepath.Join(t.TempDir(), "bundle")
 	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
@@ -296,11 +308,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 // seriesKinds are the commands of series of two short runs, of a plan and of a campaign with it.
 func seriesKinds(t *testing.T) map[string][]string {
 	t.Helper()
-	plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
-sessions: 4
-interval: 200ms
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{constant: {rate: 100, duration: 1s}}]
+	plan := noopPlan(t, "200ms", `load: [{constant: {rate: 100, duration: 1s}}]
 `)
 	campaign := filepath.Join(filepath.Dir(plan), "two.yml")
 	text := "campaign: two\nplan: plan.yml\nservice: {reconfigure: 'true'}\nsteps:\n" +

@@ -42,11 +42,7 @@ func TestAKilledSeriesOfWorkersIsResumed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := writePlan(t, `target: {protocol: noop, addresses: [none]}
-sessions: 4
-interval: 200ms
-queries: [{name: one, command: [PING], weight: 1}]
-load: [{constant: {rate: 100, duration: 5s}}]
+			plan := noopPlan(t, "200ms", `load: [{constant: {rate: 100, duration: 5s}}]
 `)
 			dir := filepath.Join(t.TempDir(), "series")
 			args = append([]string{"brunt"}, args...)

@@ -170,12 +170,8 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	for _, pid := range tasks {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	said := func() string {
-		out, _ := os.ReadFile(output)
-		return string(out)
-	}
 	until(t, "the worker is called lost", func() bool {
-		return strings.Contains(said(), fmt.Sprintf("worker %d (n2) is lost", at["(n2)"]))
+		return strings.Contains(said(t, output), fmt.Sprintf("worker %d (n2) is lost", at["(n2)"]))
 	})
 	for _, node := range []string{"(n1)", "(n3)"} {
 		until(t, "the others go on", home(at[node], 2))

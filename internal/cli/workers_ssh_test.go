@@ -16,12 +16,8 @@ import (
 // queuePlan writes a plan of 60 operations without a server.
 func queuePlan(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := "target: {protocol: noop, addresses: [none]}\nsessions: 4\nqueries: [{name: one, command: [PING], count: 60}]\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writePlan(t, text)
 }
 
 // Hosts that have only an sshd receive the program once and send the whole load.

@@ -22,17 +22,13 @@ import (
 // endingPlan writes a plan of 1200 operations in 3 seconds without a server.
 func endingPlan(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "plan.yml")
 	text := `target: {protocol: noop, addresses: [none]}
 interval: 200ms
 sessions: 6
 queries: [{name: one, command: [PING], weight: 3}, {name: two, command: [PING], weight: 1}]
 load: [{constant: {rate: 400, duration: 3s}}]
 `
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writePlan(t, text)
 }
 
 // numbersOf returns the number of operations of each kind in a record, and in total.
@@ -78,10 +74,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 			t.Parallel()
 			cmd, dir, _ := leadingProcess(t, endingPlan(t), 3)
 			pids := workersOf(cmd.Process.Pid)
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
+			kill(t, cmd)
 			journal := filepath.Join(dir, record.WorkersFolder, scale.JournalFile)
 			info, err := os.Stat(journal)
 			if err != nil || info.Mode().Perm() != 0o600 {
@@ -90,9 +83,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 			if late {
 				until(t, "the load is over", func() bool {
 					for k := range 3 {
-						spool := filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)+".spool", record.IntervalsFile)
-						text, _ := os.ReadFile(spool)
-						if bytes.Count(text, []byte("\n")) < 15 {
+						if linesSpooled(dir, k+1) < 15 {
 							return false
 						}
 					}
@@ -138,11 +129,8 @@ func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
 			args := append([]string{"brunt", "run", endingPlan(t), "--workers", "2", "--bundle", dir}, row.args...)
 			cmd, _ := start(t, row.env, args...)
-			until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
+			underWay(t, dir, 2)
+			kill(t, cmd)
 			out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
 			run := wholeRun(t, dir, "")
 			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
@@ -176,11 +164,9 @@ func TestALostShareIsRedistributed(t *testing.T) {
 			} else if err := syscall.Kill(pids[1], signal); err != nil {
 				t.Fatal(err)
 			}
-			said := func() string {
-				out, _ := os.ReadFile(output)
-				return string(out)
-			}
-			until(t, "the share is given away", func() bool { return strings.Contains(said(), "is sent by the other 2") })
+			until(t, "the share is given away", func() bool {
+				return strings.Contains(said(t, output), "is sent by the other 2")
+			})
 			if signal == syscall.SIGSTOP {
 				testserver.Thaw(pids[1])
 			}
@@ -195,13 +181,13 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				sum += p.Worker.Missing
 			}
 			if sum != 2400 {
-				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, said())
+				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, said(t, output))
 			}
 			if left := workersOf(cmd.Process.Pid); len(left) > 0 {
 				t.Errorf("workers are left: %v", left)
 			}
-			if !strings.Contains(said(), "lost after ") {
-				t.Errorf("the report doesn't say what became of the share:\n%s", said())
+			if !strings.Contains(said(t, output), "lost after ") {
+				t.Errorf("the report doesn't say what became of the share:\n%s", said(t, output))
 			}
 		})
 	}
@@ -227,20 +213,16 @@ func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
 	cmd, output := start(t, nil, "brunt", "run", endingPlan(t), "--workers", "2", "--on", "external", "--ticket",
 		filepath.Join(tickets, "coordinator.json"), "--listen", address, "--bundle", dir)
 	startWorkers(t, filepath.Join(tickets, "worker.json"), 2)
-	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 1 && linesHome(dir, 2) > 1 })
+	underWay(t, dir, 2)
 	cut := &proxy.Rule{Reset: true}
 	between.Set(cut)
-	said := func() string {
-		out, _ := os.ReadFile(output)
-		return string(out)
-	}
 	until(t, "both are called lost", func() bool {
-		return strings.Contains(said(), "worker 1 (") && strings.Contains(said(), "worker 2 (")
+		return strings.Contains(said(t, output), "worker 1 (") && strings.Contains(said(t, output), "worker 2 (")
 	})
 	between.Clear(cut)
 	_ = cmd.Wait()
 	run := wholeRun(t, dir, output)
 	if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said())
+		t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
 	}
 }
