@@ -41,7 +41,7 @@ func newAdvise(s *streams) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "build what is proposed, measure, and keep what pays")
 	cmd.Flags().BoolVar(&f.build, "build", false,
-		"without HypoPG, try indexes by building them in transactions that are rolled back (nobody can write to their tables meanwhile)")
+		"without HypoPG, try indexes by building them in transactions that are rolled back (which blocks writes to their tables)")
 	cmd.Flags().BoolVar(&f.anyway, "anyway", false, "with --apply: judge by runs that the generator spoiled, too")
 	cmd.Flags().IntVar(&f.times, "times", 5, "runs with each index, and as many without it")
 	cmd.Flags().DurationVar(&f.coolDown, "cool-down", 5*time.Second, "between runs")

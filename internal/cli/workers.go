@@ -46,7 +46,7 @@ func (f *workerFlags) bindPlaces(cmd *cobra.Command, count, what string) {
 	fs.StringVar(&f.slurm, "slurm-options", "", "with --on slurm: further arguments of srun, such as --partition=NAME")
 	fs.StringVar(&f.workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
 	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 0,
-		"how long to wait for workers to come and to be ready (default 30s; kubernetes 2m, external 10m)")
+		"how long to wait for workers to join and to be ready (default 30s; kubernetes 2m, external 10m)")
 	f.bindCluster(fs)
 	usage.InGroup(fs, usage.Workers)
 	proposeValues(cmd, "on", loadtest.Places())
@@ -60,13 +60,13 @@ func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
 		"with --on external: file of the ticket for workers, to be written, or coordinator.json of brunt ticket")
 	c := &w.Cluster
 	fs.StringVar(&c.Pods.Image, "image", "", "with --on kubernetes: image of brunt, of the same version")
-	fs.StringVar(&c.Pods.PullSecret, "image-pull-secret", "", "with --on kubernetes: name of the secret for the image's registry")
+	fs.StringVar(&c.Pods.PullSecret, "image-pull-secret", "", "with --on kubernetes: secret for the image's registry")
 	fs.StringVar(&c.Source.Namespace, "namespace", "", "with --on kubernetes: namespace (default: the context's)")
 	fs.StringVar(&c.Source.Kubeconfig, "kubeconfig", "", "with --on kubernetes: kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
-	fs.StringVar(&c.Source.Context, "kube-context", "", "with --on kubernetes: context of the kubeconfig (default: its current-context)")
+	fs.StringVar(&c.Source.Context, "kube-context", "", "with --on kubernetes: context (default: the current one)")
 	fs.StringVar(&c.Pods.CPU, "cpu", "1", "with --on kubernetes: cores of each worker, as request and as limit")
 	fs.StringVar(&c.Pods.Memory, "memory", "512Mi", "with --on kubernetes: memory of each worker, as request and as limit")
-	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: name of a secret whose keys become the workers' variables")
+	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: secret whose keys become variables of the workers")
 }
 
 // flags returns the worker flags that the command line has given.

@@ -193,6 +193,35 @@ func TestALostShareIsRedistributed(t *testing.T) {
 	}
 }
 
+// If the coordinator can't go on, it ends the load of workers that others have started.
+func TestALoadThatFailsAtTheCoordinatorEnds(t *testing.T) {
+	t.Parallel()
+	dir, ticket := filepath.Join(t.TempDir(), "bundle"), filepath.Join(t.TempDir(), "ticket")
+	cmd, output := start(t, nil, "brunt", "run", workerPlan(t, ""), "--workers", "2", "--on", "external", "--ticket",
+		ticket, "--listen", "127.0.0.1:0", "--bundle", dir)
+	until(t, "the ticket is there", func() bool {
+		_, err := os.Stat(ticket)
+		return err == nil
+	})
+	var workers []*exec.Cmd
+	for k := range 2 {
+		w, _ := start(t, nil, "brunt", "worker", "--ticket", ticket, "--index", strconv.Itoa(k))
+		workers = append(workers, w)
+	}
+	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 2 && linesHome(dir, 2) > 2 })
+	if err := os.Truncate(filepath.Join(dir, record.WorkersFolder, "1", record.IntervalsFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	said, _ := os.ReadFile(output)
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(said), "has become shorter") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	for _, w := range workers {
+		_ = w.Wait() // otherwise the load would last for an hour
+	}
+}
+
 // Workers whose connections to the coordinator are cut for several intervals continue, and nothing that they measured
 // in that time is lost.
 func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {

@@ -125,7 +125,7 @@ func (f *Filling) pair() (*scale.Pair, error) {
 	return scale.ReadPair(f.Workers.Ticket)
 }
 
-// filled waits until all workers have ended. Meanwhile it reports the number of rows.
+// filled waits until all workers have ended, and reports the number of rows while it waits.
 func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shared) []scale.Part {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	told := make(chan struct{})

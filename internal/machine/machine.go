@@ -1,5 +1,5 @@
 // Package machine keeps this machine awake during a load, so that operations are sent on schedule. An idle core
-// sleeps, and on a virtual machine the hypervisor meanwhile gives it to other machines: the next task waits until
+// sleeps, and on a virtual machine the hypervisor then gives it to other machines: the next task waits until
 // it is given back, which can take milliseconds.
 //
 // The package does three things. A child process runs a spinning thread of idle priority (SCHED_IDLE) on every core

@@ -152,7 +152,7 @@ func (m *machine) raise(nice int) (restore func(), err error) {
 }
 
 // setAll sets the nice value of all threads. It repeats this until no thread has another value (at most 10 times),
-// since a thread that hasn't been changed yet may start others meanwhile. Threads that end meanwhile are ignored.
+// since a thread that hasn't been changed yet may start others during a pass. Threads that end then are ignored.
 func setAll(nice int) error {
 	const passes = 10
 	for range passes {

@@ -670,6 +670,9 @@ func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) er
 // wholeLines reads whole lines of a file from the offset from, and not beyond to: up to chunk bytes, or one line if
 // that is longer. There must be a whole line between the offsets. The result uses the memory of buffer.
 func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
+	if to < from {
+		return nil, fmt.Errorf("%s has become shorter during the load", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (b marks) compare(w io.Writer, lines []line) error {
 			} else {
 				slower++
 			}
-			fmt.Fprintf(w, "%s, %s beside %s: %s: %s\n", how, l.ours, l.peer, l.work, lost)
+			fmt.Fprintf(w, "%s, %s next to %s: %s: %s\n", how, l.ours, l.peer, l.work, lost)
 		}
 	}
 	if slower > 0 {

@@ -172,7 +172,7 @@ func (l *link) pump(from, to *net.TCPConn, toServer bool) {
 }
 
 // writer writes one direction of a link, with the delay and bandwidth of the rules. Delayed data goes through a
-// queue that a separate goroutine writes, so that reading continues meanwhile. While no rule applies and the queue
+// queue that a separate goroutine writes, so that reading continues. While no rule applies and the queue
 // is empty, the reading goroutine writes directly.
 type writer struct {
 	link     *link

@@ -148,7 +148,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// sleep waits for d. It returns false if the proxy is closed meanwhile.
+// sleep waits for d. It returns false if the proxy is closed before.
 func (p *Proxy) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):

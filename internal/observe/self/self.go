@@ -18,7 +18,7 @@ const (
 	// beatNs is the time between two checks of the watchdog.
 	beatNs = int64(10 * time.Millisecond)
 	// heldNs is the least delay of the watchdog that counts as a stop of the process, if the watchdog didn't
-	// wait for a core and the process used none meanwhile. It is longer than a sleeping core takes to wake up.
+	// wait for a core and the process used none in that time. It is longer than a sleeping core takes to wake up.
 	heldNs = int64(15 * time.Millisecond)
 	// stillNs is the shortest gap between two checks that counts as a standstill.
 	stillNs = int64(500 * time.Millisecond)

@@ -44,6 +44,6 @@ func startHeld(cmd *exec.Cmd, known func(pid int) error) error {
 	if err := startAtOnce(cmd, known); err != nil {
 		return err
 	}
-	_, _ = opener.WriteString("go\n") // fails if the process has ended meanwhile, which Wait reports
+	_, _ = opener.WriteString("go\n") // fails if the process has ended already, which Wait reports
 	return nil
 }
