@@ -164,6 +164,38 @@ func controls(t *testing.T, part *record.Recorded) (all []measure.Control) {
 	return all
 }
 
+// Workers that are all lost for a moment go on, and the faults that are due later are injected.
+func TestFaultsGoOnWhenLostWorkersAreBack(t *testing.T) {
+	t.Parallel()
+	done := filepath.Join(t.TempDir(), "done")
+	plan := noopPlan(t, "200ms", fmt.Sprintf(`load: [{constant: {rate: 100, duration: 16s}}]
+faults: [{name: late, at: 14s, command: {inject: "echo late >>%s"}}]
+`, done))
+	cmd, dir, output := leadingProcess(t, plan, 2, "--allow-faults")
+	pids := workersOf(cmd.Process.Pid)
+	for _, pid := range pids {
+		testserver.Freeze(pid)
+	}
+	until(t, "both are called lost", func() bool {
+		text := said(t, output)
+		return strings.Contains(text, "worker 1 (") && strings.Contains(text, "worker 2 (")
+	})
+	for _, pid := range pids {
+		testserver.Thaw(pid)
+	}
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if n := run.Total.Arrivals(); n != 1600 || len(lostOnes(run)) > 0 {
+		t.Errorf("%d operations, lost %q", n, lostOnes(run))
+	}
+	if len(run.Faults) != 1 || run.Faults[0].Error != "" {
+		t.Errorf("faults %+v", run.Faults)
+	}
+	if text, err := os.ReadFile(done); string(text) != "late\n" {
+		t.Errorf("done %q, %v", text, err)
+	}
+}
+
 // The coordinator decides the rates for all workers, and they send residue classes of one schedule.
 func TestWorkersFollowOneAdaptiveSchedule(t *testing.T) {
 	t.Parallel()

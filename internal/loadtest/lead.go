@@ -399,11 +399,13 @@ func (d *leading) drive(ctx context.Context, hard <-chan struct{}, begun *record
 	leader.Begin()
 	r.KeepFaults(d.healed(), d.c.NoteFault)
 	start := d.c.At(d.c.Start(lead))
-	defer d.doFaults(ctx, r, func() {
+	over := d.doFaults(ctx, r, func() {
 		protocol.Sleep(ctx, time.Until(start))
 		r.BeginFaults(ctx, d.c.Epoch())
-	})()
-	return d.follow(begun, parts, append([]measure.Sink{leader}, sinks...), r.Workload.Total)
+	})
+	err := d.follow(begun, parts, append([]measure.Sink{leader}, sinks...), r.Workload.Total)
+	over(err)
+	return err
 }
 
 // follow passes the workers' intervals to sinks until all workers have ended their load. It stops the load if a rule
@@ -452,22 +454,27 @@ func (d *leading) decided(x engine.Decided) {
 func (d *leading) healed() string { return filepath.Join(d.workers(), "healed.ndjson") }
 
 // doFaults calls begin, which begins to inject the plan's faults, in a new goroutine. It heals the faults when the load
-// is over on all workers. After that, the workers may read back what they wrote. wait waits for the goroutine, but no
-// longer for the workers.
-func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func()) {
+// is over on all workers. After that, the workers may read back what they wrote. wait waits for the goroutine. If
+// following the load failed, or once ctx ends, it doesn't wait for the workers.
+func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) (wait func(failed error)) {
 	done := make(chan struct{})
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(done)
 		begin()
-		_ = d.c.WaitSent(waiting) // an error means that wait was called
+		for d.c.WaitSent(waiting) == nil && d.c.Returns(waiting) { // workers that were all lost are back
+		}
 		d.faults, d.warnings = r.EndFaults()
 		_ = os.Remove(d.healed()) // the file exists only if the watchdog healed faults
 		d.c.AllSent()
 	}()
-	return func() {
-		cancel()
+	return func(failed error) {
+		if failed != nil {
+			cancel()
+		}
+		defer context.AfterFunc(ctx, cancel)()
 		<-done
+		cancel()
 	}
 }
 

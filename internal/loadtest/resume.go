@@ -111,14 +111,14 @@ func (l *Test) resumed(o runner.Options) (*runner.Runner, error) {
 }
 
 // continueFaults is doFaults of a load whose coordinator was killed.
-func (d *leading) continueFaults(ctx context.Context, r *runner.Runner) (wait func()) {
+func (d *leading) continueFaults(ctx context.Context, r *runner.Runner) (wait func(failed error)) {
 	if r == nil {
 		waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		go func() {
 			_ = d.c.WaitSent(waiting) // fails only if following the load ends it too
 			d.c.AllSent()
 		}()
-		return cancel
+		return func(error) { cancel() }
 	}
 	epoch := d.c.Epoch()
 	past := &fault.Past{Epoch: epoch, StartNs: d.c.StartNs() - epoch.UnixNano(), Faults: d.c.Faults(), Log: d.healed(),
@@ -193,7 +193,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 		queue = load.Total
 	}
 	err = d.follow(begun, parts, append(d.continueLeading(r), o.Sinks...), queue)
-	over()
+	over(err)
 	release()
 	if v.Ended != nil {
 		v.Ended()

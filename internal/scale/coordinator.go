@@ -75,6 +75,7 @@ type Coordinator struct {
 	refused *refusal // sent to all workers that wait for their job
 	startNs int64
 	stop    bool
+	unheard bool // Returns has waited in vain
 	hard    bool
 	aborted message.Message
 
@@ -720,10 +721,11 @@ type Part struct {
 }
 
 // someEnded reports whether the bundle of any worker is complete.
-func (c *Coordinator) someEnded() bool {
+// mayReturn reports whether all workers are lost, and Returns hasn't waited for them in vain.
+func (c *Coordinator) mayReturn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
+	return !c.unheard && !slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
 }
 
 // Home waits until the bundles of all workers have been received, and returns what was received. When the other workers
@@ -739,7 +741,7 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 		}
 	}
 	if err := c.wait(ctx, all(false)); err == nil {
-		if !c.someEnded() {
+		if c.mayReturn() {
 			grace = max(grace, c.o.Patience)
 		}
 		timed, cancel := context.WithTimeout(ctx, grace)

@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"brunt/internal/measure"
@@ -68,6 +69,30 @@ func (c *Coordinator) WaitSent(ctx context.Context) error {
 		return true
 	})
 }
+
+// Returns waits, if all workers are lost before their load is over, until one of them is back, and reports whether one
+// is. They have Options.Patience for that, unless their processes are known to have ended or the load is being stopped:
+// their load probably still runs. Returns returns false at once if not all are lost, and when ctx ends.
+func (c *Coordinator) Returns(ctx context.Context) bool {
+	some := func(holds func(m *member) bool) bool { return slices.ContainsFunc(c.members, holds) }
+	back := func(m *member) bool { return !m.lost }
+	c.mu.Lock()
+	all := !some(back)
+	c.mu.Unlock()
+	if !all {
+		return false
+	}
+	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	err := c.wait(timed, func() bool { return c.stop || some(back) || !some((*member).sends) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unheard = err != nil && ctx.Err() == nil
+	return err == nil && !c.stop && some(back)
+}
+
+// sends reports whether a worker may be in its load: it hasn't ended it, and its process isn't known to have ended.
+func (m *member) sends() bool { return m.gone == "" && m.state != Sent && m.state != Ended }
 
 // AllSent tells the workers that the load is over on all of them.
 func (c *Coordinator) AllSent() {
