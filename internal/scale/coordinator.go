@@ -253,6 +253,7 @@ func (c *Coordinator) Close() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = c.server.Close()
 	}
+	_ = c.listener.Close() // the server closes it too, but later if it has only just begun to serve
 	return errors.Join(err, c.endJournal())
 }
 
