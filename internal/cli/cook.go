@@ -46,8 +46,7 @@ func slowCooker(s *streams, args []string) error {
 		return cookUsage(err, replacing)
 	}
 	err = runCook(s, o, workers, replacing)
-	var e *exitcode.Error
-	if errors.As(err, &e) && e.Code == exitcode.BadPlan {
+	if e, ok := errors.AsType[*exitcode.Error](err); ok && e.Code == exitcode.BadPlan {
 		return cookUsage(e.Err, replacing)
 	}
 	return err

@@ -95,8 +95,7 @@ func (e *Refused) Error() string {
 
 // Refusal adds the exit code to the error of a comparison: Invalid if runs are invalid, otherwise that of wrong usage.
 func Refusal(err error) error {
-	var refused *Refused
-	if errors.As(err, &refused) && refused.Invalid {
+	if refused, ok := errors.AsType[*Refused](err); ok && refused.Invalid {
 		return exitcode.With(exitcode.Invalid, err)
 	}
 	return exitcode.Usage(err)

@@ -221,8 +221,7 @@ func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) 
 	}
 	answer, err := p.client.Do(request)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the address, which may contain a password
 		}
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -58,8 +58,7 @@ func FillTables(stdout, stderr io.Writer, p *plan.Plan, o schema.FillOptions, w 
 	}
 	printNotes(stderr, notices)
 	printChanges(stdout, changes)
-	var none *fill.NotBegunError
-	if errors.As(err, &none) && ctx.Err() != nil {
+	if _, ok := errors.AsType[*fill.NotBegunError](err); ok && ctx.Err() != nil {
 		return Failure(ctx, err)
 	}
 	if err != nil && ctx.Err() != nil {

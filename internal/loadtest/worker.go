@@ -72,8 +72,8 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	ctx, hard, stop := Interruptible(stderr, Endings(false))
 	defer stop()
 	w, led, err := scale.Connect(ctx, ticket, version)
-	var refused *scale.Error
-	if errors.As(err, &refused) && refused.Code == exitcode.Pass { // another process has this share, so nothing is missing
+	// Another process has this share, so nothing is missing.
+	if refused, ok := errors.AsType[*scale.Error](err); ok && refused.Code == exitcode.Pass {
 		fmt.Fprintln(stderr, "brunt: "+refused.Text)
 		return nil
 	}
@@ -123,8 +123,7 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 
 // workerError adds the exit code to an error of the coordinator.
 func workerError(err error) error {
-	var e *scale.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*scale.Error](err); ok {
 		return exitcode.With(e.Code, err)
 	}
 	return err

@@ -183,8 +183,7 @@ func (r *reader) offset(data []byte, i int) plan.Position {
 func (r *reader) syntax(data []byte, err error) {
 	at := plan.Position{File: r.file, Line: 1, Column: 1}
 	text := err.Error()
-	var load *yaml.LoadError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		at.Line, at.Column, text = max(load.Mark.Line, 1), max(load.Mark.Column, 1), load.Message
 		if load.ContextMsg != "" {
 			text = load.ContextMsg + ": " + text

@@ -182,8 +182,7 @@ func open(fsys FS, dir string, o Options) (*Bundle, error) {
 }
 
 func folderError(dir string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	hint := "name another folder with --results or --bundle"

@@ -80,8 +80,7 @@ func (s *Sheet) Compare(runs, others []*result.Result, l units.Language) (err er
 			s.Tables = all.Tables(l)
 		}
 	}
-	var refused *compare.Refused
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*compare.Refused](err); ok {
 		s.Remarks = append(s.Remarks, message.Label(l, "The runs are not compared: %s.",
 			message.Sentences(refused.Reasons...).In(l)))
 		return nil

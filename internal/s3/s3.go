@@ -159,8 +159,7 @@ func (s *Store) once(ctx context.Context, method string, u *url.URL, body io.Rea
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) { // leave out the URL, which adds no information
+		if u, ok := errors.AsType[*url.Error](err); ok { // leave out the URL, which adds no information
 			err = u.Err
 		}
 		return ctx.Err() == nil, err

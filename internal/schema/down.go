@@ -172,8 +172,8 @@ func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, short.Timeout+grace)
 	defer cancel()
 	_, err := d.admin.Exec(ctx, d.Flavor.DropTable(&short))
-	var e *protocol.Error
-	if errors.As(err, &e) && e.Class == protocol.Timeout || err != nil && protocol.IsLate(ctx, err) {
+	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Class == protocol.Timeout ||
+		err != nil && protocol.IsLate(ctx, err) {
 		return fmt.Errorf(
 			"not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again",
 			short.Timeout, err)

@@ -200,8 +200,7 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 		cfg.Checkpoint = c
 	}
 	report, err := fill.Run(ctx, cfg)
-	var other *fill.CheckpointError
-	if errors.As(err, &other) {
+	if _, ok := errors.AsType[*fill.CheckpointError](err); ok {
 		err = &target.UsageError{Err: err}
 	}
 	return report, err

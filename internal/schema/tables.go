@@ -56,8 +56,7 @@ func (s *database) countRows(ctx context.Context, a protocol.Admin, f *found) er
 		}
 		return err
 	})
-	var fewer *fill.MismatchError
-	if errors.As(err, &fewer) {
+	if _, ok := errors.AsType[*fill.MismatchError](err); ok {
 		return nil // rows have been deleted since the table was filled
 	}
 	return err

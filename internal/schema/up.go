@@ -103,8 +103,7 @@ func (u *up) run(ctx context.Context) error {
 	if len(u.fill)+len(u.keep) > 0 {
 		report, err := u.load(ctx, u.fill, u.keep, u.o)
 		u.attach(report)
-		var none *fill.NotBegunError
-		if errors.As(err, &none) && u.use == nil {
+		if _, ok := errors.AsType[*fill.NotBegunError](err); ok && u.use == nil {
 			return errors.Join(err, u.undo(ctx))
 		}
 		if err != nil {

@@ -67,8 +67,7 @@ func NotConnected(p *plan.Plan, err error) error {
 // unusable returns the error for an address that can't be used. The plan is at fault if the driver doesn't
 // support what it asks for.
 func unusable(p *plan.Plan, err error) error {
-	var e *protocol.Error
-	if errors.As(err, &e) && e.Class == protocol.Client {
+	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Class == protocol.Client {
 		return &UsageError{&misuse{placed(p, e.Text) + e.Text, err}}
 	}
 	return &UnreachableError{err}

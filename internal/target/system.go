@@ -204,8 +204,7 @@ func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(d
 		if err == nil {
 			return nil
 		}
-		var e *protocol.Error
-		if errors.As(err, &e) && e.Class == protocol.Server {
+		if e, ok := errors.AsType[*protocol.Error](err); ok && e.Class == protocol.Server {
 			return NotConnected(s.Plan, err)
 		}
 	}

@@ -52,8 +52,7 @@ type result struct {
 func parseDSN(dsn string) (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
-		var parse *pgconn.ParseConfigError
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
 			err = parse.Unwrap()
 		}
 		text := "it can't be read"
@@ -111,8 +110,8 @@ func (s *session) close() {
 // clean returns an error of the server on one line, without secrets.
 func (s *session) clean(err error) error {
 	var e *pgconn.PgError
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" { // the library's text contains the address twice and is long
+	// The library's text contains the address twice and is long.
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return fmt.Errorf("can't connect: %w; is the server running there?", op.Err)
 	}
 	if errors.As(err, &e) {
@@ -156,8 +155,8 @@ func (s *session) again(ctx context.Context, sql string) (*result, error) {
 		s.known[sql] = name
 	}
 	r, err := s.plain(ctx, "execute "+name)
-	var e *serverError
-	if errors.As(err, &e) && e.code == "26000" { // a pooler has switched to another server session
+	// 26000: a pooler has switched to another server session.
+	if e, ok := errors.AsType[*serverError](err); ok && e.code == "26000" {
 		return s.query(ctx, sql)
 	}
 	return r, err

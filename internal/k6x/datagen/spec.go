@@ -149,8 +149,7 @@ func fromColumns(columns []column, o about) (*source, error) {
 		return nil, err
 	}
 	p, err := planfile.Read("", text)
-	var problems plan.Problems
-	if errors.As(err, &problems) && len(problems) > 0 {
+	if problems, ok := errors.AsType[plan.Problems](err); ok && len(problems) > 0 {
 		first := problems[0]
 		first.At = plan.Position{}
 		return nil, errors.New(first.String())

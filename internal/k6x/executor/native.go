@@ -148,8 +148,7 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	if ctx.Err() != nil {
 		return nil // k6 knows the reason
 	}
-	var usage *target.UsageError
-	if errors.As(err, &usage) {
+	if _, ok := errors.AsType[*target.UsageError](err); ok {
 		return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
 	}
 	return errext.WithExitCodeIfNone(err, exitcodes.ScriptException)

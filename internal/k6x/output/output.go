@@ -226,8 +226,7 @@ func (o *Output) StopWithTestError(err error) error {
 	out := session.Outcome{Thresholds: o.thresholds(), Watched: o.watched()}
 	if err != nil {
 		out.Why, _, _ = strings.Cut(secret.Text(err.Error()), "\n")
-		var code errext.HasExitCode
-		if errors.As(err, &code) {
+		if code, ok := errors.AsType[errext.HasExitCode](err); ok {
 			out.Code = int(code.ExitCode())
 		}
 	}

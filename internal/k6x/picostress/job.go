@@ -74,8 +74,7 @@ func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
 func validate(path string, text, data []byte) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fmt.Errorf("schema %s isn't a JSON Schema: one of its keywords can't have the type %s", path, kind.Value)
 		}
 		return fmt.Errorf("schema %s: %w", path, err)

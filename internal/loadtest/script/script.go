@@ -146,8 +146,7 @@ func archive(stdin io.Reader, stderr io.Writer, flags []string) (packed []byte, 
 	cmd.Args[0] = "brunt"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stderr, stderr
 	if err := cmd.Run(); err != nil {
-		var ended *exec.ExitError
-		if errors.As(err, &ended) {
+		if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 			return nil, exitcode.With(ended.ExitCode(), nil) // k6 has printed the reason
 		}
 		return nil, fmt.Errorf("pack the script: %w", err)

@@ -123,8 +123,7 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 		err = judged
 	}
 	if ctx.Err() != nil {
-		var e *exitcode.Error
-		if errors.As(err, &e) && e.Code == exitcode.Interrupted {
+		if e, ok := errors.AsType[*exitcode.Error](err); ok && e.Code == exitcode.Interrupted {
 			return err
 		}
 		return exitcode.With(exitcode.Interrupted, nil)

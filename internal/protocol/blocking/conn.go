@@ -165,8 +165,7 @@ func (c *Conn) look() error {
 		c.net.SetReadDeadline(time.Now().Add(time.Millisecond)) // with TLS, only part of a record may have arrived
 		err := c.in.fill(c.net, 0)
 		c.net.SetReadDeadline(time.Time{})
-		var late net.Error
-		if errors.As(err, &late) && late.Timeout() {
+		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 			return nil
 		}
 		if err != nil {

@@ -145,8 +145,7 @@ func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, s
 // failure classifies an error that the library returned (native protocol, section 9).
 func failure(ctx context.Context, req *protocol.Request, err error, secret string) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Text: protocol.Line(err.Error(), secret), Err: err}
-	var answer gocql.RequestError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[gocql.RequestError](err); ok {
 		e.Code = fmt.Sprintf("0x%04x", answer.Code())
 		switch answer.Code() {
 		case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping:

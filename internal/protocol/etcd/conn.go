@@ -169,8 +169,7 @@ func (c *conn) Close() error {
 
 // failureOf classifies an error that the library returned. req is nil if the request isn't part of a program.
 func failureOf(req *protocol.Request, err error, secret string) *protocol.Error {
-	var own *protocol.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*protocol.Error](err); ok {
 		return own
 	}
 	code, text := codes.Unknown, err.Error()

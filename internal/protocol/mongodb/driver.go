@@ -99,8 +99,7 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error {
 	text := protocol.Line(err.Error(), t.Password)
 	code := ""
-	var answer mongo.CommandError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[mongo.CommandError](err); ok {
 		code = fmt.Sprint(answer.Code)
 	}
 	switch {
@@ -178,8 +177,7 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _
 
 // failure classifies an error that the library returned. req is nil if the request isn't part of a program.
 func failure(ctx context.Context, req *protocol.Request, err error, secret string) *protocol.Error {
-	var own *protocol.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*protocol.Error](err); ok {
 		return own
 	}
 	e := &protocol.Error{Class: protocol.Server, Text: protocol.Line(err.Error(), secret), Err: err}

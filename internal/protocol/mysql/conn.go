@@ -163,12 +163,10 @@ func classOf(number uint16) (class protocol.Class, fatal bool) {
 
 // failure classifies an error that the library returned. req is nil if the request isn't part of a program.
 func (s *session) failure(ctx context.Context, req *protocol.Request, err error) *protocol.Error {
-	var own *protocol.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*protocol.Error](err); ok {
 		return own
 	}
-	var answer *mysql.MySQLError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		class, fatal := classOf(answer.Number)
 		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: protocol.Line(answer.Message, s.secret),
 			Fatal: fatal, Err: err}

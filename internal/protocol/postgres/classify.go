@@ -76,16 +76,14 @@ func serverError(severity, code, message, secret string) *protocol.Error {
 // connectError returns the failure to open a session. It doesn't keep the library's *ConnectError, which holds
 // the password.
 func connectError(ctx context.Context, t protocol.Target, err error) *protocol.Error {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		text := fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, pgErr.Message, connectHint(pgErr.Code))
 		return protocol.ConnectError(protocol.Line(text, t.Password), pgErr.Code, pgErr)
 	}
 	if pgconn.Timeout(err) {
 		err = context.DeadlineExceeded
 	}
-	var whole *pgconn.ConnectError
-	if errors.As(err, &whole) && whole.Unwrap() != nil {
+	if whole, ok := errors.AsType[*pgconn.ConnectError](err); ok && whole.Unwrap() != nil {
 		err = whole.Unwrap()
 	}
 	err = socket.Explain(ctx, t.Address, err)
@@ -108,8 +106,7 @@ func connectHint(code string) string {
 // isn't part of a program. closed says that the library has closed the connection, as it does when a context
 // ends; it then asks the server to cancel the statement.
 func libraryError(ctx context.Context, req *protocol.Request, err error, closed bool, secret string) *protocol.Error {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		e := serverError(severity(pgErr), pgErr.Code, pgErr.Message, secret)
 		e.Err = pgErr
 		e.Fatal = e.Fatal || closed

@@ -59,8 +59,7 @@ func Of(err error) int {
 	if err == nil {
 		return Pass
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Other
