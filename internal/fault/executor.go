@@ -13,6 +13,7 @@ import (
 	"brunt/internal/fault/proxy"
 	"brunt/internal/message"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -265,14 +266,7 @@ func (c *Executor) run(ctx context.Context, f *plan.Fault) {
 
 // until waits until a time on the run's clock. It returns false if ctx has ended by then.
 func (c *Executor) until(ctx context.Context, ns int64) bool {
-	timer := time.NewTimer(time.Duration(ns - c.o.Now()))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return protocol.Sleep(ctx, time.Duration(ns-c.o.Now())) && ctx.Err() == nil
 }
 
 // once injects one occurrence of a fault and heals it.

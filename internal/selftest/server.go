@@ -55,8 +55,7 @@ func Listen() (*Servers, error) {
 		}
 		s.Addresses[c.protocol] = l.Addr().String()
 		s.listen = append(s.listen, l)
-		s.wg.Add(1)
-		go s.accept(l, c.greeting, c.start)
+		s.wg.Go(func() { s.accept(l, c.greeting, c.start) })
 	}
 	return s, nil
 }
@@ -77,7 +76,6 @@ func (s *Servers) Close() {
 }
 
 func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
-	defer s.wg.Done()
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -88,8 +86,7 @@ func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
 			c.Close()
 		} else {
 			s.open[c] = struct{}{}
-			s.wg.Add(1)
-			go s.serve(c, greeting, start())
+			s.wg.Go(func() { s.serve(c, greeting, start()) })
 		}
 		s.mu.Unlock()
 	}
@@ -101,7 +98,6 @@ const longest = 64 << 10
 var errTooLong = errors.New("a request is longer than 64 KiB")
 
 func (s *Servers) serve(c net.Conn, greeting string, answer rule) {
-	defer s.wg.Done()
 	defer func() {
 		c.Close()
 		s.mu.Lock()

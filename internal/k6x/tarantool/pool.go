@@ -120,15 +120,13 @@ func (n *node) revival() (attempt chan struct{}, failure *protocol.Error) {
 			return nil, n.failure // given up
 		}
 		n.reviving, n.attempt = true, make(chan struct{})
-		n.pool.working.Add(1)
-		go n.revive()
+		n.pool.working.Go(n.revive)
 	}
 	return n.attempt, n.failure
 }
 
 // revive connects, and repeats that until it succeeds or the limit of attempts is reached.
 func (n *node) revive() {
-	defer n.pool.working.Done()
 	backoff := engine.NewBackoff(uint64(n.number), 0)
 	for failures := 1; ; failures++ {
 		c, failure := n.open()

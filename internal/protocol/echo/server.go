@@ -59,8 +59,7 @@ func (s *Server) Return() error {
 	s.mu.Lock()
 	s.listener, s.address = l, l.Addr().String()
 	s.mu.Unlock()
-	s.wg.Add(1)
-	go s.accept(l)
+	s.wg.Go(func() { s.accept(l) })
 	return nil
 }
 
@@ -101,7 +100,6 @@ func (s *Server) Resume() {
 }
 
 func (s *Server) accept(l net.Listener) {
-	defer s.wg.Done()
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -111,19 +109,16 @@ func (s *Server) accept(l net.Listener) {
 		gone := s.listener != l
 		if !gone {
 			s.connections[c] = struct{}{}
-			s.wg.Add(1)
+			s.wg.Go(func() { s.serve(c) })
 		}
 		s.mu.Unlock()
 		if gone {
 			c.Close()
-			continue
 		}
-		go s.serve(c)
 	}
 }
 
 func (s *Server) serve(c net.Conn) {
-	defer s.wg.Done()
 	defer func() {
 		c.Close()
 		s.mu.Lock()
