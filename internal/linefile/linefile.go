@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// File is an open file of lines. Each line is synced to disk before Append returns. Its methods are safe for concurrent
-// use.
+// File is an open file of lines. Its methods are safe for concurrent use.
 type File struct {
 	mu    sync.Mutex
 	log   Log
@@ -52,7 +51,14 @@ func (c *File) Tail() []byte { return c.tail }
 
 // Append writes a line, which must not contain a newline, and syncs the file. If it fails, the file keeps its previous
 // lines, and a later Append may succeed.
-func (c *File) Append(line []byte) error {
+func (c *File) Append(line []byte) error { return c.append(line, true) }
+
+// AppendSoon is Append without waiting for the sync. Once it returns, the line survives the end of this process. It
+// survives a failure of the machine after a sync in the background, which begins now or with a later line. Close
+// returns the error of a failed sync.
+func (c *File) AppendSoon(line []byte) error { return c.append(line, false) }
+
+func (c *File) append(line []byte, sync bool) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return fmt.Errorf("%s: a line must not hold a newline", c.path)
 	}
@@ -61,11 +67,13 @@ func (c *File) Append(line []byte) error {
 	before := c.log.size
 	c.log.Add(append(bytes.Clone(line), '\n'))
 	err := c.log.Flush()
-	if err == nil {
+	if err == nil && sync {
 		err = c.log.disk.Sync()
 	}
 	if err != nil {
 		c.log.size, c.log.torn, c.log.waiting = before, true, nil
+	} else if !sync {
+		c.log.Sync()
 	}
 	return err
 }
@@ -80,4 +88,8 @@ func (c *File) AppendJSON(v any) error {
 }
 
 // Close closes the file.
-func (c *File) Close() error { return c.log.disk.Close() }
+func (c *File) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log.close()
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,42 @@ func TestOpenNamesThePath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nowhere", "x")
 	if _, err := Open(path); err == nil || strings.Count(err.Error(), path) != 1 {
 		t.Errorf("got %v, want the path once", err)
+	}
+}
+
+// stuck is a disk whose syncs last until it is released, and then fail.
+type stuck struct {
+	Disk
+	syncs   chan struct{}
+	release chan struct{}
+}
+
+func (d *stuck) Sync() error {
+	d.syncs <- struct{}{}
+	<-d.release
+	return errFull
+}
+
+// AppendSoon doesn't wait for a slow disk, and Close tells of what the disk refused.
+func TestAppendSoonDoesntWaitForSyncs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	f := open(t, path)
+	disk := &stuck{Disk: f.log.disk, syncs: make(chan struct{}, 1), release: make(chan struct{})}
+	f.log.disk = disk
+	for _, line := range []string{"first", "second", "third"} {
+		if err := f.AppendSoon([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := lines(t, path), []string{"first", "second", "third"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	<-disk.syncs
+	close(disk.release)
+	for f.log.syncing.Load() {
+		runtime.Gosched()
+	}
+	if err := f.Close(); !errors.Is(err, errFull) {
+		t.Errorf("Close returned %v, want %v", err, errFull)
 	}
 }

@@ -3,6 +3,7 @@ package linefile
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"sync/atomic"
 )
@@ -77,10 +78,13 @@ func (l *Log) Sync() {
 }
 
 // Close writes the waiting lines, and syncs and closes the file. It returns the first error.
-func (l *Log) Close() error {
-	err := cmp.Or(l.Flush(), l.disk.Sync())
-	if p := l.failed.Load(); err == nil && p != nil {
-		err = *p
+func (l *Log) Close() error { return cmp.Or(l.Flush(), l.disk.Sync(), l.close()) }
+
+// close closes the file, and returns the error of a background sync if there was one.
+func (l *Log) close() error {
+	var failed error
+	if p := l.failed.Load(); p != nil {
+		failed = *p
 	}
-	return cmp.Or(err, l.disk.Close())
+	return errors.Join(failed, l.disk.Close())
 }

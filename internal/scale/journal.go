@@ -118,7 +118,16 @@ func (c *Coordinator) note(e *event) {
 	if c.journal == nil {
 		return
 	}
-	if err := c.journal.AppendJSON(e); err != nil {
+	appendLine := c.journal.Append
+	if e.Grant != nil {
+		// A thousand workers get thousands of blocks per second, which would wait for as many syncs.
+		appendLine = c.journal.AppendSoon
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = appendLine(line)
+	}
+	if err != nil {
 		c.unresumable(err)
 	}
 }
