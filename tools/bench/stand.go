@@ -42,14 +42,15 @@ func olderBuild(path string) (build, error) {
 	if err != nil {
 		return build{}, err
 	}
-	help, err := exec.Command(path, "run", "--help").CombinedOutput()
-	if err == nil && !bytes.Contains(help, []byte("--tier")) {
-		err = errors.New("it doesn't print the flags of brunt run")
+	version, err := exec.Command(path, "--version").CombinedOutput()
+	if err == nil && !bytes.HasPrefix(version, []byte("brunt ")) {
+		err = errors.New("this isn't a version of brunt")
 	}
 	if err != nil {
-		return build{}, fmt.Errorf("%s run --help: %w: %s", path, err, tail(string(help)))
+		return build{}, fmt.Errorf("%s --version: %w: %s", path, err, tail(string(version)))
 	}
-	return build{path, bytes.Contains(help, []byte("--awake"))}, nil
+	unknown := exec.Command(path, "run", "--awake", "off", "--help").Run()
+	return build{path, unknown == nil}, nil
 }
 
 // newStand binds this process to the clients' cores, builds brunt and the project's own peers, and opens the log of the

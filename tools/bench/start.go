@@ -12,7 +12,7 @@ func startGroup() group {
 		open: func(s *stand) ([]client, error) {
 			ours := s.starts("brunt", s.brunt.program, "version")
 			for _, b := range s.older {
-				ours.older = append(ours.older, s.starts(b.client("brunt"), b.program, "version"))
+				ours.older = append(ours.older, s.starts(b.client("brunt"), b.program, "--version"))
 			}
 			return []client{ours, s.starts(emptyProgram, s.peer("bare"), "-kind", "none")}, nil
 		},
