@@ -102,7 +102,7 @@ type Source struct {
 
 // Align is Together for parts that may still be running: it calls f as soon as each source has passed on its share of
 // an interval, or ended. It decodes the histograms of one line at a time, because those of all sources would need about
-// a megabyte each.
+// a megabyte each. If a source fails, Align returns its error without waiting for the others.
 func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 	a := &aligner{decoder: lineDecoder{reuse: true}}
 	for _, s := range sources {
@@ -122,6 +122,9 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 			}
 		}
 		first := a.earliest()
+		if err := a.failed(); err != nil {
+			return err
+		}
 		if first == nil {
 			if slices.ContainsFunc(a.readers, func(r *partReader) bool { return r.later }) {
 				continue
@@ -138,11 +141,6 @@ func Align(run *Run, sources []Source, f func(*measure.Interval) error) error {
 		index++
 		if err := f(&sum); err != nil {
 			return err
-		}
-	}
-	for _, r := range a.readers {
-		if r.err != nil {
-			return r.err
 		}
 	}
 	return nil
@@ -165,6 +163,16 @@ type span struct {
 // has reports whether the interval of a line belongs to the span.
 func (s *span) has(l *intervalLine) bool {
 	return l.Phase == s.phase && l.WarmUp == s.warmUp && l.Drain == s.drain && l.StartNs-s.startNs < s.withinNs
+}
+
+// failed returns the error of the first source that failed; nil if none did.
+func (a *aligner) failed() error {
+	for _, r := range a.readers {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
 }
 
 // decode returns the reader's interval, which is valid until the next call, or nil if it can't be decoded.

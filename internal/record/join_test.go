@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -121,5 +122,29 @@ func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 	})
 	if want := []uint64{2, 1, 1, 2}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("intervals of %v sources each, want %v (%v)", got, want, err)
+	}
+}
+
+// A source that fails ends Align, although another one goes on.
+func TestAlignEndsWithASourceThatFails(t *testing.T) {
+	run, e := startedRun(), &lineEncoder{}
+	broken := errors.New("the file has become shorter")
+	source := func(end error) func(func(line, packed []byte) error) error {
+		return func(f func(line, packed []byte) error) error {
+			for k := 0; k < 2 || end == nil; k++ {
+				line, err := e.encode(newInterval(k + 1))
+				if err != nil {
+					return err
+				}
+				if err := f(line, nil); err != nil {
+					return err
+				}
+			}
+			return end
+		}
+	}
+	if err := Align(run, []Source{{run, source(broken)}, {run, source(nil)}},
+		func(*measure.Interval) error { return nil }); !errors.Is(err, broken) {
+		t.Errorf("Align returned %v, want %v", err, broken)
 	}
 }
