@@ -41,7 +41,10 @@ func newRate(s *streams) *cobra.Command {
 	f := &runFlags{}
 	var rate float64
 	var duration time.Duration
-	cmd := command("rate", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := command("rate", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		if rate <= 0 && cmd.Flags().Changed("rate") {
+			return exitcode.Usage(fmt.Errorf("--rate %v: give a rate above zero, such as 1000 or 600/m", rate))
+		}
 		if rate <= 0 {
 			return exitcode.Usage(errors.New("no rate given; add --rate with operations per second"))
 		}

@@ -124,8 +124,8 @@ func signalTree(pid int, sig syscall.Signal) {
 	syscall.Kill(pid, sig)
 }
 
-// EndAll kills the processes that Having finds, and those that they start meanwhile, and returns when there are none.
-// It is for processes that outlive what has started them because they become daemons.
+// EndAll kills the processes that Having finds, and those that they start in the meantime, and returns when none
+// is left. It is for processes that outlive what has started them because they become daemons.
 func EndAll(t TB, variable string) {
 	t.Helper()
 	for end := time.Now().Add(stopTimeout); ; time.Sleep(pollEvery) {
