@@ -721,8 +721,8 @@ type Part struct {
 	GivenNs int64
 }
 
-// someEnded reports whether the bundle of any worker is complete.
-// mayReturn reports whether all workers are lost, and Returns hasn't waited for them in vain.
+// mayReturn reports whether lost workers may still come back: no worker's bundle is complete, and Returns hasn't waited
+// for them in vain.
 func (c *Coordinator) mayReturn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
