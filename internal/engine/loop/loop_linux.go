@@ -137,10 +137,11 @@ func (l *loop) turn() {
 		l.finish()
 	}
 	l.flushDirty()
+	// Both or neither: a hand-over that is asked for between two checks would carry the gauges of an earlier turn.
 	if l.rec.Asked() {
 		l.gauge()
+		l.rec.Poll()
 	}
-	l.rec.Poll()
 }
 
 // afterReading returns the time after reading all that has arrived. In a closed stage the last read has just read the
