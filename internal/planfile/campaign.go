@@ -81,6 +81,9 @@ const (
 	StepDocument    = "document"
 )
 
+// None is a duration that was explicitly given as 0, for keys that have another default.
+const None = time.Duration(-1)
+
 // Maximum is the value of Step.N for "at: maximum", the load found by an earlier search step.
 const Maximum = -1
 
@@ -126,8 +129,8 @@ type Step struct {
 // ReadCampaign parses and checks a campaign file. name is the file's name as shown in problems. The error is a
 // plan.Problems with all problems.
 func ReadCampaign(name string, data []byte) (*Campaign, error) {
-	r := &reader{file: name, campaign: true}
-	root := r.document(data)
+	r := &reader{file: name}
+	root := r.document(data, "plan and steps")
 	if root == nil {
 		return nil, r.problems.Sort()
 	}
@@ -136,15 +139,15 @@ func ReadCampaign(name string, data []byte) (*Campaign, error) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
-	r.checkCampaign(c)
+	check(r, c)
 	if len(r.problems) > 0 {
 		return nil, r.problems.Sort()
 	}
 	return c, nil
 }
 
-// checkCampaign checks rules that involve several keys.
-func (r *reader) checkCampaign(c *Campaign) {
+// check checks rules that involve several keys.
+func check(r *reader, c *Campaign) {
 	searched, analysed := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -162,7 +165,7 @@ func (r *reader) checkCampaign(c *Campaign) {
 		searched, analysed = searched || s.Kind == StepSearch, analysed || s.Kind == StepAnalyse
 		switch s.Kind {
 		case StepRepeat:
-			r.checkRepeat(c, i)
+			checkRepeat(r, c, i)
 		case StepFix:
 			if !s.Advisor && len(s.SQL) == 0 && len(s.Commands) == 0 {
 				r.problem(s.At, "add advisor: true, sql: [files] or commands: […]", "step fix says nothing to do")
@@ -174,7 +177,7 @@ func (r *reader) checkCampaign(c *Campaign) {
 				r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 			}
 		case StepMatrix:
-			r.checkMatrix(c, s)
+			checkMatrix(r, c, s)
 		}
 		if s.Kind == StepAnalyse && c.Inspect == "" {
 			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step analyse looks into a database that the campaign doesn't name")
@@ -200,7 +203,7 @@ func takesMaximum(kind string) bool {
 	return slices.Contains([]string{StepConfirm, StepAnalyse, StepMatrix}, kind)
 }
 
-func (r *reader) checkRepeat(c *Campaign, at int) {
+func checkRepeat(r *reader, c *Campaign, at int) {
 	s := &c.Steps[at]
 	if len(s.Repeat) == 0 {
 		r.problem(s.At, "write for example repeat: [search, confirm]", "step repeat names no steps")
@@ -212,7 +215,7 @@ func (r *reader) checkRepeat(c *Campaign, at int) {
 	}
 }
 
-func (r *reader) checkMatrix(c *Campaign, s *Step) {
+func checkMatrix(r *reader, c *Campaign, s *Step) {
 	if (len(s.Grid) > 0) == (len(s.Cells) > 0) {
 		r.problem(s.At, "write grid: {NAME: [values]} or cells: [{NAME: value}]", "step matrix needs either a grid or cells")
 	}

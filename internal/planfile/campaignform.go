@@ -2,13 +2,13 @@ package planfile
 
 import (
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
 
 // campaignForm returns the form of a campaign file with all its keys.
 func campaignForm() *mapping {
-	steps := newStepForm()
 	service := newMapping("service", "service",
 		field{"run", "Run", commandForm(), "kept running; it is ended and started again to reconfigure it", false},
 		field{"reconfigure", "Reconfigure", commandForm(),
@@ -34,7 +34,7 @@ func campaignForm() *mapping {
 		field{"goals", "Goals", list{of: words{name: true}}, "for the document", false},
 		field{"settings", "Settings", settingsForm(), "of the service: environment variables of all commands", false},
 		field{"service", "Service", service, "how what is tested is started and reconfigured", false},
-		field{"steps", "Steps", list{of: steps, full: true}, "in order", true},
+		field{"steps", "Steps", list{of: stepForm(), full: true}, "in order", true},
 		field{"x-*", "", custom[Campaign]{}, "", false},
 	)
 	return m
@@ -132,21 +132,15 @@ func plainOf(r *reader, name string, n *yaml.Node) string {
 	return n.Value
 }
 
-// stepForm is the form of a step: exactly one key that is the step's kind, and keys common to all kinds.
-type stepForm struct {
-	custom[Step]
-	all   *mapping
-	kinds kinds
-}
-
-func newStepForm() *stepForm {
+// stepForm returns the form of a step: exactly one key that is the step's kind, and keys common to all kinds.
+func stepForm() form {
 	commands := func(key, doc string) field {
 		return field{key, strings.ToUpper(key[:1]) + key[1:], list{of: commandForm()}, doc, false}
 	}
 	sql := field{"sql", "SQL", names(), "files of statements, for the database of inspect", false}
 	at := field{"at", "N", loadForm(),
 		"N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
-	warm := field{"warm_up", "WarmUp", span{none: true}, "before, at the same rate; 0 for none", false}
+	warm := field{"warm_up", "WarmUp", pauseForm(), "before, at the same rate; 0 for none", false}
 	long := func(key, usual string) field { return field{key, "Duration", span{above: true}, usual, false} }
 	bodies := map[string][]field{
 		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false},
@@ -159,9 +153,9 @@ func newStepForm() *stepForm {
 			{"max_sessions", "MaxSessions", whole{1, 1_000_000}, "256", false},
 			{"trial", "Trial", span{above: true}, "length; 30s", false}, warm,
 		},
-		StepConfirm: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false},
+		StepConfirm: {at, {"ramp", "Ramp", pauseForm(), "up to the load; 1m; 0 for none", false},
 			long("hold", "at the load; 1h")},
-		StepReliability: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false},
+		StepReliability: {at, {"ramp", "Ramp", pauseForm(), "up to the load; 1m; 0 for none", false},
 			long("hold", "at the load; 6h")},
 		StepAnalyse: {at, warm, long("duration", "2m")},
 		StepFix: {{"advisor", "Advisor", flag{},
@@ -181,49 +175,57 @@ func newStepForm() *stepForm {
 		},
 		StepDocument: {{"lang", "Languages", languagesForm(), "en, ru, or both", false}},
 	}
-	f := &stepForm{kinds: kinds{what: "a step", nothing: "nothing to do", names: StepKinds(),
-		bodies: map[string]*mapping{}}}
-	for k, fields := range bodies {
-		f.kinds.bodies[k] = newMapping("", k, fields...)
-	}
-	f.all = newMapping("step", "a step", append([]field{
+	which := kinds{what: "a step", nothing: "nothing to do", names: StepKinds()}
+	fields := []field{
 		{"name", "Name", words{name: true}, "in the document; made from the kind", false},
 		{"plan", "Plan", words{name: true}, "from this file's folder", false},
 		commands("before", "commands before it"), commands("after", "commands after it"),
-	}, f.kinds.fields(field{StepRepeat, "Repeat", list{of: choice(StepKinds()), flow: true},
-		"kinds of steps before it, done again for the comparison", false})...)...)
-	f.all.rules = []any{exactly(StepKinds())}
-	f.custom = custom[Step]{in: f.step, as: f.all.schema}
-	return f
+	}
+	for _, kind := range which.names {
+		one := field{kind, "", bodyForm(newMapping("", kind, bodies[kind]...)), "", false}
+		if kind == StepRepeat {
+			one = field{kind, "Repeat", list{of: choice(which.names), flow: true},
+				"kinds of steps before it, done again for the comparison", false}
+		}
+		fields = append(fields, one)
+	}
+	all := newMapping("step", "a step", fields...)
+	all.rules = []any{exactly(which.names)}
+	return custom[Step]{in: func(r *reader, _ string, n *yaml.Node, to *Step) {
+		to.At = r.at(n)
+		before := len(r.problems)
+		o := r.object(n, "a step", all.keys)
+		if o == nil {
+			return
+		}
+		known := len(r.problems)
+		if to.Kind, _ = which.of(r, o); to.Kind == "" && known > before {
+			r.problems = r.problems[:known] // an unknown key was reported already, which may be the kind
+		}
+		all.fill(r, o, valueOf(to))
+	}, as: all.schema}
 }
 
-func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
-	to.At = r.at(n)
-	before := len(r.problems)
-	o := r.object(n, "a step", f.all.keys)
-	if o == nil {
-		return
-	}
-	known := len(r.problems)
-	if to.Kind, _ = f.kinds.of(r, o); to.Kind == "" && known > before {
-		r.problems = r.problems[:known] // an unknown key was reported already, which may be the kind
-	}
-	for i := range f.all.fields {
-		one := &f.all.fields[i]
-		value := o.get(one.key)
-		if value == nil {
-			continue
+// bodyForm returns the form of what a step does: a mapping, or nothing if the defaults do.
+func bodyForm(m *mapping) form {
+	return custom[Step]{in: func(r *reader, key string, n *yaml.Node, to *Step) {
+		if empty(n) {
+			return
 		}
-		if kind := f.kinds.bodies[one.key]; kind != nil {
-			if !empty(value) {
-				if body := r.object(value, one.key, kind.keys); body != nil {
-					kind.fill(r, body, valueOf(to))
-				}
-			}
-			continue
+		if o := r.object(n, key, m.keys); o != nil {
+			m.fill(r, o, valueOf(to))
 		}
-		one.form.read(r, one.key, value, one.in(valueOf(to), true))
-	}
+	}, as: m.schema}
+}
+
+// pauseForm returns the form of a duration whose default is not 0: 0 is stored as None.
+func pauseForm() form {
+	of := span{}
+	return custom[time.Duration]{in: func(r *reader, key string, n *yaml.Node, to *time.Duration) {
+		if of.read(r, key, n, valueOf(to)); *to == 0 {
+			*to = None
+		}
+	}, as: of.schema}
 }
 
 // loadForm returns the form of N: a number, or the word maximum.
@@ -257,8 +259,6 @@ func languagesForm() form {
 
 // CampaignSchema returns the JSON Schema of campaign files for editors: docs/campaign.schema.json.
 func CampaignSchema() []byte {
-	d := &definitions{made: map[string]schema{}}
-	top := campaignForm().body(d)
-	top["title"], top["description"] = "brunt campaign", "Steps that find out what a service can take, and prove it."
-	return d.document(top, "campaign.schema.json")
+	return campaignForm().document("campaign.schema.json", schema{"title": "brunt campaign",
+		"description": "Steps that find out what a service can take, and prove it."})
 }

@@ -50,16 +50,6 @@ func (f *field) in(v reflect.Value, grow bool) reflect.Value {
 	return v
 }
 
-// under returns fields with their places prefixed by place.
-func under(place string, fields ...field) []field {
-	out := make([]field, len(fields))
-	for i, f := range fields {
-		f.at = strings.TrimSuffix(place+"."+f.at, ".")
-		out[i] = f
-	}
-	return out
-}
-
 // mapping is the form of a Go struct: a YAML mapping.
 type mapping struct {
 	name   string // of its definition in the JSON Schema; "" to write it inline
@@ -165,19 +155,6 @@ func (m *mapping) body(d *definitions) schema {
 type kinds struct {
 	what, nothing string // "a phase", "no load"
 	names         []string
-	bodies        map[string]*mapping
-}
-
-// fields returns the fields of the keys. bare is the one without a mapping of its own.
-func (k *kinds) fields(bare field) (all []field) {
-	for _, name := range k.names {
-		if name == bare.key {
-			all = append(all, bare)
-		} else {
-			all = append(all, field{key: name, form: k.bodies[name]})
-		}
-	}
-	return all
 }
 
 // of returns the kind of an item; "" if it has none. sound reports whether the item has exactly one kind.

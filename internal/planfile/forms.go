@@ -228,13 +228,7 @@ func positive() form { return decimal{bounded: true, above: true} }
 
 // span is the form of durations: "1m30s", or a number of seconds. With above, 0 is not allowed. With always, 0 is
 // written, too.
-type span struct {
-	above, always bool
-	none          bool // 0 is stored as None, for keys whose default is not 0
-}
-
-// None is a duration that was explicitly given as 0, for keys that have another default.
-const None = time.Duration(-1)
+type span struct{ above, always bool }
 
 func (s span) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	before := len(r.problems)
@@ -242,16 +236,10 @@ func (s span) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	if s.above && d == 0 && len(r.problems) == before {
 		r.problemAt(n, "write a time above 0, such as 10s", "%s is %s", key, n.Value)
 	}
-	if s.none && d == 0 {
-		d = None
-	}
 	to.SetInt(int64(d))
 }
 
 func (s span) write(from reflect.Value) *yaml.Node {
-	if s.none && time.Duration(from.Int()) == None {
-		return duration(0)
-	}
 	if from.Int() == 0 && !s.always {
 		return nil
 	}

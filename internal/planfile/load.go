@@ -29,19 +29,21 @@ type shape struct {
 
 // phaseForm is the form of an item of load, which may be a shorthand for several phases.
 type phaseForm struct {
-	all   *mapping
-	kinds kinds
+	state  *state
+	all    *mapping
+	kinds  kinds
+	bodies map[string]*mapping // of the kinds; pause has none
 }
 
-func newPhaseForm() *phaseForm {
+func newPhaseForm(s *state) *phaseForm {
 	rate := func(key, at string, must bool) field {
 		return field{key, at, decimal{always: true}, "operations a second", must}
 	}
 	long := func(key, at string, must bool) field { return field{key, at, span{always: must}, "", must} }
 	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
 	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
-	f := &phaseForm{kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step", "spike",
-		"adaptive", "closed", "pause"}, bodies: map[string]*mapping{
+	f := &phaseForm{state: s, kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step",
+		"spike", "adaptive", "closed", "pause"}}, bodies: map[string]*mapping{
 		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
 			operations),
 		"ramp": newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true),
@@ -53,11 +55,15 @@ func newPhaseForm() *phaseForm {
 		"adaptive": newMapping("", "adaptive", adaptiveFields(rate, long, arrivals)...),
 		"closed": newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions},
 			"sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
-	}}}
-	fields := append([]field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}},
-		f.kinds.fields(field{"pause", "", span{}, "nothing is sent", false})...)
-	f.all = newMapping("phase", "a phase",
-		append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
+	}}
+	fields := []field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}}
+	for _, kind := range f.kinds.names {
+		if body := f.bodies[kind]; body != nil {
+			fields = append(fields, field{kind, "", body, "", false})
+		}
+	}
+	f.all = newMapping("phase", "a phase", append(fields, field{"pause", "", span{}, "nothing is sent", false},
+		field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
 	f.all.rules = []any{exactly(f.kinds.names)}
 	return f
 }
@@ -78,7 +84,7 @@ func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals f
 }
 
 // adaptive sets ph from the keys of an adaptive phase.
-func (r *reader) adaptive(k *object, s *shape, ph *plan.Phase) {
+func adaptive(r *reader, k *object, s *shape, ph *plan.Phase) {
 	a := s.Adaptive
 	if a.Method == "" {
 		a.Method = control.PI
@@ -122,7 +128,7 @@ func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 		}
 	} else if p.Mix == plan.ByCount {
 		p.Load = plan.QueueLoad().Phases
-	} else if r.rated {
+	} else if f.state.rated {
 		p.Load = plan.RateLoad(totalRate(p), impliedDuration).Phases
 	}
 	namePhases(p.Load)
@@ -140,7 +146,7 @@ func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 const impliedDuration = time.Minute
 
 // scale applies the key scale to the load.
-func (r *reader) scale(o *object, p *plan.Plan) {
+func scale(r *reader, o *object, p *plan.Plan) {
 	n := o.get("scale")
 	if n == nil {
 		return
@@ -219,7 +225,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	if kind == "pause" {
 		return []plan.Phase{{Name: name, Kind: plan.Pause, Duration: r.durationOf(n, "pause")}}
 	}
-	body := f.kinds.bodies[kind]
+	body := f.bodies[kind]
 	k := r.object(n, kind, body.keys)
 	if k == nil {
 		return nil
@@ -235,7 +241,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	phases := []plan.Phase{one}
 	switch kind {
 	case "constant":
-		if !k.has("rate") && !r.rated {
+		if !k.has("rate") && !f.state.rated {
 			k.require(kind, "rate")
 		}
 		phases[0].RateFrom = s.To
@@ -249,7 +255,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "adaptive":
-		r.adaptive(k, &s, &phases[0])
+		adaptive(r, k, &s, &phases[0])
 	case "closed":
 		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration,
 			Operations: s.Operations}}
@@ -280,7 +286,7 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	}
 	if ph.Kind == plan.Pause {
 		add(kind, duration(ph.Duration))
-	} else if body := f.kinds.bodies[kind].write(valueOf(&s)); body != nil {
+	} else if body := f.bodies[kind].write(valueOf(&s)); body != nil {
 		add(kind, body)
 	} else {
 		add(kind, pairs())

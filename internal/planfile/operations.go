@@ -30,44 +30,48 @@ func shareFields() []field {
 	}
 }
 
-func (r *reader) share(o *object, op *plan.Operation) {
-	s := share{at: op.At, count: o.has("count"), weight: o.has("weight"), rate: o.has("rate")}
+// share adds an operation's share.
+func (s *state) share(r *reader, o *object, op *plan.Operation) {
+	one := share{at: op.At, count: o.has("count"), weight: o.has("weight"), rate: o.has("rate")}
 	for _, key := range []string{"count", "weight", "rate"} {
 		if n := o.get(key); n != nil {
-			s.at = r.at(n)
+			one.at = r.at(n)
 		}
 	}
-	if s.count {
+	if one.count {
 		op.Weight += float64(op.Count)
 	}
-	r.shares = append(r.shares, s)
+	s.shares = append(s.shares, one)
 }
 
 // operationForm is the form of the list of queries or of transactions. Both become operations of the plan; each form
 // writes only those of its own kind.
 type operationForm struct {
+	state  *state
 	of     *mapping
 	params *paramForm
 	query  bool
 }
 
 func (f operationForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
-	list{of: operationItem{f.of, f.query}, sound: true, cross: true}.read(r, key, n, to)
+	list{of: operationItem{f.of, f.state, f.query}, sound: true, cross: true}.read(r, key, n, to)
 }
 
 // operationItem is the form of one operation.
 type operationItem struct {
 	*mapping
+	state *state
 	query bool
 }
 
 func (f operationItem) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
-	r.refs = references{step: -1}
+	refs := &f.state.refs
+	*refs = references{step: -1}
 	if f.query {
-		r.refs.begin()
+		refs.begin()
 	}
 	f.mapping.read(r, key, n, to)
-	r.resolve(to.Addr().Interface().(*plan.Operation))
+	refs.resolve(r, to.Addr().Interface().(*plan.Operation))
 }
 
 // isQuery reports whether an operation can be written as a query.
@@ -164,7 +168,7 @@ func stepFields(params *paramForm) []field {
 		field{"wrong", "Wrong", wrongForm(), "a request that must be refused, sent instead for a share of the operations",
 			false},
 		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
-		field{"verify", "Verify", verifyForm(), "how what was written is read back after the load", false},
+		field{"verify", "Verify", verifyForm(params.refs), "how what was written is read back after the load", false},
 	)
 }
 
@@ -217,8 +221,8 @@ func checkStep(r *reader, o *object, s *plan.Step, what string) {
 	}
 }
 
-func operationForms() (queries, transactions operationForm) {
-	params := newParamForm()
+func operationForms(s *state) (queries, transactions operationForm) {
+	params := newParamForm(&s.refs)
 	think := thinkForm()
 	query := newMapping("query", "a query", append(append([]field{
 		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
@@ -232,13 +236,13 @@ func operationForms() (queries, transactions operationForm) {
 		if len(op.Steps) == 0 {
 			op.Steps = make([]plan.Step, 1)
 		}
-		s := &op.Steps[0]
-		s.At, s.Where = op.At, op.Where
-		checkStep(r, o, s, "a query")
-		if n := o.get("capture"); n != nil && s.Check == "" {
+		step := &op.Steps[0]
+		step.At, step.Where = op.At, op.Where
+		checkStep(r, o, step, "a query")
+		if n := o.get("capture"); n != nil && step.Check == "" {
 			r.problemAt(n, "make it a transaction, or add check", "capture has no meaning in a query")
 		}
-		r.share(o, op)
+		s.share(r, o, op)
 	}
 	query.rules = append(append(requestRules(true), exclude("weight", "rate", "count")...), needs("pick", "variants"))
 	statement := newMapping("statement", "a statement", append([]field{
@@ -246,9 +250,9 @@ func operationForms() (queries, transactions operationForm) {
 		{"think", "Think", think, "pause of the session before the next statement", false},
 	}, stepFields(params)...)...)
 	statement.after = func(r *reader, o *object, to any) {
-		s := to.(*plan.Step)
-		r.refs.nameStep(r, o, s.Name)
-		checkStep(r, o, s, "a statement")
+		step := to.(*plan.Step)
+		s.refs.nameStep(r, o, step.Name)
+		checkStep(r, o, step, "a statement")
 	}
 	statement.rules = append(requestRules(true), needs("pick", "variants"))
 	transaction := newMapping("transaction", "a transaction", append([]field{
@@ -259,7 +263,7 @@ func operationForms() (queries, transactions operationForm) {
 		field{"isolation", "Isolation", words{lower: true}, "isolation level; the server's", false},
 		field{"atomic", "Transaction", flag{always: true}, "between BEGIN and COMMIT; true if all statements are sql", false},
 		field{"think", "Think", think, "pause of the session afterwards", false},
-		field{"statements", "Steps", list{of: statementForm{statement}}, "in order", true})...)...)
+		field{"statements", "Steps", list{of: statementForm{statement, &s.refs}}, "in order", true})...)...)
 	transaction.after = func(r *reader, o *object, to any) {
 		op := to.(*plan.Operation)
 		if !o.has("atomic") {
@@ -268,51 +272,54 @@ func operationForms() (queries, transactions operationForm) {
 				op.Transaction = op.Transaction && op.Steps[i].Request.Verb == protocol.SQL
 			}
 		}
-		r.share(o, op)
+		s.share(r, o, op)
 	}
 	transaction.rules = exclude("weight", "rate", "count")
-	return operationForm{query, params, true}, operationForm{transaction, params, false}
+	return operationForm{s, query, params, true}, operationForm{s, transaction, params, false}
 }
 
 // statementForm starts a statement's references before it reads the statement.
-type statementForm struct{ *mapping }
+type statementForm struct {
+	*mapping
+	refs *references
+}
 
 func (f statementForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
-	r.refs.begin()
+	f.refs.begin()
 	f.mapping.read(r, key, n, to)
 }
 
 // mix sets the plan's Mix. All operations must use the same one of count, weight and rate.
-func (r *reader) mix(o *object, p *plan.Plan) {
+func (s *state) mix(r *reader, o *object, p *plan.Plan) {
 	var counts, rates int
-	for _, s := range r.shares {
+	for _, one := range s.shares {
 		kinds := 0
-		for _, on := range []bool{s.count, s.weight, s.rate} {
+		for _, on := range []bool{one.count, one.weight, one.rate} {
 			if on {
 				kinds++
 			}
 		}
-		if s.count {
+		if one.count {
 			counts++
 		}
-		if s.rate {
+		if one.rate {
 			rates++
 		}
 		if kinds > 1 {
-			r.problem(s.at, "keep one", "count, weight and rate exclude each other")
+			r.problem(one.at, "keep one", "count, weight and rate exclude each other")
 		}
 	}
-	for i, s := range r.shares {
+	for i, one := range s.shares {
 		switch {
-		case counts > 0 && !s.count:
-			r.problem(s.at, "give every operation a count, or none", "this operation has no count and others have")
-		case rates > 0 && !s.rate && counts == 0:
-			r.problem(s.at, "give every operation a rate, or none", "this operation has no rate and others have")
-		case !s.count && !s.weight && !s.rate:
+		case counts > 0 && !one.count:
+			r.problem(one.at, "give every operation a count, or none", "this operation has no count and others have")
+		case rates > 0 && !one.rate && counts == 0:
+			r.problem(one.at, "give every operation a rate, or none", "this operation has no rate and others have")
+		case !one.count && !one.weight && !one.rate:
 			p.Operations[i].Weight = 1
 		}
 	}
-	r.rated = rates > 0
+	s.rated = rates > 0
 	if counts > 0 && !o.has("load") {
 		p.Mix = plan.ByCount
 	}

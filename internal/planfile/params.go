@@ -49,6 +49,7 @@ func (f *references) nameStep(r *reader, o *object, name string) {
 
 // paramForm is the form of a parameter: a generated value, a part of a record, or a value of an earlier statement.
 type paramForm struct {
+	refs  *references
 	all   *mapping // all keys, for the JSON Schema and to detect unknown ones
 	value *mapping
 }
@@ -56,11 +57,11 @@ type paramForm struct {
 // partNames returns the types of parameters that are parts of records.
 func partNames() choice { return choice{"Key", "Field", "Document", "TextDocument", "ScanLength"} }
 
-func newParamForm() *paramForm {
+func newParamForm(refs *references) *paramForm {
 	value := append(valueFields(),
 		field{"start", "Start", choice{string(plan.StartRange), string(plan.StartAfter)},
 			"where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables", false})
-	p := &paramForm{value: newMapping("", "a parameter", value...)}
+	p := &paramForm{refs: refs, value: newMapping("", "a parameter", value...)}
 	p.value.after = func(_ *reader, o *object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
 	for i := range value {
 		value[i].must = false
@@ -78,7 +79,7 @@ func newParamForm() *paramForm {
 
 func (f *paramForm) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
 	p := to.Addr().Interface().(*plan.Param)
-	r.refs.param++
+	f.refs.param++
 	p.At = r.at(n)
 	o := r.object(n, "a parameter", f.all.keys)
 	if o == nil {
@@ -93,9 +94,12 @@ func (f *paramForm) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
 	}
 	switch {
 	case o.has("from") || o.has("same_as"):
-		r.earlier(o)
+		f.refs.earlier(r, o)
 	case slices.Contains(keyspace.Parts(), keyspace.Part(kind)):
-		p.Part, p.Field = keyspace.Part(kind), o.text("field")
+		p.Part = keyspace.Part(kind)
+		if n := o.get("field"); n != nil {
+			p.Field = r.textOf(n, "field")
+		}
 		for k := range o.values {
 			if k != "name" && k != "type" && (k != "field" || p.Part != keyspace.Field) {
 				o.refuse("remove it", "for a part of a record", k)
@@ -107,25 +111,25 @@ func (f *paramForm) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
 		f.value.fill(r, o, valueOf(&v))
 		p.Value = &v
 	}
-	r.nameParam(o, p.Name)
+	f.refs.nameParam(r, o, p.Name)
 }
 
-func (r *reader) nameParam(o *object, name string) {
+func (f *references) nameParam(r *reader, o *object, name string) {
 	if name == "" {
 		return
 	}
-	if _, again := r.refs.params[name]; again {
+	if _, again := f.params[name]; again {
 		r.problemAt(o.get("name"), "rename one", "parameter %q stands twice", name)
 		return
 	}
-	if r.refs.params == nil {
-		r.refs.params = map[string][2]int{}
+	if f.params == nil {
+		f.params = map[string][2]int{}
 	}
-	r.refs.params[name] = [2]int{r.refs.step, r.refs.param}
+	f.params[name] = [2]int{f.step, f.param}
 }
 
 // earlier records a parameter with from or same_as, to be resolved later.
-func (r *reader) earlier(o *object) {
+func (f *references) earlier(r *reader, o *object) {
 	from, same := o.get("from"), o.get("same_as")
 	if from != nil && same != nil {
 		r.problemAt(same, "keep one", "a parameter has both from and same_as")
@@ -144,7 +148,7 @@ func (r *reader) earlier(o *object) {
 		r.wrong(source, "from or same_as", "a text", "write for example from: 1.id")
 		return
 	}
-	r.refs.pending = append(r.refs.pending, pending{r.refs.step, r.refs.param, source, from != nil})
+	f.pending = append(f.pending, pending{f.step, f.param, source, from != nil})
 }
 
 func (f *paramForm) schema(d *definitions) schema { return f.all.schema(d) }
@@ -209,18 +213,17 @@ func paramName(op *plan.Operation, p *plan.Param, step, index int) string {
 }
 
 // resolve sets the sources of parameters with from or same_as.
-func (r *reader) resolve(op *plan.Operation) {
-	refs := &r.refs
-	for _, w := range refs.pending {
+func (f *references) resolve(r *reader, op *plan.Operation) {
+	for _, w := range f.pending {
 		if w.step >= len(op.Steps) || w.param >= len(op.Steps[w.step].Params) {
 			continue
 		}
 		p := &op.Steps[w.step].Params[w.param]
 		if !w.from {
-			at, ok := refs.params[w.node.Value]
+			at, ok := f.params[w.node.Value]
 			if !ok {
 				fix := "give a parameter of an earlier statement that name"
-				if near := suggest.Nearest(w.node.Value, keysOf(refs.params)); near != "" {
+				if near := suggest.Nearest(w.node.Value, keysOf(f.params)); near != "" {
 					fix = "did you mean " + near + "?"
 				}
 				r.problemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
@@ -229,27 +232,27 @@ func (r *reader) resolve(op *plan.Operation) {
 			p.Step, p.Index, p.Argument = at[0], at[1], true
 			continue
 		}
-		step, ok := r.source(op, refs, w)
+		step, ok := f.source(r, op, w)
 		if !ok {
 			continue
 		}
 		p.Step = step
-		p.Index = r.captured(op, step, w.node)
+		p.Index = captured(r, op, step, w.node)
 	}
 }
 
 // source returns the index of the statement named before the dot.
-func (r *reader) source(op *plan.Operation, refs *references, w pending) (step int, ok bool) {
+func (f *references) source(r *reader, op *plan.Operation, w pending) (step int, ok bool) {
 	name, _, dotted := strings.Cut(w.node.Value, ".")
 	if !dotted {
 		r.problemAt(w.node, "write for example from: 1.id", "from is %q without a column", w.node.Value)
 		return 0, false
 	}
-	if step, ok = refs.steps[name]; !ok {
+	if step, ok = f.steps[name]; !ok {
 		n, err := strconv.Atoi(name)
 		if step, ok = n-1, err == nil && n >= 1 && n <= len(op.Steps); !ok {
 			fix := "name one of the statements or write its number, from 1"
-			if near := suggest.Nearest(name, keysOf(refs.steps)); near != "" {
+			if near := suggest.Nearest(name, keysOf(f.steps)); near != "" {
 				fix = "did you mean " + near + "?"
 			}
 			r.problemAt(w.node, fix, "from names unknown statement %q", name)
@@ -264,7 +267,7 @@ func (r *reader) source(op *plan.Operation, refs *references, w pending) (step i
 }
 
 // captured returns the index of the capture named after the dot.
-func (r *reader) captured(op *plan.Operation, step int, n *yaml.Node) int {
+func captured(r *reader, op *plan.Operation, step int, n *yaml.Node) int {
 	_, column, _ := strings.Cut(n.Value, ".")
 	for i, c := range op.Steps[step].Request.Capture {
 		if c.Name == column || c.Name == "" && strconv.Itoa(c.Column) == column {

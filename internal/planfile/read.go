@@ -32,7 +32,7 @@ const (
 // problems in the order of the file; the plan is then nil.
 func Read(name string, data []byte) (*plan.Plan, error) {
 	r := &reader{file: name}
-	root := r.document(data)
+	root := r.document(data, "tables_schema or queries")
 	if root == nil {
 		return nil, r.problems.Sort()
 	}
@@ -40,6 +40,9 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	newFormat().read(r, "", root, valueOf(p))
 	if p.Name == "" {
 		p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, r.problems.Sort()
 	}
 	consequence := r.consequences()
 	for _, f := range p.Validate() {
@@ -53,17 +56,20 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	return p, nil
 }
 
-// reader converts the nodes of one file to a plan and collects problems.
+// state is what the forms of a plan remember while they read one.
+type state struct {
+	rated  bool // operations have rates
+	shares []share
+	refs   references // of the operation being read
+	target plan.Places
+}
+
+// reader converts the nodes of one file and collects problems.
 type reader struct {
 	file     string
-	campaign bool // the file is a campaign
 	problems plan.Problems
 	broken   []lines // items with syntax problems, whose meaning can't be checked
-	rated    bool    // operations have rates
-	cross    bool    // a table or operation is broken, so references to it can't be checked
-	shares   []share
-	refs     references // of the operation being read
-	target   plan.Places
+	cross    bool    // an item of a list with cross is broken, so references to it can't be checked
 }
 
 // lines is a range of lines, including both.
@@ -114,8 +120,9 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// document parses the file's only document and returns its root node, or nil after a problem.
-func (r *reader) document(data []byte) *yaml.Node {
+// document parses the file's only document and returns its root node, or nil after a problem. least says what a file
+// must have: "plan and steps".
+func (r *reader) document(data []byte, least string) *yaml.Node {
 	file := plan.Position{File: r.file, Line: 1, Column: 1}
 	switch {
 	case len(data) > MaxBytes:
@@ -139,11 +146,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		return nil
 	}
 	if len(doc.Content) == 0 || empty(doc.Content[0]) {
-		fix := "write at least tables_schema or queries"
-		if r.campaign {
-			fix = "write at least plan and steps"
-		}
-		r.problem(file, fix, "the file is empty")
+		r.problem(file, "write at least "+least, "the file is empty")
 		return nil
 	}
 	if err := loader.Load(&next); err == nil {

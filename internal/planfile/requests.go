@@ -56,11 +56,11 @@ func requestFields() []field {
 			f.as = func(*definitions) schema {
 				return schema{"type": "array", "minItems": 1, "items": schema{"type": []string{"string", "number", "boolean"}}}
 			}
-			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { r.command(n, key, q) }
+			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { commandIn(r, n, key, q) }
 			f.out = func(q *protocol.Request) *yaml.Node { return list{of: words{}, flow: true}.write(valueOf(&q.Words)) }
 		case protocol.HTTP:
 			f.as = anyOf(words{name: true}, web)
-			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { r.web(web, n, key, q) }
+			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { webIn(r, web, n, key, q) }
 			f.out = func(q *protocol.Request) *yaml.Node { return webNode(web, q) }
 		default:
 			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { q.Text = r.textOf(n, key) }
@@ -135,19 +135,19 @@ func checkRequest(r *reader, o *object, q *protocol.Request, what string) {
 	}
 }
 
-func (r *reader) command(n *yaml.Node, key string, q *protocol.Request) {
+func commandIn(r *reader, n *yaml.Node, key string, q *protocol.Request) {
 	if n.Kind != yaml.SequenceNode {
 		r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
 		return
 	}
 	for _, c := range n.Content {
 		c = resolve(c)
-		q.Words = append(q.Words, r.plainText(c, "a word of the command"))
+		q.Words = append(q.Words, plainText(r, c, "a word of the command"))
 	}
 }
 
 // plainText returns a string, or a number or bool as written.
-func (r *reader) plainText(n *yaml.Node, what string) string {
+func plainText(r *reader, n *yaml.Node, what string) string {
 	if tagIs(n, "!!int", "!!float", "!!bool") {
 		return n.Value
 	}
@@ -187,8 +187,8 @@ func webMapping() *mapping {
 	return m
 }
 
-// web reads an HTTP request: a path, or a mapping.
-func (r *reader) web(m *mapping, n *yaml.Node, key string, q *protocol.Request) {
+// webIn reads an HTTP request: a path, or a mapping.
+func webIn(r *reader, m *mapping, n *yaml.Node, key string, q *protocol.Request) {
 	q.Web = &protocol.Web{Method: http.MethodGet}
 	if n.Kind == yaml.ScalarNode {
 		q.Web.Path = r.textOf(n, key)
@@ -234,7 +234,7 @@ func headersIn(r *reader, _ string, n *yaml.Node, to *[][2]string) {
 				*to = append(*to, [2]string{name, r.textOf(resolve(c), "header "+name)})
 			}
 		default:
-			*to = append(*to, [2]string{name, r.plainText(value, "header "+name)})
+			*to = append(*to, [2]string{name, plainText(r, value, "header "+name)})
 		}
 	}
 }

@@ -35,14 +35,6 @@ func (r *reader) textOf(n *yaml.Node, what string) string {
 	return ""
 }
 
-// text returns the string at a key; "" if the key is missing.
-func (o *object) text(key string) string {
-	if n := o.get(key); n != nil {
-		return o.r.textOf(n, key)
-	}
-	return ""
-}
-
 // digits reports a number that versions of YAML read differently: 017 is 17 in one and 15 in another. It returns
 // whether the number is unambiguous.
 func (r *reader) digits(n *yaml.Node, what string) bool {

@@ -3,6 +3,7 @@ package planfile
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 )
 
 // schema is a JSON Schema (draft 2020-12) or a part of one.
@@ -14,16 +15,16 @@ type definitions struct{ made map[string]schema }
 // PlanSchema returns the JSON Schema of plans for editors: docs/plan.schema.json. It covers the rules that concern
 // single keys.
 func PlanSchema() []byte {
-	d := &definitions{made: map[string]schema{}}
-	top := newFormat().body(d)
-	top["title"], top["minProperties"] = "brunt plan", 1
-	top["description"] = "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."
-	return d.document(top, "plan.schema.json")
+	return newFormat().document("plan.schema.json", schema{"title": "brunt plan", "minProperties": 1,
+		"description": "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."})
 }
 
-// document returns the JSON text of a schema with the definitions that it refers to.
-func (d *definitions) document(top schema, id string) []byte {
+// document returns the JSON text of the JSON Schema of a format. more are further keys of it.
+func (m *mapping) document(id string, more schema) []byte {
+	d := &definitions{made: map[string]schema{}}
+	top := m.body(d)
 	top["$schema"], top["$id"], top["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, d.made
+	maps.Copy(top, more)
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

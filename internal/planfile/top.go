@@ -2,7 +2,6 @@ package planfile
 
 import (
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,8 +15,9 @@ import (
 
 // newFormat returns the form of a plan file with all its keys. It defines the reader, the writer and the JSON Schema.
 func newFormat() *mapping {
-	queries, transactions := operationForms()
-	phase := newPhaseForm()
+	s := &state{}
+	queries, transactions := operationForms(s)
+	phase := newPhaseForm(s)
 	phases := custom[[]plan.Phase]{
 		out: func(load *[]plan.Phase) *yaml.Node {
 			out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -39,7 +39,7 @@ func newFormat() *mapping {
 		{"seed", "Seed", unsigned{always: true}, "of all random choices; 0", false},
 		{"first", "First", unsigned{},
 			"number of the first operation: the load goes on where one of so many operations ended; 0", false},
-		{"target", "", targetForm(), "where the load goes", false},
+		{"target", "", targetForm(s), "where the load goes", false},
 	}
 	fields = append(fields, under("Settings", settingsFields()...)...)
 	fields = append(fields,
@@ -70,19 +70,18 @@ func newFormat() *mapping {
 	m.after = func(r *reader, o *object, to any) {
 		p := to.(*plan.Plan)
 		if o == nil {
-			r.broken = append(r.broken, lines{1, math.MaxInt})
 			return
 		}
 		if len(o.values) == 0 {
 			r.problemAt(o.node, "write at least tables_schema or queries", "the plan is empty")
 		}
-		for _, at := range r.target {
+		for _, at := range s.target {
 			p.Where = append(p.Where, plan.Place{Key: "target." + at.Key, At: at.At})
 		}
 		nameOperations(p.Operations)
-		r.mix(o, p)
+		s.mix(r, o, p)
 		phase.load(r, o, p)
-		r.scale(o, p)
+		scale(r, o, p)
 	}
 	m.rules = exclude("scale", "scaled")
 	return m
@@ -97,6 +96,16 @@ func mixNode(p *plan.Plan) *yaml.Node {
 		return nil
 	}
 	return text([]string{"weight", "count", "turn"}[p.Mix])
+}
+
+// under returns fields with their places prefixed by place.
+func under(place string, fields ...field) []field {
+	out := make([]field, len(fields))
+	for i, f := range fields {
+		f.at = strings.TrimSuffix(place+"."+f.at, ".")
+		out[i] = f
+	}
+	return out
 }
 
 // settingsFields returns the keys of Settings, which configure the execution.
@@ -149,7 +158,7 @@ func retriesNode(n *int) *yaml.Node {
 }
 
 // targetForm returns the form of a plan's target.
-func targetForm() form {
+func targetForm(s *state) form {
 	tls := newMapping("", "tls",
 		field{"enabled", "Enabled", flag{always: true}, "true", false},
 		field{"insecure_skip_verify", "InsecureSkipVerify", flag{}, "don't verify the server's certificate; false", false},
@@ -190,7 +199,7 @@ func targetForm() form {
 	)
 	m.after = func(r *reader, o *object, _ any) {
 		if o != nil {
-			r.target = o.where()
+			s.target = o.where()
 		}
 	}
 	return custom[plan.Plan]{

@@ -112,7 +112,7 @@ func valueRules() []any {
 	}
 }
 
-func (r *reader) pair(n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
+func pair(r *reader, n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 		r.problemAt(n, "write [first, last]", "range is %s instead of a list of two", kindName(n))
 		return nil, nil, false
@@ -121,7 +121,7 @@ func (r *reader) pair(n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
 }
 
 func bucketRange(r *reader, _ string, n *yaml.Node, b *gen.Bucket) {
-	if lo, hi, ok := r.pair(n); ok {
+	if lo, hi, ok := pair(r, n); ok {
 		b.Lo, b.Hi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
 	}
 }
@@ -139,7 +139,7 @@ func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	case "", gen.TypeBoolean, gen.TypeUUID, gen.TypeConstant, gen.TypeReference, gen.TypeOneOf:
 		return
 	}
-	lo, hi, ok := r.pair(n)
+	lo, hi, ok := pair(r, n)
 	if !ok {
 		return
 	}
@@ -153,7 +153,7 @@ func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 		s.IntLo = r.integerOf(lo, "range (of lengths)", 0, gen.MaxLength)
 		s.IntHi = r.integerOf(hi, "range (of lengths)", 0, gen.MaxLength)
 	case gen.TypeDatetime:
-		s.IntLo, s.IntHi = r.timeOf(lo).UnixMicro(), r.timeOf(hi).UnixMicro()
+		s.IntLo, s.IntHi = timeOf(r, lo).UnixMicro(), timeOf(r, hi).UnixMicro()
 	case gen.TypeDouble, gen.TypeDecimal:
 		s.FloatLo, s.FloatHi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
 	}
@@ -189,7 +189,7 @@ func scaleNode(s *gen.Spec) *yaml.Node {
 }
 
 // timeOf reads an RFC 3339 time, a date, or a date and time without a zone, which is then UTC.
-func (r *reader) timeOf(n *yaml.Node) time.Time {
+func timeOf(r *reader, n *yaml.Node) time.Time {
 	if !tagIs(n, "!!str", "!!timestamp") {
 		r.wrong(n, "range", "a time", "write for example '2020-01-31T00:00:00Z'")
 		return time.Time{}
@@ -227,7 +227,7 @@ func constantIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	case tagIs(n, "!!float"):
 		s.Constant = r.numberOf(n, "value")
 	case tagIs(n, "!!timestamp"):
-		s.Constant = r.timeOf(n)
+		s.Constant = timeOf(r, n)
 	case tagIs(n, "!!str", "!!binary"):
 		s.Constant = r.textOf(n, "value")
 	default:

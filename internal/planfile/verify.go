@@ -9,11 +9,11 @@ import (
 )
 
 // verifyForm returns the form of Step.Verify: how a statement's writes are read back.
-func verifyForm() form {
+func verifyForm(refs *references) form {
 	read := newMapping("", "read", requestFields()...)
 	read.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "read") }
 	read.rules = requestRules(false)
-	params := list{of: custom[int]{verifiedIn, func(k *int) *yaml.Node { return number(*k + 1) },
+	params := list{of: custom[int]{refs.verified, func(k *int) *yaml.Node { return number(*k + 1) },
 		anyOf(whole{1, 1 << 30}, words{name: true})}, flow: true, full: true}
 	m := newMapping("verify", "verify",
 		field{"read", "Read", read, "request that reads back what was written; its parameters are those of key", true},
@@ -22,27 +22,11 @@ func verifyForm() form {
 			false},
 		field{"from", "From", choice{"every", "one"}, "read from every address, or any one; every", false},
 	)
-	return optional[plan.Verify](m)
+	return pointer[plan.Verify]{m}
 }
 
-// optional returns the form of a mapping in a pointer that is nil if the key is missing.
-func optional[T any](m *mapping) custom[*T] {
-	return custom[*T]{
-		func(r *reader, key string, n *yaml.Node, to **T) {
-			*to = new(T)
-			m.read(r, key, n, valueOf(*to))
-		},
-		func(v **T) *yaml.Node {
-			if *v == nil {
-				return nil
-			}
-			return m.write(valueOf(*v))
-		}, m.schema,
-	}
-}
-
-// verifiedIn reads a reference to a parameter of the current statement: its number from 1, or its name.
-func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
+// verified reads a reference to a parameter of the current statement: its number from 1, or its name.
+func (f *references) verified(r *reader, key string, n *yaml.Node, k *int) {
 	if tagIs(n, "!!int") {
 		*k = int(r.integerOf(n, "a parameter's number", 1, 1<<30)) - 1
 		return
@@ -51,14 +35,14 @@ func verifiedIn(r *reader, key string, n *yaml.Node, k *int) {
 	if !tagIs(n, "!!str") {
 		return
 	}
-	at, ok := r.refs.params[name]
-	if ok && at[0] == r.refs.step {
+	at, ok := f.params[name]
+	if ok && at[0] == f.step {
 		*k = at[1]
 		return
 	}
 	var own []string
-	for _, have := range keysOf(r.refs.params) {
-		if r.refs.params[have][0] == r.refs.step {
+	for _, have := range keysOf(f.params) {
+		if f.params[have][0] == f.step {
 			own = append(own, have)
 		}
 	}
@@ -96,10 +80,5 @@ func registersForm() form {
 		field{"rate", "RatePerS", decimal{bounded: true, above: true, hi: plan.MaxRegisterRate},
 			"operations a second of all sessions; 100", false},
 	)
-	f := optional[plan.Registers](m)
-	read := f.in
-	f.in = func(r *reader, key string, n *yaml.Node, to **plan.Registers) {
-		r.item(n, func() { read(r, key, n, to) })
-	}
-	return f
+	return pointer[plan.Registers]{m}
 }
