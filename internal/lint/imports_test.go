@@ -91,7 +91,8 @@ observe: linefile machine/cgroup measure message record stats suggest
 observe/self: machine machine/cgroup measure
 password:
 plan: control gen keyspace metric protocol secret sqltext suggest
-planfile: control gen keyspace lazyregexp metric plan protocol secret suggest
+planfile: control gen keyspace metric plan planfile/form protocol secret suggest
+planfile/form: lazyregexp plan suggest
 program: engine linefile linefile/filelock measure message plan record render/cell secret stats units verdict
 program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
     render/page render/svg report secret timeline units verdict

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 )
 
 // Campaign is the content of a campaign file: steps that refer to plans, and the service under test. Names in ${…} are
@@ -129,25 +130,25 @@ type Step struct {
 // ReadCampaign parses and checks a campaign file. name is the file's name as shown in problems. The error is a
 // plan.Problems with all problems.
 func ReadCampaign(name string, data []byte) (*Campaign, error) {
-	r := &reader{file: name}
-	root := r.document(data, "plan and steps")
+	r := &form.Reader{File: name}
+	root := r.Document(data, "plan and steps")
 	if root == nil {
-		return nil, r.problems.Sort()
+		return nil, r.Problems.Sort()
 	}
 	c := &Campaign{}
-	campaignForm().read(r, "", root, valueOf(c))
+	campaignForm().Read(r, "", root, form.ValueOf(c))
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
 	check(r, c)
-	if len(r.problems) > 0 {
-		return nil, r.problems.Sort()
+	if len(r.Problems) > 0 {
+		return nil, r.Problems.Sort()
 	}
 	return c, nil
 }
 
 // check checks rules that involve several keys.
-func check(r *reader, c *Campaign) {
+func check(r *form.Reader, c *Campaign) {
 	searched, analysed := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -156,10 +157,10 @@ func check(r *reader, c *Campaign) {
 			continue
 		}
 		if loads(s.Kind) && s.Plan == "" && c.Plan == "" {
-			r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
+			r.Problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 		}
 		if (takesMaximum(s.Kind) && s.N == 0 || s.N == Maximum) && !searched {
-			r.problem(s.At, "put a search before it, or say at: 1, say",
+			r.Problem(s.At, "put a search before it, or say at: 1, say",
 				"step %s is at the maximum, and no search comes before it", s.Kind)
 		}
 		searched, analysed = searched || s.Kind == StepSearch, analysed || s.Kind == StepAnalyse
@@ -168,28 +169,28 @@ func check(r *reader, c *Campaign) {
 			checkRepeat(r, c, i)
 		case StepFix:
 			if !s.Advisor && len(s.SQL) == 0 && len(s.Commands) == 0 {
-				r.problem(s.At, "add advisor: true, sql: [files] or commands: […]", "step fix says nothing to do")
+				r.Problem(s.At, "add advisor: true, sql: [files] or commands: […]", "step fix says nothing to do")
 			}
 			if s.Advisor && !analysed {
-				r.problem(s.At, "put a step analyse before it", "step fix asks the advisor, who needs an analysis to go by")
+				r.Problem(s.At, "put a step analyse before it", "step fix asks the advisor, who needs an analysis to go by")
 			}
 			if s.Advisor && s.Plan == "" && c.Plan == "" {
-				r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
+				r.Problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 			}
 		case StepMatrix:
 			checkMatrix(r, c, s)
 		}
 		if s.Kind == StepAnalyse && c.Inspect == "" {
-			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step analyse looks into a database that the campaign doesn't name")
+			r.Problem(s.At, "add inspect: pg=DSN to the campaign", "step analyse looks into a database that the campaign doesn't name")
 		}
 		if (s.Advisor || len(s.SQL) > 0) && c.Inspect == "" {
-			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name",
+			r.Problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name",
 				s.Kind)
 		}
 	}
 	for _, p := range c.Service.Ready {
 		if p.SQL != "" && c.Inspect == "" {
-			r.problem(p.At, "add inspect: pg=DSN to the campaign", "a probe asks a database that the campaign doesn't name")
+			r.Problem(p.At, "add inspect: pg=DSN to the campaign", "a probe asks a database that the campaign doesn't name")
 		}
 	}
 }
@@ -203,24 +204,24 @@ func takesMaximum(kind string) bool {
 	return slices.Contains([]string{StepConfirm, StepAnalyse, StepMatrix}, kind)
 }
 
-func checkRepeat(r *reader, c *Campaign, at int) {
+func checkRepeat(r *form.Reader, c *Campaign, at int) {
 	s := &c.Steps[at]
 	if len(s.Repeat) == 0 {
-		r.problem(s.At, "write for example repeat: [search, confirm]", "step repeat names no steps")
+		r.Problem(s.At, "write for example repeat: [search, confirm]", "step repeat names no steps")
 	}
 	for _, kind := range s.Repeat {
 		if !slices.ContainsFunc(c.Steps[:at], func(b Step) bool { return b.Kind == kind || b.Kind == "" }) {
-			r.problem(s.At, "name kinds of steps that come before it", "step repeat: no %s comes before it", kind)
+			r.Problem(s.At, "name kinds of steps that come before it", "step repeat: no %s comes before it", kind)
 		}
 	}
 }
 
-func checkMatrix(r *reader, c *Campaign, s *Step) {
+func checkMatrix(r *form.Reader, c *Campaign, s *Step) {
 	if (len(s.Grid) > 0) == (len(s.Cells) > 0) {
-		r.problem(s.At, "write grid: {NAME: [values]} or cells: [{NAME: value}]", "step matrix needs either a grid or cells")
+		r.Problem(s.At, "write grid: {NAME: [values]} or cells: [{NAME: value}]", "step matrix needs either a grid or cells")
 	}
 	if !c.Service.Run.Given() && !c.Service.Reconfigure.Given() {
-		r.problem(s.At, "add service: {reconfigure: COMMAND} to the campaign",
+		r.Problem(s.At, "add service: {reconfigure: COMMAND} to the campaign",
 			"step matrix changes settings, and the campaign doesn't say how")
 	}
 }

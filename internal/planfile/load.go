@@ -11,6 +11,7 @@ import (
 	"brunt/internal/control"
 	"brunt/internal/metric"
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 )
 
 // shape holds the values of a phase's keys, for all kinds of phases.
@@ -30,61 +31,66 @@ type shape struct {
 // phaseForm is the form of an item of load, which may be a shorthand for several phases.
 type phaseForm struct {
 	state  *state
-	all    *mapping
-	kinds  kinds
-	bodies map[string]*mapping // of the kinds; pause has none
+	all    *form.Mapping
+	kinds  form.Kinds
+	bodies map[string]*form.Mapping // of the kinds; pause has none
 }
 
 func newPhaseForm(s *state) *phaseForm {
-	rate := func(key, at string, must bool) field {
-		return field{key, at, decimal{always: true}, "operations a second", must}
+	rate := func(key, at string, must bool) form.Field {
+		return form.Field{Key: key, At: at, Form: form.Decimal{Always: true}, Doc: "operations a second", Must: must}
 	}
-	long := func(key, at string, must bool) field { return field{key, at, span{always: must}, "", must} }
-	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
-	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
-	f := &phaseForm{state: s, kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step",
-		"spike", "adaptive", "closed", "pause"}}, bodies: map[string]*mapping{
-		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
+	long := func(key, at string, must bool) form.Field {
+		return form.Field{Key: key, At: at, Form: form.Span{Always: must}, Must: must}
+	}
+	arrivals := form.Key("arrivals", "Arrivals", form.Choice{"uniform", "poisson"}, "uniform or poisson; uniform")
+	operations := form.Key("operations", "Operations", form.Unsigned{Above: true}, "stop after so many")
+	which := form.Kinds{What: "a phase", Nothing: "no load",
+		Names: []string{"constant", "ramp", "step", "spike", "adaptive", "closed", "pause"}}
+	f := &phaseForm{state: s, kinds: which, bodies: map[string]*form.Mapping{
+		"constant": form.NewMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
 			operations),
-		"ramp": newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true),
+		"ramp": form.NewMapping("", "ramp", rate("from", "From", false), rate("to", "To", true),
 			long("duration", "Duration", true), arrivals, operations),
-		"step": newMapping("", "step", rate("from", "From", true), rate("to", "To", true),
-			field{"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals),
-		"spike": newMapping("", "spike", rate("base", "From", false), rate("peak", "To", true),
+		"step": form.NewMapping("", "step", rate("from", "From", true), rate("to", "To", true),
+			form.Required("steps", "Steps", form.Whole(1, plan.MaxSteps), "how many"), long("every", "Duration", true),
+			arrivals),
+		"spike": form.NewMapping("", "spike", rate("base", "From", false), rate("peak", "To", true),
 			long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
-		"adaptive": newMapping("", "adaptive", adaptiveFields(rate, long, arrivals)...),
-		"closed": newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions},
-			"sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
+		"adaptive": form.NewMapping("", "adaptive", adaptiveFields(rate, long, arrivals)...),
+		"closed": form.NewMapping("", "closed", form.Key("sessions", "Sessions", form.Whole(1, plan.MaxSessions),
+			"sessions at work; all"), form.Key("duration", "Duration", form.Span{Above: true}, ""), operations),
 	}}
-	fields := []field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}}
-	for _, kind := range f.kinds.names {
+	fields := []form.Field{form.Key("name", "", form.Name(), "name in reports; made from the kind unless given")}
+	for _, kind := range f.kinds.Names {
 		if body := f.bodies[kind]; body != nil {
-			fields = append(fields, field{kind, "", body, "", false})
+			fields = append(fields, form.Key(kind, "", body, ""))
 		}
 	}
-	f.all = newMapping("phase", "a phase", append(fields, field{"pause", "", span{}, "nothing is sent", false},
-		field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
-	f.all.rules = []any{exactly(f.kinds.names)}
+	f.all = form.NewMapping("phase", "a phase", append(fields, form.Key("pause", "", form.Span{}, "nothing is sent"),
+		form.Key("warm_up", "", form.Flag{}, "recorded, but kept out of totals and thresholds; false"))...)
+	f.all.Rules = []any{form.Exactly(f.kinds.Names)}
 	return f
 }
 
 // adaptiveFields returns the keys of an adaptive phase. rate and long make fields for rates and durations.
-func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals field) []field {
-	return []field{
-		{"goal", "Goal", words{}, "what to keep, as in thresholds: response.p(99) < 20ms", false},
-		{"watch", "Adaptive.Watch", words{}, "instead of goal: what is watched, as --watch names it", false},
-		{"metric", "Adaptive.Metric", words{}, "of what is watched", false},
-		{"at", "Adaptive.Level", positive(), "where to keep the metric; of a counter, a second", false},
-		{"method", "Adaptive.Method", choice(control.Methods()), "pi, aimd or gradient; pi", false},
+func adaptiveFields(rate, long func(key, at string, must bool) form.Field, arrivals form.Field) []form.Field {
+	return []form.Field{
+		form.Key("goal", "Goal", form.Words{}, "what to keep, as in thresholds: response.p(99) < 20ms"),
+		form.Key("watch", "Adaptive.Watch", form.Words{}, "instead of goal: what is watched, as --watch names it"),
+		form.Key("metric", "Adaptive.Metric", form.Words{}, "of what is watched"),
+		form.Key("at", "Adaptive.Level", form.Positive(), "where to keep the metric; of a counter, a second"),
+		form.Key("method", "Adaptive.Method", form.Choice(control.Methods()), "pi, aimd or gradient; pi"),
 		rate("start", "From", false), rate("min", "Adaptive.MinPerS", false), rate("max", "Adaptive.MaxPerS", true),
-		{"tolerance", "Adaptive.Tolerance", positive(), "gradient: times the response time without load; 2", false},
-		{"max_errors", "Adaptive.MaxErrors", positive(), "share of failures from which the load backs off; 0.05", false},
+		form.Key("tolerance", "Adaptive.Tolerance", form.Positive(), "gradient: times the response time without load; 2"),
+		form.Key("max_errors", "Adaptive.MaxErrors", form.Positive(),
+			"share of failures from which the load backs off; 0.05"),
 		long("duration", "Duration", true), arrivals,
 	}
 }
 
 // adaptive sets ph from the keys of an adaptive phase.
-func adaptive(r *reader, k *object, s *shape, ph *plan.Phase) {
+func adaptive(r *form.Reader, k *form.Object, s *shape, ph *plan.Phase) {
 	a := s.Adaptive
 	if a.Method == "" {
 		a.Method = control.PI
@@ -95,34 +101,34 @@ func adaptive(r *reader, k *object, s *shape, ph *plan.Phase) {
 	if a.Method == control.Gradient && a.Tolerance == 0 {
 		a.Tolerance = 2
 	}
-	if !k.has("max_errors") {
+	if !k.Has("max_errors") {
 		a.MaxErrors = 0.05
 	}
 	if s.Goal != "" {
 		rule, err := metric.ParseRule(s.Goal)
 		if err != nil {
 			what, fix, _ := strings.Cut(err.Error(), "; ")
-			r.problemAt(k.get("goal"), fix, "%s", what)
+			r.ProblemAt(k.Get("goal"), fix, "%s", what)
 		}
 		a.Goal = rule
 	}
-	if !k.has("start") {
+	if !k.Has("start") {
 		s.From = a.MinPerS
 	}
 	ph.RateFrom, ph.RateTo, ph.Adaptive = s.From, s.From, &a
 }
 
 // load reads the phases of the load. Without a load, counts make a queue and rates make a constant load.
-func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
-	if n := o.get("load"); n != nil {
+func (f *phaseForm) load(r *form.Reader, o *form.Object, p *plan.Plan) {
+	if n := o.Get("load"); n != nil {
 		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			r.problemAt(n, "add a phase or remove load", "load is empty")
+			r.ProblemAt(n, "add a phase or remove load", "load is empty")
 		}
-		items := list{of: custom[[]plan.Phase]{in: func(r *reader, _ string, n *yaml.Node, to *[]plan.Phase) {
+		items := form.List{Of: form.Custom[[]plan.Phase]{In: func(r *form.Reader, _ string, n *yaml.Node, to *[]plan.Phase) {
 			*to = f.phases(r, n, totalRate(p))
-		}}, sound: true}
+		}}, Sound: true}
 		var all [][]plan.Phase
-		items.read(r, "load", n, valueOf(&all))
+		items.Read(r, "load", n, form.ValueOf(&all))
 		for _, phases := range all {
 			p.Load = append(p.Load, phases...)
 		}
@@ -134,9 +140,9 @@ func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 	namePhases(p.Load)
 	for i := range p.Load {
 		if p.Load[i].At == (plan.Position{}) {
-			p.Load[i].At = r.at(o.node)
+			p.Load[i].At = r.At(o.Node)
 		}
-		if !o.has("sessions") {
+		if !o.Has("sessions") {
 			p.Settings.Sessions = max(p.Settings.Sessions, p.Load[i].Sessions)
 		}
 	}
@@ -146,17 +152,17 @@ func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
 const impliedDuration = time.Minute
 
 // scale applies the key scale to the load.
-func scale(r *reader, o *object, p *plan.Plan) {
-	n := o.get("scale")
+func scale(r *form.Reader, o *form.Object, p *plan.Plan) {
+	n := o.Get("scale")
 	if n == nil {
 		return
 	}
-	if o.has("scaled") {
-		r.problemAt(n, "remove scaled", "scale and scaled exclude each other")
+	if o.Has("scaled") {
+		r.ProblemAt(n, "remove scaled", "scale and scaled exclude each other")
 		return
 	}
 	factor := 0.0
-	if positive().read(r, "scale", n, valueOf(&factor)); factor > 0 {
+	if form.Positive().Read(r, "scale", n, form.ValueOf(&factor)); factor > 0 {
 		// Scale fails only for factors that are not above 0.
 		_ = plan.Scale(p, factor)
 	}
@@ -197,41 +203,41 @@ func namePhases(phases []plan.Phase) {
 }
 
 // phases reads one item of load. rate is the sum of the operations' rates.
-func (f *phaseForm) phases(r *reader, n *yaml.Node, rate float64) []plan.Phase {
-	o := r.object(n, "a phase", f.all.keys)
+func (f *phaseForm) phases(r *form.Reader, n *yaml.Node, rate float64) []plan.Phase {
+	o := r.Object(n, "a phase", f.all.Keys)
 	if o == nil {
 		return nil
 	}
-	kind, sound := f.kinds.of(r, o)
+	kind, sound := f.kinds.Of(r, o)
 	if !sound {
 		return nil
 	}
 	name, warm := "", false
-	if n := o.get("name"); n != nil {
-		words{name: true}.read(r, "name", n, valueOf(&name))
+	if n := o.Get("name"); n != nil {
+		form.Name().Read(r, "name", n, form.ValueOf(&name))
 	}
-	if n := o.get("warm_up"); n != nil {
-		flag{}.read(r, "warm_up", n, valueOf(&warm))
+	if n := o.Get("warm_up"); n != nil {
+		form.Flag{}.Read(r, "warm_up", n, form.ValueOf(&warm))
 	}
 	phases := f.kind(r, kind, name, o, rate)
 	for i := range phases {
-		phases[i].At, phases[i].WarmUp = r.at(o.node), warm
+		phases[i].At, phases[i].WarmUp = r.At(o.Node), warm
 	}
 	return phases
 }
 
-func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) []plan.Phase {
-	n := o.get(kind)
+func (f *phaseForm) kind(r *form.Reader, kind, name string, o *form.Object, rate float64) []plan.Phase {
+	n := o.Get(kind)
 	if kind == "pause" {
-		return []plan.Phase{{Name: name, Kind: plan.Pause, Duration: r.durationOf(n, "pause")}}
+		return []plan.Phase{{Name: name, Kind: plan.Pause, Duration: r.DurationOf(n, "pause")}}
 	}
 	body := f.bodies[kind]
-	k := r.object(n, kind, body.keys)
+	k := r.Object(n, kind, body.Keys)
 	if k == nil {
 		return nil
 	}
 	s := shape{To: rate}
-	body.fill(r, k, valueOf(&s))
+	body.Fill(r, k, form.ValueOf(&s))
 	group := name
 	if group == "" {
 		group = kind
@@ -241,8 +247,8 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	phases := []plan.Phase{one}
 	switch kind {
 	case "constant":
-		if !k.has("rate") && !f.state.rated {
-			k.require(kind, "rate")
+		if !k.Has("rate") && !f.state.rated {
+			k.Require(kind, "rate")
 		}
 		phases[0].RateFrom = s.To
 	case "step":
@@ -252,7 +258,7 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 		phases = plan.Steps(group, s.From, s.To, s.Steps, s.Duration)
 	case "spike":
 		if phases = plan.Spike(group, s.From, s.To, s.Rise, s.Duration, s.Fall); len(phases) == 0 {
-			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
+			r.ProblemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "adaptive":
 		adaptive(r, k, &s, &phases[0])
@@ -269,9 +275,9 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 // node writes a phase; shorthands have been expanded.
 func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	n := pairs()
-	add := func(key string, value *yaml.Node) { n.Content = append(n.Content, text(key), value) }
+	add := func(key string, value *yaml.Node) { n.Content = append(n.Content, form.Text(key), value) }
 	if ph.Name != "" {
-		add("name", text(ph.Name))
+		add("name", form.Text(ph.Name))
 	}
 	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations,
 		Sessions: ph.Sessions}
@@ -285,55 +291,55 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 		}
 	}
 	if ph.Kind == plan.Pause {
-		add(kind, duration(ph.Duration))
-	} else if body := f.bodies[kind].write(valueOf(&s)); body != nil {
+		add(kind, form.Duration(ph.Duration))
+	} else if body := f.bodies[kind].Write(form.ValueOf(&s)); body != nil {
 		add(kind, body)
 	} else {
 		add(kind, pairs())
 	}
 	if ph.WarmUp {
-		add("warm_up", flag{}.write(reflect.ValueOf(true)))
+		add("warm_up", form.Flag{}.Write(reflect.ValueOf(true)))
 	}
 	return n
 }
 
 // thinkForm returns the form of a think time: a duration, or a distribution of durations.
-func thinkForm() form {
+func thinkForm() form.Form {
 	type shape struct {
 		Distribution   string
 		Min, Max, Mean time.Duration
 	}
-	m := newMapping("think", "think",
-		field{"distribution", "Distribution", choice{"constant", "uniform", "exponential"}, "how pauses spread", true},
-		field{"min", "Min", span{always: true}, "constant: the pause; uniform: the shortest", false},
-		field{"max", "Max", span{above: true}, "uniform: the longest; exponential: where it is cut", false},
-		field{"mean", "Mean", span{above: true}, "exponential: the mean", false},
+	m := form.NewMapping("think", "think",
+		form.Required("distribution", "Distribution", form.Choice{"constant", "uniform", "exponential"}, "how pauses spread"),
+		form.Key("min", "Min", form.Span{Always: true}, "constant: the pause; uniform: the shortest"),
+		form.Key("max", "Max", form.Span{Above: true}, "uniform: the longest; exponential: where it is cut"),
+		form.Key("mean", "Mean", form.Span{Above: true}, "exponential: the mean"),
 	)
-	read := func(r *reader, key string, n *yaml.Node, t *plan.Think) {
+	read := func(r *form.Reader, key string, n *yaml.Node, t *plan.Think) {
 		if n.Kind != yaml.MappingNode {
-			t.Distribution, t.Min = "constant", r.durationOf(n, key)
+			t.Distribution, t.Min = "constant", r.DurationOf(n, key)
 			return
 		}
 		var s shape
-		o := r.object(n, "think", m.keys)
+		o := r.Object(n, "think", m.Keys)
 		if o == nil {
 			return
 		}
-		m.fill(r, o, valueOf(&s))
+		m.Fill(r, o, form.ValueOf(&s))
 		*t = plan.Think{Distribution: s.Distribution, Min: s.Min, Max: s.Max}
 		for distribution, keys := range map[string][2]string{
 			"exponential": {"mean", "min"}, "uniform": {"max", "mean"}, "constant": {"min", "mean"},
 		} {
 			if t.Distribution == distribution {
-				o.require(distribution+" think time", keys[0])
-				o.refuse("remove it", "for a think time that is "+distribution, keys[1])
+				o.Require(distribution+" think time", keys[0])
+				o.Refuse("remove it", "for a think time that is "+distribution, keys[1])
 			}
 		}
 		switch t.Distribution {
 		case "exponential":
 			t.Min = s.Mean
 		case "constant":
-			o.refuse("remove it", "for a think time that is constant", "max")
+			o.Refuse("remove it", "for a think time that is constant", "max")
 		}
 	}
 	write := func(t *plan.Think) *yaml.Node {
@@ -341,16 +347,16 @@ func thinkForm() form {
 		case *t == plan.Think{}:
 			return nil
 		case t.Distribution == "" || t.Distribution == "constant":
-			return duration(t.Min)
+			return form.Duration(t.Min)
 		}
-		n := pairs(text("distribution"), text(t.Distribution), text("min"), duration(t.Min))
+		n := pairs(form.Text("distribution"), form.Text(t.Distribution), form.Text("min"), form.Duration(t.Min))
 		if t.Distribution == "exponential" {
-			n.Content[2] = text("mean")
+			n.Content[2] = form.Text("mean")
 		}
 		if t.Max != 0 {
-			n.Content = append(n.Content, text("max"), duration(t.Max))
+			n.Content = append(n.Content, form.Text("max"), form.Duration(t.Max))
 		}
 		return n
 	}
-	return custom[plan.Think]{read, write, anyOf(span{}, m)}
+	return form.Custom[plan.Think]{In: read, Out: write, As: form.AnyOf(form.Span{}, m)}
 }

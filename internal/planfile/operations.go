@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 	"brunt/internal/protocol"
 )
 
@@ -18,24 +19,27 @@ type share struct {
 }
 
 // shareFields returns the keys that set how often an operation happens.
-func shareFields() []field {
-	return []field{
-		{"count", "Count", unsigned{}, "how many in the queue", false},
-		{"weight", "Weight", decimal{bounded: true}, "how often compared with the others; 1", false},
-		{"rate", "", custom[plan.Operation]{func(r *reader, key string, n *yaml.Node, op *plan.Operation) {
-			var rate float64
-			decimal{bounded: true}.read(r, key, n, valueOf(&rate))
-			op.Weight += rate
-		}, nil, decimal{bounded: true}.schema}, "operations a second", false},
+func shareFields() []form.Field {
+	return []form.Field{
+		form.Key("count", "Count", form.Unsigned{}, "how many in the queue"),
+		form.Key("weight", "Weight", form.Decimal{Bounded: true}, "how often compared with the others; 1"),
+		form.Key("rate", "", form.Custom[plan.Operation]{In: rateIn, As: form.Decimal{Bounded: true}.Schema},
+			"operations a second"),
 	}
 }
 
+func rateIn(r *form.Reader, key string, n *yaml.Node, op *plan.Operation) {
+	var rate float64
+	form.Decimal{Bounded: true}.Read(r, key, n, form.ValueOf(&rate))
+	op.Weight += rate
+}
+
 // share adds an operation's share.
-func (s *state) share(r *reader, o *object, op *plan.Operation) {
-	one := share{at: op.At, count: o.has("count"), weight: o.has("weight"), rate: o.has("rate")}
+func (s *state) share(r *form.Reader, o *form.Object, op *plan.Operation) {
+	one := share{at: op.At, count: o.Has("count"), weight: o.Has("weight"), rate: o.Has("rate")}
 	for _, key := range []string{"count", "weight", "rate"} {
-		if n := o.get(key); n != nil {
-			one.at = r.at(n)
+		if n := o.Get(key); n != nil {
+			one.at = r.At(n)
 		}
 	}
 	if one.count {
@@ -48,29 +52,29 @@ func (s *state) share(r *reader, o *object, op *plan.Operation) {
 // writes only those of its own kind.
 type operationForm struct {
 	state  *state
-	of     *mapping
+	of     *form.Mapping
 	params *paramForm
 	query  bool
 }
 
-func (f operationForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
-	list{of: operationItem{f.of, f.state, f.query}, sound: true, cross: true}.read(r, key, n, to)
+func (f operationForm) Read(r *form.Reader, key string, n *yaml.Node, to reflect.Value) {
+	form.List{Of: operationItem{f.of, f.state, f.query}, Sound: true, Cross: true}.Read(r, key, n, to)
 }
 
 // operationItem is the form of one operation.
 type operationItem struct {
-	*mapping
+	*form.Mapping
 	state *state
 	query bool
 }
 
-func (f operationItem) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+func (f operationItem) Read(r *form.Reader, key string, n *yaml.Node, to reflect.Value) {
 	refs := &f.state.refs
 	*refs = references{step: -1}
 	if f.query {
 		refs.begin()
 	}
-	f.mapping.read(r, key, n, to)
+	f.Mapping.Read(r, key, n, to)
 	refs.resolve(r, to.Addr().Interface().(*plan.Operation))
 }
 
@@ -84,7 +88,7 @@ func isQuery(op *plan.Operation) bool {
 }
 
 // write returns the queries that the plan begins with, or the operations after them.
-func (f operationForm) write(from reflect.Value) *yaml.Node {
+func (f operationForm) Write(from reflect.Value) *yaml.Node {
 	all := from.Interface().([]plan.Operation)
 	queries := 0
 	for queries < len(all) && isQuery(&all[queries]) {
@@ -111,11 +115,11 @@ func (f operationForm) write(from reflect.Value) *yaml.Node {
 				s.Request = protocol.Request{Verb: math.MaxUint8} // no key: it is written as the first variant
 			}
 		}
-		n := f.of.write(valueOf(&op))
+		n := f.of.Write(form.ValueOf(&op))
 		if counts && op.Count == 0 {
-			n.Content = append(n.Content, text("count"), number(0))
+			n.Content = append(n.Content, form.Text("count"), form.Number(0))
 		} else if !counts {
-			n.Content = append(n.Content, text("weight"), float(weight))
+			n.Content = append(n.Content, form.Text("weight"), form.Float(weight))
 		}
 		f.addParams(n, &mine[i])
 		out.Content = append(out.Content, n)
@@ -130,7 +134,7 @@ func (f operationForm) write(from reflect.Value) *yaml.Node {
 func (f operationForm) addParams(n *yaml.Node, op *plan.Operation) {
 	add := func(to *yaml.Node, step int) {
 		if params := f.params.paramNodes(op, step); params != nil {
-			to.Content = append(to.Content, text("params"), params)
+			to.Content = append(to.Content, form.Text("params"), params)
 		}
 	}
 	if f.query {
@@ -146,75 +150,72 @@ func (f operationForm) addParams(n *yaml.Node, op *plan.Operation) {
 	}
 }
 
-func (f operationForm) schema(d *definitions) schema { return list{of: f.of}.schema(d) }
+func (f operationForm) Schema(d *form.Definitions) form.Schema { return form.List{Of: f.of}.Schema(d) }
 
 // paramList is the form of a statement's parameters. They are written by operationForm.
-type paramList struct{ list }
+type paramList struct{ form.List }
 
-func (paramList) write(reflect.Value) *yaml.Node { return nil }
+func (paramList) Write(reflect.Value) *yaml.Node { return nil }
 
 // stepFields returns the keys that say what a statement sends.
-func stepFields(params *paramForm) []field {
-	variant := newMapping("variant", "a variant", requestFields()...)
-	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a variant") }
-	variant.rules = requestRules(false)
+func stepFields(params *paramForm) []form.Field {
 	return append(under("Request", requestFields()...),
-		field{"variants", "Variants", list{of: variant, full: true}, "requests of which one is sent, instead of one request",
-			false},
-		field{"pick", "Pick", custom[plan.Pick]{pickIn, pickNode, anyOf(pickWords(), whole{1, 1 << 30})},
-			"how a variant is picked: turn, field, other field, or the number of walkers that go through them", false},
-		field{"check", "Check", choice{"fields", "some", "document"},
-			"compare what is captured with the keyspace's record whose key is the first parameter", false},
-		field{"wrong", "Wrong", wrongForm(), "a request that must be refused, sent instead for a share of the operations",
-			false},
-		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
-		field{"verify", "Verify", verifyForm(params.refs), "how what was written is read back after the load", false},
+		form.Key("variants", "Variants", form.List{Of: requestMapping("variant", "a variant"), Full: true},
+			"requests of which one is sent, instead of one request"),
+		form.Key("pick", "Pick",
+			form.Custom[plan.Pick]{In: pickIn, Out: pickNode, As: form.AnyOf(pickWords(), form.Whole(1, 1<<30))},
+			"how a variant is picked: turn, field, other field, or the number of walkers that go through them"),
+		form.Key("check", "Check", form.Choice{"fields", "some", "document"},
+			"compare what is captured with the keyspace's record whose key is the first parameter"),
+		form.Key("wrong", "Wrong", wrongForm(), "a request that must be refused, sent instead for a share of the operations"),
+		form.Key("params", "Params", paramList{form.List{Of: params}}, "one for each $n, in order"),
+		form.Key("verify", "Verify", verifyForm(params.refs), "how what was written is read back after the load"),
 	)
 }
 
 // wrongForm returns the form of a request that must be refused.
-func wrongForm() form {
-	m := newMapping("wrong", "wrong", append([]field{
-		{"share", "Share", decimal{bounded: true, above: true, hi: 1}, "of the operations, up to 1", true},
-		{"expect", "Expect", words{name: true}, "code of the error, a class of failures, or any", true},
+func wrongForm() form.Form {
+	m := form.NewMapping("wrong", "wrong", append([]form.Field{
+		form.Required("share", "Share", form.Decimal{Bounded: true, Above: true, Hi: 1}, "of the operations, up to 1"),
+		form.Required("expect", "Expect", form.Name(), "code of the error, a class of failures, or any"),
 	}, under("Request", requestFields()...)...)...)
-	m.after = func(r *reader, o *object, to any) { checkRequest(r, o, &to.(*plan.Wrong).Request, "wrong") }
-	m.rules = requestRules(false)
-	return custom[plan.Wrong]{
-		func(r *reader, key string, n *yaml.Node, to *plan.Wrong) { m.read(r, key, n, valueOf(to)) },
-		func(w *plan.Wrong) *yaml.Node {
+	m.After = func(r *form.Reader, o *form.Object, to any) { checkRequest(r, o, &to.(*plan.Wrong).Request, "wrong") }
+	m.Rules = requestRules(false)
+	return form.Custom[plan.Wrong]{
+		In: func(r *form.Reader, key string, n *yaml.Node, to *plan.Wrong) { m.Read(r, key, n, form.ValueOf(to)) },
+		Out: func(w *plan.Wrong) *yaml.Node {
 			if w.Share == 0 {
 				return nil
 			}
-			return m.write(valueOf(w))
-		}, m.schema,
+			return m.Write(form.ValueOf(w))
+		}, As: m.Schema,
 	}
 }
 
-func pickWords() choice { return choice{plan.PickTurn, plan.PickField, plan.PickOtherField} }
+func pickWords() form.Choice { return form.Choice{plan.PickTurn, plan.PickField, plan.PickOtherField} }
 
-func pickIn(r *reader, key string, n *yaml.Node, p *plan.Pick) {
-	if tagIs(n, "!!int") {
-		p.By, p.Walkers = plan.PickWalk, int(r.integerOf(n, key, 1, 1<<30))
+func pickIn(r *form.Reader, key string, n *yaml.Node, p *plan.Pick) {
+	if form.TagIs(n, "!!int") {
+		p.By, p.Walkers = plan.PickWalk, int(r.IntegerOf(n, key, 1, 1<<30))
 		return
 	}
-	pickWords().read(r, key, n, valueOf(&p.By))
+	pickWords().Read(r, key, n, form.ValueOf(&p.By))
 }
 
 func pickNode(p *plan.Pick) *yaml.Node {
 	if p.By == plan.PickWalk {
-		return number(p.Walkers)
+		return form.Number(p.Walkers)
 	}
-	return pickWords().write(reflect.ValueOf(p.By))
+	return pickWords().Write(reflect.ValueOf(p.By))
 }
 
 // checkStep reports a statement without a request. With variants, it sets the step's request to the first one.
-func checkStep(r *reader, o *object, s *plan.Step, what string) {
-	if !o.has("variants") {
+func checkStep(r *form.Reader, o *form.Object, s *plan.Step, what string) {
+	if !o.Has("variants") {
 		checkRequest(r, o, &s.Request, what)
 		return
 	}
-	o.refuse("put it into the variants", "next to variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
+	o.Refuse("put it into the variants", "next to variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
 		"capture")...)
 	if len(s.Variants) > 0 {
 		s.Request = s.Variants[0]
@@ -224,14 +225,14 @@ func checkStep(r *reader, o *object, s *plan.Step, what string) {
 func operationForms(s *state) (queries, transactions operationForm) {
 	params := newParamForm(&s.refs)
 	think := thinkForm()
-	query := newMapping("query", "a query", append(append([]field{
-		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
-		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+	query := form.NewMapping("query", "a query", append(append([]form.Field{
+		form.Key("name", "Name", form.Name(), "name in reports and thresholds; made from the request unless given"),
+		form.Key("inserts", "Inserts", form.Flag{}, "parts of records are of new ones; false"),
 		routeField(),
-	}, append(shareFields(), field{"think", "Think", think, "pause of the session afterwards, in closed loads",
-		false})...),
+	}, append(shareFields(), form.Key("think", "Think", think,
+		"pause of the session afterwards, in closed loads"))...),
 		under("Steps.0", stepFields(params)...)...)...)
-	query.after = func(r *reader, o *object, to any) {
+	query.After = func(r *form.Reader, o *form.Object, to any) {
 		op := to.(*plan.Operation)
 		if len(op.Steps) == 0 {
 			op.Steps = make([]plan.Step, 1)
@@ -239,34 +240,35 @@ func operationForms(s *state) (queries, transactions operationForm) {
 		step := &op.Steps[0]
 		step.At, step.Where = op.At, op.Where
 		checkStep(r, o, step, "a query")
-		if n := o.get("capture"); n != nil && step.Check == "" {
-			r.problemAt(n, "make it a transaction, or add check", "capture has no meaning in a query")
+		if n := o.Get("capture"); n != nil && step.Check == "" {
+			r.ProblemAt(n, "make it a transaction, or add check", "capture has no meaning in a query")
 		}
 		s.share(r, o, op)
 	}
-	query.rules = append(append(requestRules(true), exclude("weight", "rate", "count")...), needs("pick", "variants"))
-	statement := newMapping("statement", "a statement", append([]field{
-		{"name", "Name", words{name: true}, "for from of later statements; no number, no dot", false},
-		{"think", "Think", think, "pause of the session before the next statement", false},
+	query.Rules = append(append(requestRules(true), form.Exclude("weight", "rate", "count")...), needs("pick", "variants"))
+	statement := form.NewMapping("statement", "a statement", append([]form.Field{
+		form.Key("name", "Name", form.Name(), "for from of later statements; no number, no dot"),
+		form.Key("think", "Think", think, "pause of the session before the next statement"),
 	}, stepFields(params)...)...)
-	statement.after = func(r *reader, o *object, to any) {
+	statement.After = func(r *form.Reader, o *form.Object, to any) {
 		step := to.(*plan.Step)
 		s.refs.nameStep(r, o, step.Name)
 		checkStep(r, o, step, "a statement")
 	}
-	statement.rules = append(requestRules(true), needs("pick", "variants"))
-	transaction := newMapping("transaction", "a transaction", append([]field{
-		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
-		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+	statement.Rules = append(requestRules(true), needs("pick", "variants"))
+	transaction := form.NewMapping("transaction", "a transaction", append([]form.Field{
+		form.Key("name", "Name", form.Name(), "name in reports and thresholds; made from the request unless given"),
+		form.Key("inserts", "Inserts", form.Flag{}, "parts of records are of new ones; false"),
 		routeField(),
 	}, append(shareFields(),
-		field{"isolation", "Isolation", words{lower: true}, "isolation level; the server's", false},
-		field{"atomic", "Transaction", flag{always: true}, "between BEGIN and COMMIT; true if all statements are sql", false},
-		field{"think", "Think", think, "pause of the session afterwards", false},
-		field{"statements", "Steps", list{of: statementForm{statement, &s.refs}}, "in order", true})...)...)
-	transaction.after = func(r *reader, o *object, to any) {
+		form.Key("isolation", "Isolation", form.Words{Lower: true}, "isolation level; the server's"),
+		form.Key("atomic", "Transaction", form.Flag{Always: true},
+			"between BEGIN and COMMIT; true if all statements are sql"),
+		form.Key("think", "Think", think, "pause of the session afterwards"),
+		form.Required("statements", "Steps", form.List{Of: statementForm{statement, &s.refs}}, "in order"))...)...)
+	transaction.After = func(r *form.Reader, o *form.Object, to any) {
 		op := to.(*plan.Operation)
-		if !o.has("atomic") {
+		if !o.Has("atomic") {
 			op.Transaction = len(op.Steps) > 0
 			for i := range op.Steps {
 				op.Transaction = op.Transaction && op.Steps[i].Request.Verb == protocol.SQL
@@ -274,23 +276,23 @@ func operationForms(s *state) (queries, transactions operationForm) {
 		}
 		s.share(r, o, op)
 	}
-	transaction.rules = exclude("weight", "rate", "count")
+	transaction.Rules = form.Exclude("weight", "rate", "count")
 	return operationForm{s, query, params, true}, operationForm{s, transaction, params, false}
 }
 
 // statementForm starts a statement's references before it reads the statement.
 type statementForm struct {
-	*mapping
+	*form.Mapping
 	refs *references
 }
 
-func (f statementForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+func (f statementForm) Read(r *form.Reader, key string, n *yaml.Node, to reflect.Value) {
 	f.refs.begin()
-	f.mapping.read(r, key, n, to)
+	f.Mapping.Read(r, key, n, to)
 }
 
 // mix sets the plan's Mix. All operations must use the same one of count, weight and rate.
-func (s *state) mix(r *reader, o *object, p *plan.Plan) {
+func (s *state) mix(r *form.Reader, o *form.Object, p *plan.Plan) {
 	var counts, rates int
 	for _, one := range s.shares {
 		kinds := 0
@@ -306,28 +308,28 @@ func (s *state) mix(r *reader, o *object, p *plan.Plan) {
 			rates++
 		}
 		if kinds > 1 {
-			r.problem(one.at, "keep one", "count, weight and rate exclude each other")
+			r.Problem(one.at, "keep one", "count, weight and rate exclude each other")
 		}
 	}
 	for i, one := range s.shares {
 		switch {
 		case counts > 0 && !one.count:
-			r.problem(one.at, "give every operation a count, or none", "this operation has no count and others have")
+			r.Problem(one.at, "give every operation a count, or none", "this operation has no count and others have")
 		case rates > 0 && !one.rate && counts == 0:
-			r.problem(one.at, "give every operation a rate, or none", "this operation has no rate and others have")
+			r.Problem(one.at, "give every operation a rate, or none", "this operation has no rate and others have")
 		case !one.count && !one.weight && !one.rate:
 			p.Operations[i].Weight = 1
 		}
 	}
 	s.rated = rates > 0
-	if counts > 0 && !o.has("load") {
+	if counts > 0 && !o.Has("load") {
 		p.Mix = plan.ByCount
 	}
 	word := ""
-	if n := o.get("mix"); n != nil {
-		mixWords().read(r, "mix", n, valueOf(&word))
+	if n := o.Get("mix"); n != nil {
+		mixWords().Read(r, "mix", n, form.ValueOf(&word))
 		if word == "count" && counts == 0 {
-			r.problemAt(n, "give the queries counts or remove mix", "mix: count without counts")
+			r.ProblemAt(n, "give the queries counts or remove mix", "mix: count without counts")
 		}
 	}
 	switch word {
@@ -339,8 +341,8 @@ func (s *state) mix(r *reader, o *object, p *plan.Plan) {
 		p.Mix = plan.ByTurn
 	}
 	if p.Mix != plan.ByTurn {
-		o.refuse("remove it or use mix: turn", "here", "turns")
+		o.Refuse("remove it or use mix: turn", "here", "turns")
 	}
 }
 
-func mixWords() choice { return choice{"count", "weight", "turn"} }
+func mixWords() form.Choice { return form.Choice{"count", "weight", "turn"} }

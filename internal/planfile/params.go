@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 	"brunt/internal/suggest"
 )
 
@@ -32,12 +33,12 @@ type pending struct {
 // begin prepares for the next statement.
 func (f *references) begin() { f.step, f.param = f.step+1, -1 }
 
-func (f *references) nameStep(r *reader, o *object, name string) {
+func (f *references) nameStep(r *form.Reader, o *form.Object, name string) {
 	if name == "" || o == nil {
 		return
 	}
 	if _, err := strconv.Atoi(name); err == nil || strings.Contains(name, ".") {
-		r.problemAt(o.get("name"), "use a word", "a statement can't be called %q", name)
+		r.ProblemAt(o.Get("name"), "use a word", "a statement can't be called %q", name)
 	}
 	if _, again := f.steps[name]; !again {
 		if f.steps == nil {
@@ -50,76 +51,78 @@ func (f *references) nameStep(r *reader, o *object, name string) {
 // paramForm is the form of a parameter: a generated value, a part of a record, or a value of an earlier statement.
 type paramForm struct {
 	refs  *references
-	all   *mapping // all keys, for the JSON Schema and to detect unknown ones
-	value *mapping
+	all   *form.Mapping // all keys, for the JSON Schema and to detect unknown ones
+	value *form.Mapping
 }
 
 // partNames returns the types of parameters that are parts of records.
-func partNames() choice { return choice{"Key", "Field", "Document", "TextDocument", "ScanLength"} }
+func partNames() form.Choice {
+	return form.Choice{"Key", "Field", "Document", "TextDocument", "ScanLength"}
+}
 
 func newParamForm(refs *references) *paramForm {
 	value := append(valueFields(),
-		field{"start", "Start", choice{string(plan.StartRange), string(plan.StartAfter)},
-			"where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables", false})
-	p := &paramForm{refs: refs, value: newMapping("", "a parameter", value...)}
-	p.value.after = func(_ *reader, o *object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
+		form.Key("start", "Start", form.Choice{string(plan.StartRange), string(plan.StartAfter)},
+			"where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables"))
+	p := &paramForm{refs: refs, value: form.NewMapping("", "a parameter", value...)}
+	p.value.After = func(_ *form.Reader, o *form.Object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
 	for i := range value {
-		value[i].must = false
+		value[i].Must = false
 	}
-	value[0].form = append(typeNames(), partNames()...)
-	p.all = newMapping("param", "a parameter", append([]field{{"name", "", words{name: true}, "for same_as", false}},
-		append(value,
-			field{"field", "", words{name: true}, "Field: which one, unless the statement's variants pick it", false},
-			field{"from", "", custom[plan.Param]{as: typesSchema("string", "number")},
-				"what an earlier statement captured: its number or name, a dot, and the column", false},
-			field{"same_as", "", words{name: true}, "the earlier parameter with that name", false})...)...)
-	p.all.rules = append([]any{exactly([]string{"type", "from", "same_as"})}, valueRules()...)
+	value[0].Form = append(typeNames(), partNames()...)
+	p.all = form.NewMapping("param", "a parameter", append([]form.Field{form.Key("name", "", form.Name(),
+		"for same_as")}, append(value,
+		form.Key("field", "", form.Name(), "Field: which one, unless the statement's variants pick it"),
+		form.Key("from", "", form.Custom[plan.Param]{As: typesSchema("string", "number")},
+			"what an earlier statement captured: its number or name, a dot, and the column"),
+		form.Key("same_as", "", form.Name(), "the earlier parameter with that name"))...)...)
+	p.all.Rules = append([]any{form.Exactly([]string{"type", "from", "same_as"})}, valueRules()...)
 	return p
 }
 
-func (f *paramForm) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
+func (f *paramForm) Read(r *form.Reader, _ string, n *yaml.Node, to reflect.Value) {
 	p := to.Addr().Interface().(*plan.Param)
 	f.refs.param++
-	p.At = r.at(n)
-	o := r.object(n, "a parameter", f.all.keys)
+	p.At = r.At(n)
+	o := r.Object(n, "a parameter", f.all.Keys)
 	if o == nil {
 		return
 	}
-	if n := o.get("name"); n != nil {
-		words{name: true}.read(r, "name", n, valueOf(&p.Name))
+	if n := o.Get("name"); n != nil {
+		form.Name().Read(r, "name", n, form.ValueOf(&p.Name))
 	}
 	kind := ""
-	if t := o.get("type"); t != nil && tagIs(t, "!!str") {
+	if t := o.Get("type"); t != nil && form.TagIs(t, "!!str") {
 		kind = strings.ToLower(t.Value)
 	}
 	switch {
-	case o.has("from") || o.has("same_as"):
+	case o.Has("from") || o.Has("same_as"):
 		f.refs.earlier(r, o)
 	case slices.Contains(keyspace.Parts(), keyspace.Part(kind)):
 		p.Part = keyspace.Part(kind)
-		if n := o.get("field"); n != nil {
-			p.Field = r.textOf(n, "field")
+		if n := o.Get("field"); n != nil {
+			p.Field = r.TextOf(n, "field")
 		}
-		for k := range o.values {
+		for k := range o.Values {
 			if k != "name" && k != "type" && (k != "field" || p.Part != keyspace.Field) {
-				o.refuse("remove it", "for a part of a record", k)
+				o.Refuse("remove it", "for a part of a record", k)
 			}
 		}
 	default:
-		o.refuse("remove it or use type: Field", "here", "field")
+		o.Refuse("remove it or use type: Field", "here", "field")
 		v := plan.ValueSpec{At: p.At}
-		f.value.fill(r, o, valueOf(&v))
+		f.value.Fill(r, o, form.ValueOf(&v))
 		p.Value = &v
 	}
 	f.refs.nameParam(r, o, p.Name)
 }
 
-func (f *references) nameParam(r *reader, o *object, name string) {
+func (f *references) nameParam(r *form.Reader, o *form.Object, name string) {
 	if name == "" {
 		return
 	}
 	if _, again := f.params[name]; again {
-		r.problemAt(o.get("name"), "rename one", "parameter %q stands twice", name)
+		r.ProblemAt(o.Get("name"), "rename one", "parameter %q stands twice", name)
 		return
 	}
 	if f.params == nil {
@@ -129,42 +132,43 @@ func (f *references) nameParam(r *reader, o *object, name string) {
 }
 
 // earlier records a parameter with from or same_as, to be resolved later.
-func (f *references) earlier(r *reader, o *object) {
-	from, same := o.get("from"), o.get("same_as")
+func (f *references) earlier(r *form.Reader, o *form.Object) {
+	from, same := o.Get("from"), o.Get("same_as")
 	if from != nil && same != nil {
-		r.problemAt(same, "keep one", "a parameter has both from and same_as")
+		r.ProblemAt(same, "keep one", "a parameter has both from and same_as")
 		return
 	}
-	for k := range o.values {
+	for k := range o.Values {
 		if k != "name" && k != "from" && k != "same_as" {
-			o.refuse("remove it", "for a parameter with from or same_as", k)
+			o.Refuse("remove it", "for a parameter with from or same_as", k)
 		}
 	}
 	source := from
 	if from == nil {
 		source = same
 	}
-	if tagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode || from == nil && !tagIs(source, "!!str") {
-		r.wrong(source, "from or same_as", "a text", "write for example from: 1.id")
+	if form.TagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode ||
+		from == nil && !form.TagIs(source, "!!str") {
+		r.Wrong(source, "from or same_as", "a text", "write for example from: 1.id")
 		return
 	}
 	f.pending = append(f.pending, pending{f.step, f.param, source, from != nil})
 }
 
-func (f *paramForm) schema(d *definitions) schema { return f.all.schema(d) }
+func (f *paramForm) Schema(d *form.Definitions) form.Schema { return f.all.Schema(d) }
 
 // write returns the YAML of a generated value or a part of a record. paramNodes writes values of earlier statements,
 // which need the operation.
-func (f *paramForm) write(from reflect.Value) *yaml.Node {
+func (f *paramForm) Write(from reflect.Value) *yaml.Node {
 	p := from.Addr().Interface().(*plan.Param)
 	if p.Part != "" {
-		n := pairs(text("type"), partNames().write(reflect.ValueOf(string(p.Part))))
+		n := pairs(form.Text("type"), partNames().Write(reflect.ValueOf(string(p.Part))))
 		if p.Field != "" {
-			n.Content = append(n.Content, text("field"), text(p.Field))
+			n.Content = append(n.Content, form.Text("field"), form.Text(p.Field))
 		}
 		return n
 	}
-	return f.value.write(valueOf(p.Value))
+	return f.value.Write(form.ValueOf(p.Value))
 }
 
 // paramNodes writes the parameters of a statement. Parameters that others refer to get a name if they have none.
@@ -174,21 +178,21 @@ func (f *paramForm) paramNodes(op *plan.Operation, step int) *yaml.Node {
 		p := &op.Steps[step].Params[i]
 		n := pairs()
 		if name := paramName(op, p, step, i); name != "" {
-			n.Content = append(n.Content, text("name"), text(name))
+			n.Content = append(n.Content, form.Text("name"), form.Text(name))
 		}
 		switch {
 		case p.Value != nil || p.Part != "":
-			n.Content = append(n.Content, f.write(valueOf(p)).Content...)
+			n.Content = append(n.Content, f.Write(form.ValueOf(p)).Content...)
 		case p.Argument:
 			source := &op.Steps[p.Step].Params[p.Index]
-			n.Content = append(n.Content, text("same_as"), text(paramName(op, source, p.Step, p.Index)))
+			n.Content = append(n.Content, form.Text("same_as"), form.Text(paramName(op, source, p.Step, p.Index)))
 		default:
 			c := op.Steps[p.Step].Request.Capture[p.Index]
 			column := c.Name
 			if column == "" {
 				column = strconv.Itoa(c.Column)
 			}
-			n.Content = append(n.Content, text("from"), text(strconv.Itoa(p.Step+1)+"."+column))
+			n.Content = append(n.Content, form.Text("from"), form.Text(strconv.Itoa(p.Step+1)+"."+column))
 		}
 		out.Content = append(out.Content, n)
 	}
@@ -213,7 +217,7 @@ func paramName(op *plan.Operation, p *plan.Param, step, index int) string {
 }
 
 // resolve sets the sources of parameters with from or same_as.
-func (f *references) resolve(r *reader, op *plan.Operation) {
+func (f *references) resolve(r *form.Reader, op *plan.Operation) {
 	for _, w := range f.pending {
 		if w.step >= len(op.Steps) || w.param >= len(op.Steps[w.step].Params) {
 			continue
@@ -226,7 +230,7 @@ func (f *references) resolve(r *reader, op *plan.Operation) {
 				if near := suggest.Nearest(w.node.Value, keysOf(f.params)); near != "" {
 					fix = "did you mean " + near + "?"
 				}
-				r.problemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
+				r.ProblemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
 				continue
 			}
 			p.Step, p.Index, p.Argument = at[0], at[1], true
@@ -242,10 +246,10 @@ func (f *references) resolve(r *reader, op *plan.Operation) {
 }
 
 // source returns the index of the statement named before the dot.
-func (f *references) source(r *reader, op *plan.Operation, w pending) (step int, ok bool) {
+func (f *references) source(r *form.Reader, op *plan.Operation, w pending) (step int, ok bool) {
 	name, _, dotted := strings.Cut(w.node.Value, ".")
 	if !dotted {
-		r.problemAt(w.node, "write for example from: 1.id", "from is %q without a column", w.node.Value)
+		r.ProblemAt(w.node, "write for example from: 1.id", "from is %q without a column", w.node.Value)
 		return 0, false
 	}
 	if step, ok = f.steps[name]; !ok {
@@ -255,26 +259,26 @@ func (f *references) source(r *reader, op *plan.Operation, w pending) (step int,
 			if near := suggest.Nearest(name, keysOf(f.steps)); near != "" {
 				fix = "did you mean " + near + "?"
 			}
-			r.problemAt(w.node, fix, "from names unknown statement %q", name)
+			r.ProblemAt(w.node, fix, "from names unknown statement %q", name)
 			return 0, false
 		}
 	}
 	if step >= w.step {
-		r.problemAt(w.node, "name an earlier statement", "from names statement %q, which isn't earlier", name)
+		r.ProblemAt(w.node, "name an earlier statement", "from names statement %q, which isn't earlier", name)
 		return 0, false
 	}
 	return step, true
 }
 
 // captured returns the index of the capture named after the dot.
-func captured(r *reader, op *plan.Operation, step int, n *yaml.Node) int {
+func captured(r *form.Reader, op *plan.Operation, step int, n *yaml.Node) int {
 	_, column, _ := strings.Cut(n.Value, ".")
 	for i, c := range op.Steps[step].Request.Capture {
 		if c.Name == column || c.Name == "" && strconv.Itoa(c.Column) == column {
 			return i
 		}
 	}
-	r.problemAt(n, "add capture: ["+column+"] to it", "statement %d doesn't capture %q", step+1, column)
+	r.ProblemAt(n, "add capture: ["+column+"] to it", "statement %d doesn't capture %q", step+1, column)
 	return 0
 }
 

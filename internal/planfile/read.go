@@ -4,54 +4,42 @@
 package planfile
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
-	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 )
 
 // MaxBytes is the size of the largest file that Read accepts.
-const MaxBytes = 16 << 20
-
-// Limits of a file's size in memory.
-const (
-	maxDepth    = 64        // nesting of lists and mappings
-	maxExpanded = 1_000_000 // nodes that aliases may add
-)
+const MaxBytes = form.MaxBytes
 
 // Read parses and checks a plan. name is the file's name as shown in problems. The error is a plan.Problems with all
 // problems in the order of the file; the plan is then nil.
 func Read(name string, data []byte) (*plan.Plan, error) {
-	r := &reader{file: name}
-	root := r.document(data, "tables_schema or queries")
+	r := &form.Reader{File: name}
+	root := r.Document(data, "tables_schema or queries")
 	if root == nil {
-		return nil, r.problems.Sort()
+		return nil, r.Problems.Sort()
 	}
 	p := &plan.Plan{}
-	newFormat().read(r, "", root, valueOf(p))
+	newFormat().Read(r, "", root, form.ValueOf(p))
+	if root.Kind != yaml.MappingNode {
+		return nil, r.Problems.Sort()
+	}
 	if p.Name == "" {
 		p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
-	if root.Kind != yaml.MappingNode {
-		return nil, r.problems.Sort()
-	}
-	consequence := r.consequences()
+	consequence := r.Consequences()
 	for _, f := range p.Validate() {
 		if !consequence(f) {
-			r.problems = append(r.problems, f)
+			r.Problems = append(r.Problems, f)
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil, r.problems.Sort()
+	if len(r.Problems) > 0 {
+		return nil, r.Problems.Sort()
 	}
 	return p, nil
 }
@@ -64,201 +52,9 @@ type state struct {
 	target plan.Places
 }
 
-// reader converts the nodes of one file and collects problems.
-type reader struct {
-	file     string
-	problems plan.Problems
-	broken   []lines // items with syntax problems, whose meaning can't be checked
-	cross    bool    // an item of a list with cross is broken, so references to it can't be checked
-}
-
-// lines is a range of lines, including both.
-type lines struct{ first, last int }
-
-func (r *reader) problem(at plan.Position, fix, format string, args ...any) {
-	r.problems = append(r.problems, plan.Problem{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
-}
-
-func (r *reader) problemAt(n *yaml.Node, fix, format string, args ...any) {
-	r.problem(r.at(n), fix, format, args...)
-}
-
-func (r *reader) at(n *yaml.Node) plan.Position {
-	return plan.Position{File: r.file, Line: n.Line, Column: n.Column}
-}
-
-// consequences returns a function that reports whether a problem found by Validate may be a mere consequence of one
-// found while reading.
-func (r *reader) consequences() func(f plan.Problem) bool {
-	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b lines) int { return a.first - b.first })
-	for i := 1; i < len(spans); i++ {
-		spans[i].last = max(spans[i].last, spans[i-1].last)
-	}
-	return func(f plan.Problem) bool {
-		if f.Cross && r.cross {
-			return true
-		}
-		after := sort.Search(len(spans), func(i int) bool { return spans[i].first > f.At.Line })
-		return after > 0 && f.At.Line <= spans[after-1].last
-	}
-}
-
-// item calls read for a list item and marks the item as broken if read adds a problem.
-func (r *reader) item(n *yaml.Node, read func()) {
-	before := len(r.problems)
-	read()
-	if len(r.problems) > before {
-		r.broken = append(r.broken, lines{n.Line, lastLine(n)})
-	}
-}
-
-func lastLine(n *yaml.Node) int {
-	last := n.Line
-	for _, c := range n.Content {
-		last = max(last, lastLine(c))
-	}
-	return last
-}
-
-// document parses the file's only document and returns its root node, or nil after a problem. least says what a file
-// must have: "plan and steps".
-func (r *reader) document(data []byte, least string) *yaml.Node {
-	file := plan.Position{File: r.file, Line: 1, Column: 1}
-	switch {
-	case len(data) > MaxBytes:
-		r.problem(file, "split it or shorten its lists", "the file has %d bytes, more than %d", len(data), MaxBytes)
-		return nil
-	case !utf8.Valid(data):
-		r.problem(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
-		return nil
-	case filepath.Ext(r.file) == ".js", filepath.Ext(r.file) == ".ts":
-		r.problem(file, "run it with brunt k6 run", "this is a script, and no plan")
-		return nil
-	}
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err != nil {
-		r.problem(file, "", "the YAML reader failed: %v", err)
-		return nil
-	}
-	var doc, next yaml.Node
-	if err := loader.Load(&doc); err != nil && !errors.Is(err, io.EOF) {
-		r.syntax(data, err)
-		return nil
-	}
-	if len(doc.Content) == 0 || empty(doc.Content[0]) {
-		r.problem(file, "write at least "+least, "the file is empty")
-		return nil
-	}
-	if err := loader.Load(&next); err == nil {
-		r.problemAt(&next, "keep one plan a file", "the file holds a second document")
-		return nil
-	} else if !errors.Is(err, io.EOF) {
-		r.syntax(data, err)
-		return nil
-	}
-	root := doc.Content[0]
-	if !r.bounded(root) {
-		return nil
-	}
-	return root
-}
-
-func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-func invalidUTF8(data []byte) int {
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		if c == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-	return len(data)
-}
-
-func (r *reader) offset(data []byte, i int) plan.Position {
-	before := data[:i]
-	return plan.Position{File: r.file, Line: 1 + bytes.Count(before, []byte("\n")),
-		Column: i - bytes.LastIndexByte(before, '\n')}
-}
-
-// syntax reports an error of the YAML parser.
-func (r *reader) syntax(data []byte, err error) {
-	at := plan.Position{File: r.file, Line: 1, Column: 1}
-	text := err.Error()
-	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
-		at.Line, at.Column, text = max(load.Mark.Line, 1), max(load.Mark.Column, 1), load.Message
-		if load.ContextMsg != "" {
-			text = load.ContextMsg + ": " + text
-		}
-	}
-	fix := "check indentation, quotes and brackets near here"
-	if lines := bytes.SplitN(data, []byte("\n"), at.Line+1); at.Line <= len(lines) {
-		line := lines[at.Line-1]
-		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') {
-			text, fix = "a tab in the indentation", "indent with spaces"
-		}
-	}
-	r.problem(at, fix, "not YAML: %s", text)
-}
-
-// bounded reports whether a document, with aliases expanded, is small enough to be processed. If not, it adds a
-// problem. It visits each node once.
-func (r *reader) bounded(root *yaml.Node) bool {
-	m := measurer{sizes: map[*yaml.Node]int{}}
-	size, plain := m.size(root, 0), m.nodes
-	switch {
-	case m.circular != nil:
-		r.problemAt(m.circular, "write the value out", "alias *%s stands within what it stands for", m.circular.Value)
-	case m.deep != nil:
-		r.problemAt(m.deep, "flatten it", "lists and mappings are nested deeper than %d", maxDepth)
-	case size > plain+maxExpanded:
-		r.problemAt(root, "write the values out", "aliases make the file more than %d values longer", maxExpanded)
-	default:
-		return true
-	}
-	return false
-}
-
-// measurer computes the number of nodes of a tree with aliases expanded.
-type measurer struct {
-	sizes    map[*yaml.Node]int // of anchored nodes; 0 while being computed
-	nodes    int                // without expanding aliases
-	circular *yaml.Node
-	deep     *yaml.Node
-}
-
-// huge is the limit of sizes, so that sums can't overflow.
-const huge = 1 << 40
-
-func (m *measurer) size(n *yaml.Node, depth int) int {
-	if depth > maxDepth {
-		m.deep = n
-	}
-	if m.deep != nil || m.circular != nil {
-		return 0
-	}
-	if n.Kind == yaml.AliasNode {
-		m.nodes++
-		size, seen := m.sizes[n.Alias]
-		if !seen {
-			return 1
-		}
-		if size == 0 {
-			m.circular = n
-		}
-		return size
-	}
-	if n.Anchor != "" {
-		m.sizes[n] = 0
-	}
-	m.nodes++
-	total := 1
-	for _, c := range n.Content {
-		total = min(total+m.size(c, depth+1), huge)
-	}
-	if n.Anchor != "" {
-		m.sizes[n] = total
-	}
-	return total
+// PlanSchema returns the JSON Schema of plans for editors: docs/plan.schema.json. It covers the rules that concern
+// single keys.
+func PlanSchema() []byte {
+	return newFormat().Document("plan.schema.json", form.Schema{"title": "brunt plan", "minProperties": 1,
+		"description": "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."})
 }

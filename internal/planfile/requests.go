@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/gen"
+	"brunt/internal/planfile/form"
 	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
@@ -46,50 +47,61 @@ func verbKeys() (keys []string) {
 }
 
 // requestFields returns the keys of a request.
-func requestFields() []field {
+func requestFields() []form.Field {
 	web := webMapping()
-	var all []field
+	var all []form.Field
 	for _, v := range verbs() {
-		f := custom[protocol.Request]{as: words{}.schema}
+		f := form.Custom[protocol.Request]{As: form.Words{}.Schema}
 		switch v.verb {
 		case protocol.Command:
-			f.as = func(*definitions) schema {
-				return schema{"type": "array", "minItems": 1, "items": schema{"type": []string{"string", "number", "boolean"}}}
+			f.As = func(*form.Definitions) form.Schema {
+				return form.Schema{"type": "array", "minItems": 1, "items": form.Schema{"type": []string{"string", "number",
+					"boolean"}}}
 			}
-			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { commandIn(r, n, key, q) }
-			f.out = func(q *protocol.Request) *yaml.Node { return list{of: words{}, flow: true}.write(valueOf(&q.Words)) }
+			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { commandIn(r, n, key, q) }
+			f.Out = func(q *protocol.Request) *yaml.Node {
+				return form.List{Of: form.Words{}, Flow: true}.Write(form.ValueOf(&q.Words))
+			}
 		case protocol.HTTP:
-			f.as = anyOf(words{name: true}, web)
-			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { webIn(r, web, n, key, q) }
-			f.out = func(q *protocol.Request) *yaml.Node { return webNode(web, q) }
+			f.As = form.AnyOf(form.Name(), web)
+			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { webIn(r, web, n, key, q) }
+			f.Out = func(q *protocol.Request) *yaml.Node { return webNode(web, q) }
 		default:
-			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { q.Text = r.textOf(n, key) }
-			f.out = func(q *protocol.Request) *yaml.Node { return text(q.Text) }
+			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { q.Text = r.TextOf(n, key) }
+			f.Out = func(q *protocol.Request) *yaml.Node { return form.Text(q.Text) }
 		}
-		in, out := f.in, f.out
-		f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) {
+		in, out := f.In, f.Out
+		f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) {
 			q.Verb = v.verb
 			in(r, key, n, q)
 		}
-		f.out = func(q *protocol.Request) *yaml.Node {
+		f.Out = func(q *protocol.Request) *yaml.Node {
 			if q.Verb != v.verb {
 				return nil
 			}
 			return out(q)
 		}
-		all = append(all, field{v.key, "", f, v.doc, false})
+		all = append(all, form.Key(v.key, "", f, v.doc))
 	}
-	capture := custom[protocol.Capture]{captureIn, captureNode, captureSchema}
+	capture := form.Custom[protocol.Capture]{In: captureIn, Out: captureNode, As: captureSchema}
 	return append(all,
-		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true},
-			"key-value requests: the fields' names", false},
-		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row",
-			false},
-		field{"simple", "Simple", flag{}, "sql: send as text without preparing; false", false},
-		field{"expect_error", "ExpectError", flag{},
-			"sql: the server may refuse the statement, which is then sent as text; false", false},
-		field{"capture", "Capture", list{of: capture, flow: true}, "columns of the answer's first row to keep", false},
+		form.Key("fields", "Fields", form.List{Of: form.Name(), Flow: true, Full: true},
+			"key-value requests: the fields' names"),
+		form.Key("rows", "Rows", form.Whole(1, 1_000_000),
+			"sql, batch: rows in one request; the parameters are those of one row"),
+		form.Key("simple", "Simple", form.Flag{}, "sql: send as text without preparing; false"),
+		form.Key("expect_error", "ExpectError", form.Flag{},
+			"sql: the server may refuse the statement, which is then sent as text; false"),
+		form.Key("capture", "Capture", form.List{Of: capture, Flow: true}, "columns of the answer's first row to keep"),
 	)
+}
+
+// requestMapping returns the form of a request. For name and what see form.NewMapping.
+func requestMapping(name, what string) *form.Mapping {
+	m := form.NewMapping(name, what, requestFields()...)
+	m.After = func(r *form.Reader, o *form.Object, to any) { checkRequest(r, o, to.(*protocol.Request), what) }
+	m.Rules = requestRules(false)
+	return m
 }
 
 // requestRules returns the rules of checkRequest as JSON Schemas for editors.
@@ -98,89 +110,96 @@ func requestRules(variants bool) []any {
 	if variants {
 		keys = append(keys, "variants")
 	}
-	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"),
+	return []any{form.Exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"),
 		needs("expect_error", "sql", "variants")}
 }
 
+// needs returns the rule that key is present only together with at least one of others.
+func needs(key string, others ...string) form.Schema {
+	return form.Schema{"if": form.Schema{"required": []string{key}}, "then": form.Schema{"anyOf": form.Each(others)}}
+}
+
 // checkRequest reports a request that doesn't have exactly one verb, and keys that have no meaning for its verb.
-func checkRequest(r *reader, o *object, q *protocol.Request, what string) {
+func checkRequest(r *form.Reader, o *form.Object, q *protocol.Request, what string) {
 	if o == nil {
 		return
 	}
 	var found []string
 	for _, k := range verbKeys() {
-		if o.has(k) {
+		if o.Has(k) {
 			found = append(found, k)
 		}
 	}
 	if len(found) == 0 {
-		r.problemAt(o.node, "add sql, or one of "+strings.Join(verbKeys()[1:], ", "), "%s says nothing to send", what)
+		r.ProblemAt(o.Node, "add sql, or one of "+strings.Join(verbKeys()[1:], ", "), "%s says nothing to send", what)
 		return
 	}
 	if len(found) > 1 {
-		r.problemAt(o.get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
+		r.ProblemAt(o.Get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
 		return
 	}
 	if q.Verb != protocol.Batch && q.Verb != protocol.SQL {
-		o.refuse("remove it or use sql or batch", "here", "rows")
+		o.Refuse("remove it or use sql or batch", "here", "rows")
 	}
 	for _, key := range []string{"simple", "expect_error"} {
-		if n := o.get(key); n != nil && q.Verb != protocol.SQL {
-			r.problemAt(n, "remove it", "%s is for sql only", key)
+		if n := o.Get(key); n != nil && q.Verb != protocol.SQL {
+			r.ProblemAt(n, "remove it", "%s is for sql only", key)
 		}
 	}
 	if !slices.Contains([]protocol.Verb{protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Read,
 		protocol.Scan, protocol.Batch}, q.Verb) {
-		o.refuse("remove it", "for "+found[0], "fields")
+		o.Refuse("remove it", "for "+found[0], "fields")
 	}
 }
 
-func commandIn(r *reader, n *yaml.Node, key string, q *protocol.Request) {
+func commandIn(r *form.Reader, n *yaml.Node, key string, q *protocol.Request) {
 	if n.Kind != yaml.SequenceNode {
-		r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
+		r.ProblemAt(n, "write a list", "%s is %s instead of a list", key, form.KindName(n))
 		return
 	}
 	for _, c := range n.Content {
-		c = resolve(c)
+		c = form.Resolve(c)
 		q.Words = append(q.Words, plainText(r, c, "a word of the command"))
 	}
 }
 
 // plainText returns a string, or a number or bool as written.
-func plainText(r *reader, n *yaml.Node, what string) string {
-	if tagIs(n, "!!int", "!!float", "!!bool") {
+func plainText(r *form.Reader, n *yaml.Node, what string) string {
+	if form.TagIs(n, "!!int", "!!float", "!!bool") {
 		return n.Value
 	}
-	return r.textOf(n, what)
+	return r.TextOf(n, what)
 }
 
-func webMapping() *mapping {
-	m := newMapping("http", "http",
-		field{"method", "Method", words{name: true}, "GET", false},
-		field{"path", "", custom[protocol.Web]{
-			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Path = r.textOf(n, key) },
-			func(w *protocol.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) },
-			words{name: true}.schema,
-		}, "path and query", true},
-		field{"origin", "Origin", words{}, "scheme://host:port, if it isn't the session's address", false},
-		field{"headers", "Header", custom[[][2]string]{headersIn, headersNode, func(*definitions) schema {
-			plain := []string{"string", "number", "boolean"}
-			return schema{"type": "object", "additionalProperties": schema{"anyOf": []any{
-				schema{"type": plain}, schema{"type": "array", "items": schema{"type": "string"}},
-			}}}
-		}}, "in order; a list sends one header several times", false},
-		field{"body", "", custom[protocol.Web]{
-			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode,
-			words{}.schema,
-		}, "what is sent", false},
-		field{"secret_body", "SecretBody", flag{}, "the body is never printed or stored; false", false},
-		field{"hash", "Hash", unsigned{}, "FNV-1a 64 that the answer's body must have", false},
-		field{"hash_every", "HashEvery", unsigned{above: true}, "check every n-th answer; 1", false},
+func webMapping() *form.Mapping {
+	m := form.NewMapping("http", "http",
+		form.Key("method", "Method", form.Name(), "GET"),
+		form.Required("path", "", form.Custom[protocol.Web]{
+			In:  func(r *form.Reader, key string, n *yaml.Node, w *protocol.Web) { w.Path = r.TextOf(n, key) },
+			Out: func(w *protocol.Web) *yaml.Node { return marked(form.Text(hidePath(w.Path)), secretsOfPath(w.Path)...) },
+			As:  form.Name().Schema,
+		}, "path and query"),
+		form.Key("origin", "Origin", form.Words{}, "scheme://host:port, if it isn't the session's address"),
+		form.Key("headers", "Header", form.Custom[[][2]string]{In: headersIn, Out: headersNode,
+			As: func(*form.Definitions) form.Schema {
+				plain := []string{"string", "number", "boolean"}
+				return form.Schema{"type": "object", "additionalProperties": form.Schema{"anyOf": []any{
+					form.Schema{"type": plain}, form.Schema{"type": "array", "items": form.Schema{"type": "string"}},
+				}}}
+			}}, "in order; a list sends one header several times"),
+		form.Key("body", "", form.Custom[protocol.Web]{
+			In:  func(r *form.Reader, key string, n *yaml.Node, w *protocol.Web) { w.Body = []byte(r.TextOf(n, key)) },
+			Out: bodyNode,
+			As:  form.Words{}.Schema,
+		}, "what is sent"),
+		form.Key("secret_body", "SecretBody", form.Flag{}, "the body is never printed or stored; false"),
+		form.Key("hash", "Hash", form.Unsigned{}, "FNV-1a 64 that the answer's body must have"),
+		form.Key("hash_every", "HashEvery", form.Unsigned{Above: true}, "check every n-th answer; 1"),
 	)
-	m.after = func(_ *reader, o *object, to any) {
+	m.After = func(_ *form.Reader, o *form.Object, to any) {
 		w := to.(*protocol.Web)
 		w.Method = strings.ToUpper(w.Method)
-		if o.has("hash") && !o.has("hash_every") {
+		if o.Has("hash") && !o.Has("hash_every") {
 			w.HashEvery = 1
 		}
 	}
@@ -188,22 +207,22 @@ func webMapping() *mapping {
 }
 
 // webIn reads an HTTP request: a path, or a mapping.
-func webIn(r *reader, m *mapping, n *yaml.Node, key string, q *protocol.Request) {
+func webIn(r *form.Reader, m *form.Mapping, n *yaml.Node, key string, q *protocol.Request) {
 	q.Web = &protocol.Web{Method: http.MethodGet}
 	if n.Kind == yaml.ScalarNode {
-		q.Web.Path = r.textOf(n, key)
+		q.Web.Path = r.TextOf(n, key)
 		return
 	}
-	m.read(r, key, n, valueOf(q.Web))
+	m.Read(r, key, n, form.ValueOf(q.Web))
 }
 
-func webNode(m *mapping, q *protocol.Request) *yaml.Node {
+func webNode(m *form.Mapping, q *protocol.Request) *yaml.Node {
 	if q.Web == nil {
 		return pairs()
 	}
-	n := m.write(valueOf(q.Web))
+	n := m.Write(form.ValueOf(q.Web))
 	if q.Web.HashEvery != 0 && q.Web.Hash == 0 {
-		n.Content = append(n.Content, text("hash"), number(0))
+		n.Content = append(n.Content, form.Text("hash"), form.Number(0))
 	}
 	return n
 }
@@ -211,7 +230,7 @@ func webNode(m *mapping, q *protocol.Request) *yaml.Node {
 func bodyNode(w *protocol.Web) *yaml.Node {
 	switch {
 	case w.SecretBody && len(w.Body) > 0:
-		return marked(text(secret.Hidden), bodySecret)
+		return marked(form.Text(secret.Hidden), bodySecret)
 	case w.Body == nil:
 		return nil
 	}
@@ -219,19 +238,19 @@ func bodyNode(w *protocol.Web) *yaml.Node {
 }
 
 // headersIn keeps the order of the file. A list of values means that the header is sent several times.
-func headersIn(r *reader, _ string, n *yaml.Node, to *[][2]string) {
-	o := r.object(n, "headers", []string{"*"})
+func headersIn(r *form.Reader, _ string, n *yaml.Node, to *[][2]string) {
+	o := r.Object(n, "headers", []string{"*"})
 	if o == nil {
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		value := o.values[name]
+		value := o.Values[name]
 		switch {
 		case value == nil:
 		case value.Kind == yaml.SequenceNode:
 			for _, c := range value.Content {
-				*to = append(*to, [2]string{name, r.textOf(resolve(c), "header "+name)})
+				*to = append(*to, [2]string{name, r.TextOf(form.Resolve(c), "header "+name)})
 			}
 		default:
 			*to = append(*to, [2]string{name, plainText(r, value, "header "+name)})
@@ -246,15 +265,15 @@ func headersNode(header *[][2]string) *yaml.Node {
 	h := pairs()
 	at := map[string]*yaml.Node{}
 	for _, pair := range *header {
-		value := text(pair[1])
+		value := form.Text(pair[1])
 		if secret.Name(pair[0]) {
-			value = marked(text(secret.Hidden), pair[0])
+			value = marked(form.Text(secret.Hidden), pair[0])
 		}
 		earlier := at[pair[0]]
 		switch {
 		case earlier == nil:
 			at[pair[0]] = value
-			h.Content = append(h.Content, text(pair[0]), value)
+			h.Content = append(h.Content, form.Text(pair[0]), value)
 		case earlier.Kind == yaml.SequenceNode:
 			earlier.Content = append(earlier.Content, value)
 		default:
@@ -266,46 +285,46 @@ func headersNode(header *[][2]string) *yaml.Node {
 }
 
 // captureIn reads a column's name or number, or a mapping with the column and the type to decode it to.
-func captureIn(r *reader, _ string, n *yaml.Node, c *protocol.Capture) {
+func captureIn(r *form.Reader, _ string, n *yaml.Node, c *protocol.Capture) {
 	column := n
 	if n.Kind == yaml.MappingNode {
-		o := r.object(n, "a capture", []string{"column", "type"})
-		o.require("a capture", "column", "type")
-		if t := o.get("type"); t != nil {
+		o := r.Object(n, "a capture", []string{"column", "type"})
+		o.Require("a capture", "column", "type")
+		if t := o.Get("type"); t != nil {
 			var s gen.Spec
-			typeNames()[:9].read(r, "type", t, valueOf(&s.Type))
+			typeNames()[:9].Read(r, "type", t, form.ValueOf(&s.Type))
 			c.Kind = s.Kind()
 		}
-		if column = o.get("column"); column == nil {
+		if column = o.Get("column"); column == nil {
 			return
 		}
 	}
-	if tagIs(column, "!!int") {
-		c.Column = int(r.integerOf(column, "a captured column", 0, 65_535))
+	if form.TagIs(column, "!!int") {
+		c.Column = int(r.IntegerOf(column, "a captured column", 0, 65_535))
 		return
 	}
-	if c.Name = r.textOf(column, "a captured column"); c.Name == "" && tagIs(column, "!!str") {
-		r.problemAt(column, "name the column", "a captured column without a name")
+	if c.Name = r.TextOf(column, "a captured column"); c.Name == "" && form.TagIs(column, "!!str") {
+		r.ProblemAt(column, "name the column", "a captured column without a name")
 	}
 }
 
 func captureNode(c *protocol.Capture) *yaml.Node {
-	n := text(c.Name)
+	n := form.Text(c.Name)
 	if c.Name == "" {
-		n = number(c.Column)
+		n = form.Number(c.Column)
 	}
 	for _, t := range typeNames()[:9] {
 		if c.Kind != gen.Null && (&gen.Spec{Type: gen.Type(strings.ToLower(t))}).Kind() == c.Kind {
-			return pairs(text("column"), n, text("type"), text(t))
+			return pairs(form.Text("column"), n, form.Text("type"), form.Text(t))
 		}
 	}
 	return n
 }
 
-func captureSchema(d *definitions) schema {
-	column := schema{"anyOf": []any{schema{"type": "string", "minLength": 1}, whole{0, 65_535}.schema(d)}}
-	return schema{"anyOf": []any{column, schema{
+func captureSchema(d *form.Definitions) form.Schema {
+	column := form.Schema{"anyOf": []any{form.Schema{"type": "string", "minLength": 1}, form.Whole(0, 65_535).Schema(d)}}
+	return form.Schema{"anyOf": []any{column, form.Schema{
 		"type": "object", "additionalProperties": false, "required": []string{"column", "type"},
-		"properties": schema{"column": column, "type": typeNames()[:9].schema(d)},
+		"properties": form.Schema{"column": column, "type": typeNames()[:9].Schema(d)},
 	}}}
 }

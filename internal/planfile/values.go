@@ -9,58 +9,73 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 )
 
-func typeNames() choice {
-	return choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON", "Constant",
-		"OneOf", "Reference"}
+func typeNames() form.Choice {
+	return form.Choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON",
+		"Constant", "OneOf", "Reference"}
 }
 
-func distributionNames() choice {
-	return choice{"Uniform", "Normal", "Zipf", "Exponential", "Hotspot", "Sequential", "Histogram"}
+func distributionNames() form.Choice {
+	return form.Choice{"Uniform", "Normal", "Zipf", "Exponential", "Hotspot", "Sequential", "Histogram"}
 }
 
 // valueFields returns the keys that say how the values of a column or parameter are generated.
-func valueFields() []field {
-	bucket := newMapping("bucket", "a histogram's part",
-		field{"range", "", custom[gen.Bucket]{bucketRange, bucketRangeNode, pairSchema("number")},
-			"part of the range; equal parts if none has one", false},
-		field{"weight", "Weight", decimal{bounded: true, always: true}, "how often compared with the other parts", true},
+func valueFields() []form.Field {
+	bucket := form.NewMapping("bucket", "a histogram's part",
+		form.Key("range", "", form.Custom[gen.Bucket]{In: bucketRange, Out: bucketRangeNode, As: pairSchema("number")},
+			"part of the range; equal parts if none has one"),
+		form.Required("weight", "Weight", form.Decimal{Bounded: true, Always: true},
+			"how often compared with the other parts"),
 	)
-	return []field{
-		{"type", "Type", typeNames(), "type of the values", true},
-		{"distribution", "Distribution", distributionNames(), "how values spread over their range; Uniform", false},
-		{"distribution_param", "Param", positive(),
-			"Zipf exponent (1.1), Exponential rate over the range (5), Hotspot share of draws (0.8), Normal standard deviations to an end (3)", false},
-		{"hot_fraction", "HotFraction", positive(), "Hotspot: share of the range that is hot; 0.2", false},
-		{"histogram", "Buckets", list{of: bucket}, "Histogram: the parts of the range", false},
-		{"range", "Spec", custom[gen.Spec]{rangeIn, rangeNode, pairSchema("number", "string")},
-			"first and last: numbers, times, or lengths of texts", false},
-		{"scale", "Spec", custom[gen.Spec]{scaleIn, scaleNode, whole{0, gen.MaxDecimalScale}.schema},
-			"Decimal: digits after the point; 2", false},
-		{"alphabet", "Alphabet", list{of: words{}, flow: true, full: true},
-			"String: en, ru, digits, hex, or custom: followed by the letters; en", false},
-		{"is_nullable", "Nullable", flag{}, "may be null; false", false},
-		{"null_percentage", "NullPercent", decimal{}, "share of nulls in percent; 0", false},
-		{"unique", "Unique", flag{}, "no value twice; false", false},
-		{"value", "Spec", custom[gen.Spec]{constantIn, constantNode, typesSchema("string", "number", "boolean", "null")},
-			"Constant: the value", false},
-		{"values", "Values", list{of: words{}, flow: true, full: true}, "OneOf: the texts that are chosen from", false},
-		{"table", "Table", words{}, "Reference: the table that holds the value", false},
-		{"column", "Column", words{}, "Reference: the column that holds the value", false},
-		{"same_row", "SameRow", words{}, "Reference: references with one name here take their values from one row", false},
+	return []form.Field{
+		form.Required("type", "Type", typeNames(), "type of the values"),
+		form.Key("distribution", "Distribution", distributionNames(), "how values spread over their range; Uniform"),
+		form.Key("distribution_param", "Param", form.Positive(),
+			"Zipf exponent (1.1), Exponential rate over the range (5), Hotspot share of draws (0.8), Normal standard deviations to an end (3)"),
+		form.Key("hot_fraction", "HotFraction", form.Positive(), "Hotspot: share of the range that is hot; 0.2"),
+		form.Key("histogram", "Buckets", form.List{Of: bucket}, "Histogram: the parts of the range"),
+		form.Key("range", "Spec", form.Custom[gen.Spec]{In: rangeIn, Out: rangeNode, As: pairSchema("number", "string")},
+			"first and last: numbers, times, or lengths of texts"),
+		form.Key("scale", "Spec",
+			form.Custom[gen.Spec]{In: scaleIn, Out: scaleNode, As: form.Whole(0, gen.MaxDecimalScale).Schema},
+			"Decimal: digits after the point; 2"),
+		form.Key("alphabet", "Alphabet", form.List{Of: form.Words{}, Flow: true, Full: true},
+			"String: en, ru, digits, hex, or custom: followed by the letters; en"),
+		form.Key("is_nullable", "Nullable", form.Flag{}, "may be null; false"),
+		form.Key("null_percentage", "NullPercent", form.Decimal{}, "share of nulls in percent; 0"),
+		form.Key("unique", "Unique", form.Flag{}, "no value twice; false"),
+		form.Key("value", "Spec", form.Custom[gen.Spec]{In: constantIn, Out: constantNode,
+			As: typesSchema("string", "number", "boolean", "null")}, "Constant: the value"),
+		form.Key("values", "Values", form.List{Of: form.Words{}, Flow: true, Full: true},
+			"OneOf: the texts that are chosen from"),
+		form.Key("table", "Table", form.Words{}, "Reference: the table that holds the value"),
+		form.Key("column", "Column", form.Words{}, "Reference: the column that holds the value"),
+		form.Key("same_row", "SameRow", form.Words{},
+			"Reference: references with one name here take their values from one row"),
 	}
 }
 
+func pairSchema(types ...string) func(*form.Definitions) form.Schema {
+	return func(d *form.Definitions) form.Schema {
+		return form.Schema{"type": "array", "minItems": 2, "maxItems": 2, "items": typesSchema(types...)(d)}
+	}
+}
+
+func typesSchema(types ...string) func(*form.Definitions) form.Schema {
+	return func(*form.Definitions) form.Schema { return form.Schema{"type": types} }
+}
+
 // checkValue reports keys that are missing, or that have no meaning for a type or distribution.
-func checkValue(o *object, v *plan.ValueSpec) {
+func checkValue(o *form.Object, v *plan.ValueSpec) {
 	t := v.Type
 	if o == nil || t == "" {
 		return
 	}
 	only := func(fix string, allowed bool, keys ...string) {
 		if !allowed {
-			o.refuse(fix, "for this "+string(t), keys...)
+			o.Refuse(fix, "for this "+string(t), keys...)
 		}
 	}
 	only("remove it or use type: Constant", t == gen.TypeConstant, "value")
@@ -73,56 +88,52 @@ func checkValue(o *object, v *plan.ValueSpec) {
 	only("remove it or use distribution: Histogram", v.Distribution == gen.Histogram, "histogram")
 	switch t {
 	case gen.TypeConstant:
-		o.require("a constant", "value")
-		o.refuse("remove it", "for this constant", "range")
+		o.Require("a constant", "value")
+		o.Refuse("remove it", "for this constant", "range")
 	case gen.TypeReference:
-		o.require("a reference", "table", "column")
-		o.refuse("remove it", "for this reference", "range")
+		o.Require("a reference", "table", "column")
+		o.Refuse("remove it", "for this reference", "range")
 	case gen.TypeOneOf:
-		o.require("a choice", "values")
-		o.refuse("remove it", "for this oneof", "range")
+		o.Require("a choice", "values")
+		o.Refuse("remove it", "for this oneof", "range")
 	case gen.TypeBoolean, gen.TypeUUID:
-		o.refuse("remove it", "for this "+string(t), "range")
+		o.Refuse("remove it", "for this "+string(t), "range")
 	}
 }
 
 // valueRules returns the rules of checkValue as JSON Schemas for editors.
 func valueRules() []any {
-	d := &definitions{}
-	is := func(key string, words ...string) schema {
-		return schema{"required": []string{key}, "properties": schema{key: choice(words).schema(d)}}
+	d := &form.Definitions{}
+	is := func(key string, words ...string) form.Schema {
+		return form.Schema{"required": []string{key}, "properties": form.Schema{key: form.Choice(words).Schema(d)}}
 	}
-	only := func(when schema, keys ...string) schema {
-		var given []any
-		for _, k := range keys {
-			given = append(given, schema{"required": []string{k}})
-		}
-		return schema{"if": when, "else": schema{"not": schema{"anyOf": given}}}
+	only := func(when form.Schema, keys ...string) form.Schema {
+		return form.Schema{"if": when, "else": form.Schema{"not": form.Schema{"anyOf": form.Each(keys)}}}
 	}
 	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "same_row"),
 		only(is("type", "OneOf"), "values")
-	constant["then"] = schema{"required": []string{"value"}}
-	reference["then"] = schema{"required": []string{"table", "column"}}
-	oneOf["then"] = schema{"required": []string{"values"}}
+	constant["then"] = form.Schema{"required": []string{"value"}}
+	reference["then"] = form.Schema{"required": []string{"table", "column"}}
+	oneOf["then"] = form.Schema{"required": []string{"values"}}
 	return []any{
 		constant, reference, oneOf, only(is("type", "Decimal"), "scale"), only(is("type", "String"), "alphabet"),
-		only(schema{"anyOf": []any{is("type", "Reference"), is("start", string(plan.StartAfter))}}, "table", "column"),
+		only(form.Schema{"anyOf": []any{is("type", "Reference"), is("start", string(plan.StartAfter))}}, "table", "column"),
 		only(is("distribution", "Hotspot"), "hot_fraction"), only(is("distribution", "Histogram"), "histogram"),
 		only(is("type", "Integer", "Unsigned", "Double", "Decimal", "String", "Datetime", "JSON"), "range"),
 	}
 }
 
-func pair(r *reader, n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
+func pair(r *form.Reader, n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-		r.problemAt(n, "write [first, last]", "range is %s instead of a list of two", kindName(n))
+		r.ProblemAt(n, "write [first, last]", "range is %s instead of a list of two", form.KindName(n))
 		return nil, nil, false
 	}
-	return resolve(n.Content[0]), resolve(n.Content[1]), true
+	return form.Resolve(n.Content[0]), form.Resolve(n.Content[1]), true
 }
 
-func bucketRange(r *reader, _ string, n *yaml.Node, b *gen.Bucket) {
+func bucketRange(r *form.Reader, _ string, n *yaml.Node, b *gen.Bucket) {
 	if lo, hi, ok := pair(r, n); ok {
-		b.Lo, b.Hi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
+		b.Lo, b.Hi = r.NumberOf(lo, "range"), r.NumberOf(hi, "range")
 	}
 }
 
@@ -130,11 +141,11 @@ func bucketRangeNode(b *gen.Bucket) *yaml.Node {
 	if b.Lo == 0 && b.Hi == 0 {
 		return nil
 	}
-	return flow(float(b.Lo), float(b.Hi))
+	return flow(form.Float(b.Lo), form.Float(b.Hi))
 }
 
 // rangeIn reads a range as its type requires.
-func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
+func rangeIn(r *form.Reader, _ string, n *yaml.Node, s *gen.Spec) {
 	switch s.Type {
 	case "", gen.TypeBoolean, gen.TypeUUID, gen.TypeConstant, gen.TypeReference, gen.TypeOneOf:
 		return
@@ -145,17 +156,17 @@ func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	}
 	switch s.Type {
 	case gen.TypeInteger:
-		s.IntLo = r.integerOf(lo, "range", math.MinInt64, math.MaxInt64)
-		s.IntHi = r.integerOf(hi, "range", math.MinInt64, math.MaxInt64)
+		s.IntLo = r.IntegerOf(lo, "range", math.MinInt64, math.MaxInt64)
+		s.IntHi = r.IntegerOf(hi, "range", math.MinInt64, math.MaxInt64)
 	case gen.TypeUnsigned:
-		s.IntLo, s.IntHi = int64(r.unsignedOf(lo, "range")), int64(r.unsignedOf(hi, "range"))
+		s.IntLo, s.IntHi = int64(r.UnsignedOf(lo, "range")), int64(r.UnsignedOf(hi, "range"))
 	case gen.TypeString, gen.TypeJSON:
-		s.IntLo = r.integerOf(lo, "range (of lengths)", 0, gen.MaxLength)
-		s.IntHi = r.integerOf(hi, "range (of lengths)", 0, gen.MaxLength)
+		s.IntLo = r.IntegerOf(lo, "range (of lengths)", 0, gen.MaxLength)
+		s.IntHi = r.IntegerOf(hi, "range (of lengths)", 0, gen.MaxLength)
 	case gen.TypeDatetime:
 		s.IntLo, s.IntHi = timeOf(r, lo).UnixMicro(), timeOf(r, hi).UnixMicro()
 	case gen.TypeDouble, gen.TypeDecimal:
-		s.FloatLo, s.FloatHi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
+		s.FloatLo, s.FloatHi = r.NumberOf(lo, "range"), r.NumberOf(hi, "range")
 	}
 	s.HasRange = true
 }
@@ -166,17 +177,17 @@ func rangeNode(s *gen.Spec) *yaml.Node {
 	}
 	switch s.Type {
 	case gen.TypeUnsigned:
-		return flow(number(uint64(s.IntLo)), number(uint64(s.IntHi)))
+		return flow(form.Number(uint64(s.IntLo)), form.Number(uint64(s.IntHi)))
 	case gen.TypeDouble, gen.TypeDecimal:
-		return flow(float(s.FloatLo), float(s.FloatHi))
+		return flow(form.Float(s.FloatLo), form.Float(s.FloatHi))
 	case gen.TypeDatetime:
 		return flow(timeText(s.IntLo), timeText(s.IntHi))
 	}
-	return flow(number(s.IntLo), number(s.IntHi))
+	return flow(form.Number(s.IntLo), form.Number(s.IntHi))
 }
 
-func scaleIn(r *reader, key string, n *yaml.Node, s *gen.Spec) {
-	if s.DecimalScale = int(r.integerOf(n, key, 0, gen.MaxDecimalScale)); s.DecimalScale == 0 {
+func scaleIn(r *form.Reader, key string, n *yaml.Node, s *gen.Spec) {
+	if s.DecimalScale = int(r.IntegerOf(n, key, 0, gen.MaxDecimalScale)); s.DecimalScale == 0 {
 		s.DecimalScale = -1
 	}
 }
@@ -185,13 +196,13 @@ func scaleNode(s *gen.Spec) *yaml.Node {
 	if s.DecimalScale == 0 {
 		return nil
 	}
-	return number(max(s.DecimalScale, 0))
+	return form.Number(max(s.DecimalScale, 0))
 }
 
 // timeOf reads an RFC 3339 time, a date, or a date and time without a zone, which is then UTC.
-func timeOf(r *reader, n *yaml.Node) time.Time {
-	if !tagIs(n, "!!str", "!!timestamp") {
-		r.wrong(n, "range", "a time", "write for example '2020-01-31T00:00:00Z'")
+func timeOf(r *form.Reader, n *yaml.Node) time.Time {
+	if !form.TagIs(n, "!!str", "!!timestamp") {
+		r.Wrong(n, "range", "a time", "write for example '2020-01-31T00:00:00Z'")
 		return time.Time{}
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05"} {
@@ -199,39 +210,39 @@ func timeOf(r *reader, n *yaml.Node) time.Time {
 			return t.UTC()
 		}
 	}
-	r.problemAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
+	r.ProblemAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
 	return time.Time{}
 }
 
 func timeText(us int64) *yaml.Node {
-	n := text(time.UnixMicro(us).UTC().Format(time.RFC3339Nano))
+	n := form.Text(time.UnixMicro(us).UTC().Format(time.RFC3339Nano))
 	n.Style = yaml.SingleQuotedStyle
 	return n
 }
 
 // constantIn reads a value and keeps its YAML type.
-func constantIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
+func constantIn(r *form.Reader, _ string, n *yaml.Node, s *gen.Spec) {
 	switch {
-	case tagIs(n, "!!null"):
+	case form.TagIs(n, "!!null"):
 		s.Constant = nil
-	case tagIs(n, "!!bool"):
+	case form.TagIs(n, "!!bool"):
 		s.Constant = strings.EqualFold(n.Value, "true")
-	case tagIs(n, "!!int"):
+	case form.TagIs(n, "!!int"):
 		if n.Value[0] != '-' {
-			if u := r.unsignedOf(n, "value"); u > math.MaxInt64 {
+			if u := r.UnsignedOf(n, "value"); u > math.MaxInt64 {
 				s.Constant = u
 				return
 			}
 		}
-		s.Constant = r.integerOf(n, "value", math.MinInt64, math.MaxInt64)
-	case tagIs(n, "!!float"):
-		s.Constant = r.numberOf(n, "value")
-	case tagIs(n, "!!timestamp"):
+		s.Constant = r.IntegerOf(n, "value", math.MinInt64, math.MaxInt64)
+	case form.TagIs(n, "!!float"):
+		s.Constant = r.NumberOf(n, "value")
+	case form.TagIs(n, "!!timestamp"):
 		s.Constant = timeOf(r, n)
-	case tagIs(n, "!!str", "!!binary"):
-		s.Constant = r.textOf(n, "value")
+	case form.TagIs(n, "!!str", "!!binary"):
+		s.Constant = r.TextOf(n, "value")
 	default:
-		r.wrong(n, "value", "a text, number, true, false, time or null", "write one value")
+		r.Wrong(n, "value", "a text, number, true, false, time or null", "write one value")
 	}
 }
 
@@ -243,15 +254,15 @@ func constantNode(s *gen.Spec) *yaml.Node {
 	case string:
 		return binary([]byte(c))
 	case int64:
-		return number(c)
+		return form.Number(c)
 	case uint64:
-		return number(c)
+		return form.Number(c)
 	case float64:
 		return constantFloat(c)
 	case bool:
-		return flag{always: true}.write(valueOf(&c))
+		return form.Flag{Always: true}.Write(form.ValueOf(&c))
 	case time.Time:
-		return scalar("!!timestamp", c.UTC().Format(time.RFC3339Nano))
+		return form.Scalar("!!timestamp", c.UTC().Format(time.RFC3339Nano))
 	}
-	return scalar("!!null", "null")
+	return form.Scalar("!!null", "null")
 }

@@ -3,22 +3,19 @@ package planfile
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/lazyregexp"
 	"brunt/internal/plan"
+	"brunt/internal/planfile/form"
 )
 
 // Write returns a plan as YAML that Read converts to an equal plan, with shorthands expanded. Secrets are replaced by
 // ***: the password, options, HTTP headers and URL parameters whose names sound secret, and credentials in addresses.
 // Secrets restores them.
 func Write(p *plan.Plan) ([]byte, error) {
-	out, err := dump(newFormat().write(valueOf(p)))
+	out, err := dump(newFormat().Write(form.ValueOf(p)))
 	if err != nil {
 		return nil, fmt.Errorf("write the plan as YAML: %w", err)
 	}
@@ -61,45 +58,11 @@ func dump(root *yaml.Node) ([]byte, error) {
 	return out, nil
 }
 
-func scalar(tag, value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
-}
-
-func text(s string) *yaml.Node {
-	n := &yaml.Node{}
-	n.SetString(s)
-	if n.Tag == "!!str" {
-		n.Style = yaml.DoubleQuotedStyle
-		if plainWord(s) {
-			n.Style = 0
-		}
-	}
-	return n
-}
-
-var wordLike = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
-
-// plainWord reports whether a string needs no quotes in any version of YAML.
-func plainWord(s string) bool {
-	return wordLike().MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false",
-		"null", "nan", "inf"}, strings.ToLower(s))
-}
-
-func number[T int | int64 | uint32 | uint64](v T) *yaml.Node { return scalar("!!int", fmt.Sprint(v)) }
-
-func float(f float64) *yaml.Node {
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		return scalar("!!int", s)
-	}
-	return scalar("!!float", s)
-}
-
 // constantFloat writes a float64 so that it isn't read as an integer.
 func constantFloat(f float64) *yaml.Node {
-	n := float(f)
+	n := form.Float(f)
 	if n.Tag == "!!int" {
-		n = scalar("!!float", n.Value+".0")
+		n = form.Scalar("!!float", n.Value+".0")
 	}
 	return n
 }
@@ -113,16 +76,9 @@ func pairs(content ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: content}
 }
 
-func duration(d time.Duration) *yaml.Node {
-	if d == 0 {
-		return number(0)
-	}
-	return text(d.String())
-}
-
 func binary(b []byte) *yaml.Node {
 	if utf8.Valid(b) {
-		return text(string(b))
+		return form.Text(string(b))
 	}
 	n := &yaml.Node{}
 	n.SetString(string(b))
