@@ -83,7 +83,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 			if late {
 				until(t, "the load is over", func() bool {
 					for k := range 3 {
-						if linesSpooled(dir, k+1) < 15 {
+						if b, err := record.Open(record.OS{}, spoolOf(dir, k+1)); err != nil || !b.Run.Complete {
 							return false
 						}
 					}
@@ -92,6 +92,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 			}
 			resume := exec.Command("brunt", "resume", dir, "--quiet")
 			out, _ := resume.CombinedOutput()
+			t.Logf("brunt resume said:\n%s", out)
 			run := wholeRun(t, dir, "")
 			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
 				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), out)

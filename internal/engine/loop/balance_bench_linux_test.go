@@ -30,11 +30,7 @@ func BenchmarkBalance(b *testing.B) {
 func benchmarkBalance(b *testing.B, o *balance.Options) {
 	var targets []protocol.Target
 	for range 3 {
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(s.Close)
+		s := listen(b, echo.Config{})
 		targets = append(targets, protocol.Target{Address: s.Address()})
 	}
 	p := single()

@@ -43,17 +43,13 @@ func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Pl
 	h := &balancedFleet{t: t, held: make(chan struct{}, 1000), release: make(chan struct{})}
 	var targets []protocol.Target
 	for i := range servers {
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
+		s := listen(t, echo.Config{Answer: func(echo.Frame) bool {
 			if i == 0 && h.holding.Load() {
 				h.held <- struct{}{}
 				<-h.release
 			}
 			return true
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
 		h.servers = append(h.servers, s)
 		targets = append(targets, protocol.Target{Address: s.Address()})
 	}

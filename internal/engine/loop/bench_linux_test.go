@@ -22,12 +22,9 @@ import (
 // plain returns a fleet without a wrapper between its loops and their recorders.
 func plain(t testing.TB, cfg engine.FleetConfig) (*loop.Fleet, *measure.Collector) {
 	t.Helper()
-	s, err := echo.Listen("127.0.0.1:0", echo.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s := listen(t, echo.Config{})
 	cfg.Targets = []protocol.Target{{Address: s.Address()}}
+	var err error
 	if cfg.Workload, err = workload.Compile(single()); err != nil {
 		t.Fatal(err)
 	}

@@ -40,10 +40,7 @@ func TestCodecThatLosesItsPlace(t *testing.T) {
 		func(int) int { return -1 },
 		func(held int) int { return held + 1 },
 	} {
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := listen(t, echo.Config{})
 		w, err := workload.Compile(single())
 		if err != nil {
 			t.Fatal(err)

@@ -101,10 +101,7 @@ func TestFatesAddUp(t *testing.T) {
 
 func fates(t *testing.T, codec bool, seed uint64) {
 	m := &mayhem{rand: rand.New(rand.NewPCG(seed, 1))}
-	s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: m.answer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := listen(t, echo.Config{Answer: m.answer})
 	defer s.Close()
 	r := rand.New(rand.NewPCG(seed, 2))
 	config := engine.FleetConfig{

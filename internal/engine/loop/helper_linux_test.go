@@ -144,11 +144,7 @@ func newBench(t testing.TB, o options) *bench {
 	}
 	cfg := o.config
 	for _, c := range o.servers {
-		s, err := echo.Listen("127.0.0.1:0", c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
+		s := listen(t, c)
 		b.servers = append(b.servers, s)
 		cfg.Targets = append(cfg.Targets, protocol.Target{Address: s.Address(), Options: o.target})
 	}
@@ -258,4 +254,16 @@ func (b *bench) errorsOf(c protocol.Class) (n int) {
 		}
 	}
 	return n
+}
+
+// listen starts an echo server at a port that no other process takes while the server is down. It is closed at the end
+// of the test.
+func listen(t testing.TB, c echo.Config) *echo.Server {
+	t.Helper()
+	s, err := echo.Listen(testserver.Address(t), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
 }

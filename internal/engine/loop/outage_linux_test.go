@@ -104,10 +104,7 @@ func runOpen(t *testing.T, fleet engine.Fleet, cfg engine.FleetConfig, rate floa
 func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 	const sessions, killedAt, returnsAt = 4, 40, 140
 	onBothTiers(t, func(t *testing.T, codec bool) {
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := listen(t, echo.Config{})
 		defer s.Close()
 		o := &outcomes{then: func(index uint64, _ protocol.Class) {
 			switch index {
@@ -152,10 +149,7 @@ func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 func TestPatientClientsWait(t *testing.T) {
 	const sessions, killedAt = 4, 40
 	onBothTiers(t, func(t *testing.T, codec bool) {
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := listen(t, echo.Config{})
 		defer s.Close()
 		back := make(chan error, 1)
 		o := &outcomes{then: func(index uint64, _ protocol.Class) {
@@ -203,14 +197,11 @@ func TestBrownOut(t *testing.T) {
 
 func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 	var seen atomic.Uint64
-	s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
+	s := listen(t, echo.Config{Answer: func(echo.Frame) bool {
 		seen.Add(1)
 		time.Sleep(300 * time.Millisecond)
 		return true
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer s.Close()
 	fleet, cfg := newFleet(t, codec, s.Address(),
 		engine.FleetConfig{Driver: d, Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})

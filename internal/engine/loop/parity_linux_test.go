@@ -94,10 +94,7 @@ func play(t *testing.T, p parity, codec bool) string {
 	}
 	cfg := p.config
 	for i, c := range p.servers {
-		s, err := echo.Listen("127.0.0.1:0", c(m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := listen(t, c(m))
 		defer s.Close()
 		m.servers = append(m.servers, s)
 		cfg.Targets = append(cfg.Targets, protocol.Target{Address: s.Address()})
@@ -325,7 +322,7 @@ func TestSoftStopsLetOperationsRetry(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		m := &match{tries: map[int64]int{}}
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(f echo.Frame) bool {
+		s := listen(t, echo.Config{Answer: func(f echo.Frame) bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			n := f.Number(0)
@@ -337,9 +334,6 @@ func TestSoftStopsLetOperationsRetry(t *testing.T) {
 			}
 			return true
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		defer s.Close()
 		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{Sessions: 4, Retries: 1}, &outcomes{})
 		if err := fleet.Connect(t.Context()); err != nil {
