@@ -16,7 +16,7 @@ PARALLEL    ?= 2
 LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # These packages start no goroutines, which internal/lint checks, so they have no data races. Their tests mostly compute
 # and take a tenth of the time without the race detector.
-SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile planfile/form program render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
+SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile planfile/form program program/campaign/campaignfile render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
 # The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # By default, the race detector makes every program sleep for a second before it exits successfully, including package

@@ -19,7 +19,7 @@ cli: cli/usage compare dialect/endpoints dialect/flags dialect/k6 dialect/pgbenc
     loadtest/script loadtest/series message password plan program program/campaign protocol protocols record
     render/cell report report/live result result/reader runner s3 scale scale/kubernetes schema schema/fill secret
     selftest summary target units verdict verdict/exitcode
-cli/usage: planfile verdict/exitcode
+cli/usage: planfile program/campaign/campaignfile verdict/exitcode
 compare: message metric record render/cell render/junit render/svg result stats units verdict/exitcode
 confidence: control measure message record stats
 control: stats
@@ -94,8 +94,9 @@ plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan planfile/form protocol secret suggest
 planfile/form: lazyregexp plan suggest
 program: engine linefile linefile/filelock measure message plan record render/cell secret stats units verdict
-program/campaign: inspect inspect/advise inspect/servers message observe plan planfile program record render/cell
-    render/page render/svg report secret timeline units verdict
+program/campaign: inspect inspect/advise inspect/servers message observe plan program program/campaign/campaignfile
+    record render/cell render/page render/svg report secret timeline units verdict
+program/campaign/campaignfile: plan planfile/form
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv

@@ -52,9 +52,9 @@ type state struct {
 	target plan.Places
 }
 
-// PlanSchema returns the JSON Schema of plans for editors: docs/plan.schema.json. It covers the rules that concern
+// Schema returns the JSON Schema of plans for editors: docs/plan.schema.json. It covers the rules that concern
 // single keys.
-func PlanSchema() []byte {
+func Schema() []byte {
 	return newFormat().Document("plan.schema.json", form.Schema{"title": "brunt plan", "minProperties": 1,
 		"description": "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."})
 }

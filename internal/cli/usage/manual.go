@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"brunt/internal/planfile"
+	"brunt/internal/program/campaign/campaignfile"
 )
 
 // WriteManual writes the files that packages contain besides the binary into a folder: a manual page for every command,
@@ -32,8 +33,8 @@ func WriteManual(root *cobra.Command, dir string) error {
 		root.GenZshCompletionFile(filepath.Join(shells, "_brunt")),
 		root.GenFishCompletionFile(filepath.Join(shells, "brunt.fish"), true),
 		root.GenPowerShellCompletionFileWithDesc(filepath.Join(shells, "brunt.ps1")),
-		os.WriteFile(filepath.Join(schemas, "plan.schema.json"), planfile.PlanSchema(), 0o644),
-		os.WriteFile(filepath.Join(schemas, "campaign.schema.json"), planfile.CampaignSchema(), 0o644),
+		os.WriteFile(filepath.Join(schemas, "plan.schema.json"), planfile.Schema(), 0o644),
+		os.WriteFile(filepath.Join(schemas, "campaign.schema.json"), campaignfile.Schema(), 0o644),
 	)
 }
 

@@ -40,9 +40,7 @@ func Required(key, at string, f Form, doc string) Field {
 }
 
 // Key returns a key that may be missing.
-func Key(key, at string, f Form, doc string) Field {
-	return Field{Key: key, At: at, Form: f, Doc: doc}
-}
+func Key(key, at string, f Form, doc string) Field { return Field{Key: key, At: at, Form: f, Doc: doc} }
 
 // in returns the place of f's value within v. If grow is set, it appends missing list items on the way.
 func (f *Field) in(v reflect.Value, grow bool) reflect.Value {

@@ -116,7 +116,7 @@ func (c Choice) Schema(*Definitions) Schema {
 	}}
 }
 
-// Flag is the form of a bool. With always, false is written, too.
+// Flag is the form of a bool. With Always, false is written, too.
 type Flag struct{ Always bool }
 
 // Read implements Form.
@@ -159,7 +159,7 @@ func (w whole) Schema(*Definitions) Schema {
 	return Schema{"type": "integer", "minimum": w.lo, "maximum": w.hi}
 }
 
-// Unsigned is the form of integers ≥ 0 of up to 64 bits. With above, 0 is not allowed. With always, 0 is written, too.
+// Unsigned is the form of integers ≥ 0 of up to 64 bits. With Above, 0 is not allowed. With Always, 0 is written, too.
 type Unsigned struct{ Above, Always bool }
 
 // Read implements Form.
@@ -192,8 +192,8 @@ func (u Unsigned) Schema(*Definitions) Schema {
 	return s
 }
 
-// Decimal is the form of finite numbers. If bounded, they must be at least lo, or above lo with above. Otherwise any
-// number is accepted, and validated by the plan. With always, 0 is written, too.
+// Decimal is the form of finite numbers. If Bounded, they must be at least Lo, or above Lo with Above. Otherwise any
+// number is accepted. With Always, 0 is written, too.
 type Decimal struct {
 	Bounded, Above, Always bool
 	Lo                     float64
@@ -243,7 +243,7 @@ func (d Decimal) Schema(*Definitions) Schema {
 // Positive returns the form of a number above 0.
 func Positive() Form { return Decimal{Bounded: true, Above: true} }
 
-// Span is the form of durations: "1m30s", or a number of seconds. With above, 0 is not allowed. With always, 0 is
+// Span is the form of durations: "1m30s", or a number of seconds. With Above, 0 is not allowed. With Always, 0 is
 // written, too.
 type Span struct{ Above, Always bool }
 

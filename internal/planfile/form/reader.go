@@ -50,7 +50,7 @@ func (r *Reader) At(n *yaml.Node) plan.Position {
 	return plan.Position{File: r.File, Line: n.Line, Column: n.Column}
 }
 
-// Consequences returns a function that reports whether a problem found by Validate may be a mere consequence of one
+// Consequences returns a function that reports whether a problem found later may be a mere consequence of one
 // found while reading.
 func (r *Reader) Consequences() func(f plan.Problem) bool {
 	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b lines) int { return a.first - b.first })

@@ -50,9 +50,7 @@ func Exclude(keys ...string) []any {
 }
 
 // Exactly returns the rule that exactly one of the keys is present.
-func Exactly(keys []string) Schema {
-	return Schema{"oneOf": Each(keys)}
-}
+func Exactly(keys []string) Schema { return Schema{"oneOf": Each(keys)} }
 
 // Each returns for each key the schema of mappings that have it.
 func Each(keys []string) (all []any) {

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/runner"
@@ -338,7 +339,7 @@ func TestRepeatedCommands(t *testing.T) {
 	}
 	var got string
 	for _, s := range p.Steps[2:] {
-		for _, list := range [][]planfile.Command{s.Before, s.After} {
+		for _, list := range [][]campaignfile.Command{s.Before, s.After} {
 			for _, c := range list {
 				got += c.String()
 			}
@@ -365,7 +366,7 @@ func TestRepeatedAnalysisIsMadeAtEqualLoad(t *testing.T) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		r := Result{Number: s.Number, Kind: s.Kind, Round: s.Round}
-		if s.Kind == planfile.StepSearch {
+		if s.Kind == campaignfile.StepSearch {
 			r.Search = &program.SearchLog{Bracket: program.Bracket{Lower: maximum}}
 			maximum *= 10
 		} else {
@@ -395,12 +396,12 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 	cells := []program.CellLog{{Settings: program.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}},
 		Mean: 21e6}, {Settings: program.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
 	c := &Campaign{Program: p, journal: &program.Journal{}, results: []Result{
-		{Number: 1, Kind: planfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34},
+		{Number: 1, Kind: campaignfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34},
 			Bracket: program.Bracket{End: program.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
-		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail",
+		{Number: 2, Kind: campaignfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail",
 			Why: []message.Message{message.New("verdict.broken", message.Text("threshold", "response.p(95) < 300ms"),
 				message.Ns("value", 423e6))}}},
-		{Number: 3, Kind: planfile.StepMatrix,
+		{Number: 3, Kind: campaignfile.StepMatrix,
 			Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells,
 				Best: 0, Advised: 1}},
 	}}

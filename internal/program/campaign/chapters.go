@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/secret"
@@ -19,7 +19,7 @@ func (d *document) goals() {
 	goals := d.program.Goals
 	if len(goals) == 0 {
 		for i := range d.program.Steps {
-			if s := &d.program.Steps[i]; s.Kind != planfile.StepDocument {
+			if s := &d.program.Steps[i]; s.Kind != campaignfile.StepDocument {
 				goals = append(goals, d.program.does(d.l, s))
 			}
 		}
@@ -42,10 +42,10 @@ func (d *document) profile() (load *plan.Plan) {
 		if s.Load == nil || !s.sends() {
 			continue
 		}
-		if load == nil || s.Kind == planfile.StepSearch {
+		if load == nil || s.Kind == campaignfile.StepSearch {
 			load = s.Load
 		}
-		if s.Kind == planfile.StepSearch {
+		if s.Kind == campaignfile.StepSearch {
 			break
 		}
 	}
@@ -91,7 +91,7 @@ func (d *document) fail(err error) {
 func (d *document) outcome() {
 	d.add(part{id: "results", title: d.say("Results"),
 		tables: []cell.Table{summary(d.program, d.results, d.failures, d.l)}})
-	searches := d.ofKind(planfile.StepSearch)
+	searches := d.ofKind(campaignfile.StepSearch)
 	for k, r := range searches {
 		b := &r.Search.Bracket
 		if b.Lower == 0 {
@@ -151,7 +151,7 @@ func (d *document) inspected(r *Result) *record.Run {
 // statements shows the statements of the last analysis.
 func (d *document) statements() {
 	var run *record.Run
-	for _, r := range d.ofKind(planfile.StepAnalyse) {
+	for _, r := range d.ofKind(campaignfile.StepAnalyse) {
 		if seen := d.inspected(r); seen != nil {
 			run = seen
 		}

@@ -9,8 +9,8 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/observe"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 )
 
 // Check checks what the steps need besides the file itself: how the database and the targets are reached, what is
@@ -135,7 +135,7 @@ func (p *Program) made() bool {
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if len(s.Before) > 0 || s.Kind != planfile.StepFix && len(s.Commands) > 0 {
+		if len(s.Before) > 0 || s.Kind != campaignfile.StepFix && len(s.Commands) > 0 {
 			return true
 		}
 		if s.sends() || len(s.SQL) > 0 {
@@ -154,7 +154,8 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 		if c.journal.Done(s.ID()) {
 			continue
 		}
-		asks, advises = asks || s.sends() && s.Kind != planfile.StepSearch && s.Kind != planfile.StepMatrix || len(s.SQL) > 0,
+		asks, advises = asks || len(s.SQL) > 0 ||
+			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
 	}
 	if c.Inspect != "" && asks {

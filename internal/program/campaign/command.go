@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/planfile"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/secret"
 	"brunt/internal/units"
 )
@@ -23,15 +23,15 @@ const commandTimeout = 30 * time.Minute
 // commandRunner runs commands in a folder and an environment, and keeps their output in a file.
 type commandRunner struct {
 	program  *Program
-	brunt    string             // the program that runs, as ${BRUNT}
-	settings []planfile.Setting // in place of the campaign's
+	brunt    string                 // the program that runs, as ${BRUNT}
+	settings []campaignfile.Setting // in place of the campaign's
 	sql      func(ctx context.Context, text string) error
 	started  func(pid int) error // called for each process that is started, before it does anything
 }
 
 // command returns the process of a command, not yet started. It has a process group of its own, so that the processes
 // that it starts end with it.
-func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
+func (s *commandRunner) command(ctx context.Context, c *campaignfile.Command) *exec.Cmd {
 	var cmd *exec.Cmd
 	if c.Shell != "" {
 		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", c.Shell)
@@ -44,7 +44,7 @@ func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.
 	}
 	cmd.Dir = s.program.Folder
 	cmd.Env = os.Environ()
-	for _, list := range [][]planfile.Setting{s.program.Settings, s.settings, {{Name: "BRUNT", Value: s.brunt}}} {
+	for _, list := range [][]campaignfile.Setting{s.program.Settings, s.settings, {{Name: "BRUNT", Value: s.brunt}}} {
 		for _, v := range list {
 			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 		}
@@ -55,7 +55,7 @@ func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.
 
 // secrets returns the values of settings whose names mark them as secrets.
 func (s *commandRunner) secrets() (all []string) {
-	for _, list := range [][]planfile.Setting{s.program.Settings, s.settings} {
+	for _, list := range [][]campaignfile.Setting{s.program.Settings, s.settings} {
 		for _, v := range list {
 			if secret.Name(v.Name) {
 				all = append(all, v.Value)
@@ -74,7 +74,7 @@ func (s *commandRunner) variable(name string) string {
 
 // run runs a command to its end and appends its output to a file. An error is one line: the command, its position
 // in the campaign's file, and its last line of output.
-func (s *commandRunner) run(ctx context.Context, c *planfile.Command, path string) error {
+func (s *commandRunner) run(ctx context.Context, c *campaignfile.Command, path string) error {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("output of commands: %w", err)
@@ -180,7 +180,7 @@ const betweenProbes = 100 * time.Millisecond
 // silent checks, before a service is started, that no URL of its probes answers. Otherwise the load would measure
 // another process that is already running. Commands and SQL are not checked, because they may probe something that
 // existed before.
-func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) error {
+func (s *commandRunner) silent(ctx context.Context, probes []campaignfile.Probe) error {
 	for i := range probes {
 		if p := &probes[i]; p.URL != "" && s.probe(ctx, p) == nil {
 			return fmt.Errorf("%s: %s answers before the service is started, so another process is there; "+
@@ -191,7 +191,7 @@ func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) err
 }
 
 // await waits until all probes succeed. Its error contains that of the last probe.
-func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, within time.Duration,
+func (s *commandRunner) await(ctx context.Context, probes []campaignfile.Probe, within time.Duration,
 	gone func() error) error {
 	until := time.Now().Add(within)
 	for i := range probes {
@@ -223,7 +223,7 @@ func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, with
 }
 
 // probe runs a probe once.
-func (s *commandRunner) probe(ctx context.Context, p *planfile.Probe) error {
+func (s *commandRunner) probe(ctx context.Context, p *campaignfile.Probe) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/render/cell"
 	"brunt/internal/testserver"
 	"brunt/internal/units"
@@ -128,11 +128,11 @@ steps:
 
 // If no load was held, the confirmation says so, and the next steps use the lowest load that it tried.
 func TestNothingIsHeld(t *testing.T) {
-	search := Result{Kind: planfile.StepSearch, Search: &program.SearchLog{Bracket: program.Bracket{Lower: 10}}}
+	search := Result{Kind: campaignfile.StepSearch, Search: &program.SearchLog{Bracket: program.Bracket{Lower: 10}}}
 	fails := func(n float64) program.Result {
 		return program.Result{Trial: program.Trial{N: n}, Verdict: verdict.Fail, LastsNs: 3600e9, OfferedPerS: n * 10}
 	}
-	confirm := Result{Kind: planfile.StepConfirm, Confirms: true, Holds: []program.Result{fails(10), fails(1)}}
+	confirm := Result{Kind: campaignfile.StepConfirm, Confirms: true, Holds: []program.Result{fails(10), fails(1)}}
 	confirm.Trial = &confirm.Holds[1]
 	if n := maximum([]Result{search, confirm}); n != 1 {
 		t.Errorf("the steps after it are at N %g", n)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"brunt/internal/message"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -16,14 +16,14 @@ import (
 
 // searched returns the result of a search that ended between N and N + 3 %.
 func searched(number, round int, n float64) Result {
-	return Result{Kind: planfile.StepSearch, Number: number, Round: round, Search: &program.SearchLog{
+	return Result{Kind: campaignfile.StepSearch, Number: number, Round: round, Search: &program.SearchLog{
 		Options: program.SearchOptions{RatePerS: 10, Width: .03}, Bracket: program.Bracket{End: program.Found, Lower: n,
 			Upper: n * 1.03, UpperPerS: n * 10.3}}}
 }
 
 // confirmed returns the result of a confirmation of one hour.
 func confirmed(number, round int, n float64) Result {
-	return Result{Kind: planfile.StepConfirm, Number: number, Round: round, Confirms: true, Trial: &program.Result{
+	return Result{Kind: campaignfile.StepConfirm, Number: number, Round: round, Confirms: true, Trial: &program.Result{
 		Trial: program.Trial{N: n}, Verdict: verdict.Pass, LastsNs: 3600e9, AskedPerS: n * 10, Offered: 36000}}
 }
 
@@ -64,7 +64,7 @@ func TestFirstSentence(t *testing.T) {
 			"The service sustains N = 20 (200/s) and doesn't sustain N = 20.6 (206/s): found. It was not held for longer."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := &document{l: units.English, results: c.results, program: &Program{Campaign: &planfile.Campaign{}}}
+			d := &document{l: units.English, results: c.results, program: &Program{Campaign: &campaignfile.Campaign{}}}
 			p := d.overview()
 			if len(p.paragraphs) != 1 || !strings.HasPrefix(p.paragraphs[0], c.want) {
 				t.Errorf("%q, want %q", p.paragraphs, c.want)
@@ -79,7 +79,7 @@ func TestConnectionsOfHowMany(t *testing.T) {
 		Clients: []record.ClientPool{{Application: "shop", Max: 7, ActiveMean: 1.5}, {Application: "brunt", Max: 90,
 			Generator: true}}}}}}
 	step := confirmed(1, 0, 1)
-	step.Kind, step.Confirms = planfile.StepConnections, false
+	step.Kind, step.Confirms = campaignfile.StepConnections, false
 	for _, c := range []struct {
 		settings []record.Setting
 		want     string
@@ -99,7 +99,7 @@ func TestConnectionsOfHowMany(t *testing.T) {
 func TestWhatWasNotSeen(t *testing.T) {
 	in := &record.Inspection{Missing: []record.Warning{record.NewWarning("inspect-hidden", message.Text("user", "me"))}}
 	for l, heading := range map[units.Language]string{units.English: "NOT SEEN", units.Russian: "НЕ УВИДЕНО"} {
-		d := &document{l: l, program: &Program{Campaign: &planfile.Campaign{}}}
+		d := &document{l: l, program: &Program{Campaign: &campaignfile.Campaign{}}}
 		k := slices.IndexFunc(d.inspection(in, "x"), func(t cell.Table) bool { return t.Title == heading })
 		if k < 0 {
 			t.Fatalf("no table %q", heading)
@@ -131,9 +131,9 @@ func TestPlansAreTrees(t *testing.T) {
 
 // The first page says which step failed, and which steps could not be done because of it.
 func TestUnfinishedIsSaid(t *testing.T) {
-	step := func(n int, kind string) Step { return Step{Number: n, Step: planfile.Step{Kind: kind}} }
-	p := &Program{Campaign: &planfile.Campaign{}, Steps: []Step{step(1, planfile.StepPrepare),
-		step(2, planfile.StepConfirm), step(3, planfile.StepMatrix), step(4, planfile.StepDocument)}}
+	step := func(n int, kind string) Step { return Step{Number: n, Step: campaignfile.Step{Kind: kind}} }
+	p := &Program{Campaign: &campaignfile.Campaign{}, Steps: []Step{step(1, campaignfile.StepPrepare),
+		step(2, campaignfile.StepConfirm), step(3, campaignfile.StepMatrix), step(4, campaignfile.StepDocument)}}
 	d := &document{l: units.English, program: p, results: []Result{{ID: p.Steps[0].ID()}},
 		failures: map[string]string{p.Steps[1].ID(): "the disk is full"}}
 	want := []string{"The campaign isn't over: the disk is full.", "Not carried out: 03-matrix."}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -72,7 +72,7 @@ func (d *document) maxima() (before, after float64) {
 
 // rise says how the fixes changed the maximum, or "" if it was measured only once.
 func (d *document) rise() string {
-	searches := d.ofKind(planfile.StepSearch)
+	searches := d.ofKind(campaignfile.StepSearch)
 	m, n := d.maxima()
 	if len(searches) < 2 || !(m > 0) || !(n > 0) {
 		return ""
@@ -116,7 +116,7 @@ func looked(run *record.Run) bool {
 // analyses, or else two trials of the first and the last search, because the later search begins where the earlier one
 // ended.
 func (d *document) equal(searches []*Result) (before, after *measured) {
-	analyses := d.ofKind(planfile.StepAnalyse)
+	analyses := d.ofKind(campaignfile.StepAnalyse)
 	for k := len(analyses) - 1; k > 0; k-- {
 		for _, a := range analyses[:k] {
 			b := analyses[k]

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 
@@ -62,8 +62,8 @@ func TestKilledInEachStep(t *testing.T) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		gate := filepath.Join(filepath.Dir(file), s.Kind)
-		if s.Kind == planfile.StepSearch && s.Round > 0 {
-			gate = filepath.Join(filepath.Dir(file), planfile.StepRepeat)
+		if s.Kind == campaignfile.StepSearch && s.Round > 0 {
+			gate = filepath.Join(filepath.Dir(file), campaignfile.StepRepeat)
 		}
 		if out, err := exec.Command("mkfifo", gate).CombinedOutput(); err != nil {
 			t.Fatalf("mkfifo: %v: %s", err, out)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/planfile"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/secret"
@@ -52,7 +52,7 @@ func (d *document) lastOf(kind string) *Result {
 
 // heldMaximum returns which load was held and for how long or, without a confirmation, the result of the search.
 func (d *document) heldMaximum() string {
-	search, confirm := d.lastOf(planfile.StepSearch), d.lastOf(planfile.StepConfirm)
+	search, confirm := d.lastOf(campaignfile.StepSearch), d.lastOf(campaignfile.StepConfirm)
 	switch {
 	case confirm != nil && (search == nil || confirm.Number > search.Number):
 		return confirm.Sentence(d.l)
@@ -64,10 +64,10 @@ func (d *document) heldMaximum() string {
 
 // limits lists what limits the target: why loads above the maximum failed, and the main causes of time in the database.
 func (d *document) limits() (out []string) {
-	if confirm := d.lastOf(planfile.StepConfirm); confirm != nil && confirm.Confirms && len(confirm.Holds) > 0 &&
+	if confirm := d.lastOf(campaignfile.StepConfirm); confirm != nil && confirm.Confirms && len(confirm.Holds) > 0 &&
 		confirm.Trial.Verdict != verdict.Pass {
 		out = append(out, wording{d.l}.why(confirm.Trial)+".")
-	} else if search := d.lastOf(planfile.StepSearch); search != nil {
+	} else if search := d.lastOf(campaignfile.StepSearch); search != nil {
 		for i := len(search.Search.Trials) - 1; i >= 0; i-- {
 			if t := &search.Search.Trials[i]; t.Verdict == verdict.Fail && t.N == search.Search.Bracket.Upper {
 				out = append(out, d.say("At %s: %s.", wording{d.l}.load(t.N, t.LoadPerS()), wording{d.l}.why(t)))
@@ -83,7 +83,7 @@ func (d *document) limits() (out []string) {
 
 // findings returns the most severe findings of the last analysis.
 func (d *document) findings(most int) []record.Finding {
-	analysis := d.lastOf(planfile.StepAnalyse)
+	analysis := d.lastOf(campaignfile.StepAnalyse)
 	if analysis == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (d *document) findings(most int) []record.Finding {
 
 // changes lists what steps changed, and the effect.
 func (d *document) changes() (out []string) {
-	for _, r := range d.ofKind(planfile.StepFix) {
+	for _, r := range d.ofKind(campaignfile.StepFix) {
 		proofs := r.Fix.proofs()
 		for i := range proofs {
 			if x := &proofs[i]; x.Kept && !x.Why.IsZero() {
@@ -123,10 +123,10 @@ func (d *document) advice() (out []string) {
 			out = append(out, shortened(oneLine(f.Subject))+": "+f.Advice.In(d.l)+".")
 		}
 	}
-	if r := d.lastOf(planfile.StepMatrix); r != nil {
+	if r := d.lastOf(campaignfile.StepMatrix); r != nil {
 		out = append(out, r.Sentence(d.l))
 	}
-	if r := d.lastOf(planfile.StepReliability); r != nil && r.Trial.Verdict != verdict.Pass {
+	if r := d.lastOf(campaignfile.StepReliability); r != nil && r.Trial.Verdict != verdict.Pass {
 		out = append(out, d.say("Find out why the load wasn't held: %s", r.Sentence(d.l)))
 	}
 	return out
@@ -142,7 +142,7 @@ func (d *document) unfinished() (out []string) {
 		case slices.ContainsFunc(d.results, func(r Result) bool { return r.ID == s.ID() }):
 		case failure != "":
 			out = append(out, d.say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
-		case s.Kind != planfile.StepDocument:
+		case s.Kind != campaignfile.StepDocument:
 			missing = append(missing, s.ID())
 		}
 	}

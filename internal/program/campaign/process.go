@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"time"
 
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 )
 
 // stopPatience is the time between asking a process to end and killing it.
@@ -28,12 +28,12 @@ type service struct {
 	err   error         // how it ended; valid once ended is closed
 
 	up bool // configured and ready
-	of *planfile.Service
+	of *campaignfile.Service
 }
 
 // configure starts or reconfigures the service with settings that replace the campaign's own, and waits until it is
 // ready.
-func (v *service) configure(ctx context.Context, settings []planfile.Setting) error {
+func (v *service) configure(ctx context.Context, settings []campaignfile.Setting) error {
 	v.settings, v.up = settings, false
 	switch {
 	case v.of.Run.Given():

@@ -14,13 +14,13 @@ import (
 
 	"brunt/internal/message"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 )
 
 // Program is a parsed campaign file with its plans.
 type Program struct {
-	*planfile.Campaign
+	*campaignfile.Campaign
 	Path   string // of the file
 	Folder string // of the file; commands run in it
 	Text   []byte // of the file
@@ -32,7 +32,7 @@ type Program struct {
 
 // Step is a step of a program.
 type Step struct {
-	planfile.Step
+	campaignfile.Step
 	Number int        // from 1
 	Round  int        // 0 at first, incremented by every repeat
 	Again  int        // number of the step that it repeats; 0 if none
@@ -52,7 +52,7 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("campaign: %w; check the path", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, planfile.MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, campaignfile.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("campaign %s: %w", path, err)
 	}
@@ -65,7 +65,7 @@ func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, er
 	if !(scale > 0) || scale > 1 {
 		return nil, fmt.Errorf("time scale %g: use a number above 0, and 1 at most", scale)
 	}
-	file, err := planfile.ReadCampaign(path, text)
+	file, err := campaignfile.Read(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, er
 // writeOut builds the list of steps, with repeated steps expanded.
 func (p *Program) writeOut() {
 	round := 0
-	add := func(s planfile.Step, again int) {
+	add := func(s campaignfile.Step, again int) {
 		withDefaults(&s)
 		p.Steps = append(p.Steps, Step{Step: s, Number: len(p.Steps) + 1, Round: round, Again: again})
 	}
 	numbers := make([]int, len(p.Campaign.Steps))
 	for i := range p.Campaign.Steps {
 		s := p.Campaign.Steps[i]
-		if s.Kind != planfile.StepRepeat {
+		if s.Kind != campaignfile.StepRepeat {
 			add(s, 0)
 			numbers[i] = len(p.Steps)
 			continue
@@ -136,9 +136,9 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	s.Load = load
 	switch {
 	case s.Schema:
-	case s.Kind == planfile.StepSearch:
+	case s.Kind == campaignfile.StepSearch:
 		_, err = program.NewTargetSearch(load, s.bounds())
-	case s.Kind == planfile.StepMatrix:
+	case s.Kind == campaignfile.StepMatrix:
 		err = s.checkMatrix()
 	}
 	if err == nil && s.sends() {
@@ -158,10 +158,10 @@ func (p *Program) pathOf(name string) string {
 // sends reports whether the step sends a load.
 func (s *Step) sends() bool {
 	switch s.Kind {
-	case planfile.StepFix:
+	case campaignfile.StepFix:
 		return s.Advisor
-	case planfile.StepSearch, planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse,
-		planfile.StepConnections, planfile.StepMatrix:
+	case campaignfile.StepSearch, campaignfile.StepConfirm, campaignfile.StepReliability, campaignfile.StepAnalyse,
+		campaignfile.StepConnections, campaignfile.StepMatrix:
 		return true
 	}
 	return false
@@ -200,8 +200,8 @@ func (p *Program) expand(text string) string {
 	return os.Expand(text, func(name string) string { return p.variable(name, nil) })
 }
 
-func (p *Program) variable(name string, settings []planfile.Setting) string {
-	for _, list := range [][]planfile.Setting{settings, p.Settings} {
+func (p *Program) variable(name string, settings []campaignfile.Setting) string {
+	for _, list := range [][]campaignfile.Setting{settings, p.Settings} {
 		for _, s := range list {
 			if s.Name == name {
 				return s.Value

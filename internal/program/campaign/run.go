@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/units"
 )
@@ -296,7 +296,7 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	if err := c.commands(ctx, s, "before", s.Before); err != nil {
 		return err
 	}
-	if s.sends() && s.Kind != planfile.StepMatrix {
+	if s.sends() && s.Kind != campaignfile.StepMatrix {
 		if err := c.ready(ctx); err != nil {
 			return err
 		}
@@ -308,11 +308,11 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	}
 	c.looked = c.looked || s.sends()
 	do := map[string]func(context.Context, *Step, *Result) error{
-		planfile.StepPrepare: c.prepare, planfile.StepSearch: c.search, planfile.StepConfirm: c.hold,
-		planfile.StepReliability: c.hold,
-		planfile.StepAnalyse:     c.hold, planfile.StepConnections: c.hold, planfile.StepFix: c.fix,
-		planfile.StepMatrix:   c.matrix,
-		planfile.StepDocument: c.document,
+		campaignfile.StepPrepare: c.prepare, campaignfile.StepSearch: c.search, campaignfile.StepConfirm: c.hold,
+		campaignfile.StepReliability: c.hold,
+		campaignfile.StepAnalyse:     c.hold, campaignfile.StepConnections: c.hold, campaignfile.StepFix: c.fix,
+		campaignfile.StepMatrix:   c.matrix,
+		campaignfile.StepDocument: c.document,
 	}[s.Kind]
 	if err := do(ctx, s, r); err != nil {
 		return err
@@ -321,7 +321,7 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 }
 
 // commands executes a list of the step's commands, except for those that were done before the campaign was killed.
-func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []planfile.Command) error {
+func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []campaignfile.Command) error {
 	did, _ := c.journal.Progress(s.ID(), what)
 	for i := did; i < len(list); i++ {
 		if err := c.journal.Note(s.ID(), what, i, false); err != nil {

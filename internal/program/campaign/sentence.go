@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"brunt/internal/message"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -149,18 +149,18 @@ func (w wording) held(r *Result) string {
 	at := w.load(t.N, t.LoadPerS())
 	var text string
 	switch {
-	case r.Kind == planfile.StepConnections && r.Seen != nil && r.Seen.Limit > 0:
+	case r.Kind == campaignfile.StepConnections && r.Seen != nil && r.Seen.Limit > 0:
 		text = w.say("At %s the service had at most %d of the %d connections that the database allows, of which %s worked at a time.",
 			at, r.Seen.Connections, r.Seen.Limit, w.l.Figure(units.Digits3(r.Seen.Active)))
-	case r.Kind == planfile.StepConnections && r.Seen != nil:
+	case r.Kind == campaignfile.StepConnections && r.Seen != nil:
 		text = w.say("At %s the service had at most %d connections to the database, of which %s worked at a time.",
 			at, r.Seen.Connections, w.l.Figure(units.Digits3(r.Seen.Active)))
-	case r.Kind == planfile.StepAnalyse && r.Seen != nil && len(r.Seen.Gravest) > 0:
+	case r.Kind == campaignfile.StepAnalyse && r.Seen != nil && len(r.Seen.Gravest) > 0:
 		f := &r.Seen.Gravest[0]
 		text = w.say("At %s the database shows %s, the gravest about %s: %s.", at,
 			message.Plural(w.l, r.Seen.Findings, "finding", "findings"), shortened(oneLine(f.Subject)),
 			program.Brief(f.Evidence.In(w.l)))
-	case r.Kind == planfile.StepAnalyse && r.Seen != nil:
+	case r.Kind == campaignfile.StepAnalyse && r.Seen != nil:
 		text = w.say("At %s the database shows no findings.", at)
 	case t.Verdict == verdict.Pass && t.LastsNs > 0:
 		return w.say("%s was held for %s: p95 %s, %s of %s failed.", at, w.span(t.LastsNs),

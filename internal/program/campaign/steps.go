@@ -12,8 +12,8 @@ import (
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -102,7 +102,7 @@ func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 
 // advised tests the indexes that the advisor proposes after the last analysis, at its load, and keeps those that pay.
 func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
-	analysis := c.last(planfile.StepAnalyse)
+	analysis := c.last(campaignfile.StepAnalyse)
 	if analysis == nil {
 		return fmt.Errorf("the advisor needs an analysis; put a step analyse before it")
 	}
@@ -186,7 +186,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 
 // lastSearch returns the last search that is done, or nil if there is none.
 func (c *Campaign) lastSearch() *program.SearchLog {
-	if r := c.last(planfile.StepSearch); r != nil {
+	if r := c.last(campaignfile.StepSearch); r != nil {
 		return r.Search
 	}
 	return nil
@@ -208,7 +208,7 @@ func maximum(results []Result) (n float64) {
 
 // confirms reports whether the step confirmed the maximum, going down from it until a load was held.
 func (r *Result) confirms() bool {
-	return r.Kind == planfile.StepConfirm && r.Trial != nil && r.Confirms
+	return r.Kind == campaignfile.StepConfirm && r.Trial != nil && r.Confirms
 }
 
 // load returns the N of a step and its number of sessions.
@@ -227,7 +227,7 @@ func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 	switch {
 	case s.N > 0:
 		return s.N, sessions, nil
-	case s.Kind == planfile.StepAnalyse && first != nil && first.Trial != nil:
+	case s.Kind == campaignfile.StepAnalyse && first != nil && first.Trial != nil:
 		return first.Trial.N, first.Trial.Sessions, nil // before and after are compared at equal load
 	}
 	if n = maximum(c.results); n == 0 {
@@ -254,12 +254,12 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	found := c.lastSearch()
-	r.Confirms = s.Kind == planfile.StepConfirm && s.N == 0 && found != nil
+	r.Confirms = s.Kind == campaignfile.StepConfirm && s.N == 0 && found != nil
 	h := &program.TargetConfirmation{
 		Options: program.ConfirmOptions{N: n, Sessions: sessions, Purpose: s.Kind, Fixed: !r.Confirms},
 		Load:    func(n float64) (*plan.Plan, error) { return c.held(s, n, sessions) },
 		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Execute: c.execute(s, true),
-		Steady: s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability,
+		Steady: s.Kind == campaignfile.StepConfirm || s.Kind == campaignfile.StepReliability,
 		Told: func(t program.Result) {
 			c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
 		},
@@ -352,9 +352,9 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 			Tolerance: s.Tolerance, N: n},
 		Plan: p, Execute: execute,
 		Reconfigure: func(ctx context.Context, cell program.Cell) error {
-			var settings []planfile.Setting
+			var settings []campaignfile.Setting
 			for _, one := range cell {
-				settings = append(settings, planfile.Setting(one))
+				settings = append(settings, campaignfile.Setting(one))
 			}
 			if c.service.up && slices.Equal(settings, c.service.settings) {
 				return c.service.gone()

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"brunt/internal/message"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/render/cell"
 	"brunt/internal/secret"
 	"brunt/internal/units"
@@ -54,7 +54,7 @@ func summary(p *Program, results []Result, failures map[string]string, l units.L
 		case slices.ContainsFunc(results, func(r Result) bool { return r.ID == s.ID() }):
 		case failure != "":
 			t.Foot = append(t.Foot, say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
-		case s.Kind == planfile.StepDocument: // it is being written
+		case s.Kind == campaignfile.StepDocument: // it is being written
 		default:
 			missing = append(missing, s.ID())
 		}
@@ -82,12 +82,12 @@ func (r *Result) title(l units.Language) string {
 		return r.Name
 	}
 	title := map[string]string{
-		planfile.StepPrepare: "Preparation", planfile.StepSearch: "Maximum performance",
-		planfile.StepConfirm:     "Confirmation of the maximum",
-		planfile.StepReliability: "Reliability", planfile.StepAnalyse: "Analysis of the database",
-		planfile.StepFix:         "Optimisation",
-		planfile.StepConnections: "Connections to the database", planfile.StepMatrix: "Settings compared",
-		planfile.StepDocument: "Document",
+		campaignfile.StepPrepare: "Preparation", campaignfile.StepSearch: "Maximum performance",
+		campaignfile.StepConfirm:     "Confirmation of the maximum",
+		campaignfile.StepReliability: "Reliability", campaignfile.StepAnalyse: "Analysis of the database",
+		campaignfile.StepFix:         "Optimisation",
+		campaignfile.StepConnections: "Connections to the database", campaignfile.StepMatrix: "Settings compared",
+		campaignfile.StepDocument: "Document",
 	}[r.Kind]
 	return message.Label(l, title)
 }

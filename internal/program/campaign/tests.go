@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"brunt/internal/message"
-	"brunt/internal/planfile"
 	"brunt/internal/program"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
@@ -31,7 +31,7 @@ func (d *document) tests() {
 	d.add(part{id: "tests", title: d.say("Tests")})
 	for i := range d.results {
 		r := &d.results[i]
-		if r.Kind == planfile.StepPrepare || r.Kind == planfile.StepDocument {
+		if r.Kind == campaignfile.StepPrepare || r.Kind == campaignfile.StepDocument {
 			continue // listed in the table of results
 		}
 		p := part{id: "step-" + r.ID, section: true, title: d.round(r.title(d.l), r, len(d.ofKind(r.Kind)))}
@@ -136,7 +136,7 @@ func (d *document) runPart(p *part, r *Result) {
 		}
 		p.paragraphs = append(p.paragraphs, why+".")
 	}
-	if r.Kind == planfile.StepReliability || r == d.lastOf(planfile.StepConfirm) {
+	if r.Kind == campaignfile.StepReliability || r == d.lastOf(campaignfile.StepConfirm) {
 		p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
 	}
 	for i := range b.Run.Inspections {
@@ -144,7 +144,7 @@ func (d *document) runPart(p *part, r *Result) {
 		switch {
 		case d.showsDatabase(r):
 			p.tables = append(p.tables, d.inspection(in, id)...)
-		case r.Kind == planfile.StepConnections:
+		case r.Kind == campaignfile.StepConnections:
 			p.tables = append(p.tables, d.clients(in, id))
 		}
 	}
@@ -192,7 +192,7 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 // showsDatabase reports whether the document shows the database for a step: it does for the first and the last
 // analysis.
 func (d *document) showsDatabase(r *Result) bool {
-	all := d.ofKind(planfile.StepAnalyse)
+	all := d.ofKind(campaignfile.StepAnalyse)
 	return len(all) > 0 && (r.ID == all[0].ID || r.ID == all[len(all)-1].ID)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"brunt/internal/message"
-	"brunt/internal/planfile"
+	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
@@ -34,16 +34,16 @@ func (p *Program) Estimate(s *Step) Estimate {
 	e := Estimate{}
 	one := p.loadTime(s)
 	switch s.Kind {
-	case planfile.StepSearch:
+	case campaignfile.StepSearch:
 		e.Runs = s.Trials
-	case planfile.StepMatrix:
+	case campaignfile.StepMatrix:
 		e.Runs = len(cells(s)) * s.Repetitions
-	case planfile.StepFix:
+	case campaignfile.StepFix:
 		const likely = 3 // indexes
 		if s.Advisor {
 			e.Runs = likely * 2 * s.Repetitions
 		}
-	case planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse, planfile.StepConnections:
+	case campaignfile.StepConfirm, campaignfile.StepReliability, campaignfile.StepAnalyse, campaignfile.StepConnections:
 		e.Runs = 1
 	}
 	if e.Runs == 0 {
@@ -61,7 +61,7 @@ func (p *Program) Estimate(s *Step) Estimate {
 
 // loadTime returns the duration of the load in one run of a step.
 func (p *Program) loadTime(s *Step) time.Duration {
-	if s.Kind == planfile.StepSearch {
+	if s.Kind == campaignfile.StepSearch {
 		return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Trial, p.least)
 	}
 	return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Ramp, leastWarmUp) + p.lasting(s, s.N)
@@ -105,7 +105,7 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 			row = append(row, cell.None(), cell.None(), cell.Text(at.Format("15:04:05")), cell.None())
 		} else {
 			lasts := cell.Text(l.Figure(units.Span(e.Lasts)))
-			if s.Kind == planfile.StepSearch {
+			if s.Kind == campaignfile.StepSearch {
 				lasts.Text = "≤ " + lasts.Text
 			}
 			row = append(row, cell.Count(e.Runs), lasts, cell.Text(at.Format("15:04:05")),
@@ -132,24 +132,24 @@ func (p *Program) does(l units.Language, s *Step) string {
 		at = say("%s of the profile", l.Figure(units.Fraction(s.N)))
 	}
 	switch s.Kind {
-	case planfile.StepPrepare:
+	case campaignfile.StepPrepare:
 		return say("prepare the data")
-	case planfile.StepSearch:
+	case campaignfile.StepSearch:
 		return say("find the maximum by at most %d trials of %s", s.Trials, span(p.scaled(s.Trial, p.least)))
-	case planfile.StepConfirm:
+	case campaignfile.StepConfirm:
 		return say("rise to %s, hold it for %s", at, span(p.lasting(s, s.N)))
-	case planfile.StepReliability:
+	case campaignfile.StepReliability:
 		return say("hold %s for %s, watch memory and connections", at, span(p.lasting(s, s.N)))
-	case planfile.StepAnalyse:
+	case campaignfile.StepAnalyse:
 		if s.Again > 0 && s.N == 0 {
 			return say("look into the database at the load of step %d", s.Again)
 		}
 		return say("look into the database at %s", at)
-	case planfile.StepFix:
+	case campaignfile.StepFix:
 		return say("apply the fix")
-	case planfile.StepConnections:
+	case campaignfile.StepConnections:
 		return say("count connections at %s", at)
-	case planfile.StepMatrix:
+	case campaignfile.StepMatrix:
 		return say("compare %d settings at %s, each measured %d times", len(cells(s)), at, s.Repetitions)
 	}
 	return say("write the document")

@@ -1,4 +1,6 @@
-package planfile
+// Package campaignfile reads the files of campaigns. docs/campaign.md describes every key; docs/campaign.schema.json is
+// the JSON Schema for editors.
+package campaignfile
 
 import (
 	"path/filepath"
@@ -9,6 +11,9 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/planfile/form"
 )
+
+// MaxBytes is the size of the largest file that Read accepts.
+const MaxBytes = form.MaxBytes
 
 // Campaign is the content of a campaign file: steps that refer to plans, and the service under test. Names in ${…} are
 // kept as written.
@@ -127,16 +132,16 @@ type Step struct {
 	Languages []string
 }
 
-// ReadCampaign parses and checks a campaign file. name is the file's name as shown in problems. The error is a
+// Read parses and checks a campaign file. name is the file's name as shown in problems. The error is a
 // plan.Problems with all problems.
-func ReadCampaign(name string, data []byte) (*Campaign, error) {
+func Read(name string, data []byte) (*Campaign, error) {
 	r := &form.Reader{File: name}
 	root := r.Document(data, "plan and steps")
 	if root == nil {
 		return nil, r.Problems.Sort()
 	}
 	c := &Campaign{}
-	campaignForm().Read(r, "", root, form.ValueOf(c))
+	newFormat().Read(r, "", root, form.ValueOf(c))
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
@@ -156,7 +161,7 @@ func check(r *form.Reader, c *Campaign) {
 			searched, analysed = true, true
 			continue
 		}
-		if loads(s.Kind) && s.Plan == "" && c.Plan == "" {
+		if (loads(s.Kind) || s.Advisor) && s.Plan == "" && c.Plan == "" {
 			r.Problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 		}
 		if (takesMaximum(s.Kind) && s.N == 0 || s.N == Maximum) && !searched {
@@ -173,9 +178,6 @@ func check(r *form.Reader, c *Campaign) {
 			}
 			if s.Advisor && !analysed {
 				r.Problem(s.At, "put a step analyse before it", "step fix asks the advisor, who needs an analysis to go by")
-			}
-			if s.Advisor && s.Plan == "" && c.Plan == "" {
-				r.Problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 			}
 		case StepMatrix:
 			checkMatrix(r, c, s)

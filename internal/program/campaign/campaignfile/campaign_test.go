@@ -1,7 +1,8 @@
-package planfile
+package campaignfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -9,14 +10,15 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
 )
 
-const campaignSchemaPath = "../../docs/campaign.schema.json"
+const schemaPath = "../../../../docs/campaign.schema.json"
 
 // documented returns the campaign in the documentation.
 func documented(t *testing.T) []byte {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/campaign.md")
+	page, err := os.ReadFile("../../../../docs/campaign.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +29,26 @@ func documented(t *testing.T) []byte {
 	return found[1]
 }
 
+// instance converts YAML into the values that a JSON Schema validates.
+func instance(t *testing.T, data []byte) any {
+	t.Helper()
+	var v any
+	if err := yaml.Load(data, &v); err != nil {
+		t.Fatalf("%v\n%s", err, data)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestDocumentedCampaign(t *testing.T) {
-	c, err := ReadCampaign("shop.yml", documented(t))
+	c, err := Read("shop.yml", documented(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,18 +66,18 @@ func TestDocumentedCampaign(t *testing.T) {
 	}
 }
 
-// TestCampaignSchemaIsWritten compares docs/campaign.schema.json with the table of fields. BRUNT_UPDATE=1 writes the
+// TestSchemaIsWritten compares docs/campaign.schema.json with the table of fields. BRUNT_UPDATE=1 writes the
 // file.
-func TestCampaignSchemaIsWritten(t *testing.T) {
-	want := CampaignSchema()
+func TestSchemaIsWritten(t *testing.T) {
+	want := Schema()
 	if os.Getenv("BRUNT_UPDATE") != "" {
-		if err := os.WriteFile(campaignSchemaPath, want, 0o644); err != nil {
+		if err := os.WriteFile(schemaPath, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(campaignSchemaPath)
+	got, err := os.ReadFile(schemaPath)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("%s isn't what the table of fields says (%v); write it with BRUNT_UPDATE=1", campaignSchemaPath, err)
+		t.Fatalf("%s isn't what the table of fields says (%v); write it with BRUNT_UPDATE=1", schemaPath, err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(got))
 	if err != nil {
@@ -83,7 +103,7 @@ func TestCampaignSchemaIsWritten(t *testing.T) {
 	}
 }
 
-func TestCampaignProblemsHavePlaces(t *testing.T) {
+func TestProblemsHavePlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"steps:\n  - search: {trial: 5}\n":                                    "c.yml:2:5: step search names no plan; add plan: FILE to the step, or to the campaign",
 		"plan: p\nsteps:\n  - search: {trials: x}\n":                          "c.yml:3:22: trials is a text instead of a whole number; write a number without quotes",
@@ -95,18 +115,18 @@ func TestCampaignProblemsHavePlaces(t *testing.T) {
 		"plan: p\nsteps: [{repeat: []}]\n":                                    "step repeat names no steps",
 		"":                                                                    "the file is empty",
 	} {
-		_, err := ReadCampaign("c.yml", []byte(text))
+		_, err := Read("c.yml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
 }
 
-func FuzzReadCampaign(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add([]byte("plan: p\nsteps: [{search: {}}, {repeat: [search]}, {matrix: {at: 1, cells: [{A: 1}]}}]\n"))
 	f.Add([]byte("steps:\n  - {analyse: , before: [[a, b], c]}\nservice: {ready: [{exec: [x]}]}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := ReadCampaign("c.yml", text)
+		c, err := Read("c.yml", text)
 		if (c == nil) == (err == nil) {
 			t.Errorf("campaign %v, error %v", c, err)
 		}

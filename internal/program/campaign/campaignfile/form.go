@@ -1,4 +1,4 @@
-package planfile
+package campaignfile
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 	"brunt/internal/planfile/form"
 )
 
-// campaignForm returns the form of a campaign file with all its keys.
-func campaignForm() *form.Mapping {
+// newFormat returns the form of a campaign file with all its keys.
+func newFormat() *form.Mapping {
 	service := form.NewMapping("service", "service",
 		form.Key("run", "Run", commandForm(), "kept running; it is ended and started again to reconfigure it"),
 		form.Key("reconfigure", "Reconfigure", commandForm(),
@@ -143,9 +143,7 @@ func stepForm() form.Form {
 	at := form.Key("at", "N", loadForm(),
 		"N, what the profile's rates are multiplied by, or maximum: what the last search found")
 	warm := form.Key("warm_up", "WarmUp", pauseForm(), "before, at the same rate; 0 for none")
-	long := func(key, usual string) form.Field {
-		return form.Key(key, "Duration", form.Span{Above: true}, usual)
-	}
+	long := func(key, usual string) form.Field { return form.Key(key, "Duration", form.Span{Above: true}, usual) }
 	bodies := map[string][]form.Field{
 		StepPrepare: {form.Key("schema", "Schema", form.Flag{}, "create and fill the plan's tables; false"),
 			commands("commands", ""), sql},
@@ -260,8 +258,8 @@ func languagesForm() form.Form {
 	}
 }
 
-// CampaignSchema returns the JSON Schema of campaign files for editors: docs/campaign.schema.json.
-func CampaignSchema() []byte {
-	return campaignForm().Document("campaign.schema.json", form.Schema{"title": "brunt campaign",
+// Schema returns the JSON Schema of campaign files for editors: docs/campaign.schema.json.
+func Schema() []byte {
+	return newFormat().Document("campaign.schema.json", form.Schema{"title": "brunt campaign",
 		"description": "Steps that find out what a service can take, and prove it."})
 }
