@@ -122,16 +122,17 @@ func (l *loop) read(s *session) {
 	}
 }
 
-// settle sends the requests that follow from the answers. In closed loads, new operations begin only after everything
-// that has arrived is read. Otherwise answers would wait while the loop sends to others, and would seem to have arrived
-// later.
+// settle sends the requests that follow from the answers. In closed loads it also begins the worker's next operations,
+// unless others have waited longer, so that the server has work while the loop reads the other sessions' answers.
 func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
 	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.free != nil {
 		l.available.push(s.worker)
-		if s.unsent == 0 {
+		if l.available.peek() == s.worker {
+			l.available.drop()
+			l.refill(s.worker, l.readNs)
 			return
 		}
 	}
