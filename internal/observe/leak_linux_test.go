@@ -28,6 +28,7 @@ func service(t *testing.T, args ...string) (pid int, address string, stop func()
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), "GOGC=100") // tests count its collections
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
