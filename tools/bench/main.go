@@ -73,15 +73,9 @@ func wire(ctx context.Context, args []string) error {
 		"share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
 	only := onlyFlag(f)
-	var older []build
-	f.Func("older", "the path of an older build of brunt, which takes turns with this one; may be repeated",
-		func(path string) error {
-			b, err := olderBuild(path)
-			older = append(older, b)
-			return err
-		})
+	older := olderFlag(f)
 	return withStand(ctx, f, args, func(s *stand) error {
-		s.older = older
+		s.older = *older
 		var lines []line
 		for _, g := range groups() {
 			if !only.MatchString(g.name) {
@@ -97,6 +91,17 @@ func wire(ctx context.Context, args []string) error {
 		printTable(os.Stdout, lines)
 		return s.best.compare(os.Stdout, lines)
 	})
+}
+
+func olderFlag(f *flag.FlagSet) *[]build {
+	older := &[]build{}
+	f.Func("older", "the path of an older build of brunt, which takes turns with this one; may be repeated",
+		func(path string) error {
+			b, err := olderBuild(path)
+			*older = append(*older, b)
+			return err
+		})
+	return older
 }
 
 func onlyFlag(f *flag.FlagSet) *regexp.Regexp {

@@ -21,8 +21,9 @@ func comparing(ctx context.Context, args []string) error {
 	times := f.Int("rounds", 3, "how often each client has its turn")
 	seconds := f.Int("seconds", 4, "about how long a turn of reads takes")
 	records := f.Int("records", 1_000_000, "how many records a load inserts")
-	only := onlyFlag(f)
+	only, older := onlyFlag(f), olderFlag(f)
 	return withStand(ctx, f, args, func(s *stand) error {
+		s.older = *older
 		program, missing := goYCSB()
 		if missing != "" {
 			fmt.Println("not measured:", missing)
@@ -113,9 +114,9 @@ func (c *contest) group() group {
 		if _, err := c.open(s); err != nil {
 			return nil, err
 		}
-		clients := []client{{name: oursName, turn: c.turn(s.brunt.program)}, {name: peerName, turn: c.turn(c.program)}}
+		clients := []client{c.ours(oursName), c.peer()}
 		if c.load {
-			return append(clients, client{name: oneByOneName, turn: c.turn(s.brunt.program, "load.pipeline=1")}), nil
+			return append(clients, c.ours(oneByOneName, "load.pipeline=1")), nil
 		}
 		return clients, c.calibrate(clients)
 	}}
@@ -135,16 +136,35 @@ func (c *contest) calibrate(clients []client) error {
 		return err
 	}
 	c.counts = 20_000
-	p, err := c.turn(c.program)(0)
+	p, err := c.peer().turn(0)
 	for i := range clients {
-		turn := clients[i].turn
-		clients[i].turn = func(d time.Duration) (sample, error) {
-			c.counts = int(p.PerS * d.Seconds())
-			return turn(d)
+		clients[i].turn = c.filled(clients[i].turn, p.PerS)
+		for k := range clients[i].older {
+			clients[i].older[k].turn = c.filled(clients[i].older[k].turn, p.PerS)
 		}
 	}
 	return err
 }
+
+// filled returns a turn of as many reads as take its time at a rate.
+func (c *contest) filled(turn func(time.Duration) (sample, error), perS float64) func(time.Duration) (sample, error) {
+	return func(d time.Duration) (sample, error) {
+		c.counts = int(perS * d.Seconds())
+		return turn(d)
+	}
+}
+
+// ours returns this build as a client with further properties, together with the older builds.
+func (c *contest) ours(name string, more ...string) client {
+	made := client{name: name, turn: c.turn(&c.s.brunt, more...)}
+	for i := range c.s.older {
+		b := &c.s.older[i]
+		made.older = append(made.older, client{name: b.client(name), turn: c.turn(b, more...)})
+	}
+	return made
+}
+
+func (c *contest) peer() client { return client{name: peerName, turn: c.turn(nil)} }
 
 func (c *contest) args(verb string, more ...string) []string {
 	properties := append([]string{
@@ -162,10 +182,11 @@ func (c *contest) args(verb string, more ...string) []string {
 	return args
 }
 
-// turn returns a function that runs a program for one turn. Both programs print the same lines and are parsed in the
-// same way. The rate is the count divided by the time that the program reports.
-func (c *contest) turn(program string, more ...string) func(time.Duration) (sample, error) {
+// turn returns a function that runs a build of brunt, or go-ycsb if ours is nil, for one turn. Both programs print the
+// same lines and are parsed in the same way. The rate is the count divided by the time that the program reports.
+func (c *contest) turn(ours *build, more ...string) func(time.Duration) (sample, error) {
 	return func(time.Duration) (sample, error) {
+		program := c.program
 		args, operation := c.args("load", more...), "INSERT"
 		if !c.load {
 			args, operation = c.args("run", append(more, "operationcount="+strconv.Itoa(c.counts))...), "READ"
@@ -174,10 +195,13 @@ func (c *contest) turn(program string, more ...string) func(time.Duration) (samp
 				return sample{}, err
 			}
 		}
-		if program == c.s.brunt.program {
+		if ours != nil {
 			results := filepath.Join(c.s.dir, "results")
 			defer os.RemoveAll(results)
-			args = append([]string{"ycsb"}, append(args, "--awake", "off", "--quiet", "--results", results)...)
+			program, args = ours.program, append([]string{"ycsb"}, append(args, "--quiet", "--results", results)...)
+			if ours.awake {
+				args = append(args, "--awake", "off")
+			}
 		}
 		return c.s.turn(nil, program, args, func(out string, p *sample) error {
 			_, summary, _ := strings.Cut(out, "Run finished")
@@ -231,7 +255,7 @@ func besideGoYCSB(name, work string, ratio float64, c contest, mine func(*stand,
 			if err != nil {
 				return nil, err
 			}
-			peer := []client{{name: peerName, turn: c.turn(c.program)}}
+			peer := []client{c.peer()}
 			return append(peer, mine(s, server).client(oursName)), c.calibrate(peer)
 		},
 	}
