@@ -27,7 +27,7 @@ tier: %s
 queries:
   - name: count
     command: [INCR, "n:$1"]
-    think: 4ms
+    think: 8ms
     params: [{type: Unsigned, range: [1, 1000000000], distribution: Sequential}]
     %s
 %s
@@ -71,8 +71,8 @@ type closedLoad struct {
 
 func closedLoads() map[string]closedLoad {
 	return map[string]closedLoad{
-		"operations on event loops":   {"codec", "load: [{closed: {operations: 18000}}]", "", 18000},
-		"a queue on the library tier": {"library", "", "count: 18000", 18000},
+		"operations on event loops":   {"codec", "load: [{closed: {operations: 9000}}]", "", 9000},
+		"a queue on the library tier": {"library", "", "count: 9000", 9000},
 		"a time on event loops":       {"codec", "load: [{closed: {duration: 10s}}]", "", 0},
 		"a time, then arrivals": {"library",
 			"load: [{closed: {duration: 9s}}, {constant: {rate: 200, duration: 2s}}]", "", 0},
@@ -193,7 +193,7 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := testserver.Redis(t)
-			plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
+			plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 3000}}]", "")
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 			if killed {
 				kill(t, cmd)
@@ -206,10 +206,10 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 				_ = cmd.Wait()
 			}
 			run := wholeRun(t, dir, output)
-			if n := run.Total.Arrivals(); n != 6000 || len(lostOnes(run)) > 0 {
+			if n := run.Total.Arrivals(); n != 3000 || len(lostOnes(run)) > 0 {
 				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
 			}
-			if n, twice := askRedis(t, server, "DBSIZE"), sentTwice(t, server); n != 6000 || twice > 0 {
+			if n, twice := askRedis(t, server, "DBSIZE"), sentTwice(t, server); n != 3000 || twice > 0 {
 				t.Errorf("%d operations arrived, %d of them twice", n, twice)
 			}
 		})
@@ -235,7 +235,7 @@ func TestClosedSharesAreNotRedistributedAndReadBack(t *testing.T) {
 func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)
-	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 12000}}]", "")
+	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
 	cmd, dir, _ := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 	pids := workersOf(cmd.Process.Pid)
 	if err := cmd.Process.Kill(); err != nil {
@@ -254,8 +254,8 @@ func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
 	for _, p := range run.Parts {
 		sum += p.Worker.Missing
 	}
-	if sum != 12000 {
-		t.Errorf("%d operations, with the missing ones %d, want 12000\n%s", run.Total.Arrivals(), sum, out)
+	if sum != 6000 {
+		t.Errorf("%d operations, with the missing ones %d, want 6000\n%s", run.Total.Arrivals(), sum, out)
 	}
 	if n := sentTwice(t, server); n > 0 {
 		t.Errorf("%d operations were sent twice\n%s", n, out)
