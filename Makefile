@@ -13,7 +13,7 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
-LONGEST     := ./internal/acceptance ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # These packages start no goroutines, which internal/lint checks, so they have no data races. Their tests mostly compute
 # and take a tenth of the time without the race detector.
 SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile planfile/form program program/campaign/campaignfile render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
@@ -71,14 +71,14 @@ race: ## every test, against real servers, under the race detector where it can 
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
-	@echo '   at the same time: the documentation, the release, made twice, and the examples'
+	@echo '   at the same time: the documentation, the release, made twice, and two examples'
 	@failed=0; \
 	{ $(RACING); $(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations && \
 	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./internal/acceptance/docs && \
 	$(ALIKE) $(TOOLS) test -vet=off ./release && \
-	$(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./examples/...; } & others=$$!; \
-	{ $(RACING); $(GO) list ./cmd/... ./internal/... \
-		| grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
+	$(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./examples/desk ./examples/failover; } & others=$$!; \
+	{ $(RACING); $(GO) list ./... \
+		| grep -vxF "$$(printf 'brunt/%s\n' examples/desk examples/failover; printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
 	wait $$others || failed=1; exit $$failed
 
