@@ -78,22 +78,33 @@ func TestBookProgramme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results",
-		filepath.Join(dir, "results"), "--rows", "60000")
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+	results := filepath.Join(dir, "results")
+	for range 2 { // a busy machine may hide the effect of both indexes
+		if err := os.RemoveAll(results); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results", results, "--rows",
+			"60000")
+		cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Logf("%s", out)
+		found, _ := filepath.Glob(filepath.Join(results, "campaign", "*"))
+		if len(found) != 1 {
+			t.Fatalf("campaigns: %q", found)
+		}
+		kept := keptIndexes(t, found[0])
+		if !kept["author"] && !kept["name"] {
+			continue
+		}
+		checkBook(t, found[0], kept)
+		return
 	}
-	t.Log(out.String())
-	found, _ := filepath.Glob(filepath.Join(dir, "results", "campaign", "*"))
-	if len(found) != 1 {
-		t.Fatalf("campaigns: %q", found)
-	}
-	checkBook(t, found[0])
+	t.Error("no index was kept")
 }
 
 // The published documents are based on maxima that were confirmed, and are short enough to be read.
@@ -120,8 +131,9 @@ func TestPublishedDocument(t *testing.T) {
 	}
 }
 
-// checkBook checks that a campaign's folder contains the conclusions of the article.
-func checkBook(t *testing.T, dir string) {
+// keptIndexes returns which of the columns whose indexes were tried have one, and checks that this follows from what
+// was measured.
+func keptIndexes(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "05-fix", "step.json"))
 	if err != nil {
@@ -143,9 +155,15 @@ func checkBook(t *testing.T, dir string) {
 			t.Errorf("the index on %s: kept %v, with a change of %+v", columns, p.Kept, c)
 		}
 	}
-	if len(kept) != 2 || !kept["author"] && !kept["name"] {
-		t.Fatalf("indexes kept: %v", kept)
+	if len(kept) != 2 {
+		t.Errorf("indexes tried: %v", kept)
 	}
+	return kept
+}
+
+// checkBook checks that a campaign's folder contains the conclusions of the article, with the indexes that were kept.
+func checkBook(t *testing.T, dir string, kept map[string]bool) {
+	t.Helper()
 	both := kept["author"] && kept["name"]
 	runs := [2]*record.Run{runOf(t, filepath.Join(dir, "04-analyse")), runOf(t, filepath.Join(dir, "06-analyse"))}
 	before, after := &runs[0].Inspections[0], &runs[1].Inspections[0]

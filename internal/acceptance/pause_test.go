@@ -64,11 +64,14 @@ func pauseOnce(t *testing.T, s stand, server *testserver.Server, plan, tier stri
 	after := time.Now()
 	o := <-ended
 	run := readRun(t, dir)
-	if !judged(o.code) || run.Total.OK+run.Total.Dropped != pauseRate*12 || run.Total.Failed != 0 || run.Tier != tier {
+	late := run.Total.Overdue > 0 // the verdict is then that the server wasn't fast enough
+	if !judged(o.code) && !late || run.Total.OK+run.Total.Dropped != pauseRate*12 || run.Total.Failed != 0 ||
+		run.Tier != tier {
 		t.Fatalf("exit %d, %d succeeded, %d failed, tier %s\n%s", o.code, run.Total.OK, run.Total.Failed, run.Tier, o.err)
 	}
 	all := intervals(t, dir)
-	if began := time.Unix(0, all[0].UnixNs); run.Total.Dropped > 0 || after.Sub(began) > pauseDuration-time.Second/2 {
+	began := time.Unix(0, all[0].UnixNs)
+	if late || run.Total.Dropped > 0 || after.Sub(began) > pauseDuration-time.Second/2 {
 		return false
 	}
 	checkPause(t, run, all, resumed.Sub(stopped), waiting(all, before, after))

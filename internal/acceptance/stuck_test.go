@@ -62,13 +62,14 @@ func TestTimeLostByOneOperation(t *testing.T) {
 					waited := time.Since(began)
 					o := <-ended
 					run := readRun(t, dir)
-					if !judged(o.code) || run.Total.Failed != 0 {
+					late := run.Total.Overdue > 0
+					if !judged(o.code) && !late || run.Total.Failed != 0 {
 						t.Fatalf("exit %d, %d failed\n%s", o.code, run.Total.Failed, o.err)
 					}
 					all := intervals(t, dir)
 					// If the generator had no core, it has gaps of its own.
 					starved := run.Verdict.Result == verdict.Invalid && run.Operations[0].Standstill.Count+run.Standstill.Count > 0
-					if busy := run.Total.Dropped > 0 || run.Health.PausedNs > 0 || starved; busy ||
+					if busy := late || run.Total.Dropped > 0 || run.Health.PausedNs > 0 || starved; busy ||
 						lock && began.Add(waited).Sub(time.Unix(0, all[0].UnixNs)) > 7*time.Second {
 						return false
 					}
