@@ -71,14 +71,13 @@ race: ## every test, against real servers, under the race detector where it can 
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
-	@echo '   at the same time: the documentation, the release, made twice, and two examples'
+	@echo '   at the same time: the documentation, and the release, made twice'
 	@failed=0; \
 	{ $(RACING); $(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations && \
 	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./internal/acceptance/docs && \
-	$(ALIKE) $(TOOLS) test -vet=off ./release && \
-	$(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./examples/desk ./examples/failover; } & others=$$!; \
+	$(ALIKE) $(TOOLS) test -vet=off ./release; } & others=$$!; \
 	{ $(RACING); $(GO) list ./... \
-		| grep -vxF "$$(printf 'brunt/%s\n' examples/desk examples/failover; printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
+		| grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
 	wait $$others || failed=1; exit $$failed
 

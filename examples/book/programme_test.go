@@ -237,7 +237,7 @@ func checkGains(t *testing.T, name, text string, l units.Language, before, after
 	}
 	first, last := byAuthor(t, &before.Inspections[0]), byAuthor(t, &after.Inspections[0])
 	want = []string{times(first.MeanNs, last.MeanNs)}
-	if got := factorsOf(text, "| by author | select "); !slices.Equal(got, want) {
+	if got := factorsOf(text, ".author="); !slices.Equal(got, want) {
 		t.Errorf("%s: the statement by author is faster by %q, want %q", name, got, want)
 	}
 }
@@ -272,10 +272,11 @@ func runOf(t *testing.T, step string) *record.Run {
 	return run
 }
 
-// factorsOf returns the factors of improvement in the first line of a document that begins with begin and contains any.
-func factorsOf(text, begin string) (all []string) {
+// factorsOf returns the factors of improvement in the first row of a document's tables that contains part and any
+// factor.
+func factorsOf(text, part string) (all []string) {
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, begin) || !strings.Contains(line, "×") {
+		if !strings.HasPrefix(line, "|") || !strings.Contains(line, part) || !strings.Contains(line, "×") {
 			continue
 		}
 		for _, c := range strings.Split(line, "|") {

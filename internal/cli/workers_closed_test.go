@@ -98,7 +98,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 					t.Fatal(err)
 				}
 				until(t, "the share is given away", func() bool {
-					return strings.Contains(said(t, output), "is sent by the other 2")
+					return strings.Contains(said(t, output), "the share of worker 2 (")
 				})
 				if signal == syscall.SIGSTOP {
 					testserver.Thaw(pids[1])
@@ -148,7 +148,7 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the share is given away", func() bool {
-		return strings.Contains(said(t, output), "is sent by the other 2")
+		return strings.Contains(said(t, output), "the share of worker 1 (")
 	})
 	until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
 	_ = cmd.Wait()

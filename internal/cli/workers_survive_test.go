@@ -166,7 +166,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				t.Fatal(err)
 			}
 			until(t, "the share is given away", func() bool {
-				return strings.Contains(said(t, output), "is sent by the other 2")
+				return strings.Contains(said(t, output), "the share of worker 2 (")
 			})
 			if signal == syscall.SIGSTOP {
 				testserver.Thaw(pids[1])
