@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,9 +98,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				} else if err := syscall.Kill(pids[1], signal); err != nil {
 					t.Fatal(err)
 				}
-				until(t, "the share is given away", func() bool {
-					return strings.Contains(said(t, output), "the share of worker 2 (")
-				})
+				untilGiven(t, output, 2)
 				if signal == syscall.SIGSTOP {
 					testserver.Thaw(pids[1])
 				}
@@ -147,9 +146,7 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 	if err := syscall.Kill(workersOf(cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the share is given away", func() bool {
-		return strings.Contains(said(t, output), "the share of worker 1 (")
-	})
+	untilGiven(t, output, 1)
 	until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
 	_ = cmd.Wait()
 	if lost := lostOnes(wholeRun(t, dir, output)); len(lost) != 1 {
@@ -173,6 +170,13 @@ func sending(t *testing.T, server *testserver.Server) int {
 		t.Fatal(err)
 	}
 	return strings.Count(string(list), "cmd=incr")
+}
+
+// untilGiven waits until the others send the share of a worker.
+func untilGiven(t *testing.T, output string, worker int) {
+	t.Helper()
+	given := regexp.MustCompile(fmt.Sprintf(`the share of worker %d \([^)]*\) is sent by the other`, worker))
+	until(t, "the share is given away", func() bool { return given.MatchString(said(t, output)) })
 }
 
 // said returns what a process has printed.

@@ -165,9 +165,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 			} else if err := syscall.Kill(pids[1], signal); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the share is given away", func() bool {
-				return strings.Contains(said(t, output), "the share of worker 2 (")
-			})
+			untilGiven(t, output, 2)
 			if signal == syscall.SIGSTOP {
 				testserver.Thaw(pids[1])
 			}
