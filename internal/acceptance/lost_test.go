@@ -178,7 +178,7 @@ func oneOfTwoKilled(t *testing.T, steady, mortal *testserver.Server, plan, tier 
 	go func() {
 		ended <- brunt(t, "rate", "-c", plan, "--proto", "pg", "-a", steady.Addr+","+mortal.Addr, "-u", steady.User,
 			"--database", "postgres",
-			"--rate", "200", "--duration", "10s", "--vu", "8", "--tier", tier, "--timeout", "1s", "--interval", "250ms",
+			"--rate", "200", "--duration", "10s", "--vu", "8", "--tier", tier, "--timeout", "8s", "--interval", "250ms",
 			"--quiet", "--bundle", dir)
 	}()
 	underWay(t, dir, 4)

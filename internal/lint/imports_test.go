@@ -93,6 +93,7 @@ password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan planfile/form protocol secret suggest
 planfile/form: lazyregexp plan suggest
+planfile/form/formtest:
 program: engine linefile linefile/filelock measure message plan record render/cell secret stats units verdict
 program/campaign: inspect inspect/advise inspect/servers message observe plan program program/campaign/campaignfile
     record render/cell render/page render/svg report secret timeline units verdict

@@ -19,8 +19,8 @@ const MaxBytes = form.MaxBytes
 // Read parses and checks a plan. name is the file's name as shown in problems. The error is a plan.Problems with all
 // problems in the order of the file; the plan is then nil.
 func Read(name string, data []byte) (*plan.Plan, error) {
-	r := &form.Reader{File: name}
-	root := r.Document(data, "tables_schema or queries")
+	r := &form.Reader{File: name, Kind: form.Plan}
+	root := r.Document(data)
 	if root == nil {
 		return nil, r.Problems.Sort()
 	}

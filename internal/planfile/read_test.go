@@ -119,12 +119,19 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A k6 script that is given as a plan is refused with the name of the command that runs it.
-func TestScriptIsNoPlan(t *testing.T) {
-	for _, name := range []string{"load.js", "dir/load.ts"} {
-		_, err := Read(name, []byte("import http from 'k6/http'\nexport default function () {}\n"))
-		if want := name + ":1:1: this is a script, and no plan; run it with brunt k6 run"; err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
+// A k6 script or a campaign that is given as a plan is refused with the name of the command that runs it.
+func TestOtherFilesAreNoPlans(t *testing.T) {
+	const script = "import http from 'k6/http'\nexport default function () {}\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"load.js", script, "load.js:1:1: this is a script, and no plan; run it with brunt k6 run"},
+		{"dir/load.ts", script, "dir/load.ts:1:1: this is a script, and no plan; run it with brunt k6 run"},
+		{"steps.yml", "goals: [p99 < 5ms]\nplan: load.yml\nsteps:\n  - repeat: 3\n",
+			"steps.yml:1:1: this is a campaign, and no plan; run it with brunt campaign run"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Read(c.name, []byte(c.text)); err == nil || err.Error() != c.want {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
 	}
 }

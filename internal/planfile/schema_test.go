@@ -2,88 +2,43 @@ package planfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v4"
+	"brunt/internal/planfile/form/formtest"
 )
 
 const schemaPath = "../../docs/plan.schema.json"
 
-func loadSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
+// compiledSchema returns the schema in docs.
+func compiledSchema(t *testing.T) formtest.Schema {
 	t.Helper()
-	data, err := os.ReadFile(schemaPath)
+	text, err := os.ReadFile(schemaPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("plan.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("plan.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, doc.(map[string]any)
-}
-
-// instance converts YAML into the values that a JSON Schema validates.
-func instance(t *testing.T, data []byte) any {
-	t.Helper()
-	var doc yaml.Node
-	if err := yaml.Load(data, &doc); err != nil {
-		t.Fatalf("%v\n%s", err, data)
-	}
-	unquoted(&doc)
-	var v any
-	if err := doc.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
-	out, err := jsonText(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// unquoted converts values that JSON has no type for into texts.
-func unquoted(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!timestamp" || n.ShortTag() == "!!binary") {
-		n.Tag = "!!str"
-	}
-	for _, c := range n.Content {
-		unquoted(c)
-	}
+	return formtest.Compile(t, text)
 }
 
 func TestSchemaAgreesOnGoodFiles(t *testing.T) {
-	schema, _ := loadSchema(t)
+	schema := compiledSchema(t)
 	for _, path := range goodFiles(t) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate(instance(t, data)); err != nil {
+		if err := schema.Validate(t, data); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		written, err := Write(mustRead(t, path))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate(instance(t, written)); err != nil {
+		if err := schema.Validate(t, written); err != nil {
 			t.Errorf("%s as written: %v", path, err)
 		}
 	}
@@ -91,7 +46,7 @@ func TestSchemaAgreesOnGoodFiles(t *testing.T) {
 
 // TestSchemaAgreesOnBadFiles checks that the schema refuses problems of form. It can't find problems of logic.
 func TestSchemaAgreesOnBadFiles(t *testing.T) {
-	schema, _ := loadSchema(t)
+	schema := compiledSchema(t)
 	files, _ := filepath.Glob("testdata/bad/*.yml")
 	forms, logics := 0, 0
 	for _, path := range files {
@@ -103,12 +58,12 @@ func TestSchemaAgreesOnBadFiles(t *testing.T) {
 		switch {
 		case strings.HasPrefix(name, "form-"):
 			forms++
-			if schema.Validate(instance(t, data)) == nil {
+			if schema.Validate(t, data) == nil {
 				t.Errorf("the schema accepts %s", path)
 			}
 		case strings.HasPrefix(name, "logic-"):
 			logics++
-			if err := schema.Validate(instance(t, data)); err != nil {
+			if err := schema.Validate(t, data); err != nil {
 				t.Errorf("the schema refuses %s: %v", path, err)
 			}
 		}
@@ -161,7 +116,7 @@ func TestDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, _ := loadSchema(t)
+	schema := compiledSchema(t)
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(data, -1)
 	if len(blocks) < 7 {
 		t.Fatalf("only %d YAML blocks", len(blocks))
@@ -170,11 +125,14 @@ func TestDocumentation(t *testing.T) {
 		if _, err := Read("plan.md", b[1]); err != nil {
 			t.Errorf("%v\n%s", err, b[1])
 		}
-		if err := schema.Validate(instance(t, b[1])); err != nil {
+		if err := schema.Validate(t, b[1]); err != nil {
 			t.Errorf("%v\n%s", err, b[1])
 		}
 	}
-	_, doc := loadSchema(t)
+	var doc any
+	if err := json.Unmarshal(Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
 	keys := map[string]bool{}
 	if keysOfSchema(doc, keys); len(keys) < 100 {
 		t.Fatalf("only %d keys", len(keys))

@@ -236,11 +236,24 @@ func (l List) Write(from reflect.Value) *yaml.Node {
 	for i := range from.Len() {
 		n := l.Of.Write(from.Index(i))
 		if n == nil {
-			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			n = zero(from.Index(i))
 		}
 		out.Content = append(out.Content, n)
 	}
 	return out
+}
+
+// zero returns the YAML of a list item that has its zero value, which a key of a mapping would be left out for.
+func zero(v reflect.Value) *yaml.Node {
+	switch {
+	case v.Kind() == reflect.String:
+		return Text("")
+	case v.Kind() == reflect.Bool:
+		return Scalar("!!bool", "false")
+	case v.CanInt(), v.CanUint(), v.CanFloat():
+		return Number(0)
+	}
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 }
 
 // Schema implements Form.

@@ -27,10 +27,27 @@ const (
 // Reader reads one file: it converts the nodes and collects problems.
 type Reader struct {
 	File     string // its name as shown in problems
+	Kind     Kind   // what the file must be
 	Problems plan.Problems
 	broken   []lines // items with syntax problems, whose meaning can't be checked
 	cross    bool    // an item of a list with cross is broken, so references to it can't be checked
 }
+
+// Kind is a kind of file.
+type Kind struct {
+	Noun  string   // "plan"
+	Least string   // what a file must have: "plan and steps"
+	Run   string   // the command that runs such a file: "brunt run"
+	Keys  []string // keys that only files of this kind have at the top
+}
+
+// The kinds of files that brunt reads.
+var (
+	Plan = Kind{Noun: "plan", Least: "tables_schema or queries", Run: "brunt run",
+		Keys: []string{"tables_schema", "queries", "transactions", "load"}}
+	Campaign = Kind{Noun: "campaign", Least: "plan and steps", Run: "brunt campaign run",
+		Keys: []string{"steps", "campaign"}}
+)
 
 // lines is a range of lines, including both.
 type lines struct{ first, last int }
@@ -83,9 +100,9 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// Document parses the file's only document and returns its root node, or nil after a problem. least says what a file
-// must have: "plan and steps".
-func (r *Reader) Document(data []byte, least string) *yaml.Node {
+// Document parses the file's only document and returns its root node, or nil after a problem. A file of another kind is
+// a problem that names the command for it.
+func (r *Reader) Document(data []byte) *yaml.Node {
 	file := plan.Position{File: r.File, Line: 1, Column: 1}
 	switch {
 	case len(data) > MaxBytes:
@@ -95,7 +112,7 @@ func (r *Reader) Document(data []byte, least string) *yaml.Node {
 		r.Problem(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
 		return nil
 	case filepath.Ext(r.File) == ".js", filepath.Ext(r.File) == ".ts":
-		r.Problem(file, "run it with brunt k6 run", "this is a script, and no plan")
+		r.Problem(file, "run it with brunt k6 run", "this is a script, and no %s", r.Kind.Noun)
 		return nil
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
@@ -109,11 +126,11 @@ func (r *Reader) Document(data []byte, least string) *yaml.Node {
 		return nil
 	}
 	if len(doc.Content) == 0 || Empty(doc.Content[0]) {
-		r.Problem(file, "write at least "+least, "the file is empty")
+		r.Problem(file, "write at least "+r.Kind.Least, "the file is empty")
 		return nil
 	}
 	if err := loader.Load(&next); err == nil {
-		r.ProblemAt(&next, "keep one plan a file", "the file holds a second document")
+		r.ProblemAt(&next, "keep one "+r.Kind.Noun+" a file", "the file holds a second document")
 		return nil
 	} else if !errors.Is(err, io.EOF) {
 		r.syntax(data, err)
@@ -123,7 +140,23 @@ func (r *Reader) Document(data []byte, least string) *yaml.Node {
 	if !r.bounded(root) {
 		return nil
 	}
+	for _, k := range []Kind{Plan, Campaign} {
+		if k.fits(root) && !r.Kind.fits(root) {
+			r.ProblemAt(root, "run it with "+k.Run, "this is a %s, and no %s", k.Noun, r.Kind.Noun)
+			return nil
+		}
+	}
 	return root
+}
+
+// fits reports whether a file with this root has a key that only files of this kind have.
+func (k Kind) fits(root *yaml.Node) bool {
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if slices.Contains(k.Keys, root.Content[i].Value) {
+			return true
+		}
+	}
+	return false
 }
 
 // Empty reports whether a key has no value.

@@ -135,8 +135,8 @@ type Step struct {
 // Read parses and checks a campaign file. name is the file's name as shown in problems. The error is a
 // plan.Problems with all problems.
 func Read(name string, data []byte) (*Campaign, error) {
-	r := &form.Reader{File: name}
-	root := r.Document(data, "plan and steps")
+	r := &form.Reader{File: name, Kind: form.Campaign}
+	root := r.Document(data)
 	if root == nil {
 		return nil, r.Problems.Sort()
 	}

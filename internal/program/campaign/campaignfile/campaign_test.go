@@ -2,15 +2,13 @@ package campaignfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v4"
+	"brunt/internal/planfile/form/formtest"
 )
 
 const schemaPath = "../../../../docs/campaign.schema.json"
@@ -27,24 +25,6 @@ func documented(t *testing.T) []byte {
 		t.Fatal("docs/campaign.md shows no campaign")
 	}
 	return found[1]
-}
-
-// instance converts YAML into the values that a JSON Schema validates.
-func instance(t *testing.T, data []byte) any {
-	t.Helper()
-	var v any
-	if err := yaml.Load(data, &v); err != nil {
-		t.Fatalf("%v\n%s", err, data)
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 func TestDocumentedCampaign(t *testing.T) {
@@ -79,25 +59,13 @@ func TestSchemaIsWritten(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("%s isn't what the table of fields says (%v); write it with BRUNT_UPDATE=1", schemaPath, err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("campaign.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("campaign.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(instance(t, documented(t))); err != nil {
+	s := formtest.Compile(t, got)
+	if err := s.Validate(t, documented(t)); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"steps: []\n", "plan: x\n", "steps: [{serch: {}}]\n", "steps: [{search: {trials: 1}}]\n",
 		"steps: [{search: {}, fix: {}}]\n"} {
-		if s.Validate(instance(t, []byte(bad))) == nil {
+		if s.Validate(t, []byte(bad)) == nil {
 			t.Errorf("%q passes the schema", bad)
 		}
 	}
@@ -114,6 +82,7 @@ func TestProblemsHavePlaces(t *testing.T) {
 		"plan: p\nsteps: [{document: {lang: de}}]\n":                          `unknown lang "de"; use en, ru`,
 		"plan: p\nsteps: [{repeat: []}]\n":                                    "step repeat names no steps",
 		"":                                                                    "the file is empty",
+		"\nqueries:\n  - {name: q, rows: 1}\n":                                "c.yml:2:1: this is a plan, and no campaign; run it with brunt run",
 	} {
 		_, err := Read("c.yml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
