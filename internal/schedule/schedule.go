@@ -282,21 +282,3 @@ func (a *Arrivals) reload(whole uint64, part float64) (p *piece, reachesNs int64
 	}
 	return a.seek(whole, part), reachesNs
 }
-
-// Skip skips n arrivals of a shape that doesn't grow, in constant time if they are Uniform, and in time proportional to
-// n if they are Poisson.
-func (a *Arrivals) Skip(n uint64) {
-	n = min(n, a.shape.limit-a.next)
-	if a.process == Uniform {
-		a.next += n
-		return
-	}
-	for ; n > 0; n-- {
-		if a.seek(a.whole, a.part) == nil {
-			a.next = a.shape.limit
-			return
-		}
-		a.advance()
-		a.next++
-	}
-}

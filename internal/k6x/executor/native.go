@@ -19,6 +19,7 @@ import (
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
+	"brunt/internal/schedule"
 	"brunt/internal/target"
 	"brunt/internal/units"
 )
@@ -154,16 +155,24 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	return errext.WithExitCodeIfNone(err, exitcodes.ScriptException)
 }
 
+// part returns what an instance takes of a schedule, by k6's striped offsets.
+func part(et *lib.ExecutionTuple) (p schedule.Part) {
+	start, gaps, lcd := et.GetStripedOffsets()
+	if lcd <= 1 {
+		return p
+	}
+	p.Of = uint64(lcd)
+	for i, at := 0, start; i < len(gaps); at, i = at+gaps[i], i+1 {
+		p.Takes = append(p.Takes, uint64(at))
+	}
+	return p
+}
+
 // cut reduces the plan to the part of this instance.
 func (e *nativeRun) cut(n *native.Plan) error {
 	et := e.es.ExecutionTuple
-	start, gaps, lcd := et.GetStripedOffsets()
-	if lcd <= 1 {
+	if n.Part = part(et); n.Part.Of == 0 {
 		return nil
-	}
-	n.Part.Of = uint64(lcd)
-	for i, at := 0, start; i < len(gaps); at, i = at+gaps[i], i+1 {
-		n.Part.Takes = append(n.Part.Takes, uint64(at))
 	}
 	p, err := n.Read()
 	if err != nil {

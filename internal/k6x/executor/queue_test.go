@@ -1,7 +1,10 @@
 package executor
 
 import (
+	"slices"
 	"testing"
+
+	"go.k6.io/k6/v2/lib"
 
 	"brunt/internal/schedule"
 )
@@ -15,31 +18,45 @@ func tenPerS(t *testing.T) *schedule.Shape {
 	return s
 }
 
-// TestPartsOfAScheduleAreTheWhole uses k6's striped offsets for parts of different sizes.
-func TestPartsOfAScheduleAreTheWhole(t *testing.T) {
+// drain returns the starts of all arrivals that are left.
+func drain(q *queue) (starts []int64) {
+	for ns, ok := q.take(); ok; ns, ok = q.take() {
+		starts = append(starts, ns)
+	}
+	return starts
+}
+
+// TestPartsOfAScheduleAreK6s holds the arrivals of instances against k6's own iteration by striped offsets.
+func TestPartsOfAScheduleAreK6s(t *testing.T) {
 	for _, process := range []schedule.Process{schedule.Uniform, schedule.Poisson} {
-		whole := map[int64]int{}
-		all := newIterator(tenPerS(t), process, 7, part{0, []int64{1}})
-		for ns, ok := all.next(); ok; ns, ok = all.next() {
-			whole[ns]++
-		}
-		// 2/3 takes two of every three arrivals, 1/3 takes the third.
-		for _, p := range []part{{0, []int64{1, 2}}, {2, []int64{3}}} {
-			it := newIterator(tenPerS(t), process, 7, p)
-			for ns, ok := it.next(); ok; ns, ok = it.next() {
-				whole[ns]--
+		stage := schedule.Stage{Shape: tenPerS(t), Process: process, Seed: 7}
+		whole := drain(newQueue(&stage))
+		for _, sequence := range []string{"0,1", "0,2/3,1", "0,1/4,1/2,1", "0,1/7,3/5,1", "0,1/3,2/3,1"} {
+			all, err := lib.NewExecutionSegmentSequenceFromString(sequence)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for ns, n := range whole {
-			if n != 0 {
-				t.Errorf("process %d: the arrival at %d is taken %d times", process, ns, 1-n)
+			for _, segment := range all {
+				et, err := lib.NewExecutionTuple(segment, &all)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []int64
+				index := lib.NewSegmentedIndex(et)
+				for _, n := index.Next(); int(n) <= len(whole); _, n = index.Next() {
+					want = append(want, whole[n-1])
+				}
+				stage.Part = part(et)
+				if got := drain(newQueue(&stage)); !slices.Equal(got, want) {
+					t.Errorf("process %d: %s of %s takes the arrivals at %d, k6 %d", process, segment, sequence, got, want)
+				}
 			}
 		}
 	}
 }
 
 func TestAQueueKnowsWhatWaits(t *testing.T) {
-	q := newQueue(tenPerS(t), schedule.Uniform, 1, part{0, []int64{1}})
+	q := newQueue(&schedule.Stage{Shape: tenPerS(t), Seed: 1})
 	if ns, ok := q.take(); ns != 0 || !ok {
 		t.Fatalf("first arrival at %d", ns)
 	}

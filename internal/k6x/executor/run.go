@@ -17,6 +17,7 @@ import (
 	"brunt/internal/k6x/session"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
+	"brunt/internal/schedule"
 )
 
 // growEvery is the interval of checks whether more VUs are needed.
@@ -67,12 +68,12 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 	s := e.c.s
 	s.Samples(out)
 	length := time.Duration(shape.DurationNs())
-	start, offsets, _ := e.es.ExecutionTuple.GetStripedOffsets()
 	begun := time.Now()
 	ctx, cancel := context.WithDeadline(parent, begun.Add(length+e.c.GetGracefulStop()))
 	defer cancel()
 	e.cancel = cancel
-	queue := newQueue(shape, e.c.process(), s.Seed(), part{start, offsets})
+	queue := newQueue(&schedule.Stage{Shape: shape, Process: e.c.process(), Seed: s.Seed(),
+		Part: part(e.es.ExecutionTuple)})
 	e.account.Do(func(*measure.Recorder) { e.startNs, e.queue = s.At(begun), queue })
 	s.Tolerates(e.c.TimingTolerance.TimeDuration())
 	defer s.Working(true)()
