@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"brunt/examples/internal/example"
 	"brunt/internal/testserver"
 
 	"github.com/jackc/pgx/v5"
@@ -22,31 +20,13 @@ const fullRows = 1_000_000
 // programme starts PostgreSQL and runs the campaign with brunt. The campaign fills the table and starts this program
 // again as the service. Further arguments are passed to brunt campaign run.
 func programme(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("book programme", flag.ContinueOnError)
-	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
-	files := flags.String("files", "examples/book", "folder of plan.yml and campaign.yml")
-	results := flags.String("results", "results/book", "folder for everything that comes of it")
-	scale := flags.Float64("time-scale", 1, "shorten all durations: 0.1 makes six minutes of an hour")
-	rows := flags.Int("rows", fullRows, "books in the table")
-	if err := flags.Parse(args); err != nil {
+	p := example.NewProgramme("book", "folder of plan.yml and campaign.yml",
+		"shorten all durations: 0.1 makes six minutes of an hour")
+	rows := p.Flags.Int("rows", fullRows, "books in the table")
+	if err := p.Parse(args); err != nil {
 		return err
 	}
-	program, err := filepath.Abs(*brunt)
-	if err == nil {
-		_, err = os.Stat(program)
-	}
-	if err != nil {
-		return fmt.Errorf("--brunt: %w; make build makes it", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	work, err := prepared(*files, *results, *rows)
-	if err != nil {
-		return err
-	}
-	address, err := freeAddress()
+	work, err := prepared(p.Files, p.Results, *rows)
 	if err != nil {
 		return err
 	}
@@ -56,21 +36,12 @@ func programme(ctx context.Context, args []string) error {
 	pg := testserver.Postgres(owner, testserver.Settings("fsync = on", "synchronous_commit = on", "full_page_writes = on",
 		"shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = 256MB"))
 	dsn := fmt.Sprintf("postgres://%s@%s/%s", pg.User, pg.Addr, pg.Database)
-	environment := append(os.Environ(), "BOOK="+self, "BRUNT="+program, "BOOK_ADDRESS="+address,
-		"BOOK_PG_ADDRESS="+pg.Addr,
-		"BOOK_PG_USER="+pg.User, "BOOK_PG_DATABASE="+pg.Database, "BOOK_PG="+dsn)
 	if err := extend(ctx, dsn); err != nil {
 		return err
 	}
-	run := []string{"campaign", "run", filepath.Join(work, "campaign.yml"),
-		"--time-scale", strconv.FormatFloat(*scale, 'g', -1, 64), "--results", filepath.Join(*results, "campaign")}
-	cmd := exec.CommandContext(ctx, program, append(run, flags.Args()...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Env, cmd.Stdout, cmd.Stderr = environment, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("brunt campaign run: %w", err)
-	}
-	return nil
+	return p.Run(ctx, filepath.Join(work, "campaign.yml"), filepath.Join(p.Results, "campaign"),
+		testserver.Address(owner), dsn, "BRUNT="+p.Brunt, "BOOK_PG_ADDRESS="+pg.Addr, "BOOK_PG_USER="+pg.User,
+		"BOOK_PG_DATABASE="+pg.Database)
 }
 
 // extend creates the extensions for statistics of statements and for hypothetical indexes. The latter is optional:
@@ -119,13 +90,4 @@ func prepared(files, results string, rows int) (string, error) {
 		}
 	}
 	return work, nil
-}
-
-// freeAddress returns an address on this machine with a port that is currently free.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }

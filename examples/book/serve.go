@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,12 +11,13 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"brunt/examples/internal/example"
 )
 
 const (
-	pageSize     = 20
-	shutdownTime = 5 * time.Second
-	waitTime     = 30 * time.Second // limit for a request, including the wait for a thread and a connection
+	pageSize = 20
+	waitTime = 30 * time.Second // limit for a request, including the wait for a thread and a connection
 )
 
 // service answers requests, as many at a time as it has threads.
@@ -27,10 +29,11 @@ type service struct {
 // serve serves until ctx ends.
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("book serve", flag.ContinueOnError)
-	address := flags.String("address", env("BOOK_ADDRESS", "127.0.0.1:8080"), "host:port to serve at (BOOK_ADDRESS)")
+	address := flags.String("address", cmp.Or(os.Getenv("BOOK_ADDRESS"), "127.0.0.1:8080"),
+		"host:port to serve at (BOOK_ADDRESS)")
 	dsn := flags.String("dsn", os.Getenv("BOOK_PG"), "the database: postgres://user@host:5432/name (BOOK_PG)")
-	threads := flags.Int("threads", number("THREADS", 5), "requests that are worked on at a time (THREADS)")
-	pool := flags.Int("pool", number("POOL", 3), "connections to the database (POOL)")
+	threads := flags.Int("threads", example.Number("THREADS", 5), "requests that are worked on at a time (THREADS)")
+	pool := flags.Int("pool", example.Number("POOL", 3), "connections to the database (POOL)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -44,33 +47,8 @@ func serve(ctx context.Context, args []string) error {
 	defer store.close()
 	s := &service{store: store, threads: make(chan struct{}, *threads)}
 	server := &http.Server{Addr: *address, Handler: s.routes(), ReadHeaderTimeout: waitTime}
-	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
 	fmt.Fprintf(os.Stderr, "book: serving at http://%s with %d threads and %d connections\n", *address, *threads, *pool)
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	return server.Shutdown(bounded)
-}
-
-// env returns an environment variable, or a default.
-func env(name, usual string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return usual
-}
-
-// number returns a number from an environment variable, or a default.
-func number(name string, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return usual
+	return example.Serve(ctx, server)
 }
 
 func (s *service) routes() http.Handler {

@@ -6,12 +6,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+
+	"brunt/examples/internal/example"
 )
 
 const usage = `usage:
@@ -19,27 +15,8 @@ const usage = `usage:
   desk programme  start PostgreSQL and run the test programme against the service
 `
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "desk:", err)
-		}
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { example.Main("desk", run) }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case "serve":
-			return serve(ctx, args[1:])
-		case "programme":
-			return programme(ctx, args[1:])
-		}
-	}
-	fmt.Fprint(os.Stderr, usage)
-	return flag.ErrHelp
+	return example.Run(ctx, args, usage, serve, programme)
 }

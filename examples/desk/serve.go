@@ -8,19 +8,20 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
+
+	"brunt/examples/internal/example"
 )
 
-const shutdownTime = 5 * time.Second
+const headerTime = 5 * time.Second // limit for receiving the header of a request
 
 // serve serves until ctx ends.
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("desk serve", flag.ContinueOnError)
 	address := flags.String("address", os.Getenv("DESK_ADDRESS"), "host:port to serve at (DESK_ADDRESS)")
 	dsn := flags.String("dsn", os.Getenv("DESK_PG"), "the database: postgres://user@host:5432/name (DESK_PG)")
-	pool := flags.Int("pool", number("POOL", 12), "connections to the database (POOL)")
-	notifiers := flags.Int("notifiers", number("NOTIFIERS", 6), "connections of the notifier (NOTIFIERS)")
+	pool := flags.Int("pool", example.Number("POOL", 12), "connections to the database (POOL)")
+	notifiers := flags.Int("notifiers", example.Number("NOTIFIERS", 6), "connections of the notifier (NOTIFIERS)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -32,26 +33,9 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer store.close()
-	server := &http.Server{Addr: *address, Handler: routes(store), ReadHeaderTimeout: shutdownTime}
-	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
+	server := &http.Server{Addr: *address, Handler: routes(store), ReadHeaderTimeout: headerTime}
 	fmt.Fprintf(os.Stderr, "desk: serving at http://%s\n", *address)
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	return server.Shutdown(bounded)
-}
-
-// number returns a number from an environment variable, or a default.
-func number(name string, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return usual
+	return example.Serve(ctx, server)
 }
 
 func routes(s *store) http.Handler {
