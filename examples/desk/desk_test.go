@@ -15,6 +15,7 @@ import (
 	"brunt/internal/cli"
 	"brunt/internal/program/campaign"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -132,13 +133,9 @@ func check(t *testing.T, dir string) {
 
 func inspectionOf(t *testing.T, step string) *record.Inspection {
 	t.Helper()
-	bundle, err := record.Open(record.OS{}, filepath.Join(step, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, _, err := bundle.Result()
-	if err != nil || len(run.Inspections) != 1 || len(run.Inspections[0].Windows) == 0 {
-		t.Fatalf("%s has no inspection: %v", step, err)
+	run := recordtest.Result(t, filepath.Join(step, "run"))
+	if len(run.Inspections) != 1 || len(run.Inspections[0].Windows) == 0 {
+		t.Fatalf("%s has no inspection", step)
 	}
 	return &run.Inspections[0]
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -34,14 +34,8 @@ func TestFailover(t *testing.T) {
 				t.Fatal(failed)
 			}
 			err := run(t.Context(), []string{name, "-brunt", brunt, "-plan", plan, "--", "--quiet", "--bundle", bundle})
-			b, failed := record.Open(record.OS{}, bundle)
-			if failed != nil {
-				t.Fatalf("%v, %v", err, failed)
-			}
-			r, _, failed := b.Result()
-			if failed != nil {
-				t.Fatal(failed)
-			}
+			t.Logf("the example ended: %v", err)
+			r := recordtest.Result(t, bundle)
 			if len(r.Faults) != 1 || r.Faults[0].Error != "" || r.Total.OK == 0 {
 				t.Fatalf("%v, %d succeeded, faults %+v", err, r.Total.OK, r.Faults)
 			}

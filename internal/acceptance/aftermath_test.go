@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // gated is a shelf whose requests can be held back.
@@ -430,10 +431,7 @@ faults:
 		if o := c.wait(); !judged(o.code) {
 			t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 		}
-		b, err := record.Open(record.OS{}, filepath.Join(dir, fmt.Sprint(i+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := recordtest.Open(t, filepath.Join(dir, fmt.Sprint(i+1)))
 		bundles = append(bundles, b)
 		if len(b.Run.Verified.AfterFaults) != 1 {
 			t.Fatalf("part %d: %+v", i+1, b.Run.Verified)

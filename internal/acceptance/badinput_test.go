@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // refused runs a plan that must be refused with exit code 104, no standard output and no bundle. It returns the
@@ -188,10 +189,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 					t.Errorf("the report doesn't say what failed:\n%s", o.out)
 				}
 				samples := 0
-				b, err := record.Open(record.OS{}, o.dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := recordtest.Open(t, o.dir)
 				b.Errors(func(e *record.ErrorSample) error { samples++; return nil })
 				if samples == 0 || samples > 100 {
 					t.Errorf("%d samples of errors, want 1 to 100", samples)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
@@ -117,7 +118,7 @@ func TestKilledRunIsReported(t *testing.T) {
 		t.Fatalf("exit %d, want death by a signal", o.code)
 	}
 	var done uint64
-	all := intervals(t, bundle)
+	all := recordtest.Intervals(t, bundle)
 	for _, iv := range all {
 		totals := iv.Totals()
 		done += totals.Done

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -130,7 +131,7 @@ func sum(counts measure.ByClass) (n uint64) {
 // end, when its requests succeed again. It is false if the server came back too late to see that.
 func checkReturn(t *testing.T, dir string, address, sessions int, back time.Time) bool {
 	t.Helper()
-	all := intervals(t, dir)
+	all := recordtest.Intervals(t, dir)
 	least := sessions
 	for _, iv := range all {
 		least = min(least, iv.Addresses[address].Up)

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // Two processes that divide a load between them send together what one process would send, and their merged records
@@ -52,10 +53,7 @@ func mergedIsBoth(t *testing.T, bundles []string) {
 	response := make([]*measure.Histogram, 2)
 	done := make([]uint64, 2) // of each operation
 	for _, b := range bundles {
-		r, err := record.Open(record.OS{}, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := recordtest.Open(t, b)
 		opened = append(opened, r)
 		for i := range r.Run.Operations {
 			h, err := r.Run.Operations[i].Response.Histogram()

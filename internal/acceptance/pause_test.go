@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -69,7 +70,7 @@ func pauseOnce(t *testing.T, s stand, server *testserver.Server, plan, tier stri
 		run.Tier != tier {
 		t.Fatalf("exit %d, %d succeeded, %d failed, tier %s\n%s", o.code, run.Total.OK, run.Total.Failed, run.Tier, o.err)
 	}
-	all := intervals(t, dir)
+	all := recordtest.Intervals(t, dir)
 	began := time.Unix(0, all[0].UnixNs)
 	if late || run.Total.Dropped > 0 || after.Sub(began) > pauseDuration-time.Second/2 {
 		return false

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"brunt/internal/cli"
-	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -79,31 +79,7 @@ func readRun(t *testing.T, dir string) *record.Run {
 	if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err != nil {
 		return nil
 	}
-	b, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, _, err := b.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
-}
-
-// intervals reads a bundle's intervals.
-func intervals(t *testing.T, dir string) (all []measure.Interval) {
-	t.Helper()
-	b, err := record.Open(record.OS{}, dir)
-	if err == nil {
-		err = b.Intervals(func(iv *measure.Interval) error {
-			all = append(all, *iv)
-			return nil
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return recordtest.Result(t, dir)
 }
 
 // child is brunt in a separate process.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"brunt/internal/message"
-	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -24,10 +24,7 @@ func TestVerdictFollowsFromTheRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := load(t, append(postgres(t).with("rate", "-c", plan, "--rate", "200", "--duration", "1s", "--vu", "4",
 				"--interval", "100ms"), args...)...)
-			b, err := record.Open(record.OS{}, o.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := recordtest.Open(t, o.dir)
 			again, sums, err := b.Rebuild()
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
 )
@@ -66,7 +67,7 @@ func TestTimeLostByOneOperation(t *testing.T) {
 					if !judged(o.code) && !late || run.Total.Failed != 0 {
 						t.Fatalf("exit %d, %d failed\n%s", o.code, run.Total.Failed, o.err)
 					}
-					all := intervals(t, dir)
+					all := recordtest.Intervals(t, dir)
 					// If the generator had no core, it has gaps of its own.
 					starved := run.Verdict.Result == verdict.Invalid && run.Operations[0].Standstill.Count+run.Standstill.Count > 0
 					if busy := late || run.Total.Dropped > 0 || run.Health.PausedNs > 0 || starved; busy ||

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"brunt/internal/control"
-	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -219,12 +219,8 @@ load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", d
 	if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	bundle, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	disturbed := 0
-	err = bundle.Intervals(func(iv *measure.Interval) error {
+	for _, iv := range recordtest.Intervals(t, dir) {
 		if c := iv.Control; c != nil && (c.RatePerS > 48 || c.Reason == string(control.Raise)) {
 			t.Errorf("decision %+v", c)
 		}
@@ -232,10 +228,6 @@ load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", d
 		if iv.Health.PausedNs > 0 || iv.Health.HeldNs > iv.DurationNs()/10 || iv.Pace.IdleBacklogNs > 0 || iv.Backlog > 1 {
 			disturbed++
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	// After a disturbance, up to three of twelve decisions aren't about the goal.
 	if said := strings.Contains(string(out), "the goal can't be kept"); !said && disturbed <= 1 {

@@ -20,6 +20,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -203,21 +204,14 @@ func TestCookShowsPauses(t *testing.T) {
 // the first.
 func (c *cooked) silence(t *testing.T) (silent, longest time.Duration, began time.Time) {
 	t.Helper()
-	b, err := record.Open(record.OS{}, c.dir)
-	if err == nil {
-		err = b.Intervals(func(iv *measure.Interval) error {
-			length := time.Duration(iv.DurationNs())
-			if began.IsZero() {
-				began = time.Unix(0, iv.UnixNs)
-			}
-			if longest = max(longest, length); iv.Totals().Done == 0 {
-				silent += length
-			}
-			return nil
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, iv := range recordtest.Intervals(t, c.dir) {
+		length := time.Duration(iv.DurationNs())
+		if began.IsZero() {
+			began = time.Unix(0, iv.UnixNs)
+		}
+		if longest = max(longest, length); iv.Totals().Done == 0 {
+			silent += length
+		}
 	}
 	return silent, longest, began
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 )
 
@@ -64,14 +65,7 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 			}
 			until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
 			_ = cmd.Wait()
-			b, err := record.Open(record.OS{}, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			run, _, err := b.Result()
-			if err != nil {
-				t.Fatal(err)
-			}
+			run := recordtest.Result(t, dir)
 			out, _ := os.ReadFile(output)
 			if len(run.Faults) != 1 || run.Faults[0].DoneNs == 0 {
 				t.Fatalf("faults %+v\n%s", run.Faults, out)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
 	"brunt/internal/verdict/exitcode"
@@ -60,20 +60,12 @@ func startBlocked(t *testing.T, args ...string) (cmd *exec.Cmd, r *os.File, fill
 // recorded returns the run in a bundle, the number of its intervals, and the operations in them.
 func recorded(t *testing.T, dir string) (run *record.Run, intervals int, done uint64) {
 	t.Helper()
-	b, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = b.Intervals(func(iv *measure.Interval) error {
-		intervals++
-		counts := iv.Totals()
+	all := recordtest.Intervals(t, dir)
+	for i := range all {
+		counts := all[i].Totals()
 		done += counts.Done
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return b.Run, intervals, done
+	return recordtest.Open(t, dir).Run, len(all), done
 }
 
 // If nobody reads the report lines, the load still ends on time, the record is complete, and the exit code is that of

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
 	"brunt/internal/verdict/exitcode"
@@ -51,19 +51,12 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			run, _, _ := recorded(t, dir)
 			checkDropped(t, run, total, uint64(stopped.Seconds()*rate), string(out))
 			var paused, all uint64
-			b, err := record.Open(record.OS{}, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Intervals(func(iv *measure.Interval) error {
+			for _, iv := range recordtest.Intervals(t, dir) {
 				counts := iv.Totals()
 				all += counts.Dropped()
 				if iv.Health.PausedNs > 0 {
 					paused += counts.Dropped()
 				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
 			}
 			if all != run.Total.Dropped || 2*paused < all {
 				t.Errorf("%d of %d were given up where the generator stood still", paused, all)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/protocol"
-	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -61,13 +61,7 @@ func startLate(t *testing.T, server *testserver.Server, out, err *listened, comm
 	c.code = <-ended
 	c.out, c.err = out.said(), err.said()
 	t.Logf("exit %d\n%s%s", c.code, c.out, c.err)
-	b, e := record.Open(record.OS{}, c.dir)
-	if e != nil {
-		t.Fatal(e)
-	}
-	if c.run, _, e = b.Result(); e != nil {
-		t.Fatal(e)
-	}
+	c.run = recordtest.Result(t, c.dir)
 	return c
 }
 

@@ -170,10 +170,7 @@ func TestThresholdsAreOverAllWorkers(t *testing.T) {
 		t.Errorf("aborted %q, interrupted %v, thresholds %+v", run.Aborted, run.Interrupted, run.Thresholds)
 	}
 	for k := range 2 {
-		part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := partOf(t, dir, k+1)
 		if !part.Run.Aborted.IsZero() {
 			t.Errorf("worker %d ended its load by itself: %q", k+1, part.Run.Aborted)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -60,11 +61,7 @@ queries:
 // partOf opens the bundle of worker k, from 1.
 func partOf(t *testing.T, dir string, k int) *record.Recorded {
 	t.Helper()
-	part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, fmt.Sprint(k)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return part
+	return recordtest.Open(t, filepath.Join(dir, record.WorkersFolder, fmt.Sprint(k)))
 }
 
 // The coordinator causes the faults of servers once, and each worker causes those of its own connections. Each of them

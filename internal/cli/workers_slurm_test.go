@@ -155,11 +155,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	}
 	at := map[string]int{} // numbers of the workers by node
 	for k := range 3 {
-		part, err := record.Open(record.OS{}, filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, node, _ := strings.Cut(part.Run.Worker.Name, " ")
+		_, node, _ := strings.Cut(partOf(t, dir, k+1).Run.Worker.Name, " ")
 		at[node] = k + 1
 	}
 	tasks := slurmTasks(cluster, "n2")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -106,14 +107,7 @@ func scrapeUntil(t *testing.T, stderr, series string, ended <-chan int) {
 
 func checkYCSBRecord(t *testing.T, dir string) {
 	t.Helper()
-	b, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, _, err := b.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := recordtest.Result(t, dir)
 	if len(run.Watched) != 2 || run.Watched[0].Source != record.WatchedHost || run.Watched[1].Samples < 2 ||
 		run.Total.Done != 1200 {
 		t.Errorf("%d done, watched %+v", run.Total.Done, run.Watched)

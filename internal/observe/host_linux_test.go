@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // This machine is sampled once a second from the start of the load, even if intervals are shorter. The record can be
@@ -60,10 +61,7 @@ func TestThisMachineIsWatched(t *testing.T) {
 	if m := all[0].Metric("cores"); m.Min < 1 {
 		t.Errorf("cores: %+v", m)
 	}
-	r, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := recordtest.Open(t, dir)
 	var times []int64
 	err = r.WatchedSamples(func(source string) bool { return source == record.WatchedHost },
 		func(source string, s *record.WatchedSample) error {

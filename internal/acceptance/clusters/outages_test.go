@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/cli"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // page is the page into which -write puts the table, between two comments.
@@ -151,11 +152,7 @@ func (c *cluster) measure(t *testing.T) outage {
 	observed := o.end()
 	heal()
 	t.Log(said)
-	b, err := record.Open(record.OS{}, bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := outage{reportedOutage(t, b.Run), observed}
+	all := outage{reportedOutage(t, recordtest.Open(t, bundle).Run), observed}
 	t.Logf("reported %v, observed %v", all.reported, all.observed)
 	return all
 }

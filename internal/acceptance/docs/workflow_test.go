@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
-	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // step is a step of the ready workflow.
@@ -150,13 +150,7 @@ func gateOf(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	for _, b := range bundles {
-		bundle, err := record.Open(record.OS{}, b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run, _, err := bundle.Result(); err != nil {
-			t.Fatal(err)
-		} else if run.Verdict.Result == "invalid" {
+		if recordtest.Result(t, b).Verdict.Result == "invalid" {
 			return 98
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
 )
@@ -124,11 +125,7 @@ func (c *child) judged() {
 // run returns the record that the process has left.
 func (c *child) run() *record.Run {
 	c.t.Helper()
-	b, err := record.Open(record.OS{}, c.dir)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return b.Run
+	return recordtest.Open(c.t, c.dir).Run
 }
 
 // underWay waits until the coordinator has received intervals of all workers.

@@ -1,4 +1,4 @@
-// Package recordtest makes up runs for tests of packages that use records.
+// Package recordtest makes up runs, and reads bundles, for tests of packages that use records.
 package recordtest
 
 import (
