@@ -93,7 +93,7 @@ func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 // its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is "" if it is another
 // statement. plain means that the statement doesn't handle existing keys.
 func readInsert(statement string) (table string, columns []string, values []int, plain bool) {
-	list := slices.DeleteFunc(sqltext.Split(statement), func(t sqltext.Token) bool { return t.Kind == sqltext.Space })
+	list := sqltext.Words(statement)
 	if len(list) < 4 || !list[0].Is("insert") {
 		return "", nil, nil, false
 	}

@@ -5,6 +5,7 @@ package sqltext
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,6 +42,11 @@ func Split(s string) []Token {
 		s = s[n:]
 	}
 	return list
+}
+
+// Words returns the tokens of s without spaces and comments.
+func Words(s string) []Token {
+	return slices.DeleteFunc(Split(s), func(t Token) bool { return t.Kind == Space })
 }
 
 // next returns the kind and length of the first token of s, which must not be empty.

@@ -271,13 +271,7 @@ func once(list *[]string, s string) {
 // orderOf parses the keys of a sort. It returns "" unless all are columns of one table.
 func orderOf(keys []string) (alias string, order []string) {
 	for _, k := range keys {
-		var words []sqltext.Token
-		for _, t := range sqltext.Split(k) {
-			if t.Kind != sqltext.Space {
-				words = append(words, t)
-			}
-		}
-		down := ""
+		words, down := sqltext.Words(k), ""
 		if n := len(words); n > 1 && words[n-1].Is("DESC") {
 			words, down = words[:n-1], " desc"
 		}
@@ -399,10 +393,7 @@ func (s *session) row(ctx context.Context, table string, wanted map[string][]int
 func placesOf(text string) map[int]string {
 	out := map[int]string{}
 	last := ""
-	for _, t := range sqltext.Split(text) {
-		if t.Kind == sqltext.Space {
-			continue
-		}
+	for _, t := range sqltext.Words(text) {
 		if n, ok := t.Parameter(); ok && (last == "LIMIT" || last == "OFFSET") {
 			out[n] = last
 		}

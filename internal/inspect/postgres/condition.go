@@ -25,15 +25,7 @@ type condition struct {
 
 // conditions parses a conjunction as EXPLAIN VERBOSE writes it: everything in parentheses, and columns with the
 // aliases of their tables. It skips terms that don't compare a column, and all parts of a disjunction.
-func conditions(text string) []condition {
-	var words []sqltext.Token
-	for _, t := range sqltext.Split(text) {
-		if t.Kind != sqltext.Space {
-			words = append(words, t)
-		}
-	}
-	return conjunction(words)
-}
+func conditions(text string) []condition { return conjunction(sqltext.Words(text)) }
 
 func conjunction(words []sqltext.Token) []condition {
 	words = unwrap(words)
@@ -118,7 +110,7 @@ func comparison(words []sqltext.Token) (condition, bool) {
 	}
 	if !c.compared(left) {
 		left, right = right, left
-		c.operator = mirrored(c.operator)
+		c.operator = mirrored[c.operator]
 		if !c.compared(left) {
 			return c, false
 		}
@@ -131,22 +123,8 @@ func comparison(words []sqltext.Token) (condition, bool) {
 	return c, true
 }
 
-// mirrored returns the operator that gives the same result with its operands exchanged; "" if there is none.
-func mirrored(operator string) string {
-	switch operator {
-	case "<":
-		return ">"
-	case ">":
-		return "<"
-	case "<=":
-		return ">="
-	case ">=":
-		return "<="
-	case "=", "<>":
-		return operator
-	}
-	return ""
-}
+// mirrored maps operators to those that give the same result with their operands exchanged.
+var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
 
 // compared parses the operand that is a column, or an expression of columns of one table.
 func (c *condition) compared(words []sqltext.Token) (ok bool) {
@@ -234,14 +212,8 @@ func spaced(a, b sqltext.Token) bool {
 // disjunctions returns, for each term of a conjunction that is a disjunction, one comparison from each of its
 // sides. A disjunction with a side that contains no comparison is skipped.
 func disjunctions(text string) [][]condition {
-	var words []sqltext.Token
-	for _, t := range sqltext.Split(text) {
-		if t.Kind != sqltext.Space {
-			words = append(words, t)
-		}
-	}
 	var out [][]condition
-	for _, part := range splitAt(unwrap(words), "AND") {
+	for _, part := range splitAt(unwrap(sqltext.Words(text)), "AND") {
 		sides := splitAt(unwrap(part), "OR")
 		if len(sides) < 2 {
 			continue

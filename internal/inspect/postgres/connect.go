@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,13 +202,7 @@ func (s *session) text(ctx context.Context, sql string) (string, error) {
 }
 
 // isNumber reports whether a type is numeric: int8, int2, int4, float4, float8 or numeric.
-func isNumber(oid uint32) bool {
-	switch oid {
-	case 20, 21, 23, 700, 701, 1700:
-		return true
-	}
-	return false
-}
+func isNumber(oid uint32) bool { return slices.Contains([]uint32{20, 21, 23, 700, 701, 1700}, oid) }
 
 // at returns a field as text; "" if it is null or there is no such column.
 func (r *result) at(row int, column string) string {

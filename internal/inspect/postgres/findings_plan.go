@@ -102,7 +102,7 @@ func counts(c *caseFile) {
 		if scan.Loops != nil {
 			rows = scan.Rows * scan.loops()
 		}
-		if rows < countedRows || at > 0 && p.root.walkHas("Aggregate", n) {
+		if rows < countedRows || p.root.below("Aggregate")[n] {
 			return
 		}
 		p.note(at, message.New("find.count.note"))
@@ -110,17 +110,6 @@ func counts(c *caseFile) {
 			message.New("find.count", count("rows", rows), message.Text("table", shown(scan.table()))),
 			message.New("find.count.advice")))
 	})
-}
-
-// walkHas reports whether a node of the given type is above another node.
-func (n *node) walkHas(kind string, below *node) bool {
-	found := false
-	n.walk(func(m *node, _ int) {
-		if m.Type == kind && m != below {
-			m.walk(func(k *node, _ int) { found = found || k == below })
-		}
-	})
-	return found
 }
 
 // offsets finds statements that read many rows only to skip them.
@@ -247,19 +236,6 @@ func (n *node) misjudged() bool {
 	}
 	low, high := min(n.PlanRows, n.Rows), max(n.PlanRows, n.Rows)
 	return high*n.loops() >= leastRows && high >= misestimated*max(low, 1)
-}
-
-// below returns the steps below those of the given type.
-func (n *node) below(kind string) map[*node]bool {
-	out := map[*node]bool{}
-	n.walk(func(m *node, _ int) {
-		if m.Type == kind {
-			for _, c := range m.Plans {
-				c.walk(func(k *node, _ int) { out[k] = true })
-			}
-		}
-	})
-	return out
 }
 
 // spills finds sorts and hashes that need more memory than they may use.

@@ -146,14 +146,15 @@ func (n *node) detail() string {
 // record returns the plan for the record, without findings' notes.
 func (e *explained) record() []record.PlanNode {
 	var out []record.PlanNode
+	parallel := e.Root.below("Gather", "Gather Merge") // executed by several processes
 	e.Root.walk(func(n *node, depth int) {
 		loops := n.loops()
 		p := record.PlanNode{Depth: depth, Text: n.text(), Detail: n.detail(), Estimate: n.PlanRows * max(loops, 1),
 			Cost: n.Cost}
 		if n.Loops != nil {
 			p.Rows, p.Removed, p.TotalNs = n.Rows*loops, n.Removed*loops, n.TimeMs*loops*1e6
-			if n.parallelPart(e.Root) {
-				p.TotalNs = n.TimeMs * 1e6 // processes work in parallel
+			if parallel[n] {
+				p.TotalNs = n.TimeMs * 1e6
 			}
 			if loops == 0 {
 				p.Note = message.New("explain.never")
@@ -164,15 +165,15 @@ func (e *explained) record() []record.PlanNode {
 	return out
 }
 
-// parallelPart reports whether several processes execute the node in parallel.
-func (n *node) parallelPart(root *node) bool {
-	found := false
-	root.walk(func(m *node, _ int) {
-		if m.Type == "Gather" || m.Type == "Gather Merge" {
+// below returns the steps below those of the given types.
+func (n *node) below(kinds ...string) map[*node]bool {
+	out := map[*node]bool{}
+	n.walk(func(m *node, _ int) {
+		if slices.Contains(kinds, m.Type) {
 			for _, c := range m.Plans {
-				c.walk(func(k *node, _ int) { found = found || k == n })
+				c.walk(func(k *node, _ int) { out[k] = true })
 			}
 		}
 	})
-	return found
+	return out
 }

@@ -214,10 +214,8 @@ func statements(all map[statementKey]tally, texts map[string]string) []record.St
 // spaces, comments, letter case and constants.
 func normal(text string) string {
 	var b strings.Builder
-	for _, t := range sqltext.Split(strings.TrimRight(text, "; \t\r\n")) {
+	for _, t := range sqltext.Words(strings.TrimRight(text, "; \t\r\n")) {
 		switch t.Kind {
-		case sqltext.Space:
-			continue
 		case sqltext.Number, sqltext.Text, sqltext.Param, sqltext.Mark:
 			b.WriteString(" ?")
 		case sqltext.Word:
@@ -368,15 +366,8 @@ func multipleOf(s *record.Statement, operations []inspect.Operation) (name strin
 
 // methodOf returns the HTTP method with which a service usually exposes a statement.
 func methodOf(text string) string {
-	switch sqltext.FirstWord(text) {
-	case "INSERT":
-		return "POST"
-	case "UPDATE":
-		return "PUT"
-	case "DELETE":
-		return "DELETE"
-	}
-	return "GET"
+	method := map[string]string{"INSERT": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}[sqltext.FirstWord(text)]
+	return cmp.Or(method, "GET")
 }
 
 // kept returns the statements to examine further: at most most of them, those with the largest share of the time.
@@ -392,19 +383,11 @@ func kept(list []record.Statement, most int, leastShare float64) []record.Statem
 
 // explainable reports whether EXPLAIN accepts a statement.
 func explainable(text string) bool {
-	switch sqltext.FirstWord(text) {
-	case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "TABLE":
-		return true
-	}
-	return false
+	return reads(text) || slices.Contains([]string{"INSERT", "UPDATE", "DELETE", "MERGE"}, sqltext.FirstWord(text))
 }
 
 // reads reports whether a statement seems to change nothing, judged by its first word. A read-only transaction
 // enforces this when it is executed.
 func reads(text string) bool {
-	switch sqltext.FirstWord(text) {
-	case "SELECT", "WITH", "VALUES", "TABLE":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"SELECT", "WITH", "VALUES", "TABLE"}, sqltext.FirstWord(text))
 }

@@ -36,11 +36,8 @@ func (s *session) volatile(ctx context.Context, text, plan string) ([]string, er
 		}
 	}
 	last := ""
-	for _, t := range sqltext.Split(text) {
-		switch {
-		case t.Kind == sqltext.Space:
-			continue
-		case t.IsSign("(") && last != "":
+	for _, t := range sqltext.Words(text) {
+		if t.IsSign("(") && last != "" {
 			add(last)
 		}
 		last = ""
