@@ -58,7 +58,7 @@ k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
 k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary
     target
-k6x/conns: balance engine k6x/session protocol
+k6x/conns: balance engine gen k6x/bind k6x/session protocol
 k6x/datagen: gen k6x/bind k6x/session plan planfile workload
 k6x/executor: k6x/native k6x/private k6x/session measure plan protocol schedule target units
 k6x/native: k6x/session measure plan planfile record runner schedule target

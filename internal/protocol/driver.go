@@ -173,6 +173,14 @@ type Failure struct {
 	Misdirected bool
 }
 
+// Err returns f as an error, nil if its class is OK.
+func (f *Failure) Err() *Error {
+	if f.Class == OK {
+		return nil
+	}
+	return &Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal, Misdirected: f.Misdirected}
+}
+
 // Reset clears r for a request with n captures. It keeps buffers and Each.
 func (r *Reply) Reset(n int) {
 	c := r.Captured

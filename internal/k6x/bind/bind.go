@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/js/modules"
@@ -60,11 +61,13 @@ func (v *VU) Context() context.Context {
 	return context.Background()
 }
 
-// InLoop reports whether the virtual user starts its next iteration immediately after this one. Failures that take no
-// time would then repeat in a busy loop.
-func (v *VU) InLoop() bool {
-	state := lib.GetScenarioState(v.Context())
-	return state != nil && !strings.HasSuffix(state.Executor, "-arrival-rate") && state.Executor != "brunt-open"
+// Rest sleeps for a pause before the next attempt to connect, at most 1 s, if the virtual user starts its next
+// iteration immediately after this one. Failures that take no time would otherwise repeat in a busy loop.
+func (v *VU) Rest(ctx context.Context, pause time.Duration) {
+	s := lib.GetScenarioState(v.Context())
+	if s != nil && !strings.HasSuffix(s.Executor, "-arrival-rate") && s.Executor != "brunt-open" {
+		protocol.Sleep(ctx, min(pause, time.Second))
+	}
 }
 
 // Operation returns the record's number for the operation with this name.
@@ -225,12 +228,4 @@ func (v *VU) Exception(err error) *sobek.Object {
 	_ = o.Set("class", class.String())
 	_ = o.Set("code", code)
 	return o
-}
-
-// Failed returns a reply's failure as an error prefixed with function, nil if the reply is a success.
-func Failed(function string, f *protocol.Failure) error {
-	if f.Class == protocol.OK {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", function, &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal})
 }

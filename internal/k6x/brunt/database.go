@@ -13,7 +13,6 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
-	"brunt/internal/k6x/session"
 	"brunt/internal/planfile"
 	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
@@ -21,10 +20,10 @@ import (
 
 // database is an open target of one virtual user.
 type database struct {
+	*conns.Pool
 	vu      *bind.VU
-	pool    *conns.Pool
 	timeout time.Duration // of a request
-	cache   map[string]*asked
+	cache   map[string]*conns.Request
 	closed  bool
 
 	transaction *conns.Link // the connection of the current transaction
@@ -50,53 +49,10 @@ func (d *database) do(what any, list []any, whole bool) (*answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
 	defer cancel()
-	call := session.Call{Operation: d.vu.Operation(a.name), Sent: d.vu.Run.Now(), Address: -1, Attempts: 1}
-	l, failure := d.link(ctx)
-	if failure != nil {
-		d.note(&call, failure)
-		d.rest(ctx)
-		return nil, failure
-	}
-	call.Address = l.Address
-	out, failure := d.on(ctx, l, a, args, whole, &call)
-	d.note(&call, failure)
-	d.release(l)
-	if failure != nil {
-		return nil, failure
-	}
-	return out, nil
-}
-
-// asked returns the request for what a script passed, from the cache if possible.
-func (d *database) asked(what any, params int) (*asked, error) {
-	text, isText := what.(string)
-	key := fmt.Sprintf("%d %s", params, text)
-	if have := d.cache[key]; isText && have != nil {
-		return have, nil
-	}
-	a, err := readRequest(d.pool.Protocol, what, params)
-	if err == nil && isText && len(d.cache) < conns.KeptRequests {
-		if d.cache == nil {
-			d.cache = map[string]*asked{}
-		}
-		d.cache[key] = a
-	}
-	return a, err
-}
-
-// on sends a request over a connection.
-func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool,
-	call *session.Call) (*answer, *protocol.Error) {
-	r, failure := l.Ready(ctx, &a.Request)
-	if failure != nil {
-		return nil, failure
-	}
-	call.Sent = d.vu.Run.Now() // the time for preparing the request isn't part of its service time
 	out := &answer{}
-	reply := &d.reply
-	reply.Each = nil
+	d.reply.Each = nil
 	if whole {
-		reply.Each = func(columns []string, values []gen.Value) {
+		d.reply.Each = func(columns []string, values []gen.Value) {
 			if len(out.rows) == 0 {
 				out.columns = append([]string(nil), columns...)
 			}
@@ -107,63 +63,52 @@ func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.V
 			out.rows = append(out.rows, row)
 		}
 	}
-	reply.Reset(0)
-	l.Conn.Do(ctx, r, args, reply)
-	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
-	l.Broken = l.Broken || reply.Fatal
-	if reply.Class != protocol.OK {
-		f := reply.Failure
-		return nil, &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
+	if failure := conns.Ask(ctx, d.vu, d, d.timeout, a, args, &d.reply); failure != nil {
+		return nil, failure
 	}
 	return out, nil
 }
 
-// note records the outcome of a request.
-func (d *database) note(call *session.Call, failure *protocol.Error) {
-	if failure != nil {
-		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
-		call.Cut = d.vu.Context().Err() != nil
+// asked returns the request for what a script passed, from the cache if possible.
+func (d *database) asked(what any, params int) (*conns.Request, error) {
+	text, isText := what.(string)
+	key := fmt.Sprintf("%d %s", params, text)
+	if have := d.cache[key]; isText && have != nil {
+		return have, nil
 	}
-	d.vu.Run.Done(*call)
+	a, err := readRequest(d.Protocol, what, params)
+	if err == nil && isText && len(d.cache) < conns.KeptRequests {
+		if d.cache == nil {
+			d.cache = map[string]*conns.Request{}
+		}
+		d.cache[key] = a
+	}
+	return a, err
 }
 
-// rest delays the next iteration while no server can be reached, so that a script doesn't retry in a busy loop.
-func (d *database) rest(ctx context.Context) {
-	if !d.vu.InLoop() {
-		return
-	}
-	protocol.Sleep(ctx, min(d.pool.Rest(), time.Second))
-}
-
-// link returns the connection for the next request: the transaction's, or one from the pool.
-func (d *database) link(ctx context.Context) (*conns.Link, *protocol.Error) {
+// Take returns the connection for the next request: the transaction's, or one from the pool.
+func (d *database) Take(ctx context.Context) (*conns.Link, *protocol.Error) {
 	d.forget()
 	if d.transaction != nil {
 		return d.transaction, nil
 	}
-	return d.pool.Take(ctx)
+	return d.Pool.Take(ctx)
 }
 
-// release returns a connection to the pool, unless a transaction needs it.
-func (d *database) release(l *conns.Link) {
+// Give returns a connection to the pool, unless a transaction needs it.
+func (d *database) Give(l *conns.Link) {
 	switch {
 	case l != d.transaction:
-		d.pool.Give(l)
+		d.Pool.Give(l)
 	case l.Broken:
 		d.transaction = nil
-		d.pool.Give(l)
+		d.Pool.Give(l)
 	}
-}
-
-// asked is a request of a script with its name in the record.
-type asked struct {
-	name string
-	conns.Request
 }
 
 // readRequest reads what to send: a statement, or a request in the form of plans ({command: […]}, {call: …}, {http: …},
 // …).
-func readRequest(proto string, what any, params int) (*asked, error) {
+func readRequest(proto string, what any, params int) (*conns.Request, error) {
 	fields, ok := what.(map[string]any)
 	if text, isText := what.(string); isText {
 		fields, ok = shorthand(proto, text), true
@@ -184,11 +129,10 @@ func readRequest(proto string, what any, params int) (*asked, error) {
 		return nil, protocol.Bad("%s", problem(err))
 	}
 	op := &p.Operations[0]
-	a := &asked{Request: conns.Request{Key: string(text), Request: op.Steps[0].Request}}
-	if a.name, ok = fields["name"].(string); !ok {
-		a.name = nameOf(&a.Request.Request)
+	a := &conns.Request{Key: string(text), Request: op.Steps[0].Request}
+	if a.Name, ok = fields["name"].(string); !ok {
+		a.Name = nameOf(&a.Request)
 	}
-	a.Request.Name = a.name
 	a.Params = slices.Repeat([]gen.Kind{gen.Null}, params)
 	return a, nil
 }

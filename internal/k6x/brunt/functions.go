@@ -5,6 +5,7 @@ package brunt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/grafana/sobek"
@@ -145,13 +146,13 @@ func (d *database) begin(a *bind.Args) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
 	defer cancel()
-	l, failure := d.pool.Take(ctx)
+	l, failure := d.Pool.Take(ctx)
 	if failure != nil {
-		d.rest(ctx)
+		d.vu.Rest(ctx, d.Rest())
 		return nil, failure
 	}
 	if err := d.frame(ctx, l, protocol.Begin, "begin", level); err != nil {
-		d.pool.Give(l)
+		d.Pool.Give(l)
 		return nil, err
 	}
 	d.transaction, d.iteration = l, d.now()
@@ -165,11 +166,13 @@ func (d *database) frame(ctx context.Context, l *conns.Link, verb protocol.Verb,
 	if failure != nil {
 		return failure
 	}
-	d.reply.Each = nil
-	d.reply.Reset(0)
-	l.Conn.Do(ctx, r, nil, &d.reply)
-	l.Broken = l.Broken || d.reply.Fatal
-	return bind.Failed(name, &d.reply.Failure)
+	var reply protocol.Reply
+	l.Conn.Do(ctx, r, nil, &reply)
+	l.Broken = l.Broken || reply.Fatal
+	if failure := reply.Err(); failure != nil {
+		return fmt.Errorf("%s: %w", name, failure)
+	}
+	return nil
 }
 
 // end implements commit() and rollback().
@@ -186,7 +189,7 @@ func (d *database) end(verb protocol.Verb, name string) (any, error) {
 	if err != nil && verb == protocol.Commit && !l.Broken {
 		l.Broken = d.frame(ctx, l, protocol.Rollback, "rollback", "") != nil
 	}
-	d.pool.Give(l)
+	d.Pool.Give(l)
 	return sobek.Undefined(), err
 }
 
@@ -210,7 +213,7 @@ func (d *database) forget() {
 	if err := d.frame(ctx, l, protocol.Rollback, "rollback", ""); err != nil && !errors.Is(err, errClosed) {
 		l.Broken = true
 	}
-	d.pool.Give(l)
+	d.Pool.Give(l)
 }
 
 // close() ends this virtual user's use. The connections are shared, and are closed after the run.
@@ -249,7 +252,7 @@ func (i *instance) open(a *bind.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{vu: i.vu, pool: pool, timeout: t.timeout}
+	d := &database{Pool: pool, vu: i.vu, timeout: t.timeout}
 	return i.vu.Object("db", map[string]bind.Func{
 		"exec": d.exec, "query": d.query, "prepare": d.prepare,
 		"begin": d.begin, "close": d.close,

@@ -11,6 +11,8 @@ import (
 
 	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/protocol"
 )
@@ -218,4 +220,48 @@ func (l *Link) Ready(ctx context.Context, a *Request) (*protocol.Request, *proto
 		l.ids[a.Key] = r.ID
 	}
 	return l.requests[r.ID], nil
+}
+
+// Lender lends connections; see the methods of Pool.
+type Lender interface {
+	Take(ctx context.Context) (*Link, *protocol.Error)
+	Give(l *Link)
+	Rest() time.Duration
+}
+
+// Ask sends a request of a virtual user over a connection that it borrows, and records the outcome under the request's
+// name. timeout is from the time on when there is a connection. It fills reply and keeps reply.Each.
+func Ask(ctx context.Context, vu *bind.VU, from Lender, timeout time.Duration, a *Request, args []gen.Value,
+	reply *protocol.Reply) *protocol.Error {
+	call := session.Call{Operation: vu.Operation(a.Name), Sent: vu.Run.Now(), Address: -1}
+	l, failure := from.Take(ctx)
+	if failure == nil {
+		defer from.Give(l)
+		call.Address = l.Address
+		failure = l.ask(ctx, vu, timeout, a, args, reply, &call)
+	} else {
+		defer vu.Rest(ctx, from.Rest())
+	}
+	if failure != nil {
+		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
+		call.Cut = vu.Context().Err() != nil
+	}
+	vu.Run.Done(call)
+	return failure
+}
+
+func (l *Link) ask(ctx context.Context, vu *bind.VU, timeout time.Duration, a *Request, args []gen.Value,
+	reply *protocol.Reply, call *session.Call) *protocol.Error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, failure := l.Ready(ctx, a)
+	if failure != nil {
+		return failure
+	}
+	call.Sent = vu.Run.Now() // the time for preparing the request isn't part of its service time
+	reply.Reset(0)
+	l.Conn.Do(ctx, r, args, reply)
+	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
+	l.Broken = l.Broken || reply.Fatal
+	return reply.Err()
 }

@@ -11,7 +11,6 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
-	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/runner"
@@ -132,49 +131,11 @@ func (i *instance) send(text string, list []any) error {
 		r.Key = fmt.Sprintf("%d %s", len(list), text)
 		r.Params = make([]gen.Kind, len(list))
 	}
-	return i.exchange(pool, &r, args)
-}
-
-// exchange borrows a connection, sends the request and records the outcome.
-func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value) error {
-	ctx := i.vu.Context()
-	call := session.Call{Operation: i.vu.Operation(r.Name), Address: -1, Sent: i.vu.Run.Now()}
-	link, failure := pool.Take(ctx)
-	if failure == nil {
-		call.Address = link.Address
-		failure = i.over(ctx, link, r, args, &call)
-		pool.Give(link)
-	} else if i.vu.InLoop() {
-		defer protocol.Sleep(ctx, min(pool.Rest(), time.Second))
-	}
-	if failure != nil {
-		call.Class, call.Code, call.Text, call.Cut = failure.Class, failure.Code, failure.Text, ctx.Err() != nil
-	}
-	i.vu.Run.Done(call)
-	if failure != nil {
+	var reply protocol.Reply
+	if failure := conns.Ask(i.vu.Context(), i.vu, pool, i.timeout(), &r, args, &reply); failure != nil {
 		return failure
 	}
 	return nil
-}
-
-func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value,
-	call *session.Call) *protocol.Error {
-	limit := i.timeout()
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	ready, failure := link.Ready(ctx, r)
-	if failure != nil {
-		return failure
-	}
-	var reply protocol.Reply
-	call.Sent = i.vu.Run.Now()
-	link.Conn.Do(ctx, ready, args, &reply)
-	call.BytesIn, call.Missing, call.Kind = reply.BytesIn, reply.Missing, ready.Kind()
-	link.Broken = link.Broken || reply.Fatal
-	if reply.Class == protocol.OK {
-		return nil
-	}
-	return &protocol.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
 }
 
 func (i *instance) timeout() time.Duration {

@@ -27,9 +27,7 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 		i.free = x.Done
 		x.failure, x.end = failure, i.vu.Run.Now()
 		i.note(x)
-		if i.vu.InLoop() { // a script that repeats at once would otherwise become a busy loop while the server is down
-			protocol.Sleep(ctx, min(n.rest(), time.Second))
-		}
+		i.vu.Rest(ctx, n.rest())
 		return nil, failure
 	}
 	return x, nil
@@ -65,11 +63,8 @@ func (i *instance) wait(x *exchange) error {
 // settle stores the outcome of a finished request.
 func (x *exchange) settle() {
 	x.end, x.bytes = x.End, x.Reply.BytesIn
-	switch f := &x.Reply.Failure; {
-	case x.Lost != nil:
+	if x.failure = x.Reply.Err(); x.Lost != nil {
 		x.failure = protocol.Unanswered(noContext, x.Request, x.Lost, "")
-	case f.Class != protocol.OK:
-		x.failure = &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
 	}
 }
 

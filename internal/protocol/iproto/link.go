@@ -101,7 +101,7 @@ func refusal(code uint32, answer []byte) *protocol.Error {
 	if new(statement).answer(answer, code, &reply) != fine {
 		return protocolError("an error that makes no sense")
 	}
-	return &protocol.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
+	return reply.Err()
 }
 
 // watch makes reads and writes end when ctx is done, until stop is called.
