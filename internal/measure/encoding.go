@@ -181,10 +181,7 @@ func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
 
 // HDRDecoder decodes histograms and keeps its buffers between them. It is not safe for concurrent use.
 // The zero value is ready.
-type HDRDecoder struct {
-	zip inflater
-	raw []byte
-}
+type HDRDecoder struct{ zip inflater }
 
 // Decode is the inverse of EncodeHDR. It accepts any V2 encoding with the layout of this package: lowest discernible
 // value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and Mean of the result are those of
@@ -233,14 +230,14 @@ func (d *HDRDecoder) decode(h *Histogram, b []byte) error {
 	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-8) {
 		return fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
 	}
-	var err error
-	if d.raw, err = d.zip.inflate(d.raw[:0], b[8:], maxPayload); err != nil {
+	raw, err := d.zip.inflate(b[8:], maxPayload)
+	if err != nil {
 		if errors.Is(err, errInflateFull) {
 			err = errors.New("more counts than 24 h at 3 digits have buckets")
 		}
 		return err
 	}
-	counts, err := readHeader(d.raw)
+	counts, err := readHeader(raw)
 	if err != nil {
 		return err
 	}
