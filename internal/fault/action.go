@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"brunt/internal/fault/proxy"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // action is one occurrence of a fault, ready to be injected.
@@ -221,9 +223,7 @@ func (c *Executor) floodAction(f *plan.Fault, number int) *action {
 				})
 				mu.Lock()
 				defer mu.Unlock()
-				if first == nil {
-					first = err
-				}
+				first = cmp.Or(first, err)
 			})
 		}
 		wait.Wait()
@@ -249,9 +249,7 @@ func flood(ctx context.Context, address string, f *plan.FloodFault, keep func(ne
 	for n := range f.Connections {
 		if f.PerS > 0 {
 			due := begin.Add(time.Duration(float64(n) / f.PerS * 1e9))
-			select {
-			case <-time.After(time.Until(due)):
-			case <-ctx.Done():
+			if !protocol.Sleep(ctx, time.Until(due)) {
 				return ctx.Err()
 			}
 		}

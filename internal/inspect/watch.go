@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -196,10 +197,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 		duration := time.Since(s.begun)
 		began := time.Now()
 		found, err := s.end(hard, about)
-		if err == nil {
-			err = s.broken
-		}
-		if err != nil {
+		if err = cmp.Or(err, s.broken); err != nil {
 			warnings = append(warnings, record.Notice("inspect", message.Text("server", s.inspector.Name()),
 				message.Text("error", secret.Text(err.Error()))))
 		}

@@ -9,6 +9,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -67,10 +68,7 @@ type Keeper struct {
 // Start begins to keep the machine awake. It never fails: State describes what was done and why the rest wasn't.
 // The caller must call Stop in the end.
 func Start(ctx context.Context, o Options) *Keeper {
-	k := &Keeper{state: State{Mode: o.Mode}, latency: func() {}, priority: func() {}}
-	if o.Mode == "" {
-		k.state.Mode = Auto
-	}
+	k := &Keeper{state: State{Mode: cmp.Or(o.Mode, Auto)}, latency: func() {}, priority: func() {}}
 	if o.Mode == Off {
 		k.state.ThreadsReason, k.state.NiceReason = "not asked for", "not asked for"
 		return k

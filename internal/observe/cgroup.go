@@ -178,12 +178,7 @@ func (c *controlGroup) table(file string) map[string]float64 {
 func isHierarchy(name string) bool {
 	known := strings.Fields(
 		"memory cpu cpuacct pids blkio cpuset devices freezer hugetlb net_cls net_prio perf_event rdma misc systemd")
-	for part := range strings.SplitSeq(name, ",") {
-		if !slices.Contains(known, part) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Split(name, ","), func(part string) bool { return !slices.Contains(known, part) })
 }
 
 // sameGroup returns the folders of a version 1 group in the other hierarchies. Hierarchies are mounted next to

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -93,9 +94,6 @@ func (s *Store) getFile(ctx context.Context, p Place, path string) error {
 			return err
 		}
 		_, err = io.Copy(file, from)
-		if e := file.Close(); err == nil {
-			err = e
-		}
-		return err
+		return cmp.Or(err, file.Close())
 	})
 }

@@ -2,6 +2,7 @@ package s3
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,7 +24,7 @@ type Options struct {
 // not set are taken from the profile AWS_PROFILE in ~/.aws/credentials and ~/.aws/config. Roles and credential services
 // are not supported. It fails if there are no credentials, or if the endpoint is not a URL.
 func FromEnvironment() (Options, error) {
-	profile := first(os.Getenv("AWS_PROFILE"), "default")
+	profile := cmp.Or(os.Getenv("AWS_PROFILE"), "default")
 	settings, err := profileFile("AWS_CONFIG_FILE", "config", profile)
 	if err != nil {
 		return Options{}, err
@@ -33,8 +34,8 @@ func FromEnvironment() (Options, error) {
 		return Options{}, err
 	}
 	o := Options{
-		Endpoint: first(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), settings["endpoint_url"]),
-		Region:   first(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), settings["region"], "us-east-1"),
+		Endpoint: cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), settings["endpoint_url"]),
+		Region:   cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), settings["region"], "us-east-1"),
 	}
 	if o.key = os.Getenv("AWS_ACCESS_KEY_ID"); o.key != "" {
 		o.secret, o.session = os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")
@@ -55,15 +56,6 @@ func FromEnvironment() (Options, error) {
 		}
 	}
 	return o, nil
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // profileFile returns the settings of a profile. The file is named by an environment variable, or is in ~/.aws. A

@@ -2,6 +2,7 @@ package scale
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -262,9 +263,7 @@ func (c *Coordinator) Exited(worker int, how string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.members[worker]
-	if m.gone = how; how == "" {
-		m.gone = "it has ended"
-	}
+	m.gone = cmp.Or(how, "it has ended")
 	if c.startNs > 0 && m.state != Ended && !m.lost {
 		c.lose(m, "its process ended: "+how)
 	}
@@ -523,9 +522,7 @@ func (c *Coordinator) gather(ctx context.Context, state State, verb string) erro
 	if err != nil && ctx.Err() == nil && c.o.Waiting != nil {
 		why = c.o.Waiting(ctx)
 	}
-	if why == "" {
-		why = fmt.Sprintf("see that they run and can reach port %d of this machine", c.Port())
-	}
+	why = cmp.Or(why, fmt.Sprintf("see that they run and can reach port %d of this machine", c.Port()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

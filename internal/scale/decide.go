@@ -61,12 +61,9 @@ func (c *Coordinator) instruct(a *Answer, said *Report) *Answer {
 // After that, AllSent lets the workers read back what they wrote.
 func (c *Coordinator) WaitSent(ctx context.Context) error {
 	return c.wait(ctx, func() bool {
-		for _, m := range c.members {
-			if m.state != Sent && m.state != Ended && !m.lost {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(c.members, func(m *member) bool {
+			return m.state != Sent && m.state != Ended && !m.lost
+		})
 	})
 }
 

@@ -2,6 +2,7 @@ package scale
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -371,10 +372,7 @@ func take(to string, body io.Reader, hash string, place func(from, to string) er
 	if _, err = io.Copy(io.MultiWriter(file, sum), body); err == nil {
 		err = file.Chmod(0o644)
 	}
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err == nil && hex.EncodeToString(sum.Sum(nil)) != hash {
+	if err = cmp.Or(err, file.Close()); err == nil && hex.EncodeToString(sum.Sum(nil)) != hash {
 		err = fmt.Errorf("%s arrived damaged", filepath.Base(to))
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package scale
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -137,12 +138,6 @@ func (s *SSH) arguments(host, line string) []string {
 // callerAddress returns the host from which this process was started, by Slurm's srun or through ssh, and otherwise
 // loopback.
 func callerAddress() string {
-	if node := os.Getenv("SLURM_LAUNCH_NODE_IPADDR"); node != "" {
-		return node
-	}
 	client, _, _ := strings.Cut(os.Getenv("SSH_CONNECTION"), " ")
-	if client == "" {
-		return "127.0.0.1"
-	}
-	return client
+	return cmp.Or(os.Getenv("SLURM_LAUNCH_NODE_IPADDR"), client, "127.0.0.1")
 }

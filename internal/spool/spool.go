@@ -3,6 +3,7 @@ package spool
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"sync"
 	"time"
@@ -141,9 +142,7 @@ func (s *Spool) wrote(piece []byte, err error) {
 	s.progress++
 	if err != nil {
 		s.lost += lineCount(piece)
-		if s.err == nil {
-			s.err = err
-		}
+		s.err = cmp.Or(s.err, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,19 +36,16 @@ type ChangeOptions struct {
 	Magnitude float64 // least relative change; 0
 }
 
+// usualP is the default of ChangeOptions.P.
+const usualP = 0.001
+
 // ChangePoints finds the points at which the level of a series changes, in order of time. It uses the algorithm of
 // Apache Otava: E-divisive (Matteson and James 2014) in windows that overlap by half, with Student's t test instead of
 // permutations and ten times the p-value; then the weakest points are removed until all remaining ones are significant
 // and large enough (Fleming et al. 2023, "Hunter"). Values must be finite. Fewer than 3 values have no change.
 func ChangePoints(v []float64, o ChangeOptions) []ChangePoint {
-	window, p := o.Window, o.P
-	if window == 0 {
-		window = 50
-	}
-	if p == 0 {
-		p = 0.001
-	}
-	cuts := weakCuts(v, max(window, 2), firstPass(p))
+	p := cmp.Or(o.P, usualP)
+	cuts := weakCuts(v, max(cmp.Or(o.Window, 50), 2), firstPass(p))
 	return strongest(v, cuts, p, o.Magnitude)
 }
 
@@ -176,10 +174,7 @@ func levelP(a, b []float64) float64 {
 // given number of permutations within the segments found so far has as great a divergence. Points below o.Magnitude are
 // removed at the end; o.Window is not used. r generates the permutations.
 func PermutedChangePoints(v []float64, o ChangeOptions, permutations int, r *rand.Rand) []ChangePoint {
-	p := o.P
-	if p == 0 {
-		p = 0.001
-	}
+	p := cmp.Or(o.P, usualP)
 	var cuts []int
 	d := newDivergences(v)
 	for {

@@ -62,12 +62,7 @@ func logarithms(v []float64) ([]float64, error) {
 }
 
 func finite(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
 // twoSided returns the probability that |T| ≥ |t| for Student's t distribution with v degrees of freedom: I(v/(v+t²);

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -189,12 +190,7 @@ func keyOf(k *kubeKey) string {
 	return k.Key
 }
 
-func (p *kubePod) hostname() string {
-	if p.Spec.Hostname != "" {
-		return p.Spec.Hostname
-	}
-	return p.Metadata.Name
-}
+func (p *kubePod) hostname() string { return cmp.Or(p.Spec.Hostname, p.Metadata.Name) }
 
 // field returns the value of a field of the pod, given its path.
 func (p *kubePod) field(path, ip string) string {
@@ -337,10 +333,7 @@ func script(dir string, image *KubernetesImage, p *kubePod, c *kubeContainer, co
 	if group = user; p.Spec.Security.Group != nil {
 		group = *p.Spec.Security.Group
 	}
-	working := c.WorkingDir
-	if working == "" {
-		working = "/" + strings.TrimPrefix(image.WorkingDir, "/")
-	}
+	working := cmp.Or(c.WorkingDir, "/"+strings.TrimPrefix(image.WorkingDir, "/"))
 	b.WriteString("exec unshare --root=. --wd=" + quoted(working) + " --setgid=" + strconv.Itoa(group) +
 		" --setuid=" + strconv.Itoa(user) + " --")
 	for _, argument := range command {

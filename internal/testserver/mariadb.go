@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +13,7 @@ import (
 func MariaDB(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
-	if o.password == "" {
-		o.password = "brunt-test"
-	}
+	o.password = cmp.Or(o.password, "brunt-test")
 	return launch(t, &spec{
 		name:    "MariaDB",
 		binary:  binary(t, "mariadbd", "mariadb-server"),

@@ -17,9 +17,7 @@ import (
 func Tarantool(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
-	if o.password == "" {
-		o.password = "brunt-test"
-	}
+	o.password = cmp.Or(o.password, "brunt-test")
 	s := &Server{User: "brunt", Password: o.password}
 	return launch(t, &spec{
 		name:      "Tarantool",

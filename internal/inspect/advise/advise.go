@@ -3,6 +3,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -192,9 +193,7 @@ func (a *attempt) judge() {
 	if p.Change, p.Why = a.serverTime(); !p.Why.IsZero() {
 		return
 	}
-	if p.Change == nil {
-		p.Change = p.Response
-	}
+	p.Change = cmp.Or(p.Change, p.Response)
 	ch := p.Change
 	if ch == nil {
 		p.Why = message.New("proof.no-mean")

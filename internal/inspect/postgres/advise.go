@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,12 +175,7 @@ func (a *advisor) touches(s *costed, table string) bool {
 	if s.root == nil {
 		return sqltext.Mentions(s.Text, a.relations.leadingTo(table))
 	}
-	for _, t := range tablesOf(s.root) {
-		if t == table {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(tablesOf(s.root))), table)
 }
 
 // writesTo reports whether a statement adds entries to an index of a table: by inserting rows or by creating new

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	"brunt/internal/sqltext"
@@ -292,12 +293,9 @@ func uncast(words []sqltext.Token) []sqltext.Token {
 
 // isType reports whether words are a type name, possibly followed by further casts.
 func isType(words []sqltext.Token) bool {
-	for _, w := range words {
-		if !named(w) && w.Kind != sqltext.Number && w.Kind != sqltext.Cast && !strings.Contains("()[],.", w.Text) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w sqltext.Token) bool {
+		return !named(w) && w.Kind != sqltext.Number && w.Kind != sqltext.Cast && !strings.Contains("()[],.", w.Text)
+	})
 }
 
 // columnOf parses "alias.column", possibly with casts and parentheses around it.

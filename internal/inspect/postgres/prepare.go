@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func (s *session) prepare(ctx context.Context, name, text string) (types []strin
 		if _, err = s.plain(ctx, head+b.String()); err == nil {
 			break
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 		var e *serverError
 		if !errors.As(err, &e) || !slices.Contains([]string{"42725", "42P18", "42804", "42883", "42P08", "22P02"}, e.code) {
 			return nil, false, first

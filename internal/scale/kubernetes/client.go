@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -50,10 +51,7 @@ func (c *Client) LocalAddress(ctx context.Context) (net.IP, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := at.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[at.Scheme]
-	}
+	port := cmp.Or(at.Port(), map[string]string{"http": "80", "https": "443"}[at.Scheme])
 	d := net.Dialer{Timeout: requestPatience}
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
 	if err != nil {

@@ -5,6 +5,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,9 +18,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
 	"brunt/internal/scale"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Exit codes; see docs/exit-codes.md.
@@ -157,10 +158,7 @@ func (s *Source) kubeconfig(files []string) (*config, error) {
 		all.add(&k, filepath.Dir(path))
 	}
 	from := strings.Join(files, string(filepath.ListSeparator))
-	name := s.Context
-	if name == "" {
-		name = all.Current
-	}
+	name := cmp.Or(s.Context, all.Current)
 	if name == "" {
 		return nil, fault(codeBadFlags, "%s has no current-context; name a context with --kube-context", from)
 	}
@@ -228,13 +226,8 @@ func (s *Source) fromContext(k *kubeconfig, of *kubeContext, from string) (*conf
 	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
 		return nil, fault(codeBadFlags, "%s: the cluster's server is not a URL such as https://HOST:6443", from)
 	}
-	c := &config{server: strings.TrimSuffix(cl.Cluster.Server, "/"), namespace: s.Namespace, from: from}
-	if c.namespace == "" {
-		c.namespace = of.Namespace
-	}
-	if c.namespace == "" {
-		c.namespace = "default"
-	}
+	c := &config{server: strings.TrimSuffix(cl.Cluster.Server, "/"), from: from,
+		namespace: cmp.Or(s.Namespace, of.Namespace, "default")}
 	c.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cl.Cluster.ServerName,
 		InsecureSkipVerify: cl.Cluster.Insecure} // set by the user
 	if cl.Cluster.Proxy != "" {

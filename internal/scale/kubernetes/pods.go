@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,12 +84,9 @@ func newest(pods []pod) map[int]*pod {
 
 // disrupted reports whether the cluster ended the pod: it was evicted or preempted, or its node was lost.
 func (p *pod) disrupted() bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == "DisruptionTarget" && c.Status == "True" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Status.Conditions, func(c condition) bool {
+		return c.Type == "DisruptionTarget" && c.Status == "True"
+	})
 }
 
 // end reports whether the pod has ended, and describes how.

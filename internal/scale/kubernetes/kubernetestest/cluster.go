@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -112,9 +113,7 @@ func (c *Cluster) Requests() []string {
 func (c *Cluster) Objects() (paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for path := range c.objects {
-		paths = append(paths, path)
-	}
+	paths = slices.Collect(maps.Keys(c.objects))
 	for name := range c.pods {
 		paths = append(paths, "pods/"+name)
 	}
