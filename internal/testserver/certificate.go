@@ -42,10 +42,6 @@ func (s *Server) certify() error {
 	if err != nil {
 		return fmt.Errorf("make a certificate: %w", err)
 	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return fmt.Errorf("make a certificate: %w", err)
-	}
 	encoded := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	if s.CAFile, err = s.write("server.crt", encoded); err != nil {
 		return err
@@ -55,7 +51,7 @@ func (s *Server) certify() error {
 		return err
 	}
 	trusted := x509.NewCertPool()
-	trusted.AddCert(certificate)
+	trusted.AppendCertsFromPEM([]byte(encoded))
 	s.TLS = &tls.Config{RootCAs: trusted, ServerName: "localhost"}
 	return nil
 }

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -220,10 +221,7 @@ func (n *KubernetesNodes) live(r *podRun) {
 	case <-r.process.done:
 	case <-r.deleted:
 		syscall.Kill(r.process.pid, syscall.SIGTERM)
-		grace := r.pod.Spec.Grace
-		if r.pod.Metadata.DeletedGrace != nil {
-			grace = *r.pod.Metadata.DeletedGrace
-		}
+		grace := *cmp.Or(r.pod.Metadata.DeletedGrace, &r.pod.Spec.Grace)
 		if !r.process.ended(time.Duration(grace) * time.Second) {
 			r.process.kill()
 		}
@@ -267,10 +265,7 @@ const errImagePull = "ErrImagePull"
 // begin starts the process of a pod, or returns the reason why it can't be started.
 func (n *KubernetesNodes) begin(r *podRun, c *kubeContainer) (reason string, err error) {
 	image, known := n.images[c.Image]
-	nonRoot := c.Security.NonRoot
-	if nonRoot == nil {
-		nonRoot = r.pod.Spec.Security.NonRoot
-	}
+	nonRoot := cmp.Or(c.Security.NonRoot, r.pod.Spec.Security.NonRoot)
 	switch {
 	case !known:
 		return errImagePull, fmt.Errorf("failed to pull and unpack image %q: not found", c.Image)

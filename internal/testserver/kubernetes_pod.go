@@ -93,18 +93,18 @@ type kubeKey struct {
 }
 
 type kubeVolume struct {
-	Name     string    `json:"name"`
-	EmptyDir *struct{} `json:"emptyDir"`
-	Secret   *struct {
-		Name  string `json:"secretName"`
-		Mode  *int   `json:"defaultMode"`
-		Items []kubeItem
-	} `json:"secret"`
-	ConfigMap *struct {
-		Name  string     `json:"name"`
-		Mode  *int       `json:"defaultMode"`
-		Items []kubeItem `json:"items"`
-	} `json:"configMap"`
+	Name      string      `json:"name"`
+	EmptyDir  *struct{}   `json:"emptyDir"`
+	Secret    *kubeSource `json:"secret"`
+	ConfigMap *kubeSource `json:"configMap"`
+}
+
+// kubeSource is a Secret or a ConfigMap as the content of a volume.
+type kubeSource struct {
+	SecretName string     `json:"secretName"`
+	Name       string     `json:"name"` // of a ConfigMap
+	Mode       *int       `json:"defaultMode"`
+	Items      []kubeItem `json:"items"`
 }
 
 type kubeItem struct {
@@ -139,24 +139,18 @@ func (k *KubernetesCluster) values(kind, namespace, name string) (map[string]str
 func (k *KubernetesCluster) environment(p *kubePod, c *kubeContainer, ip string) (map[string]string, error) {
 	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	env["HOSTNAME"] = p.hostname()
-	read := func(kind string, from *kubeKey) (values map[string]string, err error) {
-		if from == nil {
-			return nil, nil
+	read := func(secret, config *kubeKey) (values map[string]string, err error) { // of the one that isn't nil
+		if secret != nil {
+			return k.values("secrets", p.Metadata.Namespace, secret.Name)
 		}
-		return k.values(kind, p.Metadata.Namespace, from.Name)
+		return k.values("configmaps", p.Metadata.Namespace, config.Name)
 	}
 	for _, from := range c.EnvFrom {
-		secret, err := read("secrets", from.Secret)
+		values, err := read(from.Secret, from.ConfigMap)
 		if err != nil {
 			return nil, err
 		}
-		config, err := read("configmaps", from.ConfigMap)
-		if err != nil {
-			return nil, err
-		}
-		for _, values := range []map[string]string{secret, config} {
-			maps.Copy(env, values)
-		}
+		maps.Copy(env, values)
 	}
 	for _, e := range c.Env {
 		value, from := expand(e.Value, env), e.From
@@ -166,28 +160,15 @@ func (k *KubernetesCluster) environment(p *kubePod, c *kubeContainer, ip string)
 		case from.Resource != nil:
 			value = c.Resources.Limits[strings.TrimPrefix(from.Resource.Resource, "limits.")]
 		case from.Secret != nil, from.ConfigMap != nil:
-			secret, err := read("secrets", from.Secret)
+			values, err := read(from.Secret, from.ConfigMap)
 			if err != nil {
 				return nil, err
 			}
-			if value = secret[keyOf(from.Secret)]; from.ConfigMap != nil {
-				config, err := read("configmaps", from.ConfigMap)
-				if err != nil {
-					return nil, err
-				}
-				value = config[from.ConfigMap.Key]
-			}
+			value = values[cmp.Or(from.Secret, from.ConfigMap).Key]
 		}
 		env[e.Name] = value
 	}
 	return env, nil
-}
-
-func keyOf(k *kubeKey) string {
-	if k == nil {
-		return ""
-	}
-	return k.Key
 }
 
 func (p *kubePod) hostname() string { return cmp.Or(p.Spec.Hostname, p.Metadata.Name) }
@@ -221,36 +202,29 @@ func expand(text string, env map[string]string) string {
 // volumes creates the pod's volumes, each as a folder below dir with the volume's name.
 func (k *KubernetesCluster) volumes(p *kubePod, dir string) error {
 	for _, v := range p.Spec.Volumes {
-		kind, name, mode, items := "", "", 0o644, []kubeItem(nil)
-		switch {
-		case v.Secret != nil:
-			kind, name, items = "secrets", v.Secret.Name, v.Secret.Items
-			if v.Secret.Mode != nil {
-				mode = *v.Secret.Mode
-			}
-		case v.ConfigMap != nil:
-			kind, name, items = "configmaps", v.ConfigMap.Name, v.ConfigMap.Items
-			if v.ConfigMap.Mode != nil {
-				mode = *v.ConfigMap.Mode
-			}
-		case v.EmptyDir == nil:
+		kind, from, mode := "secrets", v.Secret, 0o644
+		if v.ConfigMap != nil {
+			kind, from = "configmaps", v.ConfigMap
+		}
+		if from == nil && v.EmptyDir == nil {
 			return fmt.Errorf("volume %s: a node of the tests has no such volumes", v.Name)
 		}
 		folder := filepath.Join(dir, v.Name)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
-		if kind == "" {
+		if from == nil {
 			if err := os.Chmod(folder, 0o777); err != nil {
 				return err
 			}
 			continue
 		}
-		values, err := k.values(kind, p.Metadata.Namespace, name)
+		values, err := k.values(kind, p.Metadata.Namespace, cmp.Or(from.SecretName, from.Name))
 		if err != nil {
 			return fmt.Errorf("MountVolume.SetUp failed for volume %q: %w", v.Name, err)
 		}
-		if err := fill(folder, values, items, os.FileMode(mode), p.Spec.Security.Group); err != nil {
+		mode = *cmp.Or(from.Mode, &mode)
+		if err := fill(folder, values, from.Items, os.FileMode(mode), p.Spec.Security.Group); err != nil {
 			return err
 		}
 	}
@@ -329,10 +303,8 @@ func script(dir string, image *KubernetesImage, p *kubePod, c *kubeContainer, co
 	if c.Security.ReadOnly {
 		line("mount -o remount,ro .")
 	}
-	user, group := p.user(image, c), 0
-	if group = user; p.Spec.Security.Group != nil {
-		group = *p.Spec.Security.Group
-	}
+	user := p.user(image, c)
+	group := *cmp.Or(p.Spec.Security.Group, &user)
 	working := cmp.Or(c.WorkingDir, "/"+strings.TrimPrefix(image.WorkingDir, "/"))
 	b.WriteString("exec unshare --root=. --wd=" + quoted(working) + " --setgid=" + strconv.Itoa(group) +
 		" --setuid=" + strconv.Itoa(user) + " --")
@@ -347,11 +319,5 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 
 // user returns the user ID that a container's process runs as.
 func (p *kubePod) user(image *KubernetesImage, c *kubeContainer) int {
-	switch {
-	case c.Security.User != nil:
-		return *c.Security.User
-	case p.Spec.Security.User != nil:
-		return *p.Spec.Security.User
-	}
-	return image.User
+	return *cmp.Or(c.Security.User, p.Spec.Security.User, &image.User)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -38,8 +37,8 @@ func initMariaDB(s *Server, install string) error {
 	args := append([]string{"--no-defaults"}, mariaDBOwner()...)
 	args = append(args, "--datadir="+filepath.Join(s.Dir, "data"), "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve")
-	if out, err := exec.Command(install, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	if err := s.execute(install, args...); err != nil {
+		return err
 	}
 	_, err := s.write("init.sql", fmt.Sprintf("CREATE DATABASE IF NOT EXISTS %s;\n"+
 		"CREATE USER IF NOT EXISTS '%s'@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO '%[2]s'@'%%' WITH GRANT OPTION;\n",

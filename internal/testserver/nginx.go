@@ -93,8 +93,11 @@ func nginxReady(s *Server) error {
 	return dialOnce(s)
 }
 
-func dialOnce(s *Server) error {
-	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+func dialOnce(s *Server) error { return dial("tcp", s.Addr) }
+
+// dial returns nil if something accepts connections at an address.
+func dial(network, address string) error {
+	c, err := net.DialTimeout(network, address, time.Second)
 	if err != nil {
 		return err
 	}

@@ -17,16 +17,7 @@ func Postgres(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
 	s := &Server{User: "brunt", Password: o.password, Database: "postgres"}
-	sp := &spec{
-		name:  "PostgreSQL",
-		cred:  unprivileged(t, "postgres", "postgresql-15"),
-		death: syscall.SIGQUIT,
-		stop:  syscall.SIGINT,
-		arguments: func(s *Server) []string {
-			return []string{"-D", filepath.Join(s.Dir, "data"), "-p", fmt.Sprint(s.Port)}
-		},
-		ready: postgresReady,
-	}
+	sp := postgresSpec(t, "PostgreSQL")
 	if o.release == "" {
 		sp.binary = postgresBinary(t, "postgres")
 		sp.prepare = func(s *Server) error { return initPostgres(s, postgresBinary(t, "initdb"), &o) }
@@ -43,6 +34,21 @@ func Postgres(t TB, opts ...Option) *Server {
 	return launch(t, sp, s)
 }
 
+// postgresSpec describes a PostgreSQL, without its program and how its data are prepared.
+func postgresSpec(t TB, name string) *spec {
+	t.Helper()
+	return &spec{
+		name:  name,
+		cred:  unprivileged(t, "postgres", "postgresql-15"),
+		death: syscall.SIGQUIT,
+		stop:  syscall.SIGINT,
+		arguments: func(s *Server) []string {
+			return []string{"-D", filepath.Join(s.Dir, "data"), "-p", fmt.Sprint(s.Port)}
+		},
+		ready: postgresReady,
+	}
+}
+
 func initPostgres(s *Server, initdb string, o *options) error {
 	data := filepath.Join(s.Dir, "data")
 	args := []string{"-D", data, "-U", s.User, "--no-sync", "--encoding=UTF8", "--locale=C"}
@@ -55,11 +61,8 @@ func initPostgres(s *Server, initdb string, o *options) error {
 		}
 		args = append(args, "-A", "scram-sha-256", "--pwfile", file)
 	}
-	cmd := exec.Command(initdb, args...)
-	cmd.Dir = s.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.spec.cred}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+	if err := s.execute(initdb, args...); err != nil {
+		return err
 	}
 	conf := []string{
 		"", "listen_addresses = '" + loopback + "'", "unix_socket_directories = ''",

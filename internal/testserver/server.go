@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -109,6 +110,17 @@ func (s *Server) write(name, content string) (path string, err error) {
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	return path, s.own(path)
+}
+
+// execute runs a program to its end, in the server's folder and as the user that the server runs as.
+func (s *Server) execute(program string, args ...string) error {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.spec.cred}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, out)
+	}
+	return nil
 }
 
 func (s *Server) takePorts() error {

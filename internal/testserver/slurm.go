@@ -74,13 +74,7 @@ func StartSlurm(t TB, nodes int) *Slurm {
 			arguments: func(*Server) []string {
 				return []string{"-D", "-N", "n" + strconv.Itoa(i+1), "-f", cluster.Conf}
 			},
-			ready: func(*Server) error {
-				c, err := net.Dial("tcp", address)
-				if err != nil {
-					return err
-				}
-				return c.Close()
-			},
+			ready: func(*Server) error { return dial("tcp", address) },
 		}, &Server{}))
 	}
 	// srun waits for nodes that haven't registered yet.
@@ -125,13 +119,7 @@ func startMunge(t TB) string {
 			return []string{"--foreground", "--force", "--key-file", in("key"), "--socket", in("socket"),
 				"--pid-file", in("pid"), "--seed-file", in("seed"), "--log-file", in("munged.log")}
 		},
-		ready: func(s *Server) error {
-			c, err := net.Dial("unix", filepath.Join(s.Dir, "socket"))
-			if err != nil {
-				return err
-			}
-			return c.Close()
-		},
+		ready: func(s *Server) error { return dial("unix", filepath.Join(s.Dir, "socket")) },
 	}, &Server{})
 	return filepath.Join(s.Dir, "socket")
 }

@@ -18,14 +18,19 @@ func Tarantool(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
 	o.password = cmp.Or(o.password, "brunt-test")
-	s := &Server{User: "brunt", Password: o.password}
+	return launchTarantool(t, &o, func(s *Server) string { return tarantoolProgram(s, &o) })
+}
+
+// launchTarantool starts a Tarantool with a program.
+func launchTarantool(t TB, o *options, program func(s *Server) string) *Server {
+	t.Helper()
 	return launch(t, &spec{
 		name:      "Tarantool",
 		binary:    binary(t, "tarantool", "tarantool"),
-		configure: func(s *Server) (string, string) { return "init.lua", tarantoolProgram(s, &o) },
+		configure: func(s *Server) (string, string) { return "init.lua", program(s) },
 		arguments: func(*Server) []string { return []string{"init.lua"} },
 		ready:     tarantoolReady,
-	}, s)
+	}, &Server{User: "brunt", Password: o.password})
 }
 
 // TarantoolCluster starts the given number of Tarantools, each of which replicates from those before it. The first is
@@ -39,15 +44,7 @@ func TarantoolCluster(t TB, members int, opts ...Option) []*Server {
 	o.password = cmp.Or(o.password, "brunt-test")
 	all := make([]*Server, 0, members)
 	for range members {
-		all = append(all, launch(t, &spec{
-			name:   "Tarantool",
-			binary: binary(t, "tarantool", "tarantool"),
-			configure: func(s *Server) (string, string) {
-				return "init.lua", tarantoolMember(s, all, members, &o)
-			},
-			arguments: func(*Server) []string { return []string{"init.lua"} },
-			ready:     tarantoolReady,
-		}, &Server{User: "brunt", Password: o.password}))
+		all = append(all, launchTarantool(t, &o, func(s *Server) string { return tarantoolMember(s, all, members, &o) }))
 	}
 	return all
 }
