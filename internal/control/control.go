@@ -4,6 +4,7 @@ package control
 
 import (
 	"math"
+	"slices"
 )
 
 // The methods.
@@ -81,80 +82,79 @@ type law interface {
 	next(ratePerS, value, intervalS, ceilingPerS float64) (float64, Reason)
 	// overloaded is called when a rate was too high, with that rate and the rate at which the load will continue.
 	overloaded(tooMuchPerS, goesOnPerS float64)
-	// save copies the law's state into s, and load from it.
-	save(s *State)
-	load(s *State)
 }
 
-// State is what a controller remembers between decisions. Its fields are those of the controller and of its law.
+// State is what a controller and its law remember between decisions.
 type State struct {
-	RatePerS    float64 `json:"rate_per_s"`
-	CeilingPerS float64 `json:"ceiling_per_s,omitempty"` // 0: unknown
-	Drains      bool    `json:"drains,omitempty"`
-	Rests       bool    `json:"rests,omitempty"`
-	Backs       int     `json:"backs,omitempty"`
+	RatePerS float64 `json:"rate_per_s"`
+	// CeilingPerS is the server's capacity as measured in overload, raised slowly afterwards; 0 if unknown.
+	CeilingPerS float64 `json:"ceiling_per_s,omitempty"`
+	Drains      bool    `json:"drains,omitempty"` // arrivals of an overload are still waiting
+	Rests       bool    `json:"rests,omitempty"`  // the next observation still contains answers to arrivals that waited
+	Backs       int     `json:"backs,omitempty"`  // number of consecutive decisions to back off because of errors
 
-	Goal   float64 `json:"goal,omitempty"` // PI and Gradient
+	// PI and Gradient
+	Goal   float64 `json:"goal,omitempty"`
 	Gain   float64 `json:"gain,omitempty"`
-	Last   float64 `json:"last,omitempty"`
-	Same   int     `json:"same,omitempty"`
-	StepUp float64 `json:"step_up,omitempty"`
+	Last   float64 `json:"last,omitempty"`    // previous error; 0 at first
+	Same   int     `json:"same,omitempty"`    // number of consecutive errors with the same sign
+	StepUp float64 `json:"step_up,omitempty"` // the largest increase of the logarithm of the rate at once
 
-	TooFar float64 `json:"too_far,omitempty"` // AIMD
-	From   float64 `json:"from,omitempty"`
-	SinceS float64 `json:"since_s,omitempty"` // AIMD and Gradient
-	Error  float64 `json:"error,omitempty"`
+	// AIMD
+	TooFar float64 `json:"too_far,omitempty"` // last rate that was too high; 0 if there was none
+	From   float64 `json:"from,omitempty"`    // rate at which the load continued
+	SinceS float64 `json:"since_s,omitempty"` // since then; Gradient: since the last measurement
+	Error  float64 `json:"error,omitempty"`   // smoothed distance of the figure from its limit, as a share of the limit
 
-	Floors []float64 `json:"floors,omitempty"` // Gradient
-	Before float64   `json:"before,omitempty"`
+	// Gradient
+	Floors []float64 `json:"floors,omitempty"` // latest measurements of the response time without load
+	Before float64   `json:"before,omitempty"` // rate before the measurement in progress; 0 if there is none
 }
 
 // Controller takes the decisions of one phase. It must be used by one goroutine.
 type Controller struct {
-	spec    Spec
-	law     law
-	rate    float64
-	ceiling float64 // the server's capacity as measured in overload, raised slowly afterwards; +Inf if unknown
-	drains  bool    // arrivals of an overload are still waiting
-	rests   bool    // the next observation still contains answers to arrivals that waited
-	backs   int     // number of consecutive decisions to back off because of errors
+	spec  Spec
+	law   law
+	state State
 }
 
 // New returns the controller of a phase. The specification must be valid; see its fields.
 func New(s Spec) *Controller {
-	c := &Controller{spec: s, rate: s.StartPerS, ceiling: math.Inf(1)}
+	c := &Controller{spec: s, state: State{RatePerS: s.StartPerS}}
+	p := pi{&c.state}
 	switch s.Method {
 	case AIMD:
-		c.law = &aimd{spec: &c.spec}
+		c.law = &aimd{&c.state, &c.spec}
 	case Gradient:
-		c.law = &gradient{spec: &c.spec, pi: newPI(0)}
+		c.law = &gradient{p, &c.spec}
+		c.state.Gain, c.state.StepUp = 1, mostUp
 	default:
-		c.law = newPI(s.Goal)
+		c.law = &p
+		c.state.Goal, c.state.Gain, c.state.StepUp = s.Goal, 1, mostUp
 	}
 	return c
 }
 
 // State returns the state after the last decision.
 func (c *Controller) State() State {
-	s := State{RatePerS: c.rate, Drains: c.drains, Rests: c.rests, Backs: c.backs}
-	if !math.IsInf(c.ceiling, 1) {
-		s.CeilingPerS = c.ceiling
-	}
-	c.law.save(&s)
+	s := c.state
+	s.Floors = slices.Clone(s.Floors)
 	return s
 }
 
-// Restore continues from a state that a controller with the same Spec had.
-func (c *Controller) Restore(s State) {
-	c.rate, c.drains, c.rests, c.backs = s.RatePerS, s.Drains, s.Rests, s.Backs
-	if c.ceiling = s.CeilingPerS; c.ceiling == 0 {
-		c.ceiling = math.Inf(1)
+// Restore continues from a state that a controller with the same Spec had. It keeps the slices of s.
+func (c *Controller) Restore(s State) { c.state = s }
+
+// ceiling returns an upper bound of the server's capacity; +Inf if none is known.
+func (c *Controller) ceiling() float64 {
+	if c.state.CeilingPerS == 0 {
+		return math.Inf(1)
 	}
-	c.law.load(&s)
+	return c.state.CeilingPerS
 }
 
 // First returns the decision before anything is sent.
-func (c *Controller) First() Decision { return Decision{c.rate, Start} }
+func (c *Controller) First() Decision { return Decision{c.state.RatePerS, Start} }
 
 const (
 	// backOff is the factor on the rate when too many operations fail.
@@ -183,23 +183,24 @@ func (c *Controller) Next(o Observation) Decision {
 			why = AtLeast
 		}
 	}
-	c.rate = rate
+	c.state.RatePerS = rate
 	return Decision{rate, why}
 }
 
 func (c *Controller) decide(o Observation) (float64, Reason) {
+	s := &c.state
 	if o.Stalled {
-		return c.rate, Stall
+		return s.RatePerS, Stall
 	}
 	done := o.DonePerS
 	if o.Errors > c.spec.MaxErrors && o.Errors > 0 {
-		if c.backs++; c.backs == 1 {
-			c.law.overloaded(c.rate, c.rate*backOff)
+		if s.Backs++; s.Backs == 1 {
+			c.law.overloaded(s.RatePerS, s.RatePerS*backOff)
 		}
-		return c.rate * backOff, Errors
+		return s.RatePerS * backOff, Errors
 	}
-	cameBack := c.backs > 0
-	c.backs = 0
+	cameBack := s.Backs > 0
+	s.Backs = 0
 	waitS := math.Inf(1)
 	switch {
 	case o.Waiting == 0:
@@ -207,62 +208,64 @@ func (c *Controller) decide(o Observation) (float64, Reason) {
 	case done > leastDone:
 		waitS = o.Waiting / done
 	}
-	if c.drains {
+	if s.Drains {
 		return c.drain(o, waitS)
 	}
 	if waitS > c.spec.DelayS {
 		return c.overload(o)
 	}
-	if c.rests || cameBack {
-		c.rests = false
-		return c.rate, Resume
+	if s.Rests || cameBack {
+		s.Rests = false
+		return s.RatePerS, Resume
 	}
 	if math.IsNaN(o.Value) {
-		return c.rate, Uncertain
+		return s.RatePerS, Uncertain
 	}
-	if done > resumeAt*c.ceiling {
-		c.ceiling *= forget
+	if done > resumeAt*c.ceiling() {
+		s.CeilingPerS *= forget
 	}
-	return c.law.next(c.rate, o.Value, o.IntervalS, c.ceiling)
+	return c.law.next(s.RatePerS, o.Value, o.IntervalS, c.ceiling())
 }
 
 // overload lowers the rate so that the server can work off the waiting arrivals within an interval.
 func (c *Controller) overload(o Observation) (float64, Reason) {
-	c.drains = true
+	s := &c.state
+	s.Drains = true
 	if o.DonePerS <= leastDone {
-		c.law.overloaded(c.rate, c.rate*backOff)
-		c.ceiling = math.Inf(1)
-		return c.rate * backOff, Probe
+		c.law.overloaded(s.RatePerS, s.RatePerS*backOff)
+		s.CeilingPerS = 0
+		return s.RatePerS * backOff, Probe
 	}
 	// While arrivals wait, the rate of answers is the server's capacity.
-	c.ceiling = o.DonePerS
-	c.law.overloaded(c.ceiling, c.ceiling*resumeAt)
+	s.CeilingPerS = o.DonePerS
+	c.law.overloaded(s.CeilingPerS, s.CeilingPerS*resumeAt)
 	return c.draining(o), Overload
 }
 
 // draining returns the rate at which the waiting arrivals are worked off in the next interval.
 func (c *Controller) draining(o Observation) float64 {
-	rate := c.ceiling - o.Waiting/max(o.IntervalS, 1e-3)
-	return min(max(rate, 0.3*c.ceiling), resumeAt*c.ceiling)
+	s := &c.state
+	rate := s.CeilingPerS - o.Waiting/max(o.IntervalS, 1e-3)
+	return min(max(rate, 0.3*s.CeilingPerS), resumeAt*s.CeilingPerS)
 }
 
 // drain continues at a low rate until no arrivals wait.
 func (c *Controller) drain(o Observation, waitS float64) (float64, Reason) {
+	s := &c.state
 	switch {
 	case waitS <= c.spec.DelayS/4:
-		c.drains, c.rests = false, true
-		if math.IsInf(c.ceiling, 1) {
-			return c.rate, Resume
+		s.Drains, s.Rests = false, true
+		if s.CeilingPerS == 0 {
+			return s.RatePerS, Resume
 		}
-		return resumeAt * c.ceiling, Resume
+		return resumeAt * s.CeilingPerS, Resume
 	case o.DonePerS <= leastDone:
-		return c.rate * backOff, Probe
+		return s.RatePerS * backOff, Probe
 	}
 	// The capacity may have fallen since the overload began.
-	c.ceiling = min(c.ceiling, max(o.DonePerS, 0.3*c.ceiling))
-	if math.IsInf(c.ceiling, 1) {
-		c.ceiling = o.DonePerS
+	if s.CeilingPerS = min(s.CeilingPerS, max(o.DonePerS, 0.3*s.CeilingPerS)); s.CeilingPerS == 0 {
+		s.CeilingPerS = o.DonePerS
 	}
-	c.law.overloaded(c.ceiling, c.ceiling*resumeAt)
+	c.law.overloaded(s.CeilingPerS, s.CeilingPerS*resumeAt)
 	return c.draining(o), Drain
 }

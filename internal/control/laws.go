@@ -2,7 +2,6 @@ package control
 
 import (
 	"math"
-	"slices"
 
 	"brunt/internal/stats"
 )
@@ -11,15 +10,7 @@ import (
 // of the rate according to the error, which is the distance of the figure from its goal as a share of the goal. In this
 // form a limited output causes no integral windup. The gain falls while the figure oscillates around its goal, and
 // recovers while it stays on one side.
-type pi struct {
-	goal   float64
-	gain   float64
-	last   float64 // previous error; 0 at first
-	same   int     // number of consecutive errors with the same sign
-	stepUp float64 // the largest increase of the logarithm of the rate at once
-}
-
-func newPI(goal float64) *pi { return &pi{goal: goal, gain: 1, stepUp: mostUp} }
+type pi struct{ *State }
 
 const (
 	proportional = 0.05
@@ -34,21 +25,21 @@ const (
 
 func (p *pi) next(ratePerS, value, _, ceilingPerS float64) (float64, Reason) {
 	e := mostBeyond
-	if p.goal > 0 && !math.IsInf(value, 1) {
-		e = max(1-value/p.goal, mostBeyond)
+	if p.Goal > 0 && !math.IsInf(value, 1) {
+		e = max(1-value/p.Goal, mostBeyond)
 	}
 	switch {
-	case e*p.last < 0:
-		p.gain, p.same = max(p.gain*0.7, leastGain), 0
-	case e*p.last > 0:
-		if p.same++; p.same >= 4 {
-			p.gain = min(p.gain*1.2, 2)
-			p.stepUp = min(p.stepUp*1.2, mostUp)
+	case e*p.Last < 0:
+		p.Gain, p.Same = max(p.Gain*0.7, leastGain), 0
+	case e*p.Last > 0:
+		if p.Same++; p.Same >= 4 {
+			p.Gain = min(p.Gain*1.2, 2)
+			p.StepUp = min(p.StepUp*1.2, mostUp)
 		}
 	}
-	step := p.gain * (proportional*(e-p.last) + integral*e)
-	p.last = e
-	rate := ratePerS * math.Exp(min(max(step, -mostDown), p.stepUp))
+	step := p.Gain * (proportional*(e-p.Last) + integral*e)
+	p.Last = e
+	rate := ratePerS * math.Exp(min(max(step, -mostDown), p.StepUp))
 	if rate > ratePerS {
 		rate = max(ratePerS, min(rate, ceilingPerS))
 	}
@@ -62,20 +53,17 @@ func (p *pi) next(ratePerS, value, _, ceilingPerS float64) (float64, Reason) {
 }
 
 func (p *pi) overloaded(float64, float64) {
-	p.gain = max(p.gain*0.7, leastGain)
-	p.stepUp = max(p.stepUp/3, leastUp)
-	p.last, p.same = 0, 0
+	p.Gain = max(p.Gain*0.7, leastGain)
+	p.StepUp = max(p.StepUp/3, leastUp)
+	p.Last, p.Same = 0, 0
 }
 
 // aimd raises the rate while the figure is below its limit, and lowers it by a share when it isn't. The rate returns
 // along a cubic curve: fast until near the rate that was too high, flat around it, and fast again if the server
 // sustains it (Ha, Rhee and Xu 2008, CUBIC).
 type aimd struct {
-	spec   *Spec
-	tooFar float64 // last rate that was too high; 0 if there was none
-	from   float64 // rate at which the load continued
-	sinceS float64
-	error  float64 // smoothed distance of the figure from its limit, as a share of the limit
+	*State
+	spec *Spec
 }
 
 const (
@@ -87,40 +75,37 @@ const (
 
 func (a *aimd) next(ratePerS, value, intervalS, _ float64) (float64, Reason) {
 	// A single interval slightly beyond the limit may be chance.
-	a.error = 0.5*a.error + 0.5*(1-value/a.spec.Goal)
+	a.Error = 0.5*a.Error + 0.5*(1-value/a.spec.Goal)
 	switch {
-	case a.error < 0:
+	case a.Error < 0:
 		a.overloaded(ratePerS, ratePerS*decrease)
-		return a.from, Lower
-	case a.tooFar == 0:
+		return a.From, Lower
+	case a.TooFar == 0:
 		return ratePerS * slowStart, Raise
 	}
-	a.sinceS += intervalS
-	x := a.sinceS/plateauS - 1
-	rise := a.tooFar - a.from
+	a.SinceS += intervalS
+	x := a.SinceS/plateauS - 1
+	rise := a.TooFar - a.From
 	switch {
 	case x >= 1.5: // far above the old limit nothing is known
-		a.tooFar = 0
+		a.TooFar = 0
 		return ratePerS, Raise
 	case x > 0:
-		rise = probeByShare * a.tooFar
+		rise = probeByShare * a.TooFar
 	}
-	return max(ratePerS, a.tooFar+rise*x*x*x), Raise
+	return max(ratePerS, a.TooFar+rise*x*x*x), Raise
 }
 
 func (a *aimd) overloaded(tooMuchPerS, goesOnPerS float64) {
-	a.tooFar, a.from, a.sinceS, a.error = tooMuchPerS, goesOnPerS, 0, 0
+	a.TooFar, a.From, a.SinceS, a.Error = tooMuchPerS, goesOnPerS, 0, 0
 }
 
 // gradient keeps response times at a multiple of those without load. It measures the latter repeatedly, at half the
 // rate, as BBR does (Cardwell et al. 2016): otherwise a server that became slower can't be distinguished from one under
 // load.
 type gradient struct {
-	spec   *Spec
-	pi     *pi
-	floors []float64 // latest measurements of the response time without load
-	sinceS float64   // since the last measurement
-	before float64   // rate before the measurement in progress; 0 if there is none
+	pi
+	spec *Spec
 }
 
 const (
@@ -130,15 +115,15 @@ const (
 )
 
 func (g *gradient) next(ratePerS, value, intervalS, ceilingPerS float64) (float64, Reason) {
-	g.sinceS += intervalS
+	g.SinceS += intervalS
 	switch {
-	case g.before > 0:
-		rate := g.before
+	case g.Before > 0:
+		rate := g.Before
 		g.measured(value)
-		g.sinceS, g.before = 0, 0
+		g.SinceS, g.Before = 0, 0
 		return rate, Resume
-	case len(g.floors) == 0 || g.sinceS >= baselineS:
-		g.before = ratePerS
+	case len(g.Floors) == 0 || g.SinceS >= baselineS:
+		g.Before = ratePerS
 		return ratePerS * baselineAt, Baseline
 	}
 	return g.pi.next(ratePerS, value, intervalS, ceilingPerS)
@@ -149,43 +134,17 @@ func (g *gradient) measured(value float64) {
 	if math.IsInf(value, 1) || value <= 0 {
 		return
 	}
-	if n := len(g.floors); n > 0 && (value > 1.5*g.floors[n-1] || value < g.floors[n-1]/1.5) {
-		g.floors = g.floors[:0]
+	if n := len(g.Floors); n > 0 && (value > 1.5*g.Floors[n-1] || value < g.Floors[n-1]/1.5) {
+		g.Floors = g.Floors[:0]
 	}
-	g.floors = append(g.floors, value)
-	if len(g.floors) > mostBaseline {
-		g.floors = g.floors[1:]
+	g.Floors = append(g.Floors, value)
+	if len(g.Floors) > mostBaseline {
+		g.Floors = g.Floors[1:]
 	}
-	g.pi.goal = g.spec.Tolerance * stats.Mean(g.floors)
+	g.Goal = g.spec.Tolerance * stats.Mean(g.Floors)
 }
 
 func (g *gradient) overloaded(tooMuchPerS, goesOnPerS float64) {
-	g.before, g.sinceS = 0, baselineS
+	g.Before, g.SinceS = 0, baselineS
 	g.pi.overloaded(tooMuchPerS, goesOnPerS)
-}
-
-func (p *pi) save(s *State) {
-	s.Goal, s.Gain, s.Last, s.Same, s.StepUp = p.goal, p.gain, p.last, p.same, p.stepUp
-}
-
-func (p *pi) load(s *State) {
-	p.goal, p.gain, p.last, p.same, p.stepUp = s.Goal, s.Gain, s.Last, s.Same, s.StepUp
-}
-
-func (a *aimd) save(s *State) {
-	s.TooFar, s.From, s.SinceS, s.Error = a.tooFar, a.from, a.sinceS, a.error
-}
-
-func (a *aimd) load(s *State) {
-	a.tooFar, a.from, a.sinceS, a.error = s.TooFar, s.From, s.SinceS, s.Error
-}
-
-func (g *gradient) save(s *State) {
-	g.pi.save(s)
-	s.Floors, s.SinceS, s.Before = slices.Clone(g.floors), g.sinceS, g.before
-}
-
-func (g *gradient) load(s *State) {
-	g.pi.load(s)
-	g.floors, g.sinceS, g.before = slices.Clone(s.Floors), s.SinceS, s.Before
 }
