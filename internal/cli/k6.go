@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/picostress"
@@ -13,10 +14,6 @@ import (
 
 func newK6(s *streams) *cobra.Command {
 	cmd := command("k6", nil, func(_ *cobra.Command, args []string) error {
-		name := "brunt k6"
-		if s.dialect.tool != "" {
-			name = s.dialect.tool
-		}
 		workers, args, err := takeWorkers(args)
 		if err != nil {
 			return exitcode.Usage(err)
@@ -27,7 +24,7 @@ func newK6(s *streams) *cobra.Command {
 		if err := workers.checkWorkers(&loadtest.Record{}); err != nil {
 			return err
 		}
-		s.k6(name, args)
+		s.k6(cmp.Or(s.dialect.tool, "brunt k6"), args)
 		return nil
 	})
 	cmd.DisableFlagParsing = true

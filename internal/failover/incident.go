@@ -1,6 +1,8 @@
 package failover
 
 import (
+	"cmp"
+
 	"brunt/internal/measure"
 	"brunt/internal/record"
 )
@@ -86,10 +88,7 @@ type watch struct {
 
 func (a *account) watch(in *record.Incident, dueNs, limitNs int64) *watch {
 	w := &watch{account: a, in: in, all: a.t.scopes[0], dueNs: dueNs, limitNs: limitNs, firstBad: -1, upNs: in.BeginNs}
-	rate := max(in.Baseline.GoodPerS, 1)
-	if in.Baseline.GoodPerS == 0 {
-		rate = max(a.settings.RatePerS, 1)
-	}
+	rate := max(cmp.Or(in.Baseline.GoodPerS, a.settings.RatePerS), 1)
 	w.steps = min(max(int64(checked/(rate*stepNs/1e9))+1, 1), mostSteps)
 	return w
 }

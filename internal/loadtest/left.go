@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -78,8 +79,5 @@ func absolute(path string) string {
 // kubeconfigs returns the absolute path of the kubeconfig for the journal: that of s or else of the environment
 // variable KUBECONFIG; "" if neither is set.
 func kubeconfigs(s *kubernetes.Source) string {
-	if s.Kubeconfig != "" {
-		return absolute(s.Kubeconfig)
-	}
-	return absolute(os.Getenv("KUBECONFIG"))
+	return absolute(cmp.Or(s.Kubeconfig, os.Getenv("KUBECONFIG")))
 }

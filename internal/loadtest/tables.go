@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,7 @@ import (
 // CheckpointOf returns the path of the file that records how much of a plan's data has been loaded. given is the user's
 // path, or "".
 func CheckpointOf(p *plan.Plan, given string) string {
-	if given != "" {
-		return given
-	}
-	return filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
+	return cmp.Or(given, filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load"))
 }
 
 // FillTables creates and fills the tables of p, by workers if there are any, and prints what it did.

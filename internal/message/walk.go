@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -81,7 +82,7 @@ func (t Table) Resolve(v any) error {
 		if err == nil && known(m) {
 			at.Set(reflect.ValueOf(m))
 		}
-		fault = firstError(fault, err)
+		fault = cmp.Or(fault, err)
 	})
 	return fault
 }
@@ -109,13 +110,6 @@ func (m Message) faults() (out []string) {
 		}
 	}
 	return out
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -440,36 +441,22 @@ func (p *Plan) Secrets() (all []string) {
 // WithDefaults returns s with the documented default in every field that is zero. Other fields are kept, so a second
 // call changes nothing.
 func (s Settings) WithDefaults() Settings {
-	if s.Sessions <= 0 {
-		s.Sessions = 1
-	}
+	s.Sessions = max(s.Sessions, 1)
 	if s.OperationTimeout <= 0 {
 		s.OperationTimeout = 30 * time.Second
 	}
 	if s.ConnectTimeout <= 0 {
 		s.ConnectTimeout = 5 * time.Second
 	}
-	if s.Retries == 0 {
-		s.Retries = 3
-	}
-	if s.LatePolicy == "" {
-		s.LatePolicy = "queue"
-	}
-	if s.Awake == "" {
-		s.Awake = "auto"
-	}
-	if s.Outage == "" {
-		s.Outage = "fail"
-	}
 	if s.Interval <= 0 {
 		s.Interval = time.Second
 	}
-	if s.Tier == "" {
-		s.Tier = "auto"
-	}
-	if s.Pipeline < 1 {
-		s.Pipeline = 1
-	}
+	s.Retries = cmp.Or(s.Retries, 3)
+	s.LatePolicy = cmp.Or(s.LatePolicy, "queue")
+	s.Awake = cmp.Or(s.Awake, "auto")
+	s.Outage = cmp.Or(s.Outage, "fail")
+	s.Tier = cmp.Or(s.Tier, "auto")
+	s.Pipeline = max(s.Pipeline, 1)
 	return s
 }
 

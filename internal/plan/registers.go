@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"brunt/internal/gen"
@@ -28,15 +29,9 @@ const (
 
 // WithDefaults returns r with the default in every field that is zero.
 func (r Registers) WithDefaults() Registers {
-	if r.Keys == 0 {
-		r.Keys = 2
-	}
-	if r.Sessions == 0 {
-		r.Sessions = MaxRegisterSessions
-	}
-	if r.RatePerS == 0 {
-		r.RatePerS = 100
-	}
+	r.Keys = cmp.Or(r.Keys, 2)
+	r.Sessions = cmp.Or(r.Sessions, MaxRegisterSessions)
+	r.RatePerS = cmp.Or(r.RatePerS, 100)
 	return r
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,7 +82,7 @@ func (c *checker) target() {
 	p := c.plan
 	at := func(key string) Position { return p.Where.At("target."+key, p.Where.At("target", Position{})) }
 	addresses, weights := p.Target.Weighted()
-	mode := cmp.Or(p.Target.Balance.Mode, "round-robin")
+	mode := p.Target.Balance.word()
 	if weights != nil && !slices.Contains([]string{"weighted", "random", "hash"}, mode) {
 		c.add(at("addresses"), "add balance: weighted, or random",
 			"weights of addresses have no effect with balance: %s", mode)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,12 +47,7 @@ func (c *checker) balance(addresses []string) {
 }
 
 // word returns the mode, with the default's name for "".
-func (b *Balance) word() string {
-	if b.Mode == "" {
-		return "round-robin"
-	}
-	return b.Mode
-}
+func (b *Balance) word() string { return cmp.Or(b.Mode, "round-robin") }
 
 // zones checks the zones of addresses.
 func (c *checker) zones(addresses []string, at func(string) Position) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -246,12 +247,7 @@ func (c *checker) partition(f *Fault) {
 }
 
 // BehindIt returns the name of the node behind the proxy.
-func (x *Proxy) BehindIt() string {
-	if x.Node != "" {
-		return x.Node
-	}
-	return x.Name
-}
+func (x *Proxy) BehindIt() string { return cmp.Or(x.Node, x.Name) }
 
 // targetsOf checks that a fault's addresses are addresses of the target or names of proxies. A plan without addresses
 // isn't checked, because the command line may still provide them.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -29,9 +30,7 @@ func VerifyAfter() []string { return []string{AfterRun, AfterEachFault} }
 
 // WithDefaults returns v with the default in every field that is zero.
 func (v Verification) WithDefaults() Verification {
-	if v.After == "" {
-		v.After = AfterRun
-	}
+	v.After = cmp.Or(v.After, AfterRun)
 	if v.Patience <= 0 {
 		v.Patience = 10 * time.Second
 	}

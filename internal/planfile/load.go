@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"strings"
@@ -92,12 +93,8 @@ func adaptiveFields(rate, long func(key, at string, must bool) form.Field, arriv
 // adaptive sets ph from the keys of an adaptive phase.
 func adaptive(r *form.Reader, k *form.Object, s *shape, ph *plan.Phase) {
 	a := s.Adaptive
-	if a.Method == "" {
-		a.Method = control.PI
-	}
-	if a.MinPerS == 0 {
-		a.MinPerS = min(1, a.MaxPerS)
-	}
+	a.Method = cmp.Or(a.Method, control.PI)
+	a.MinPerS = cmp.Or(a.MinPerS, min(1, a.MaxPerS))
 	if a.Method == control.Gradient && a.Tolerance == 0 {
 		a.Tolerance = 2
 	}
@@ -238,10 +235,7 @@ func (f *phaseForm) kind(r *form.Reader, kind, name string, o *form.Object, rate
 	}
 	s := shape{To: rate}
 	body.Fill(r, k, form.ValueOf(&s))
-	group := name
-	if group == "" {
-		group = kind
-	}
+	group := cmp.Or(name, kind)
 	one := plan.Phase{Name: name, Kind: plan.Open, Duration: s.Duration, RateFrom: s.From, RateTo: s.To,
 		Operations: s.Operations}
 	phases := []plan.Phase{one}

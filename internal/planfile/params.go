@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -143,10 +144,7 @@ func (f *references) earlier(r *form.Reader, o *form.Object) {
 			o.Refuse("remove it", "for a parameter with from or same_as", k)
 		}
 	}
-	source := from
-	if from == nil {
-		source = same
-	}
+	source := cmp.Or(from, same)
 	if form.TagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode ||
 		from == nil && !form.TagIs(source, "!!str") {
 		r.Wrong(source, "from or same_as", "a text", "write for example from: 1.id")

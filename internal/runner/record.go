@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"time"
 
 	"brunt/internal/failover"
@@ -52,18 +53,12 @@ func accountOf(p *plan.Plan, faults bool) *record.Failover {
 	if !a.Enabled && !faults {
 		return nil
 	}
-	f := &record.Failover{Asked: a.Enabled, DeadlineNs: int64(a.Deadline), ToleranceNs: int64(a.Tolerance),
-		HoldNs: int64(a.Hold)}
-	if f.DeadlineNs == 0 {
-		f.DeadlineNs = min(failover.DefaultDeadlineNs, int64(p.Settings.OperationTimeout))
+	return &record.Failover{
+		Asked:       a.Enabled,
+		DeadlineNs:  cmp.Or(int64(a.Deadline), min(failover.DefaultDeadlineNs, int64(p.Settings.OperationTimeout))),
+		ToleranceNs: cmp.Or(int64(a.Tolerance), failover.DefaultToleranceNs),
+		HoldNs:      cmp.Or(int64(a.Hold), max(failover.DefaultHoldNs, 3*int64(p.Settings.Interval))),
 	}
-	if f.ToleranceNs == 0 {
-		f.ToleranceNs = failover.DefaultToleranceNs
-	}
-	if f.HoldNs == 0 {
-		f.HoldNs = max(failover.DefaultHoldNs, 3*int64(p.Settings.Interval))
-	}
-	return f
 }
 
 // learn adds to the record what the servers' answers said about the servers.

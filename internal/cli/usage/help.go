@@ -3,6 +3,7 @@
 package usage
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -111,10 +112,7 @@ func flagsHelp(fs *pflag.FlagSet, all bool) string {
 		if !part.HasAvailableFlags() {
 			continue
 		}
-		if group == "" {
-			group = "Flags"
-		}
-		b.WriteString(group + ":\n" + part.FlagUsages() + "\n")
+		b.WriteString(cmp.Or(group, "Flags") + ":\n" + part.FlagUsages() + "\n")
 	}
 	return b.String()
 }

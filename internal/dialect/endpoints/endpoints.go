@@ -2,6 +2,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -105,10 +106,7 @@ func setUser(p *plan.Plan, requests []Request) error {
 
 // Address returns the host:port of a URL, with the scheme's default port if it has none.
 func Address(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return net.JoinHostPort(u.Hostname(), port)
 }
 

@@ -1,6 +1,7 @@
 package slowcooker
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -235,9 +236,7 @@ func (f *flags) check(summary string) error {
 	}
 	if o.Compat {
 		o.Insecure, o.HTTP1 = true, true
-		if o.Redirects == 0 {
-			o.Redirects = theirRedirects
-		}
+		o.Redirects = cmp.Or(o.Redirects, theirRedirects)
 	}
 	if err := f.checkSlice(); err != nil {
 		return err
@@ -264,11 +263,7 @@ func (f *flags) checkSlice() error {
 
 func (f *flags) checkSummary(byDefault string) error {
 	o := &f.o
-	if o.Summary == "" {
-		if o.Summary = byDefault; byDefault == "" {
-			o.Summary = o.Layout.summary
-		}
-	}
+	o.Summary = cmp.Or(o.Summary, byDefault, o.Layout.summary)
 	if o.NoSummary {
 		o.Summary = "none"
 	}

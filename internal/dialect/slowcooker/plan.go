@@ -1,6 +1,7 @@
 package slowcooker
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -118,10 +119,7 @@ func (o *Options) gave(name string) bool {
 }
 
 func (o *Options) phase() plan.Phase {
-	length := forever
-	if o.Duration > 0 {
-		length = o.Duration
-	}
+	length := cmp.Or(o.Duration, forever)
 	if o.Iterations > 0 && o.Iterations < uint64(length/o.Interval) {
 		length = time.Duration(o.Iterations) * o.Interval
 	}

@@ -244,9 +244,7 @@ func mongoTarget(set *properties.Reader) plan.Target {
 	if set.Bool("resume", false) {
 		t.Options["upsert"] = "true"
 	}
-	if t.Database == "" {
-		t.Database = "ycsb"
-	}
+	t.Database = cmp.Or(t.Database, "ycsb")
 	if t.User == "" && u.User != nil {
 		t.User = u.User.Username()
 		t.Password, _ = u.User.Password()

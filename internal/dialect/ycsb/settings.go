@@ -3,6 +3,7 @@
 package ycsb
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -110,9 +111,7 @@ func (s *Settings) sizes(r *properties.Reader) {
 	const most = math.MaxInt64 / 4
 	s.Records = r.Int("recordcount", 0, 0, most)
 	s.recordCountGiven = s.Records > 0
-	if s.Records == 0 {
-		s.Records = unlimitedRecords
-	}
+	s.Records = cmp.Or(s.Records, unlimitedRecords)
 	s.Operations = r.Int("operationcount", 0, 0, most)
 	s.InsertStart = r.Int("insertstart", 0, 0, most)
 	s.InsertCount = r.Int("insertcount", max(s.Records-s.InsertStart, 0), 0, most)

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,12 +84,7 @@ func write(d *document, html, md string) ([]string, error) {
 		return nil, d.err
 	}
 	base := filepath.Join(d.dir, "report-"+string(d.l))
-	if html == "" {
-		html = base + ".html"
-	}
-	if md == "" {
-		md = base + ".md"
-	}
+	html, md = cmp.Or(html, base+".html"), cmp.Or(md, base+".md")
 	if err := toFile(html, d.html); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -224,10 +225,7 @@ func (d *document) compared(before, after *measured) cell.Table {
 			{Head: d.say("mean after")}, {Head: d.say("speedup")},
 		}}
 	for _, s := range all[:min(len(all), mostStatements)] {
-		of, faster := s.before, cell.None()
-		if of == nil {
-			of = s.after
-		}
+		of, faster := cmp.Or(s.before, s.after), cell.None()
 		if s.before != nil && s.after != nil {
 			faster = d.times(s.before.MeanNs, s.after.MeanNs)
 		}

@@ -74,9 +74,7 @@ func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, er
 	}
 	folder := filepath.Dir(path)
 	p := &Program{Campaign: file, Path: path, Folder: folder, Text: text, Scale: scale, least: leastLoad}
-	if p.Service.Within == 0 {
-		p.Service.Within = time.Minute
-	}
+	p.Service.Within = cmp.Or(p.Service.Within, time.Minute)
 	p.writeOut()
 	for i := range p.Steps {
 		if err := p.open(&p.Steps[i], read); err != nil {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -96,11 +97,7 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		e := p.Estimate(s)
-		name := s.Kind
-		if s.Name != "" {
-			name = s.Name
-		}
-		row := []cell.Cell{cell.Count(s.Number), cell.Text(name), cell.Text(p.does(l, s))}
+		row := []cell.Cell{cell.Count(s.Number), cell.Text(cmp.Or(s.Name, s.Kind)), cell.Text(p.does(l, s))}
 		if e.Runs == 0 {
 			row = append(row, cell.None(), cell.None(), cell.Text(at.Format("15:04:05")), cell.None())
 		} else {

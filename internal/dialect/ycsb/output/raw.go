@@ -2,6 +2,7 @@ package output
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +31,7 @@ func (l *Logs) Add(name string, startUnixNs, durationNs int64, latencies *measur
 	if l.files == nil {
 		l.files = map[string]io.WriteCloser{}
 	}
-	if l.baseUnixNs == 0 {
-		l.baseUnixNs = startUnixNs
-	}
+	l.baseUnixNs = cmp.Or(l.baseUnixNs, startUnixNs)
 	f := l.files[name]
 	if f == nil {
 		var err error
