@@ -23,7 +23,7 @@ func newDoctor(s *streams) *cobra.Command {
 		}
 		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
 		defer stop()
-		all, err := doctor.Examine(ctx, p, s.flags["sessions"], nil)
+		all, err := doctor.Examine(ctx, p, s.flags["sessions"])
 		if err != nil {
 			return loadtest.Failure(ctx, err)
 		}

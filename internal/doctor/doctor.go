@@ -63,15 +63,13 @@ type examination struct {
 	system  *target.System        // nil if no server answers
 	work    *workload.Workload    // nil if there is no system
 	flag    string                // flag that sets the number of sessions, for advice
-	tell    func(Finding)
 	all     []Finding
 }
 
-// Examine checks everything that a run of the plan needs, and calls tell with each finding. sessionsFlag is the flag
-// that sets the number of sessions in the command in use. An error is a *target.UsageError about the plan itself, or
-// the error of ctx.
-func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string, tell func(Finding)) ([]Finding, error) {
-	e := &examination{plan: p, flag: sessionsFlag, tell: tell}
+// Examine checks everything that a run of the plan needs. sessionsFlag is the flag that sets the number of sessions in
+// the command in use. An error is a *target.UsageError about the plan itself, or the error of ctx.
+func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string) ([]Finding, error) {
+	e := &examination{plan: p, flag: sessionsFlag}
 	d, name, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &target.UsageError{Err: err}
@@ -97,11 +95,7 @@ func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string, tell func(F
 
 // add adds a finding.
 func (e *examination) add(level Level, subject string, text, remedy message.Message) {
-	f := Finding{level, subject, text, remedy}
-	e.all = append(e.all, f)
-	if e.tell != nil {
-		e.tell(f)
-	}
+	e.all = append(e.all, Finding{level, subject, text, remedy})
 }
 
 // addresses queries the product and version of each address.

@@ -23,7 +23,7 @@ func examine(t *testing.T, head, rest string) []Finding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := Examine(context.Background(), p, "--sessions", nil)
+	all, err := Examine(context.Background(), p, "--sessions")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,13 +146,13 @@ func TestPlansThatCannotBeCompiled(t *testing.T) {
 	}
 	p.Target.Protocol = "smoke"
 	var u *target.UsageError
-	if _, err := Examine(context.Background(), p, "", nil); !errors.As(err, &u) {
+	if _, err := Examine(context.Background(), p, ""); !errors.As(err, &u) {
 		t.Errorf("an unknown protocol: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.Target.Protocol = "sqlite"
-	if _, err := Examine(ctx, p, "", nil); err == nil {
+	if _, err := Examine(ctx, p, ""); err == nil {
 		t.Error("it was interrupted and says nothing")
 	}
 }

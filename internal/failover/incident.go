@@ -2,6 +2,7 @@ package failover
 
 import (
 	"cmp"
+	"slices"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -249,7 +250,7 @@ func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
 		window := stretch{max(from*stepNs, in.BeginNs), min((from+steps)*stepNs, in.EndNs)}
 		good, bad := s.count(from, from+steps)
 		ns := window.toNs - window.fromNs
-		for _, o := range a.outages[a.indexOf(s)] {
+		for _, o := range a.outages[slices.Index(a.t.scopes, s)] {
 			part := stretch{max(o.StartNs, from*stepNs), min(o.EndNs, (from+steps)*stepNs)}
 			if part.fromNs >= part.toNs {
 				continue
@@ -265,13 +266,4 @@ func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
 		h.BrownOutNs += max(ns, 0)
 		h.BrownOutLongestNs = max(h.BrownOutLongestNs, run)
 	}
-}
-
-func (a *account) indexOf(s *scope) int {
-	for i := range a.t.scopes {
-		if a.t.scopes[i] == s {
-			return i
-		}
-	}
-	return 0
 }

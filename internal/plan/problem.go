@@ -1,8 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -104,23 +105,11 @@ func (f Problems) Err() error {
 
 // Sort sorts problems by their position in the file and removes duplicates.
 func (f Problems) Sort() Problems {
-	sort.SliceStable(f, func(i, k int) bool {
-		a, b := f[i].At, f[k].At
-		switch {
-		case a.File != b.File:
-			return a.File < b.File
-		case a.Line != b.Line:
-			return a.Line < b.Line
-		}
-		return a.Column < b.Column
+	slices.SortStableFunc(f, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line),
+			cmp.Compare(a.At.Column, b.At.Column))
 	})
-	out := f[:0]
-	for i := range f {
-		if len(out) == 0 || out[len(out)-1].String() != f[i].String() {
-			out = append(out, f[i])
-		}
-	}
-	return out
+	return slices.CompactFunc(f, func(a, b Problem) bool { return a.String() == b.String() })
 }
 
 // Unused returns a name that is not taken yet, and takes it: base, or base followed by the first free number from 2.

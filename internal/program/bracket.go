@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"slices"
 
 	"brunt/internal/verdict"
@@ -92,18 +93,13 @@ func (s *Search) points() (out []point) {
 		case r.Verdict == verdict.Pass:
 			out[k].passes++
 		case r.Verdict == verdict.Invalid:
-			out[k].generator = s.invalid(r.N) >= invalidTries
+			out[k].generator = invalid(s.results, r.N) >= invalidTries
 		case !r.TooFew:
 			out[k].fails++
 		}
 	}
 	out = slices.DeleteFunc(out, func(p point) bool { return p.passes+p.fails == 0 && !p.generator })
-	slices.SortFunc(out, func(a, b point) int {
-		if a.n < b.n {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b point) int { return cmp.Compare(a.n, b.n) })
 	return out
 }
 

@@ -53,7 +53,7 @@ func (c *Confirmation) Next() (Trial, bool) {
 		return t, false
 	}
 	t.Recover = true
-	if t.N = last.N; last.Verdict == verdict.Invalid && c.invalid(last.N) < invalidHolds {
+	if t.N = last.N; last.Verdict == verdict.Invalid && invalid(c.results, last.N) < invalidHolds {
 		return t, true
 	}
 	if last.N <= c.o.Min {
@@ -94,16 +94,6 @@ func (c *Confirmation) can(i int) float64 {
 		return 0
 	}
 	return r.N * r.AchievedPerS / r.OfferedPerS
-}
-
-// invalid returns how many holds of a load were invalid.
-func (c *Confirmation) invalid(n float64) (times int) {
-	for i := range c.results {
-		if r := &c.results[i]; r.N == n && r.Verdict == verdict.Invalid {
-			times++
-		}
-	}
-	return times
 }
 
 // TargetConfirmation is a confirmation on a real target.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"brunt/internal/message"
@@ -92,10 +93,8 @@ func (c *CellLog) ended(result string) (runs int) {
 // Grid returns the cells' means as rows and columns, if the cells are all combinations of two settings' values.
 func (m *MatrixLog) Grid() (rows, columns []string, values [][]float64, ok bool) {
 	index := func(list *[]string, v string) int {
-		for i, have := range *list {
-			if have == v {
-				return i
-			}
+		if i := slices.Index(*list, v); i >= 0 {
+			return i
 		}
 		*list = append(*list, v)
 		return len(*list) - 1

@@ -191,7 +191,7 @@ func (s *Search) fall(z *zone) (n float64, purpose, over string) {
 		return 0, "", AtLowest
 	}
 	n = z.high.n / s.o.factor()
-	if r := s.lastFailed(z.high.n); r != nil && r.saturated() {
+	if r := s.last(z.high.n, verdict.Fail); r != nil && r.saturated() {
 		n = min(n*math.Sqrt(s.o.factor()), r.N*r.AchievedPerS/r.OfferedPerS)
 	}
 	return max(n, s.o.Min), Fall, ""
@@ -206,16 +206,16 @@ func (s *Search) again() *Result {
 	if r.TooFew || r.Unreached {
 		return r
 	}
-	if r.Verdict == verdict.Invalid && s.invalid(r.N) < invalidTries {
+	if r.Verdict == verdict.Invalid && invalid(s.results, r.N) < invalidTries {
 		return r
 	}
 	return nil
 }
 
 // invalid returns how many trials of a load were invalid.
-func (s *Search) invalid(n float64) (times int) {
-	for i := range s.results {
-		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Invalid && !r.Unreached {
+func invalid(all []Result, n float64) (times int) {
+	for i := range all {
+		if r := &all[i]; r.N == n && r.Verdict == verdict.Invalid && !r.Unreached {
 			times++
 		}
 	}
@@ -249,10 +249,10 @@ func (s *Search) sessions(n float64) int {
 	return int(min(math.Ceil(need), float64(s.mostSessions())))
 }
 
-// lastFailed returns the last trial at n that failed.
-func (s *Search) lastFailed(n float64) *Result {
+// last returns the last trial at n with a verdict, or nil if there is none.
+func (s *Search) last(n float64, result string) *Result {
 	for i := len(s.results) - 1; i >= 0; i-- {
-		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Fail {
+		if r := &s.results[i]; r.N == n && r.Verdict == result {
 			return r
 		}
 	}
@@ -306,7 +306,7 @@ func (s *Search) near(low, high float64, steps int) float64 {
 		return 0
 	}
 	width, half := 1+s.o.Width, math.Sqrt(low*high)
-	if bad := s.lastFailed(high); steps > 1 && bad != nil && bad.collapsed() {
+	if bad := s.last(high, verdict.Fail); steps > 1 && bad != nil && bad.collapsed() {
 		return 0 // the rate before its collapse is only a rough estimate
 	}
 	step := math.Pow(width, math.Pow(2, float64(steps-1)))
@@ -346,7 +346,7 @@ func (s *Search) stepped() int {
 // needs. A target that collapsed achieved about that before. Response times of queues grow as 1/(capacity − rate), so
 // their inverse, relative to the limit, falls linearly, and is 1 at the capacity.
 func (s *Search) estimate(low, high float64) float64 {
-	bad, good := s.lastFailed(high), s.lastPassed(low)
+	bad, good := s.last(high, verdict.Fail), s.last(low, verdict.Pass)
 	if bad == nil || good == nil {
 		return 0
 	}
@@ -377,13 +377,4 @@ func (s *Search) cutWell(low, high float64) bool {
 		return true
 	}
 	return math.Log(high/low) <= 0.6*math.Log(before.high.n/before.low.n)
-}
-
-func (s *Search) lastPassed(n float64) *Result {
-	for i := len(s.results) - 1; i >= 0; i-- {
-		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Pass {
-			return r
-		}
-	}
-	return nil
 }

@@ -113,7 +113,7 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, execute RunF
 	p.Settings.Sessions = t.Sessions
 	// Arrivals that an overloaded target leaves unsent are not sent late, which could take as long as the operation
 	// timeout.
-	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
+	p.Settings.EndOnTime = s.last(t.N, verdict.Pass) == nil
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
 	if low := s.lowest(); t.Recover && low != nil {

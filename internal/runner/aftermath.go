@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -206,13 +207,7 @@ func (p *partition) extend() {
 // number returns the index of the key with this hash.
 func (p *partition) number(key uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.starts[:len(p.starts)-1], key, func(start int, key uint64) int {
-		switch have := p.all[start].key; {
-		case have < key:
-			return -1
-		case have > key:
-			return 1
-		}
-		return 0
+		return cmp.Compare(p.all[start].key, key)
 	})
 }
 

@@ -4,9 +4,6 @@
 //
 // A run consists of Open (find the servers, compile, begin the record), SetUp (tables and sessions), Drive (the load,
 // phase after phase), Finish (judge and write the record) and Close.
-//
-// A run is Open (find the servers, compile, begin the record), SetUp (tables and sessions), Drive
-// (the load, phase after phase), Finish (judge and write the record) and Close.
 package runner
 
 import (
@@ -231,11 +228,8 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		next = r.announced(next)
 	}
 	p := r.system.Plan
-	rules := verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold, Queue: r.Workload.Total}
-	for _, op := range r.Workload.Operations {
-		rules.Operations = append(rules.Operations, op.Name)
-	}
-	r.watch = verdict.NewWatch(rules)
+	r.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
+		Queue: r.Workload.Total, Operations: r.watchedOperations()})
 	defer r.fleet.Close()
 	keeper := keepAwake(ctx, r.system.Plan, r.Record)
 	defer func() {

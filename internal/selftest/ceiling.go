@@ -2,11 +2,9 @@ package selftest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -46,23 +44,11 @@ func CeilingFile(cacheDir string) string { return filepath.Join(cacheDir, "brunt
 // Save writes c to path, and makes the folder if it doesn't exist.
 func (c *Ceiling) Save(fsys record.FS, path string) error {
 	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the ceiling: %w", err)
+	if err == nil {
+		err = fsys.MkdirAll(filepath.Dir(path))
 	}
-	if err := fsys.MkdirAll(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("keep the ceiling: %w", err)
-	}
-	next := path + ".new"
-	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keep the ceiling: %w", err)
-	}
-	f, err := fsys.Create(next)
-	if err != nil {
-		return fmt.Errorf("keep the ceiling: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = fsys.Rename(next, path)
+	if err == nil {
+		err = record.ReplaceFile(fsys, path, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("keep the ceiling: %w", err)

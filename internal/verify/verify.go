@@ -4,10 +4,6 @@
 // It implements the set check of Jepsen (set-full in jepsen/checker.clj), extended to keys that are written several
 // times: a write can be the last one of its key unless an acknowledged write began after it had ended. A write without
 // an answer can still be applied at any later time, so it can always be the last one.
-//
-// It is the set check of Jepsen (jepsen/checker.clj, set-full), extended to keys that are written several times: a
-// write can be the last of its key unless an acknowledged one began after it had ended. One without an answer can be
-// applied at any time later, so that it can always be the last.
 package verify
 
 import (

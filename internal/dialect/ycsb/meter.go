@@ -202,9 +202,6 @@ func (m *Meter) progress() error {
 	return m.results.Write(m.out, m.job.Settings.Output.Style)
 }
 
-// Done returns how many operations succeeded. A READ_MODIFY_WRITE counts as its parts.
-func (m *Meter) Done() int64 { return m.results.Count(output.Total) }
-
 // Finish writes the results: files, and lines to out, or instead to the file that measurement.output_file or exportfile
 // names.
 func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {

@@ -36,7 +36,7 @@ type Execution struct {
 	outputs *loadtest.Outputs
 	out     *spool.Spool // destination of the lines
 	lines   *slowcooker.Lines
-	closers []func() error
+	log     *spool.Log // nil: the lines go to standard output
 }
 
 // Hooks returns hooks that print slow_cooker's lines.
@@ -91,17 +91,11 @@ func (c *Execution) Open(ctx context.Context, p *plan.Plan, o runner.Options) (*
 // openLog redirects lines to the log that the flags name.
 func (c *Execution) openLog() error {
 	if c.Options.Log != "" {
-		l, err := spool.OpenLog(c.Options.Log, func(err error) { c.report(err) })
-		if err != nil {
+		var err error
+		if c.log, err = spool.OpenLog(c.Options.Log, c.report); err != nil {
 			return err
 		}
-		c.out = c.outputs.Add(l, "the log")
-		c.closers = append(c.closers, func() error {
-			if c.out.Busy() {
-				return nil // Close would block on a stalled reader
-			}
-			return l.Close()
-		})
+		c.out = c.outputs.Add(c.log, "the log")
 	}
 	c.out.Gap = func(lines int) string {
 		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.Name)
@@ -109,11 +103,11 @@ func (c *Execution) openLog() error {
 	return nil
 }
 
-func (c *Execution) close() (err error) {
-	for _, f := range c.closers {
-		err = errors.Join(err, f())
+func (c *Execution) close() error {
+	if c.log == nil || c.out.Busy() {
+		return nil // Close would block on a stalled reader
 	}
-	return err
+	return c.log.Close()
 }
 
 // report prints an error that must not end the load.

@@ -47,27 +47,18 @@ func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway boo
 
 // searchEnd returns the error for the exit code of a search. If no bracket was found, it says what to do.
 func searchEnd(b program.Bracket, err error) error {
+	code, text := exitcode.Invalid, ""
 	switch b.End {
-	case program.Found:
-		return err
 	case program.AtLowest:
-		return exitcode.With(exitcode.Threshold,
-			errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"),
-				err))
+		code, text = exitcode.Threshold, "the target fails at the lowest load allowed; lower --min, or see why the trials failed"
 	case program.AtHighest:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"),
-				err))
+		text = "the target passes at the highest load allowed, so its maximum isn't known; raise --max"
 	case program.GeneratorLimit:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(
-				errors.New(
-					"the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
+		text = "the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"
 	case program.OutOfTrials:
-		return exitcode.With(exitcode.Invalid,
-			errors.Join(
-				errors.New(
-					"the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
+		text = "the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"
+	default:
+		return err
 	}
-	return err
+	return exitcode.With(code, errors.Join(errors.New(text), err))
 }

@@ -73,23 +73,7 @@ func (r *Results) Elapsed(ns int64) {
 	r.mu.Unlock()
 }
 
-// Count returns the number of latencies of an operation.
-func (r *Results) Count(name string) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if h := r.byName[name]; h != nil {
-		return h.TotalCount()
-	}
-	return 0
-}
-
-// Names returns the names of the operations that have latencies, sorted.
-func (r *Results) Names() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.names()
-}
-
+// names returns the names of the operations that have latencies, sorted.
 func (r *Results) names() []string {
 	return slices.Sorted(maps.Keys(r.byName))
 }
