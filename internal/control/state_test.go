@@ -27,8 +27,9 @@ func TestARestoredControllerDecidesTheSame(t *testing.T) {
 				}
 				other := New(spec)
 				other.Restore(s)
-				o := Observation{IntervalS: 1, RatePerS: c.state.RatePerS, DonePerS: c.state.RatePerS, Value: 0.1 * random.Float64(),
-					Waiting: math.Trunc(random.Float64() * c.state.RatePerS / 8), Errors: 0.055 * random.Float64()}
+				rate := c.state.RatePerS
+				o := Observation{IntervalS: 1, RatePerS: rate, DonePerS: rate, Value: 0.1 * random.Float64(),
+					Waiting: math.Trunc(random.Float64() * rate / 8), Errors: 0.055 * random.Float64()}
 				want, got := c.Next(o), other.Next(o)
 				if got != want {
 					t.Fatalf("decision %d is %+v after %s, want %+v", i, got, text, want)

@@ -459,7 +459,8 @@ func TestPartsOfReadModifyWrite(t *testing.T) {
 	say(workload.WholeOperation, protocol.Server)
 	m.takeParts()
 	counts := countsOf(t, m)
-	for name, want := range map[string]string{"READ": "2", "UPDATE": "1", "UPDATE_ERROR": "1", "TOTAL": "3", "READ_ERROR": ""} {
+	for name, want := range map[string]string{"READ": "2", "UPDATE": "1", "UPDATE_ERROR": "1", "TOTAL": "3",
+		"READ_ERROR": ""} {
 		if counts[name] != want {
 			t.Errorf("%s: %q, want %q", name, counts[name], want)
 		}
