@@ -3,6 +3,7 @@ package cli
 
 import (
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := s.wordAfter(cmd); word != "" { // its flags belong to a command that doesn't exist
-			return usage.UnknownCommand(cmd, word, protocolHint)
+			return usage.UnknownCommand(cmd, word, commandFor)
 		}
 		return usage.FlagError(cmd, err)
 	})
@@ -102,7 +103,7 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	usage.StrictHelp(root)
 	root.InitDefaultCompletionCmd()
-	usage.CheckArgs(root, protocolHint)
+	usage.CheckArgs(root, commandFor)
 	return root
 }
 
@@ -121,10 +122,22 @@ func (s *streams) wordAfter(cmd *cobra.Command) string {
 	return rest[0]
 }
 
-// protocolHint returns how to select a protocol whose name was given as a command; "" if the word names no protocol.
-func protocolHint(word string) string {
+// commandFor says what to write instead of a word that is no subcommand of cmd: it names a protocol, or a file; "" if
+// unknown.
+func commandFor(cmd *cobra.Command, word string) string {
 	if _, name, err := protocols.Find(word); err == nil {
 		return "for the protocol, write brunt run PLAN --proto " + name
+	}
+	switch filepath.Ext(word) {
+	case ".js", ".ts":
+		return "for the script, write brunt k6 run " + word
+	case ".yml", ".yaml":
+		file := strings.NewReplacer("PLAN", word, "FILE", word)
+		for _, sub := range cmd.Commands() {
+			if use := file.Replace(sub.Use); use != sub.Use && slices.Contains([]string{"run", "up"}, sub.Name()) {
+				return "for the file, write " + cmd.CommandPath() + " " + use
+			}
+		}
 	}
 	return ""
 }

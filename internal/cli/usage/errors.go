@@ -57,14 +57,14 @@ func CheckArgs(c *cobra.Command, hint Hint) {
 	}
 }
 
-// Hint returns what the user may have meant by a word that is no command; "" if unknown.
-type Hint func(word string) string
+// Hint returns what to write instead of a word that is no subcommand of cmd; "" if unknown.
+type Hint func(cmd *cobra.Command, word string) string
 
 // UnknownCommand returns the error that a command has no such subcommand, with suggestions.
 func UnknownCommand(cmd *cobra.Command, word string, hint Hint) error {
 	cmd.SuggestionsMinimumDistance = similarWithin
 	near := meant("", cmd.SuggestionsFor(word))
-	if text := hint(word); text != "" && near == "" {
+	if text := hint(cmd, word); text != "" && near == "" {
 		near = "; " + text
 	}
 	return exitcode.Usage(fmt.Errorf("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), near,

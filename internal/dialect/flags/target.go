@@ -105,7 +105,7 @@ func readFile(path string, stdin io.Reader) (*plan.Plan, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(in, planfile.MaxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("plan %s: %w", path, err)
+		return nil, fmt.Errorf("plan: %w; check the path", err)
 	}
 	if len(data) > largePlan && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(largePlanGCPercent)
