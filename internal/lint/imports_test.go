@@ -63,7 +63,8 @@ k6x/datagen: gen k6x/bind k6x/session plan planfile workload
 k6x/executor: k6x/native k6x/private k6x/session measure plan protocol schedule target units
 k6x/native: k6x/session measure plan planfile record runner schedule target
 k6x/output: k6x/executor k6x/native k6x/session k6x/trend lazyregexp measure observe protocol record secret
-k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
+k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target template
+    workload
 k6x/private:
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
 k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto sqltext

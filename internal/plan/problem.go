@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,6 +111,17 @@ func (f Problems) Sort() Problems {
 			cmp.Compare(a.At.Column, b.At.Column))
 	})
 	return slices.CompactFunc(f, func(a, b Problem) bool { return a.String() == b.String() })
+}
+
+// FirstProblem returns the first problem of an error from reading a plan, without its position, for plans whose text
+// the user never saw. It returns another error unchanged.
+func FirstProblem(err error) error {
+	if problems, ok := errors.AsType[Problems](err); ok && len(problems) > 0 {
+		first := problems[0]
+		first.At = Position{}
+		return errors.New(first.String())
+	}
+	return err
 }
 
 // Unused returns a name that is not taken yet, and takes it: base, or base followed by the first free number from 2.

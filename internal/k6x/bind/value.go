@@ -70,8 +70,10 @@ func Types() map[string]Func {
 		},
 		"uuid": func(a *Args) (any, error) {
 			text := a.Text(0, "the UUID's text")
-			b, ok := uuid(text)
-			if a.Err() == nil && !ok {
+			n, _ := fmt.Sscanf(text, "%08x-%04x-%04x-%04x-%012x", new(uint32), new(uint16), new(uint16), new(uint16),
+				new(uint64))
+			b, ok := gen.ParseUUID(nil, []byte(text))
+			if a.Err() == nil && (!ok || n != 5 || len(text) != 36) {
 				a.Failf("%q is no UUID, such as \"d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77\"", text)
 			}
 			return &Typed{gen.Value{Kind: gen.UUID, B: b}}, nil
@@ -81,36 +83,9 @@ func Types() map[string]Func {
 
 // Decimal parses a decimal number of at most 18 digits.
 func Decimal(text string) (v gen.Value, ok bool) {
-	digits := strings.TrimLeft(text, "+-")
-	before, after, _ := strings.Cut(digits, ".")
-	if len(text)-len(digits) > 1 || before+after == "" || len(before)+len(after) > 18 {
-		return v, false
-	}
-	for _, c := range before + after {
-		if c < '0' || c > '9' {
-			return v, false
-		}
-		v.I = v.I*10 + int64(c-'0')
-	}
-	if strings.HasPrefix(text, "-") {
-		v.I = -v.I
-	}
-	v.Kind, v.Scale = gen.Decimal, uint8(len(after))
-	return v, true
-}
-
-func uuid(text string) ([]byte, bool) {
-	b := make([]byte, 16)
-	if len(text) != 36 {
-		return nil, false
-	}
-	n, err := fmt.Sscanf(text, "%08x-%04x-%04x-%04x-%012x", new(uint32), new(uint16), new(uint16), new(uint16),
-		new(uint64))
-	if err != nil || n != 5 {
-		return nil, false
-	}
-	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", ""), "%32x", &b)
-	return b, err == nil && len(b) == 16
+	v.Kind = gen.Decimal
+	v.I, v.Scale, ok = gen.ParseDecimal([]byte(text))
+	return v, ok && len(strings.ReplaceAll(strings.TrimLeft(text, "+-"), ".", "")) <= 18
 }
 
 // Value converts a Go value to JavaScript. Whole numbers beyond ±(2^53 − 1) become BigInts, bytes a Uint8Array, times a

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
+	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
@@ -126,7 +127,7 @@ func readRequest(proto string, what any, params int) (*conns.Request, error) {
 	}
 	p, err := planfile.Read("", text)
 	if err != nil {
-		return nil, protocol.Bad("%s", problem(err))
+		return nil, protocol.Bad("%v", plan.FirstProblem(err))
 	}
 	op := &p.Operations[0]
 	a := &conns.Request{Key: string(text), Request: op.Steps[0].Request}

@@ -1,7 +1,6 @@
 package brunt
 
 import (
-	"errors"
 	"io"
 	"maps"
 	"net/url"
@@ -61,7 +60,7 @@ func readTarget(a *bind.Args) *destination {
 	}
 	p, err := planfile.Read("", text)
 	if err != nil {
-		a.Failf("the target: %s", problem(err))
+		a.Failf("the target: %v", plan.FirstProblem(err))
 		return t
 	}
 	p.Target.Password = password
@@ -139,16 +138,4 @@ func ofURL(a *bind.Args, text string) map[string]any {
 		fields["options"] = options
 	}
 	return fields
-}
-
-// problem returns the first of a plan's problems without its position, which would refer to a text that the user never
-// wrote.
-func problem(err error) string {
-	var problems plan.Problems
-	if !errors.As(err, &problems) || len(problems) == 0 {
-		return err.Error()
-	}
-	first := problems[0]
-	first.At = plan.Position{}
-	return first.String()
 }

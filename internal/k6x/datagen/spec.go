@@ -2,7 +2,6 @@ package datagen
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -149,13 +148,8 @@ func fromColumns(columns []column, o about) (*source, error) {
 		return nil, err
 	}
 	p, err := planfile.Read("", text)
-	if problems, ok := errors.AsType[plan.Problems](err); ok && len(problems) > 0 {
-		first := problems[0]
-		first.At = plan.Position{}
-		return nil, errors.New(first.String())
-	}
 	if err != nil {
-		return nil, err
+		return nil, plan.FirstProblem(err)
 	}
 	return of(p, &p.Tables[0])
 }

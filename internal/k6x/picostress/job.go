@@ -26,6 +26,7 @@ import (
 	"brunt/internal/runner"
 	"brunt/internal/schema"
 	"brunt/internal/target"
+	"brunt/internal/template"
 	"brunt/internal/workload"
 )
 
@@ -234,18 +235,9 @@ func valueOf(x any, kind gen.Kind) (v gen.Value, ok bool) {
 		return v, err == nil
 	}
 	switch kind {
-	case gen.Int:
-		n, err := strconv.ParseInt(text, 10, 64)
-		v.SetInt(n)
-		return v, err == nil
-	case gen.Uint:
-		n, err := strconv.ParseUint(text, 10, 64)
-		v.Kind, v.I = gen.Uint, int64(n)
-		return v, err == nil
-	case gen.Float:
-		f, err := strconv.ParseFloat(text, 64)
-		v.Kind, v.F = gen.Float, f
-		return v, err == nil
+	case gen.Int, gen.Uint, gen.Float, gen.JSON:
+		template.SetText(&v, kind, []byte(text))
+		return v, v.Kind != gen.Null
 	case gen.Decimal:
 		return bind.Decimal(text)
 	case gen.Datetime:
@@ -256,9 +248,6 @@ func valueOf(x any, kind gen.Kind) (v gen.Value, ok bool) {
 		b, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 		v.Kind, v.B = kind, b
 		return v, err == nil
-	case gen.JSON:
-		v.Kind, v.B = gen.JSON, []byte(text)
-		return v, true
 	}
 	v.SetString(text)
 	return v, true
