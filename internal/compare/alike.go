@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -64,8 +65,8 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []messag
 	}
 	if len(candidate) > 0 {
 		if a, b := sideOf(base).Version, sideOf(candidate).Version; a != b {
-			warnings = append(warnings, message.New("compare.servers", message.Text("from", orUnknown(a)),
-				message.Text("to", orUnknown(b))))
+			warnings = append(warnings, message.New("compare.servers", message.Text("from", cmp.Or(a, "unknown")),
+				message.Text("to", cmp.Or(b, "unknown"))))
 		}
 	}
 	return refused, append(warnings, smaller(base, candidate)...)
@@ -113,19 +114,7 @@ func machine(r *result.Result) record.Environment {
 	return *r.Machine
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
-
-func nameOf(r *result.Result) string {
-	if r.Path != "" {
-		return r.Path
-	}
-	return r.Name
-}
+func nameOf(r *result.Result) string { return cmp.Or(r.Path, r.Name) }
 
 // twice returns a run that is given more than once, nil if there is none.
 func twice(all []*result.Result) *result.Result {
@@ -205,7 +194,10 @@ func planParts(a, b *result.Result) (parts []message.Message) {
 			apart = append(apart, "imports_sha256") // older records, and scripts without imports, have none
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(union(x, y))) {
+	both := map[string]any{}
+	maps.Copy(both, x)
+	maps.Copy(both, y)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if slices.Contains(apart, key) || reflect.DeepEqual(x[key], y[key]) {
 			continue
 		}
@@ -225,13 +217,4 @@ func partName(key string) message.Message {
 		return message.New("compare.script-plans")
 	}
 	return message.Literal(key)
-}
-
-func union(a, b map[string]any) map[string]any {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]any{}
-	}
-	maps.Copy(all, b)
-	return all
 }

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -114,9 +115,7 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 		return nil, errors.New(
 			"a comparison needs at least one run on each side, better 5; write base runs, --, and the others")
 	}
-	if o.Confidence == 0 {
-		o.Confidence = 0.95
-	}
+	o.Confidence = cmp.Or(o.Confidence, 0.95)
 	refusals, warnings := judge(base, candidate)
 	if len(refusals.Reasons) > 0 && !o.Anyway {
 		return nil, &refusals
@@ -149,13 +148,10 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 func sideOf(runs []*result.Result) Side {
 	s := Side{Runs: len(runs), Name: runs[0].Name}
 	for _, r := range runs {
-		for _, v := range r.Servers {
-			if !slices.Contains(s.Servers, v) {
-				s.Servers = append(s.Servers, v)
-			}
-		}
+		s.Servers = append(s.Servers, r.Servers...)
 	}
 	slices.Sort(s.Servers)
+	s.Servers = slices.Compact(s.Servers)
 	s.Version = strings.Join(s.Servers, ", ")
 	return s
 }

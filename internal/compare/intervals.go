@@ -57,9 +57,7 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	if len(runs) == 0 {
 		return nil, errors.New("name at least one result, better 6 or more")
 	}
-	if o.Confidence == 0 {
-		o.Confidence = 0.95
-	}
+	o.Confidence = cmp.Or(o.Confidence, 0.95)
 	refused, warnings := judge(runs, nil)
 	if len(refused.Reasons) > 0 && !o.Anyway {
 		return nil, &refused

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brunt/internal/message"
@@ -21,8 +22,8 @@ const mostOperationRows = 20
 func (c *Comparison) Tables(l units.Language) []cell.Table {
 	head := cell.Table{ID: "compared", Title: message.Label(l, "COMPARED"), Kind: cell.Tree}
 	side := func(s Side) string {
-		text := message.Plural(l, s.Runs, "run", "runs")
-		return strings.Join(nonEmpty(text, s.Name, s.Version), ", ")
+		parts := []string{message.Plural(l, s.Runs, "run", "runs"), s.Name, s.Version}
+		return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 	}
 	head.Add(cell.Text(message.Label(l, "base")), cell.Text(side(c.Base)))
 	head.Add(cell.Text(message.Label(l, "candidate")), cell.Text(side(c.Candidate)))
@@ -33,15 +34,6 @@ func (c *Comparison) Tables(l units.Language) []cell.Table {
 		tables = append(tables, c.grid(l, "operations", message.Label(l, "OPERATIONS"), rows))
 	}
 	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
-}
-
-func nonEmpty(all ...string) (out []string) {
-	for _, s := range all {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 func mark(v Verdict) cell.Mark {
@@ -176,13 +168,10 @@ func (r *Row) tolerance() string {
 }
 
 func changeCell(r *Row, x float64) cell.Cell {
-	if math.IsNaN(x) {
-		return cell.None()
-	}
 	if math.Abs(x) < 1e-9 { // a rounding error of logarithms
 		x = 0
 	}
-	return cell.Figure(x, r.changeUnit())
+	return cell.Metric(x, r.changeUnit())
 }
 
 func effectCell(l units.Language, r *Row) cell.Cell {
@@ -271,7 +260,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		name := rowName(l, r.Metric, r.Operation)
 		row := append([]cell.Cell{cell.Text(name)}, intervalCells(r.Typical, r.Unit)...)
 		row[1].Bounds = s.within(r)
-		typical.Add(append(row, shareCell(r.Deviation), neededCell(r.Needed))...)
+		typical.Add(append(row, cell.Metric(r.Deviation, "share"), neededCell(r.Needed))...)
 		row = append([]cell.Cell{cell.Text(name)}, intervalCells(r.Mean, r.Unit)...)
 		other.Add(append(row, intervalCells(r.Median, r.Unit)...)...)
 	}
@@ -344,13 +333,6 @@ func (s *Summary) within(r *SummaryRow) *cell.Bounds {
 		return nil
 	}
 	return &cell.Bounds{Low: w.Low, High: w.High, Confidence: record.Confidence, Correlated: w.Correlated, Why: w.Why}
-}
-
-func shareCell(x float64) cell.Cell {
-	if math.IsNaN(x) {
-		return cell.None()
-	}
-	return cell.Figure(x, "share")
 }
 
 func neededCell(n int) cell.Cell {
