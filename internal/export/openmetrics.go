@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -151,11 +152,7 @@ func (p *pile) stack() *stack {
 func (p *pile) put(s *stack, text []byte) error {
 	s.text = append(s.text, text...)
 	p.bytes += len(text)
-	most := pileBytes
-	if p.most > 0 {
-		most = p.most
-	}
-	if p.bytes <= most {
+	if p.bytes <= cmp.Or(p.most, pileBytes) {
 		return nil
 	}
 	return p.spill()

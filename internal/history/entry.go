@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,10 +34,7 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 		return Entry{}, err
 	}
 	first := runs[0]
-	if series == "" {
-		series = first.Name
-	}
-	if series == "" {
+	if series = cmp.Or(series, first.Name); series == "" {
 		return Entry{}, fmt.Errorf("%s doesn't tell what it is a run of; name the series with --series", first.Path)
 	}
 	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first), Began: first.Started,

@@ -74,12 +74,7 @@ func (o Options) Check() error {
 }
 
 // level returns the highest p-value of a change.
-func (o Options) level() float64 {
-	if o.P == 0 {
-		return 0.001
-	}
-	return o.P
-}
+func (o Options) level() float64 { return cmp.Or(o.P, 0.001) }
 
 // All builds the series of a history and finds their changes. Versions are in the order in which they were first
 // added.
@@ -152,10 +147,7 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 	}
 	drawn := ends(means)
 	s.Autocorrelation = stats.Autocorrelation(drawn)
-	least := o.Magnitude
-	if least == 0 {
-		least = max(leastMagnitude, 2*s.Noise)
-	}
+	least := cmp.Or(o.Magnitude, max(leastMagnitude, 2*s.Noise))
 	points := o.changePoints(drawn, least)
 	for i := range points {
 		from, to := 0, len(means)

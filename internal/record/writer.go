@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -56,15 +57,9 @@ type Bundle struct {
 var _ measure.Sink = (*Bundle)(nil)
 
 func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle {
-	if o.SyncEvery == 0 {
-		o.SyncEvery = 5 * time.Second
-	}
-	if o.SamplesPerClass == 0 {
-		o.SamplesPerClass = 100
-	}
-	if o.WaitingBytes == 0 {
-		o.WaitingBytes = 16 << 20
-	}
+	o.SyncEvery = cmp.Or(o.SyncEvery, 5*time.Second)
+	o.SamplesPerClass = cmp.Or(o.SamplesPerClass, 100)
+	o.WaitingBytes = cmp.Or(o.WaitingBytes, 16<<20)
 	return &Bundle{
 		Dir: dir, fsys: fsys, options: o, failures: newFailureLog(o.SamplesPerClass),
 		intervals: linefile.NewLog(intervals, o.WaitingBytes),

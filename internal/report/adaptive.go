@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -24,10 +26,7 @@ func (t *writer) adaptive() cell.Table {
 		if !a.Settled && a.Decisions > 0 {
 			m = cell.Bad
 		}
-		goal := a.Goal
-		if goal == "" {
-			goal = t.say("as much as response times allow")
-		}
+		goal := cmp.Or(a.Goal, t.say("as much as response times allow"))
 		out.Add(cell.Text(units.Clean(ph.Name)), cell.Text(units.Clean(goal)), cell.Text(a.Method),
 			estimate(cell.Rate(a.RatePerS).Marked(m), a.Rate), cell.Metric(a.Spread, "share").Marked(m),
 			cell.Text(t.decisions(a)), cell.Count(uint64(a.Decisions)))

@@ -54,12 +54,7 @@ func (t *writer) at(ns int64) cell.Cell {
 
 // beganNs returns when a change began, on the run's clock. Records of earlier versions only contain when it was
 // noticed.
-func beganNs(h *record.Hint) int64 {
-	if h.BeganNs == 0 {
-		return h.AtNs
-	}
-	return h.BeganNs
-}
+func beganNs(h *record.Hint) int64 { return cmp.Or(h.BeganNs, h.AtNs) }
 
 // HintText describes a hint: what changed, from which value to which, and by how much.
 func HintText(h *record.Hint, l units.Language) string { return (&writer{l: l}).hint(h) }

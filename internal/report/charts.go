@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -266,10 +267,7 @@ func (b *builder) bands(r *Result) []page.Band {
 	if f := r.Run.Failover; f != nil {
 		for i := range f.Outages {
 			o := &f.Outages[i]
-			name := scopeName(o.Scope)
-			if name == "" {
-				name = b.say("all")
-			}
+			name := cmp.Or(scopeName(o.Scope), b.say("all"))
 			out = append(out, page.Band{From: at(o.StartNs), To: at(o.EndNs), Label: b.say("outage") + ": " + name,
 				Kind: "standstill"})
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -96,12 +97,7 @@ func (t *writer) recovered(in *record.Incident) cell.Cell {
 	return cell.Time(*in.RTONs)
 }
 
-func scopeName(s record.Scope) string {
-	if s.Address != "" {
-		return units.Clean(s.Address)
-	}
-	return units.Clean(s.Operation)
-}
+func scopeName(s record.Scope) string { return units.Clean(cmp.Or(s.Address, s.Operation)) }
 
 func lasted(ns int64, m cell.Mark) cell.Cell {
 	if ns == 0 {
@@ -131,10 +127,7 @@ func (t *writer) failovers() cell.Table {
 		if s.N < 2 {
 			continue
 		}
-		name := units.Clean(s.Fault)
-		if s.Fault == "" {
-			name = t.say("outage without a fault")
-		}
+		name := units.Clean(cmp.Or(s.Fault, t.say("outage without a fault")))
 		out.Add(cell.Text(name), cell.Count(s.N), t.spread(s.Detection), t.spread(s.Outage), t.spread(s.RTO),
 			countOrNone(uint64(s.Never)), countOrNone(uint64(s.Invalid)))
 	}

@@ -217,10 +217,7 @@ func (t *writer) clients(in *record.Inspection) cell.Table {
 			cell.Column{Head: t.say("at work")}, cell.Column{Head: t.say("all at work"), Priority: 1},
 			cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
 	for _, c := range in.Activity.Clients {
-		name := units.Clean(c.Application)
-		if name == "" {
-			name = "–"
-		}
+		name := cmp.Or(units.Clean(c.Application), "–")
 		out.Add(cell.Text(name), cell.Text(units.Clean(c.Address)), cell.Figure(c.Mean, cell.UnitNumber), cell.Count(c.Max),
 			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"),
 			cell.Figure(c.InXact, cell.UnitNumber))

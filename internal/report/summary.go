@@ -53,10 +53,7 @@ func (t *writer) targetGroups() (out []string) {
 	var order []string
 	for _, g := range t.run.Targets {
 		what := strings.TrimSpace(units.Clean(g.Product) + " " + units.Clean(g.Version))
-		if what == "" {
-			what = t.say("server")
-		}
-		what = t.say("%s over %s", what, units.Clean(g.Protocol))
+		what = t.say("%s over %s", cmp.Or(what, t.say("server")), units.Clean(g.Protocol))
 		if _, seen := groups[what]; !seen {
 			order = append(order, what)
 		}

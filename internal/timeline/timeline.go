@@ -3,6 +3,7 @@
 package timeline
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -61,10 +62,7 @@ var _ measure.Sink = (*Timeline)(nil)
 
 // New returns an empty timeline with at most most slots, which must be an even number; 0 means DefaultSlots.
 func New(most int) *Timeline {
-	if most == 0 {
-		most = DefaultSlots
-	}
-	return &Timeline{most: most, perSlot: 1}
+	return &Timeline{most: cmp.Or(most, DefaultSlots), perSlot: 1}
 }
 
 // Part makes the timeline also record each operation and each address separately, if there are 2 to most of them. It

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"strings"
 
@@ -26,12 +27,7 @@ func (k Look) Paint(s string, m Mark) string {
 	return s
 }
 
-func (k Look) columns() int {
-	if k.Columns == 0 {
-		return 100
-	}
-	return k.Columns
-}
+func (k Look) columns() int { return cmp.Or(k.Columns, 100) }
 
 // WriteText writes tables for a terminal, separated by empty lines, followed by the legend of their signs.
 func WriteText(w io.Writer, k Look, tables ...Table) error {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -50,7 +51,8 @@ func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*
 		return ofBundle(bundle, precise)
 	}
 	if names, listErr := fsys.List(path); listErr == nil {
-		if len(names) > 0 && !isBundle(names) {
+		isBundle := slices.Contains(names, record.RunFile) || slices.Contains(names, record.IntervalsFile)
+		if len(names) > 0 && !isBundle {
 			return nil, fmt.Errorf("%s holds no run; name the folder of a run or a file of results", path)
 		}
 		return nil, err
@@ -91,15 +93,6 @@ func plainText(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("its text can't be read: %w", err)
 	}
 	return text, nil
-}
-
-func isBundle(names []string) bool {
-	for _, n := range names {
-		if n == record.RunFile || n == record.IntervalsFile {
-			return true
-		}
-	}
-	return false
 }
 
 func readFile(fsys record.FS, path string) ([]byte, error) {
