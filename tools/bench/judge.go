@@ -205,8 +205,8 @@ func printTable(w io.Writer, lines []line) {
 // printRates prints the results of contests: operations per second and CPU.
 func printRates(w io.Writer, lines []line) {
 	printLines(w, lines, func(l *line) []string {
-		return []string{l.work, l.ours, number(l.oursPS, 0), number(l.peerPS, 0), spread(l.rates), l.basis(),
+		return []string{l.work, l.ours, l.peer, number(l.oursPS, 0), number(l.peerPS, 0), spread(l.rates), l.basis(),
 			number(l.oursUs, 1), number(l.peerUs, 1), spread(l.ratios), l.wants(), l.reached()}
-	}, "work", "client", "ops/s", "go-ycsb's ops/s", "rate ratio (min–max)", "quiet rounds", "CPU µs/op",
-		"go-ycsb's µs/op", "CPU ratio (min–max)", "goal", "reached")
+	}, "work", "client", "peer", "ops/s", "peer's ops/s", "rate ratio (min–max)", "quiet rounds", "CPU µs/op",
+		"peer's µs/op", "CPU ratio (min–max)", "goal", "reached")
 }
