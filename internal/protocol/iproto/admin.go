@@ -12,8 +12,6 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 	"brunt/internal/template"
-
-	iproto "github.com/tarantool/go-iproto"
 )
 
 // admin is a set-up session.
@@ -47,91 +45,56 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	return a, nil
 }
 
-// sql sends a statement as text and returns a reader of the answer's body.
-func (a *admin) sql(ctx context.Context, statement string) (*reader, *protocol.Error) {
-	statement = strings.TrimRight(statement, "; \t\r\n")
+// sql sends a statement as text and returns the answer's body and what reads it.
+func (a *admin) sql(ctx context.Context, text string) (s statement, answer []byte, err *protocol.Error) {
+	s.verb = protocol.SQL
+	if a.mode == byCall {
+		s.shape = dispatch
+	}
 	var b body
-	kind := b.sql(a.mode, statement, 0)
+	kind := b.sql(a.mode, strings.TrimRight(text, "; \t\r\n"), 0)
 	code, answer, err := a.ask(ctx, kind, b.now)
 	if err == nil {
 		err = refusal(code, answer)
 	}
-	return &reader{b: answer}, err
+	return s, answer, err
 }
 
 // Exec runs one statement of SQL.
 func (a *admin) Exec(ctx context.Context, text string) (affected int64, err error) {
-	r, failure := a.sql(ctx, text)
+	s, answer, failure := a.sql(ctx, text)
 	if failure != nil {
 		return 0, failure
 	}
-	s := statement{verb: protocol.SQL}
-	if a.mode == byCall {
-		s.shape = dispatch
-	}
 	var reply protocol.Reply
-	if s.answer(r.b, 0, &reply) != fine {
+	if s.answer(answer, 0, &reply) != fine {
 		return 0, protocolError("an answer makes no sense")
 	}
 	return reply.Affected, nil
 }
 
 // Query runs one statement of SQL. An error returned by row ends the query and is returned unchanged.
-func (a *admin) Query(ctx context.Context, statement string, row func(values []*string) error) error {
-	r, failure := a.sql(ctx, statement)
+func (a *admin) Query(ctx context.Context, text string, row func(values []*string) error) (err error) {
+	s, answer, failure := a.sql(ctx, text)
 	if failure != nil {
 		return failure
 	}
-	rows := uint64(0)
-	if r.toRows(a.mode) {
-		rows = r.array()
-	}
-	var v gen.Value
-	for n := rows; n > 0 && r.readError == fine; n-- {
-		var values []*string
-		for k := r.array(); k > 0 && r.readError == fine; k-- {
-			r.value(&v)
-			if v.Kind == gen.Null {
-				values = append(values, nil)
-				continue
+	failure = s.each(answer, func(_ []string, list []gen.Value) {
+		values := make([]*string, len(list))
+		for i := range list {
+			if list[i].Kind != gen.Null {
+				text := string(template.AppendValue(nil, &list[i]))
+				values[i] = &text
 			}
-			text := string(template.AppendValue(nil, &v))
-			values = append(values, &text)
 		}
-		if r.readError != fine {
-			break
+		if err == nil {
+			err = row(values)
 		}
-		if err := row(values); err != nil {
-			return err
-		}
+	})
+	if err == nil && failure != nil {
+		return failure
 	}
-	if r.readError != fine {
-		return protocolError("an answer makes no sense")
-	}
-	return nil
-}
-
-// toRows moves to the array of rows in an answer's body and reports whether there is one.
-func (r *reader) toRows(mode sqlMode) bool {
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if r.uint() != uint64(iproto.IPROTO_DATA) {
-			r.skip()
-			continue
-		}
-		if mode != byCall {
-			return true
-		}
-		for isArray(r.peek()) && r.array() > 0 {
-		}
-		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
-			if string(r.text()) == "rows" {
-				return true
-			}
-			r.skip()
-		}
-		return false
-	}
-	return false
+	return err
 }
 
 var _ protocol.Checker = (*Driver)(nil)
