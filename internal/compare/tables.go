@@ -48,7 +48,7 @@ func (c *Comparison) Mark() cell.Mark { return mark(c.Verdict) }
 func (c *Comparison) Reasons(l units.Language) (out []string) {
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Verdict == c.Verdict && r.Operation == "" && c.Verdict != Equivalent && c.Verdict != Unknown {
-			out = append(out, rowName(l, r.Metric, r.Operation)+": "+changeCell(r, r.Change.Value).Figure(l))
+			out = append(out, RowName(l, r.Metric, r.Operation)+": "+changeCell(r, r.Change.Value).Figure(l))
 		}
 	}
 	return out
@@ -62,7 +62,7 @@ func (c *Comparison) Chart(l units.Language) string {
 			continue
 		}
 		all = append(all, svg.Change{
-			Name: rowName(l, r.Metric, r.Operation), Value: r.Change.Value, Low: r.Change.Low, High: r.Change.High,
+			Name: RowName(l, r.Metric, r.Operation), Value: r.Change.Value, Low: r.Change.Low, High: r.Change.High,
 			Tolerance: r.Tolerance, Figure: changeCell(&r, r.Change.Value).Figure(l), Mark: mark(r.Verdict),
 		})
 	}
@@ -134,7 +134,7 @@ func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
 		needed = cell.Text("> " + units.Count(stats.MostRuns))
 	}
 	return []cell.Cell{
-		cell.Text(rowName(l, r.Metric, r.Operation)), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
+		cell.Text(RowName(l, r.Metric, r.Operation)), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
 		changeCell(r, r.Change.Value), changeCell(r, r.Change.Low), changeCell(r, r.Change.High),
 		cell.Text(message.Label(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
 		cell.Text("±" + l.Figure(r.tolerance())), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
@@ -257,7 +257,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 			left++
 			continue
 		}
-		name := rowName(l, r.Metric, r.Operation)
+		name := RowName(l, r.Metric, r.Operation)
 		row := append([]cell.Cell{cell.Text(name)}, intervalCells(r.Typical, r.Unit)...)
 		row[1].Bounds = s.within(r)
 		typical.Add(append(row, cell.Metric(r.Deviation, "share"), neededCell(r.Needed))...)
@@ -280,8 +280,8 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
 }
 
-// rowName returns the title of a metric, prefixed with the operation's name if there is one.
-func rowName(l units.Language, metric, operation string) string {
+// RowName returns the title of a metric, prefixed with the operation's name if there is one.
+func RowName(l units.Language, metric, operation string) string {
 	if operation == "" {
 		return message.Metric(l, metric)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/compare"
 	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -97,10 +98,7 @@ func (s *Series) Title() string {
 
 // title returns the Title with the metric's name in language l.
 func (s *Series) title(l units.Language) string {
-	if s.Operation != "" {
-		return s.Operation + ": " + message.Metric(l, s.Metric)
-	}
-	return message.Metric(l, s.Metric)
+	return compare.RowName(l, s.Metric, s.Operation)
 }
 
 // seriesTable lists all series with their latest value, noise, autocorrelation and number of changes.

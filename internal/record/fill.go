@@ -30,7 +30,7 @@ func Fill(run *Run, t *measure.Tally) {
 		}
 		run.Events = append(run.Events, p.Events...)
 	}
-	run.Total.OfferedPerS = perSecond(run.Total.Offered, openNs)
+	run.Total.OfferedPerS = PerSecond(run.Total.Offered, openNs)
 }
 
 // offeredNs returns for how long arrivals were scheduled. An interval that was cut late extends beyond the schedule.
@@ -89,7 +89,7 @@ func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
 
 func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure.HDREncoder) {
 	o.Counts = CountsOf(&p.Counts)
-	o.RatePerS = perSecond(o.OK, loadNs)
+	o.RatePerS = PerSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), hdr), LatencyOf(p.Response, nil)
 	o.WithoutGenerator = AnswersOf(measure.Answers{Times: p.WithoutGenerator, NoAnswer: p.NoAnswer()}, nil)
 	o.Service = LatencyOf(p.Service, hdr)
@@ -100,7 +100,7 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 // more.
 func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.Counts = CountsOf(&p.Counts)
-	o.RatePerS = perSecond(o.OK, loadNs)
+	o.RatePerS = PerSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
 	o.Service = LatencyOf(p.Service, nil)
 }
@@ -147,7 +147,8 @@ func tailOf(h *measure.Histogram) int64 {
 	return h.Quantile(min(0.99, float64(n-2)/float64(n)))
 }
 
-func perSecond(n uint64, ns int64) float64 { return share(float64(n), float64(ns)/1e9) }
+// PerSecond returns n per second of a time in ns; 0 if the time isn't positive.
+func PerSecond[N uint64 | float64](n N, ns int64) float64 { return share(float64(n), float64(ns)/1e9) }
 
 func share(part, whole float64) float64 {
 	if whole <= 0 {

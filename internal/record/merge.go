@@ -193,9 +193,7 @@ func (p *Part) asWorker(r *Run) {
 		times = &r.Total.Service
 	}
 	p.ResponseP99Ns, p.Verdict = times.P99Ns, r.Verdict.Result
-	if r.DurationNs > 0 {
-		p.DonePerS = float64(r.Total.Done) / (float64(r.DurationNs) / 1e9)
-	}
+	p.DonePerS = PerSecond(r.Total.Done, r.DurationNs)
 }
 
 // invalidResult is the verdict on figures that the generator itself distorted; see package verdict.

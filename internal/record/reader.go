@@ -42,7 +42,7 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	if name := filepath.Base(path); name == RunFile || name == IntervalsFile || name == PlanFile {
 		path = filepath.Dir(path)
 	}
-	data, err := readAll(fsys, filepath.Join(path, RunFile))
+	data, err := ReadFile(fsys, filepath.Join(path, RunFile))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile,
 			filepath.Join(DefaultRoot, "<name>-<time>"))
@@ -57,7 +57,8 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	return &Recorded{Dir: path, Run: run, fsys: fsys}, nil
 }
 
-func readAll(fsys FS, path string) ([]byte, error) {
+// ReadFile returns the content of a file. It fails if that is larger than 256 MiB.
+func ReadFile(fsys FS, path string) ([]byte, error) {
 	f, err := fsys.Open(path)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func DecodeRun(data []byte) (*Run, error) {
 }
 
 // Plan returns the content of plan.yml.
-func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join(r.Dir, PlanFile)) }
+func (r *Recorded) Plan() ([]byte, error) { return ReadFile(r.fsys, filepath.Join(r.Dir, PlanFile)) }
 
 // Intervals calls f with every interval in order until f fails. It skips damaged lines, and an incomplete last line,
 // which a killed run may leave. Damage then reports what is missing from a complete run.

@@ -76,11 +76,12 @@ func CSV(w io.Writer, run *record.Run) error {
 		for _, n := range []uint64{o.Done, o.OK, o.Failed, o.Attempts, o.Retries, o.Dropped, o.Late} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
-		row = append(row, float(float64(run.DurationNs)/1e9), float(o.RatePerS), float(o.OfferedPerS))
+		row = append(row, cell.Number(float64(run.DurationNs)/1e9), cell.Number(o.RatePerS),
+			cell.Number(o.OfferedPerS))
 		for _, l := range []record.Latency{o.Response, o.Service, o.Lag} {
-			row = append(row, number(l.MinNs), float(l.MeanNs))
+			row = append(row, cell.Number(cell.Time(l.MinNs).Value), cell.Number(l.MeanNs))
 			for _, ns := range []record.Ns{l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
-				row = append(row, number(ns))
+				row = append(row, cell.Number(cell.Time(ns).Value))
 			}
 		}
 		_ = out.Write(append(row, run.Verdict.Result))
@@ -88,16 +89,6 @@ func CSV(w io.Writer, run *record.Run) error {
 	out.Flush()
 	return out.Error()
 }
-
-// number formats nanoseconds, and returns "" for infinity.
-func number(ns record.Ns) string {
-	if ns == record.Infinite {
-		return ""
-	}
-	return strconv.FormatInt(int64(ns), 10)
-}
-
-func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Markdown writes the headline figures as GitHub's Markdown, for a pull request or an issue.
 func Markdown(w io.Writer, run *record.Run, o Options) error {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/svg"
 	"brunt/internal/units"
 )
 
@@ -139,13 +139,7 @@ func remaining(elapsed time.Duration, part float64) time.Duration {
 func gauge(part float64, n int) string { return "▕" + cell.PadRight(cell.Bar(part, n), n) + "▏" }
 
 // clock formats a duration like a stopwatch: 0:07, 12:34, 1:02:03.
-func clock(d time.Duration) string {
-	s := int64(d.Round(time.Second) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
+func clock(d time.Duration) string { return svg.Clock(d.Round(time.Second).Seconds()) }
 
 // Filling is the progress of filling tables. It is an alias of an unnamed struct, so that a loader's progress with the
 // same fields can be assigned to it without a conversion.

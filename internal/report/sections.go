@@ -34,7 +34,7 @@ func (t *writer) phases() cell.Table {
 				name += " " + t.say("(warm-up)")
 			}
 		}
-		rate := cell.Figure(perSecond(ph.Done, ph.LengthNs()), "per_s").Marked(m)
+		rate := cell.Figure(record.PerSecond(ph.Done, ph.LengthNs()), "per_s").Marked(m)
 		row := []cell.Cell{
 			cell.Text(name).Marked(m), cell.Text(t.phaseLoad(ph)).Marked(m), cell.Text(t.span(ph.LengthNs())).Marked(m),
 			estimate(rate, ph.RateWithin), cell.Count(ph.Done).Marked(m), failedShare(ph.Errors, ph.Done, m),
@@ -42,13 +42,6 @@ func (t *writer) phases() cell.Table {
 		out.Add(append(row, fewQuantiles(&ph.Response, m)...)...)
 	}
 	return out
-}
-
-func perSecond(n uint64, ns int64) float64 {
-	if ns <= 0 {
-		return 0
-	}
-	return float64(n) / (float64(ns) / 1e9)
 }
 
 // failedShare returns the share of failures, marked if there are any.
@@ -112,7 +105,7 @@ func (t *writer) addresses() cell.Table {
 		g := &run.Targets[i]
 		row := []cell.Cell{
 			cell.Text(units.Clean(g.Address)), cell.Count(g.Counts.Done),
-			estimate(cell.Rate(perSecond(g.Counts.OK, run.DurationNs)), g.RateWithin),
+			estimate(cell.Rate(record.PerSecond(g.Counts.OK, run.DurationNs)), g.RateWithin),
 			failedShare(g.Counts.Failed, g.Counts.Done, cell.Plain), cell.Count(g.Reconnects),
 		}
 		if astray {

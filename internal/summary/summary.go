@@ -89,9 +89,7 @@ func Of(run *record.Run) *Summary {
 	if run.Setup != nil {
 		s.SetupSeconds = round5(float64(run.Setup.DurationNs) / 1e9)
 	}
-	if run.DurationNs > 0 {
-		s.RPS.Actual = round5(float64(run.Total.OK) / (float64(run.DurationNs) / 1e9))
-	}
+	s.RPS.Actual = round5(record.PerSecond(run.Total.OK, run.DurationNs))
 	if run.Total.Done > 0 {
 		s.Requests.ErrorPercent = round5(100 * float64(run.Total.Failed) / float64(run.Total.Done))
 	}

@@ -84,15 +84,8 @@ func AbortScript(parts [][]record.AbortRule, atNs int64) string {
 // k6 doesn't export that value. It leaves other thresholds as they are.
 func PerSecond(t *record.Threshold, durationNs int64) {
 	if a := t.Aggregate; a != nil && a.How == "rate" && t.Unit == "per_s" {
-		t.Value = record.Figure(perSecond(a.Values, durationNs))
+		t.Value = record.Figure(record.PerSecond(a.Values, durationNs))
 	}
-}
-
-func perSecond(n float64, durationNs int64) float64 {
-	if durationNs <= 0 {
-		return 0
-	}
-	return n / (float64(durationNs) / 1e9)
 }
 
 // mergeRule sets t's value and result for all parts. of has t as judged in the parts that had values. It reports
@@ -114,7 +107,7 @@ func mergeRule(t *record.Threshold, of []record.Threshold, durationNs int64) boo
 	case how == "count":
 		value = added
 	case how == "rate" && t.Unit == "per_s":
-		value = perSecond(n, durationNs)
+		value = record.PerSecond(n, durationNs)
 	case how == "rate":
 		value = held / n
 	case how == "avg":

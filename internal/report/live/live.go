@@ -3,8 +3,6 @@
 package live
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -64,7 +62,8 @@ func Listen(address string, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		o: o, listener: l, loopback: l.Addr().(*net.TCPAddr).IP.IsLoopback(), token: newToken(), wake: make(chan struct{}, 1),
+		o: o, listener: l, loopback: l.Addr().(*net.TCPAddr).IP.IsLoopback(),
+		token: record.NewID() + record.NewID(), wake: make(chan struct{}, 1),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		tally: &measure.Tally{}, timeline: timeline.New(0), readers: map[*reader]struct{}{},
 		asked: make(chan struct{}, mostReaders),
@@ -76,13 +75,6 @@ func Listen(address string, o Options) (*Server, error) {
 	go func() { _ = s.http.Serve(l) }() // its only error is ErrServerClosed
 	go s.broadcast()
 	return s, nil
-}
-
-func newToken() string {
-	var b [16]byte
-	// crypto/rand.Read never returns an error: it ends the program instead.
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // URL returns the URL of the page, with its token if it needs one. If the server listens on all addresses of this

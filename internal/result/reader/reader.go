@@ -25,9 +25,6 @@ import (
 	"brunt/internal/verdict"
 )
 
-// maxBytes is the largest file of results that is read, in bytes.
-const maxBytes = 256 << 20
-
 // ReadAll reads the results at several paths as Read does; that of a single path is read precisely. The error contains
 // those of all paths.
 func ReadAll(fsys record.FS, paths []string, formats []result.Format) (all []*result.Result, err error) {
@@ -60,9 +57,12 @@ func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*
 	if base := filepath.Base(path); base == record.RunFile || base == record.IntervalsFile || base == record.PlanFile {
 		return nil, err
 	}
-	data, err := readFile(fsys, path)
+	data, err := record.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s doesn't exist; name the folder of a run or a file of results", path)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the result %s: %w", path, err)
 	}
 	text, err := plainText(data)
 	if err != nil {
@@ -93,25 +93,6 @@ func plainText(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("its text can't be read: %w", err)
 	}
 	return text, nil
-}
-
-func readFile(fsys record.FS, path string) ([]byte, error) {
-	f, err := fsys.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s doesn't exist; name the folder of a run or a file of results", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the result %s: %w", path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(data) > maxBytes {
-		err = fmt.Errorf("larger than %d bytes", maxBytes)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the result %s: %w", path, err)
-	}
-	return data, nil
 }
 
 // ofBundle reads a bundle. For a run that was killed, the result reaches up to its last complete interval.
