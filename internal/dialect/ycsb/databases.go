@@ -94,7 +94,7 @@ type Lister interface {
 	List(fields []string) []Request
 }
 
-// Databases returns all databases. To add one, write a function like those in the list.
+// Databases returns all databases. To add one, write a function like those in the list, and a section of properties.txt.
 func Databases() []*Database {
 	return []*Database{
 		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),

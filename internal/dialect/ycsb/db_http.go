@@ -13,12 +13,8 @@ import (
 func httpDatabase() *Database {
 	return &Database{
 		Names: []string{"http", "rest"}, About: "key-value service over HTTP: PUT, GET and DELETE of /table/key",
-		Protocol: "http",
-		Properties: []Property{
-			{"http.addr", "127.0.0.1:80", "addresses, separated by commas; https:// for TLS"},
-			{"http.prefix", "", "what paths begin with"},
-			{"http.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
-		},
+		Protocol:   "http",
+		Properties: propertiesOf("http"),
 		Target: func(set *properties.Reader) plan.Target {
 			addresses, secure := withoutScheme(set.Text("http.addr", "127.0.0.1:80"))
 			return plan.Target{Protocol: "http", Addresses: addresses,

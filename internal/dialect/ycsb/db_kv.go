@@ -70,16 +70,7 @@ func (k *kvStore) Batch(verb protocol.Verb, fields []string, rows int) []Request
 func cassandraDatabase() *Database {
 	return &Database{
 		Names: []string{"cassandra", "scylla"}, About: "Cassandra, ScyllaDB", Protocol: "cassandra", Batches: true,
-		Properties: []Property{
-			{"cassandra.cluster", "127.0.0.1:9042", "addresses, separated by commas"},
-			{"cassandra.keyspace", "test", "keyspace"},
-			{"cassandra.connections", "2", "accepted: each session has one connection of its own"},
-			{"cassandra.username", "", "user"},
-			{"cassandra.password", "", "password"},
-			{"cassandra.consistency", "quorum",
-				"consistency of reads and writes: any, one, two, three, quorum, all, local_quorum, each_quorum or local_one"},
-			{"cassandra.replication", "1", "replication factor of a keyspace that is made"},
-		},
+		Properties: propertiesOf("cassandra"),
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol: "cassandra", Addresses: list(set.Text("cassandra.cluster", "127.0.0.1:9042")),
@@ -95,19 +86,7 @@ func cassandraDatabase() *Database {
 func dynamoDatabase() *Database {
 	return &Database{
 		Names: []string{"dynamodb"}, About: "DynamoDB", Protocol: "dynamodb", Batches: true,
-		Properties: []Property{
-			{"dynamodb.tablename", "", "accepted: property table names it"},
-			{"dynamodb.primarykey", "_key", "name of the key's attribute"},
-			{"dynamodb.rc.units", "10", "read capacity of a table that is made"},
-			{"dynamodb.wc.units", "10", "write capacity of a table that is made"},
-			{"dynamodb.ensure.clean.table", "true", "accepted: see dropdata"},
-			{"dynamodb.endpoint", "", "address, such as http://127.0.0.1:8000; by default the region's at Amazon"},
-			{"dynamodb.region", "us-east-1", "region"},
-			{"dynamodb.consistent.reads", "false", "reads that are up to date"},
-			{"dynamodb.delete.after.run.stage", "false", "accepted: the table is kept"},
-			{"dynamodb.access-key", "", "access key"},
-			{"dynamodb.secret-key", "", "secret key"},
-		},
+		Properties: propertiesOf("dynamodb"),
 		Target: func(set *properties.Reader) plan.Target {
 			amazon := fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
 			addresses, secure := withoutScheme(cmp.Or(set.Text("dynamodb.endpoint", ""), amazon))
@@ -181,16 +160,7 @@ func embeddedDatabase(e embedded) *Database {
 func etcdDatabase() *Database {
 	return &Database{
 		Names: []string{"etcd"}, About: "etcd 3", Protocol: "etcd", Batches: true,
-		Properties: []Property{
-			{"etcd.endpoints", "localhost:2379", "addresses, separated by commas; https:// for TLS"},
-			{"etcd.dial_timeout", "2s", "accepted: connecting may take 5 s"},
-			{"etcd.cert_file", "", "client certificate (PEM)"},
-			{"etcd.key_file", "", "client key (PEM)"},
-			{"etcd.cacert_file", "", "authority's certificate (PEM)"},
-			{"etcd.serializable_reads", "false", "reads that may be stale"},
-			{"etcd.user", "", "user"},
-			{"etcd.password", "", "password"},
-		},
+		Properties: propertiesOf("etcd"),
 		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "etcd", User: set.Text("etcd.user", ""), Password: set.Text("etcd.password", "")}
 			t.Addresses, t.TLS.Enabled = withoutScheme(set.Text("etcd.endpoints", "localhost:2379"))
@@ -207,17 +177,8 @@ func etcdDatabase() *Database {
 func mongoDatabase() *Database {
 	return &Database{
 		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb", Batches: true,
-		Properties: []Property{
-			{"mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1", "connection string"},
-			{"mongodb.authdb", "admin", "database that knows the user"},
-			{"mongodb.username", "", "user"},
-			{"mongodb.password", "", "password"},
-			{"mongodb.upsert", "false", "inserts overwrite what is there; resume=true needs it and sets it"},
-			{"mongodb.replica_set", "false", "the address is one of a replica set: requests go to its primary"},
-			{"mongodb.tls_skip_verify", "false", "TLS without verifying the certificate"},
-			{"mongodb.tls_ca_file", "", "authority's certificate (PEM)"},
-		},
-		Target: mongoTarget,
+		Properties: propertiesOf("mongodb"),
+		Target:     mongoTarget,
 	}
 }
 
@@ -263,16 +224,7 @@ func mysqlDatabase() *Database {
 		Names:    []string{"mysql", "mariadb", "tidb"},
 		About:    "MySQL, MariaDB, TiDB",
 		Protocol: "mysql", Batches: true,
-		Properties: []Property{
-			{"mysql.host", "127.0.0.1", "host, or several, separated by commas"},
-			{"mysql.port", "3306", "port"},
-			{"mysql.user", "root", "user"},
-			{"mysql.password", "", "password"},
-			{"mysql.db", "test", "database"},
-			{"mysql.force_index", "true", "accepted: reads go by the primary key"},
-			{"tidb.cluster_index", "true", "accepted"},
-			{"tidb.instances", "", "addresses host:port, taken in turn"},
-		},
+		Properties: propertiesOf("mysql"),
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("mysql.port", 3306, 1, 65535)
 			t := plan.Target{
@@ -292,10 +244,7 @@ func mysqlDatabase() *Database {
 func basicDatabase() *Database {
 	return &Database{
 		Names: []string{"basic"}, About: "no database: says what would be done, with verbose=true", Protocol: "noop",
-		Properties: []Property{
-			{"basicdb.simulatedelay", "0", "milliseconds that an operation takes"},
-			{"basicdb.randomizedelay", "true", "up to so many milliseconds"},
-		},
+		Properties: propertiesOf("basic"),
 		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "noop", Addresses: []string{"none"}}
 			ms, option := set.Int("basicdb.simulatedelay", 0, 0, 3_600_000), "delay"
@@ -320,12 +269,7 @@ func (b *basicStore) Read(fields []string, _ bool) []Request { return b.kvStore.
 func tarantoolDatabase() *Database {
 	return &Database{
 		Names: []string{"tarantool"}, About: "Tarantool, by iproto's own requests on a space", Protocol: "iproto",
-		Properties: []Property{
-			{"tarantool.addr", "127.0.0.1:3301", "addresses, separated by commas"},
-			{"tarantool.user", "guest", "user"},
-			{"tarantool.password", "", "password"},
-			{"tarantool.engine", "memtx", "memtx or vinyl"},
-		},
+		Properties: propertiesOf("tarantool"),
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol: "iproto", Addresses: list(set.Text("tarantool.addr", "127.0.0.1:3301")),

@@ -14,7 +14,7 @@ func redisDatabase() *Database {
 	return &Database{
 		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis",
 		LoadPipeline: 8,
-		Properties:   redisProperties(),
+		Properties:   propertiesOf("redis"),
 		Target: func(set *properties.Reader) plan.Target {
 			mode := set.Choice("redis.mode", "single", "single", "cluster")
 			t := plan.Target{
@@ -60,32 +60,6 @@ func redisDatabase() *Database {
 			return append(out, "Using the redis datatype: "+s.Set.Text("redis.datatype", "hash"))
 		},
 	}
-}
-
-func redisProperties() []Property {
-	list := []Property{
-		{"redis.datatype", "hash", "hash, string (JSON text) or json (module RedisJSON)"},
-		{"redis.mode", "single", "single or cluster"},
-		{"redis.addr", "localhost:6379", "addresses, separated by ;"},
-		{"redis.network", "tcp", "tcp, or unix: redis.addr is the path of a socket"},
-		{"redis.username", "", "user"},
-		{"redis.password", "", "password"},
-		{"redis.db", "0", "number of the database"},
-		{"redis.max_redirects", "3", "cluster: redirections a command follows"},
-		{"redis.read_only", "false", "cluster: read from replicas"},
-		{"redis.tls_ca", "", "authority's certificate (PEM)"},
-		{"redis.tls_cert", "", "client certificate (PEM)"},
-		{"redis.tls_key", "", "client key (PEM)"},
-		{"redis.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
-	}
-	for _, name := range []string{
-		"route_by_latency", "route_randomly", "max_retries", "min_retry_backoff", "max_retry_backoff", "dial_timeout",
-		"read_timeout", "write_timeout", "pool_size", "min_idle_conns", "max_idle_conns", "max_conn_age", "pool_timeout",
-		"idle_timeout",
-	} {
-		list = append(list, Property{"redis." + name, "", "accepted: each session has one connection of its own"})
-	}
-	return list
 }
 
 // redisStore stores a record under table/key, as a hash or as JSON.

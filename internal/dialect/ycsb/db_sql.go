@@ -140,14 +140,7 @@ func postgresDatabase() *Database {
 		Names:    []string{"pg", "postgresql", "postgres", "cockroach", "cdb"},
 		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
 		Protocol: "pg", Batches: true, LoadPipeline: 8,
-		Properties: []Property{
-			{"pg.host", "127.0.0.1", "host, or several, separated by commas, each with a port of its own if it isn't pg.port"},
-			{"pg.port", "5432", "port"},
-			{"pg.user", "root", "user"},
-			{"pg.password", "", "password"},
-			{"pg.db", "test", "database"},
-			{"pg.sslmode", "disable", "disable, require, verify-ca or verify-full"},
-		},
+		Properties: propertiesOf("pg"),
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("pg.port", 5432, 1, 65535)
 			t := plan.Target{
@@ -174,16 +167,7 @@ func postgresDatabase() *Database {
 func sqliteDatabase() *Database {
 	return &Database{
 		Names: []string{"sqlite"}, About: "SQLite, inside brunt", Protocol: "sqlite", Batches: true,
-		Properties: []Property{
-			{"sqlite.db", "ycsb.db in the folder for temporary files", "the database's file"},
-			{"sqlite.mode", "rwc", "accepted: the file is made if it isn't there"},
-			{"sqlite.journalmode", "WAL", "journal mode"},
-			{"sqlite.cache", "shared", "accepted"},
-			{"sqlite.maxopenconns", "1", "accepted: threadcount counts"},
-			{"sqlite.maxidleconns", "2", "accepted"},
-			{"sqlite.optimistic", "false", "accepted: a locked database is waited for"},
-			{"sqlite.optimistic_backoff_ms", "5", "accepted"},
-		},
+		Properties: propertiesOf("sqlite"),
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol:  "sqlite",

@@ -17,20 +17,26 @@ type Property struct {
 	About   string // one line
 }
 
-// coreProperties has a line for each property: its name, default and meaning, separated by tabs.
+// propertyLines has a line for each property: its name, default and meaning, separated by tabs. A line with the name of
+// a database, in brackets, begins its section.
 //
 //go:embed properties.txt
-var coreProperties string
+var propertyLines string
 
-// CoreProperties returns the properties that don't belong to a database.
-func CoreProperties() (all []Property) {
-	for line := range strings.Lines(coreProperties) {
-		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+// propertiesOf returns the properties in a section of propertyLines.
+func propertiesOf(section string) (all []Property) {
+	_, text, _ := strings.Cut(propertyLines, "["+section+"]\n")
+	text, _, _ = strings.Cut(text, "\n[")
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		name, rest, _ := strings.Cut(line, "\t")
 		standard, about, _ := strings.Cut(rest, "\t")
 		all = append(all, Property{name, standard, about})
 	}
 	return all
 }
+
+// CoreProperties returns the properties that don't belong to a database.
+func CoreProperties() []Property { return propertiesOf("core") }
 
 // unknown returns warnings about properties that have no effect with this database.
 func unknown(set *properties.Set, d *Database) []string {

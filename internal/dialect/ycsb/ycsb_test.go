@@ -538,3 +538,17 @@ func TestCheckpointIsReadBack(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryPropertyHasANameAndAMeaning(t *testing.T) {
+	lists := map[string][]Property{"core": CoreProperties()}
+	for _, d := range Databases() {
+		lists[d.Names[0]] = d.Properties
+	}
+	for name, list := range lists {
+		for i, p := range list {
+			if p.Name == "" || p.About == "" {
+				t.Errorf("%s: property %d is %+v", name, i+1, p)
+			}
+		}
+	}
+}
