@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"cmp"
 	"reflect"
 
 	"go.yaml.in/yaml/v4"
@@ -128,35 +129,16 @@ func faultsForm() form.Form {
 	return form.Custom[[]plan.Fault]{
 		In: func(r *form.Reader, key string, n *yaml.Node, to *[]plan.Fault) {
 			items.Read(r, key, n, form.ValueOf(to))
-			nameFaults(*to)
+			nameAll(*to, func(f *plan.Fault) *string { return &f.Name }, faultName)
 		},
 		Out: func(from *[]plan.Fault) *yaml.Node { return items.Write(reflect.ValueOf(from).Elem()) },
 		As:  items.Schema,
 	}
 }
 
-// nameFaults names faults without a name after their action.
-func nameFaults(faults []plan.Fault) {
-	taken := map[string]int{}
-	for i := range faults {
-		taken[faults[i].Name] = 1
-	}
-	for i := range faults {
-		f := &faults[i]
-		if f.Name != "" {
-			continue
-		}
-		base := string(f.Kind)
-		switch {
-		case f.Process.Do != "":
-			base = f.Process.Do
-		case f.Network.Do != "":
-			base = f.Network.Do
-		case base == "":
-			base = "fault"
-		}
-		f.Name = plan.Unused(base, taken)
-	}
+// faultName names a fault after its action.
+func faultName(f *plan.Fault) string {
+	return cmp.Or(f.Process.Do, f.Network.Do, string(f.Kind), "fault")
 }
 
 // proxiesForm returns the form of proxies between servers.

@@ -134,7 +134,7 @@ func (f *phaseForm) load(r *form.Reader, o *form.Object, p *plan.Plan) {
 	} else if f.state.rated {
 		p.Load = plan.RateLoad(totalRate(p), impliedDuration).Phases
 	}
-	namePhases(p.Load)
+	nameAll(p.Load, func(ph *plan.Phase) *string { return &ph.Name }, phaseName)
 	for i := range p.Load {
 		if p.Load[i].At == (plan.Position{}) {
 			p.Load[i].At = r.At(o.Node)
@@ -174,29 +174,17 @@ func totalRate(p *plan.Plan) float64 {
 	return math.Min(sum, math.MaxFloat64)
 }
 
-// namePhases names phases without a name after their kind.
-func namePhases(phases []plan.Phase) {
-	taken := map[string]int{}
-	for i := range phases {
-		taken[phases[i].Name] = 1
+// phaseName names a phase after its kind.
+func phaseName(ph *plan.Phase) string {
+	switch {
+	case ph.Kind != plan.Open:
+		return string(ph.Kind)
+	case ph.Adaptive != nil:
+		return "adaptive"
+	case ph.RateFrom == ph.RateTo:
+		return "constant"
 	}
-	for i := range phases {
-		ph := &phases[i]
-		if ph.Name != "" {
-			continue
-		}
-		base := string(ph.Kind)
-		if ph.Kind == plan.Open {
-			base = "ramp"
-			switch {
-			case ph.Adaptive != nil:
-				base = "adaptive"
-			case ph.RateFrom == ph.RateTo:
-				base = "constant"
-			}
-		}
-		ph.Name = plan.Unused(base, taken)
-	}
+	return "ramp"
 }
 
 // phases reads one item of load. rate is the sum of the operations' rates.
@@ -275,14 +263,9 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	}
 	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations,
 		Sessions: ph.Sessions}
-	kind := string(ph.Kind)
-	if ph.Kind == plan.Open {
-		if kind = "ramp"; ph.RateFrom == ph.RateTo {
-			kind = "constant"
-		}
-		if a := ph.Adaptive; a != nil {
-			kind, s.Goal, s.Adaptive = "adaptive", a.Goal.Text, *a
-		}
+	kind := phaseName(ph)
+	if a := ph.Adaptive; a != nil {
+		s.Goal, s.Adaptive = a.Goal.Text, *a
 	}
 	if ph.Kind == plan.Pause {
 		add(kind, form.Duration(ph.Duration))

@@ -7,26 +7,29 @@ import (
 	"brunt/internal/protocol"
 )
 
-// nameOperations gives operations without a name a readable and unique one.
-func nameOperations(ops []plan.Operation) {
+// nameAll gives items without a name a unique one, made from the text that base returns. name returns where the name of
+// an item is stored.
+func nameAll[T any](items []T, name func(*T) *string, base func(*T) string) {
 	taken := map[string]int{}
-	for i := range ops {
-		taken[ops[i].Name] = 1
+	for i := range items {
+		taken[*name(&items[i])] = 1
 	}
-	for i := range ops {
-		op := &ops[i]
-		if op.Name != "" {
-			continue
+	for i := range items {
+		if at := name(&items[i]); *at == "" {
+			*at = plan.Unused(base(&items[i]), taken)
 		}
-		base := "operation"
-		if len(op.Steps) > 0 {
-			base = requestName(&op.Steps[0].Request)
-		}
-		if len(op.Steps) > 1 {
-			base = "transaction"
-		}
-		op.Name = plan.Unused(base, taken)
 	}
+}
+
+// operationName returns a readable name of an operation.
+func operationName(op *plan.Operation) string {
+	switch len(op.Steps) {
+	case 0:
+		return "operation"
+	case 1:
+		return requestName(&op.Steps[0].Request)
+	}
+	return "transaction"
 }
 
 func requestName(q *protocol.Request) string {

@@ -224,10 +224,7 @@ func (f *references) resolve(r *form.Reader, op *plan.Operation) {
 		if !w.from {
 			at, ok := f.params[w.node.Value]
 			if !ok {
-				fix := "give a parameter of an earlier statement that name"
-				if near := suggest.Nearest(w.node.Value, keysOf(f.params)); near != "" {
-					fix = "did you mean " + near + "?"
-				}
+				fix := suggest.Or(w.node.Value, keysOf(f.params), "give a parameter of an earlier statement that name")
 				r.ProblemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
 				continue
 			}
@@ -253,10 +250,7 @@ func (f *references) source(r *form.Reader, op *plan.Operation, w pending) (step
 	if step, ok = f.steps[name]; !ok {
 		n, err := strconv.Atoi(name)
 		if step, ok = n-1, err == nil && n >= 1 && n <= len(op.Steps); !ok {
-			fix := "name one of the statements or write its number, from 1"
-			if near := suggest.Nearest(name, keysOf(f.steps)); near != "" {
-				fix = "did you mean " + near + "?"
-			}
+			fix := suggest.Or(name, keysOf(f.steps), "name one of the statements or write its number, from 1")
 			r.ProblemAt(w.node, fix, "from names unknown statement %q", name)
 			return 0, false
 		}

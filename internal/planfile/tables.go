@@ -35,7 +35,8 @@ func tableMapping() *form.Mapping {
 func indexMapping() *form.Mapping {
 	option := form.NewMapping("", "an index option",
 		form.Required("name", "Name", form.Name(), ""),
-		form.Required("value", "", form.Custom[plan.IndexOption]{In: optionIn,
+		form.Required("value", "", form.Custom[plan.IndexOption]{
+			In:  func(r *form.Reader, key string, n *yaml.Node, o *plan.IndexOption) { o.Value = r.PlainOf(n, key) },
 			Out: func(o *plan.IndexOption) *yaml.Node { return form.Text(o.Value) },
 			As:  typesSchema("string", "number", "boolean")}, ""),
 	)
@@ -48,13 +49,6 @@ func indexMapping() *form.Mapping {
 		form.Key("options", "Options", form.List{Of: option}, "written into the DDL in this order"),
 		form.Key("timeout", "Timeout", form.Span{Above: true}, "for creating and dropping it; 24h"),
 	)
-}
-
-func optionIn(r *form.Reader, key string, n *yaml.Node, o *plan.IndexOption) {
-	if n.Kind != yaml.ScalarNode || form.TagIs(n, "!!null") {
-		r.Wrong(n, key, "a text, number, true or false", "write one value")
-	}
-	o.Value = n.Value
 }
 
 // keyspaceForm returns the form of the records that operations use. Its limits bound the memory that a file can

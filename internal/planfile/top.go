@@ -76,7 +76,7 @@ func newFormat() *form.Mapping {
 		for _, at := range s.target {
 			p.Where = append(p.Where, plan.Place{Key: "target." + at.Key, At: at.At})
 		}
-		nameOperations(p.Operations)
+		nameAll(p.Operations, func(op *plan.Operation) *string { return &op.Name }, operationName)
 		s.mix(r, o, p)
 		phase.load(r, o, p)
 		scale(r, o, p)
@@ -262,11 +262,7 @@ func optionsIn(r *form.Reader, _ string, n *yaml.Node, to *map[string]string) {
 	}
 	*to = map[string]string{}
 	for k, v := range o.Values {
-		if v.Kind != yaml.ScalarNode || form.TagIs(v, "!!null") {
-			r.Wrong(v, "option "+k, "a text, number, true or false", "write one value")
-			continue
-		}
-		(*to)[k] = v.Value
+		(*to)[k] = r.PlainOf(v, "option "+k)
 	}
 }
 

@@ -44,10 +44,7 @@ func (f *references) verified(r *form.Reader, key string, n *yaml.Node, k *int) 
 			own = append(own, have)
 		}
 	}
-	fix := "give the parameter that name, or write its number"
-	if near := suggest.Nearest(name, own); near != "" {
-		fix = "did you mean " + near + "?"
-	}
+	fix := suggest.Or(name, own, "give the parameter that name, or write its number")
 	r.ProblemAt(n, fix, "verify names unknown parameter %q", name)
 }
 

@@ -56,10 +56,15 @@ func distance(a, b []rune) int {
 
 // DidYouMean returns advice that names the nearest known word or, if none is near, lists the words.
 func DidYouMean(word string, known []string) string {
+	return Or(word, known, "use "+either(known))
+}
+
+// Or returns advice that names the nearest known word, or otherwise if none is near.
+func Or(word string, known []string, otherwise string) string {
 	if n := Nearest(word, known); n != "" {
 		return "did you mean " + n + "?"
 	}
-	return "use " + either(known)
+	return otherwise
 }
 
 func either(words []string) string {

@@ -94,7 +94,8 @@ type Lister interface {
 	List(fields []string) []Request
 }
 
-// Databases returns all databases. To add one, write a function like those in the list, and a section of properties.txt.
+// Databases returns all databases. To add one, write a function like those in the list, and its section of
+// properties.txt.
 func Databases() []*Database {
 	return []*Database{
 		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),
@@ -116,10 +117,7 @@ func FindDatabase(name string) (*Database, error) {
 	if why := elsewhere(name); why != "" {
 		return nil, fmt.Errorf("database %q isn't supported: %s; %s", name, why, hint)
 	}
-	if best := suggest.Nearest(name, names); best != "" {
-		hint = "did you mean " + best + "?"
-	}
-	return nil, fmt.Errorf("unknown database %q; %s", name, hint)
+	return nil, fmt.Errorf("unknown database %q; %s", name, suggest.Or(name, names, hint))
 }
 
 // list splits a list of addresses at commas or semicolons.

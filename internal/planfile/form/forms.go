@@ -79,11 +79,7 @@ func (c Choice) Read(r *Reader, key string, n *yaml.Node, to reflect.Value) {
 			return
 		}
 	}
-	fix := "use " + strings.Join(c, ", ")
-	if near := suggest.Nearest(word, c); near != "" {
-		fix = "did you mean " + near + "?"
-	}
-	r.ProblemAt(n, fix, "unknown %s %q", key, word)
+	r.ProblemAt(n, suggest.Or(word, c, "use "+strings.Join(c, ", ")), "unknown %s %q", key, word)
 }
 
 // Write implements Form.

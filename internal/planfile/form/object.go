@@ -67,10 +67,7 @@ func (o *Object) set(key, value *yaml.Node, what string, known []string) {
 			return
 		}
 	}
-	fix := "remove it; " + what + " has " + strings.Join(known, ", ")
-	if near := suggest.Nearest(key.Value, known); near != "" {
-		fix = "did you mean " + near + "?"
-	}
+	fix := suggest.Or(key.Value, known, "remove it; "+what+" has "+strings.Join(known, ", "))
 	o.r.ProblemAt(key, fix, "unknown key %q in %s", key.Value, what)
 }
 

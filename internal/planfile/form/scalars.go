@@ -37,6 +37,15 @@ func (r *Reader) TextOf(n *yaml.Node, what string) string {
 	return ""
 }
 
+// PlainOf returns a text, a number or a boolean as written.
+func (r *Reader) PlainOf(n *yaml.Node, what string) string {
+	if n.Kind != yaml.ScalarNode || TagIs(n, "!!null") {
+		r.Wrong(n, what, "a text, number, true or false", "write one value")
+		return ""
+	}
+	return n.Value
+}
+
 // digits reports a number that versions of YAML read differently: 017 is 17 in one and 15 in another. It returns
 // whether the number is unambiguous.
 func (r *Reader) digits(n *yaml.Node, what string) bool {

@@ -38,10 +38,7 @@ func Find(name string) (text []byte, full string, err error) {
 			return text, candidate, nil
 		}
 	}
-	hint := "see brunt ycsb workloads"
-	if best := suggest.Nearest(name, Names()); best != "" {
-		hint = "did you mean " + best + "?"
-	}
+	hint := suggest.Or(name, Names(), "see brunt ycsb workloads")
 	return nil, "", fmt.Errorf("no workload %q; %s", name, hint)
 }
 

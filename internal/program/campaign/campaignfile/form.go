@@ -77,7 +77,7 @@ func settingsForm() form.Form {
 	return form.Custom[[]Setting]{
 		In: func(r *form.Reader, key string, n *yaml.Node, to *[]Setting) {
 			pairsOf(r, key, n, func(name string, value *yaml.Node) {
-				*to = append(*to, Setting{name, plainOf(r, name, value)})
+				*to = append(*to, Setting{name, r.PlainOf(value, name)})
 			})
 		},
 		As: func(*form.Definitions) form.Schema {
@@ -97,7 +97,7 @@ func gridForm() form.Form {
 					return
 				}
 				for _, v := range value.Content {
-					a.Values = append(a.Values, plainOf(r, name, form.Resolve(v)))
+					a.Values = append(a.Values, r.PlainOf(form.Resolve(v), name))
 				}
 				*to = append(*to, a)
 			})
@@ -123,15 +123,6 @@ func pairsOf(r *form.Reader, key string, n *yaml.Node, f func(name string, value
 		}
 		f(name, form.Resolve(n.Content[i+1]))
 	}
-}
-
-// plainOf returns a scalar value as written.
-func plainOf(r *form.Reader, name string, n *yaml.Node) string {
-	if n.Kind != yaml.ScalarNode || form.TagIs(n, "!!null") {
-		r.Wrong(n, name, "a text, number, true or false", "write one value")
-		return ""
-	}
-	return n.Value
 }
 
 // stepForm returns the form of a step: exactly one key that is the step's kind, and keys common to all kinds.
