@@ -137,15 +137,11 @@ func (d *document) inspected(r *Result) *record.Run {
 	if r.Trial == nil {
 		return nil
 	}
-	run, err := r.run(d.dir)
-	if err != nil {
-		d.fail(err)
+	b := d.open(r, r.Trial.Dir)
+	if b == nil || !looked(b.Run) {
 		return nil
 	}
-	if !looked(run) {
-		return nil
-	}
-	return run
+	return b.Run
 }
 
 // statements shows the statements of the last analysis.
@@ -217,7 +213,7 @@ func (d *document) runs() (all []*record.Run) {
 }
 
 func (d *document) open(r *Result, dir string) *record.Recorded {
-	b, err := record.Open(record.OS{}, bundlePath(d.dir, r, dir))
+	b, err := r.bundle(d.dir, dir)
 	if err != nil {
 		d.fail(err)
 		return nil

@@ -166,8 +166,11 @@ func (t *tail) line() string {
 	return ": " + short(last)
 }
 
-func short(s string) string {
-	const most = 200
+// short cuts a text for an error.
+func short(s string) string { return cut(s, 200) }
+
+// cut returns the first letters of a text, followed by … if that isn't all.
+func cut(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}

@@ -137,14 +137,14 @@ func TestUnfinishedIsSaid(t *testing.T) {
 	d := &document{l: units.English, program: p, results: []Result{{ID: p.Steps[0].ID()}},
 		failures: map[string]string{p.Steps[1].ID(): "the disk is full"}}
 	want := []string{"The campaign isn't over: the disk is full.", "Not carried out: 03-matrix."}
-	if got := d.unfinished(); !slices.Equal(got, want) {
+	if got := unfinished(d.program, d.results, d.failures, d.l); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	d.failures = nil
 	for _, id := range []string{"02-confirm", "03-matrix"} {
 		d.results = append(d.results, Result{ID: id})
 	}
-	if got := d.unfinished(); len(got) > 0 {
+	if got := unfinished(d.program, d.results, d.failures, d.l); len(got) > 0 {
 		t.Errorf("all is done, and %q is said", got)
 	}
 }

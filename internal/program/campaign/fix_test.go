@@ -113,7 +113,7 @@ func TestKilledInTheAdvisorsFix(t *testing.T) {
 	if err := errors.Join(c.Run(ctx), c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	proofs := c.last("fix").Fix.Proofs
+	proofs := lastOf(c.results, "fix").Fix.Proofs
 	if len(proofs) != 1 || !proofs[0].Built || proofs[0].Order != "ABBAAB" || proofs[0].Name != "book_author_idx" {
 		t.Fatalf("%+v", proofs)
 	}

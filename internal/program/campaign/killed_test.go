@@ -112,7 +112,8 @@ func TestKilledInEachStep(t *testing.T) {
 	}
 	for i := range c.results {
 		for _, bundle := range bundlesOf(&c.results[i]) {
-			if o, err := program.Read(record.OS{}, bundlePath(dir, &c.results[i], bundle)); err != nil || o.Run.Interrupted {
+			path := filepath.Join(dir, c.results[i].ID, bundle)
+			if o, err := program.Read(record.OS{}, path); err != nil || o.Run.Interrupted {
 				t.Errorf("step %s: bundle %s: %v", c.results[i].ID, bundle, err)
 			}
 		}

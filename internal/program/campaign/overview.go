@@ -2,13 +2,11 @@ package campaign
 
 import (
 	"slices"
-	"strings"
 
 	"brunt/internal/program/campaign/campaignfile"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/secret"
-	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
@@ -35,7 +33,7 @@ func (d *document) overview() part {
 	add(d.say("what limits it"), d.limits()...)
 	add(d.say("changed and proven"), d.changes()...)
 	add(d.say("what to do next"), d.advice()...)
-	add(d.say("not finished"), d.unfinished()...)
+	add(d.say("not finished"), unfinished(d.program, d.results, d.failures, d.l)...)
 	if len(t.Rows) > 0 {
 		p.tables = append(p.tables, t)
 	}
@@ -43,12 +41,7 @@ func (d *document) overview() part {
 }
 
 // lastOf returns the last result of a kind, or nil if there is none.
-func (d *document) lastOf(kind string) *Result {
-	if all := d.ofKind(kind); len(all) > 0 {
-		return all[len(all)-1]
-	}
-	return nil
-}
+func (d *document) lastOf(kind string) *Result { return lastOf(d.results, kind) }
 
 // heldMaximum returns which load was held and for how long or, without a confirmation, the result of the search.
 func (d *document) heldMaximum() string {
@@ -76,7 +69,7 @@ func (d *document) limits() (out []string) {
 		}
 	}
 	for _, f := range d.findings(2) {
-		out = append(out, shortened(oneLine(f.Subject))+": "+f.Evidence.In(d.l)+".")
+		out = append(out, about(&f)+": "+f.Evidence.In(d.l)+".")
 	}
 	return out
 }
@@ -120,7 +113,7 @@ func (d *document) changes() (out []string) {
 func (d *document) advice() (out []string) {
 	for _, f := range d.findings(3) {
 		if !f.Advice.IsZero() {
-			out = append(out, shortened(oneLine(f.Subject))+": "+f.Advice.In(d.l)+".")
+			out = append(out, about(&f)+": "+f.Advice.In(d.l)+".")
 		}
 	}
 	if r := d.lastOf(campaignfile.StepMatrix); r != nil {
@@ -128,26 +121,6 @@ func (d *document) advice() (out []string) {
 	}
 	if r := d.lastOf(campaignfile.StepReliability); r != nil && r.Trial.Verdict != verdict.Pass {
 		out = append(out, d.say("Find out why the load wasn't held: %s", r.Sentence(d.l)))
-	}
-	return out
-}
-
-// unfinished lists the steps that failed and those that were not executed.
-func (d *document) unfinished() (out []string) {
-	var missing []string
-	for i := range d.program.Steps {
-		s := &d.program.Steps[i]
-		failure := d.failures[s.ID()]
-		switch {
-		case slices.ContainsFunc(d.results, func(r Result) bool { return r.ID == s.ID() }):
-		case failure != "":
-			out = append(out, d.say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
-		case s.Kind != campaignfile.StepDocument:
-			missing = append(missing, s.ID())
-		}
-	}
-	if len(missing) > 0 {
-		out = append(out, d.say("Not carried out: %s.", strings.Join(missing, ", ")))
 	}
 	return out
 }

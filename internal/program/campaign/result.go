@@ -61,16 +61,19 @@ func (f *Fix) proofs() []record.Proof {
 	return out
 }
 
-// run reads the record of a step with one run from the campaign's folder.
-func (r *Result) run(dir string) (*record.Run, error) {
-	if r.Trial == nil {
-		return nil, fmt.Errorf("step %s has no run of its own", r.ID)
+// bundle opens a bundle in the step's folder. dir is the campaign's folder.
+func (r *Result) bundle(dir, name string) (*record.Recorded, error) {
+	return record.Open(record.OS{}, filepath.Join(dir, r.ID, name))
+}
+
+// lastOf returns the last result of a kind, or nil if there is none.
+func lastOf(results []Result, kind string) *Result {
+	for i := len(results) - 1; i >= 0; i-- {
+		if results[i].Kind == kind {
+			return &results[i]
+		}
 	}
-	b, err := record.Open(record.OS{}, filepath.Join(dir, r.ID, r.Trial.Dir))
-	if err != nil {
-		return nil, err
-	}
-	return b.Run, nil
+	return nil
 }
 
 func (r *Result) write(dir string) error {

@@ -115,8 +115,7 @@ func (w wording) confirmed(r *Result) string {
 		}
 		return w.say("%s wasn't held for %s: %s.", w.load(t.N, t.LoadPerS()), w.span(t.LastsNs), w.why(t))
 	}
-	text := w.say("%s was held for %s: p95 %s, %s of %s failed.", w.load(t.N, t.LoadPerS()), w.span(t.LastsNs),
-		w.l.Figure(units.Latency(float64(t.P95Ns))), w.l.Figure(units.Fraction(t.Errors)), w.requests(t))
+	text := w.passed(t)
 	if k := len(r.Holds) - 2; k >= 0 {
 		over := &r.Holds[k]
 		for i := range r.Holds[:k+1] {
@@ -131,8 +130,11 @@ func (w wording) confirmed(r *Result) string {
 	return text
 }
 
-func (w wording) requests(t *program.Result) string {
-	return message.Plural(w.l, t.Offered, "request", "requests")
+// passed says that a load was held.
+func (w wording) passed(t *program.Result) string {
+	return w.say("%s was held for %s: p95 %s, %s of %s failed.", w.load(t.N, t.LoadPerS()), w.span(t.LastsNs),
+		w.l.Figure(units.Latency(float64(t.P95Ns))), w.l.Figure(units.Fraction(t.Errors)),
+		message.Plural(w.l, t.Offered, "request", "requests"))
 }
 
 // why returns the first reason of a trial that didn't pass.
@@ -158,13 +160,12 @@ func (w wording) held(r *Result) string {
 	case r.Kind == campaignfile.StepAnalyse && r.Seen != nil && len(r.Seen.Gravest) > 0:
 		f := &r.Seen.Gravest[0]
 		text = w.say("At %s the database shows %s, the gravest about %s: %s.", at,
-			message.Plural(w.l, r.Seen.Findings, "finding", "findings"), shortened(oneLine(f.Subject)),
+			message.Plural(w.l, r.Seen.Findings, "finding", "findings"), about(f),
 			program.Brief(f.Evidence.In(w.l)))
 	case r.Kind == campaignfile.StepAnalyse && r.Seen != nil:
 		text = w.say("At %s the database shows no findings.", at)
 	case t.Verdict == verdict.Pass && t.LastsNs > 0:
-		return w.say("%s was held for %s: p95 %s, %s of %s failed.", at, w.span(t.LastsNs),
-			w.l.Figure(units.Latency(float64(t.P95Ns))), w.l.Figure(units.Fraction(t.Errors)), w.requests(t))
+		return w.passed(t)
 	case t.Verdict == verdict.Pass:
 		return w.say("At %s no degradation was seen: p95 %s, %s failed.", at,
 			w.l.Figure(units.Latency(float64(t.P95Ns))), w.l.Figure(units.Fraction(t.Errors)))
@@ -196,11 +197,5 @@ func (w wording) matrix(m *program.MatrixLog) string {
 		w.l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
 }
 
-// shortened cuts a text whose full form is shown elsewhere.
-func shortened(text string) string {
-	const most = 60
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
+// about returns what a finding is about. It is cut, because the full text is shown elsewhere.
+func about(f *record.Finding) string { return cut(oneLine(f.Subject), 60) }

@@ -102,11 +102,11 @@ func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 
 // advised tests the indexes that the advisor proposes after the last analysis, at its load, and keeps those that pay.
 func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
-	analysis := c.last(campaignfile.StepAnalyse)
-	if analysis == nil {
+	analysis := lastOf(c.results, campaignfile.StepAnalyse)
+	if analysis == nil || analysis.Trial == nil {
 		return fmt.Errorf("the advisor needs an analysis; put a step analyse before it")
 	}
-	run, err := analysis.run(c.o.Dir)
+	seen, err := analysis.bundle(c.o.Dir, analysis.Trial.Dir)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	defer db.Close()
-	list, err := advise.Proposals(ctx, c.folder(s), db, run.Inspections)
+	list, err := advise.Proposals(ctx, c.folder(s), db, seen.Run.Inspections)
 	if err != nil {
 		return err
 	}
@@ -137,16 +137,6 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
 	}
 	return err
-}
-
-// last returns the last result of a kind, or nil if there is none.
-func (c *Campaign) last(kind string) *Result {
-	for i := len(c.results) - 1; i >= 0; i-- {
-		if c.results[i].Kind == kind {
-			return &c.results[i]
-		}
-	}
-	return nil
 }
 
 // bounds returns the options of a search step.
@@ -186,7 +176,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 
 // lastSearch returns the last search that is done, or nil if there is none.
 func (c *Campaign) lastSearch() *program.SearchLog {
-	if r := c.last(campaignfile.StepSearch); r != nil {
+	if r := lastOf(c.results, campaignfile.StepSearch); r != nil {
 		return r.Search
 	}
 	return nil
@@ -277,9 +267,9 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	if len(all) > 1 {
 		r.Holds = all
 	}
-	run, err := r.run(c.o.Dir)
+	b, err := r.bundle(c.o.Dir, r.Trial.Dir)
 	if err == nil {
-		r.Seen = seenOf(run)
+		r.Seen = seenOf(b.Run)
 	}
 	return err
 }

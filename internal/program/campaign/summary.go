@@ -47,25 +47,30 @@ func summary(p *Program, results []Result, failures map[string]string, l units.L
 		t.Add(number, cell.Text(r.title(l)), cell.Text(say(result)).Marked(mark), cell.Text(r.Sentence(l)),
 			cell.Text(l.Figure(units.Span(r.Ended.Sub(r.Started)))))
 	}
+	t.Foot = unfinished(p, results, failures, l)
+	if note := p.Note(); !note.IsZero() {
+		t.Foot = append(t.Foot, note.In(l))
+	}
+	return t
+}
+
+// unfinished lists the steps that failed and those that were not executed. failures is as in summary.
+func unfinished(p *Program, results []Result, failures map[string]string, l units.Language) (out []string) {
 	var missing []string
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		switch failure := failures[s.ID()]; {
 		case slices.ContainsFunc(results, func(r Result) bool { return r.ID == s.ID() }):
 		case failure != "":
-			t.Foot = append(t.Foot, say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
-		case s.Kind == campaignfile.StepDocument: // it is being written
-		default:
+			out = append(out, message.Label(l, "The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
+		case s.Kind != campaignfile.StepDocument: // it is being written
 			missing = append(missing, s.ID())
 		}
 	}
 	if len(missing) > 0 {
-		t.Foot = append(t.Foot, say("Not carried out: %s.", strings.Join(missing, ", ")))
+		out = append(out, message.Label(l, "Not carried out: %s.", strings.Join(missing, ", ")))
 	}
-	if note := p.Note(); !note.IsZero() {
-		t.Foot = append(t.Foot, note.In(l))
-	}
-	return t
+	return out
 }
 
 // outcome returns the verdict of a step, or "done" if it has none.

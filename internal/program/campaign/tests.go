@@ -3,7 +3,6 @@ package campaign
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,10 +20,6 @@ import (
 
 // halfWidth is the width of a chart that is placed next to another one.
 const halfWidth = 560
-
-func bundlePath(dir string, r *Result, bundle string) string {
-	return filepath.Join(dir, r.ID, bundle)
-}
 
 // tests is the chapter about the tests, step by step.
 func (d *document) tests() {
@@ -55,7 +50,7 @@ func (d *document) tests() {
 	}
 }
 
-// linked makes the links of a series' tables relative to the step's folder.
+// linked makes the IDs of tables unique, and their links relative to the step's folder.
 func linked(r *Result, tables []cell.Table) []cell.Table {
 	for i := range tables {
 		tables[i].ID = r.ID + "-" + tables[i].ID
@@ -137,7 +132,7 @@ func (d *document) runPart(p *part, r *Result) {
 		p.paragraphs = append(p.paragraphs, why+".")
 	}
 	if r.Kind == campaignfile.StepReliability || r == d.lastOf(campaignfile.StepConfirm) {
-		p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
+		p.tables = append(p.tables, linked(r, report.Watched(b.Run, d.l))...)
 	}
 	for i := range b.Run.Inspections {
 		in, id := &b.Run.Inspections[i], fmt.Sprintf("%s-%d", r.ID, i)
@@ -178,15 +173,6 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 	chartOf("response", d.say("Response time"), svg.Axis{Unit: "ns", Log: true}, line("p50", response(.5)),
 		line("p95", response(.95)), line("p99", response(.99)))
 	return out
-}
-
-// watched returns the figures of what was watched during a run, and whether they grew.
-func (d *document) watched(run *record.Run, id string) []cell.Table {
-	tables := report.Watched(run, d.l)
-	for i := range tables {
-		tables[i].ID = id + "-" + tables[i].ID
-	}
-	return tables
 }
 
 // showsDatabase reports whether the document shows the database for a step: it does for the first and the last
