@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -27,15 +28,7 @@ func (b *Balancer) ringOf(nodes, weights []int) (ring []point, share []float64) 
 			ring = append(ring, point{xxhash.Sum64(strconv.AppendInt(name, int64(i), 10)), node})
 		}
 	}
-	slices.SortFunc(ring, func(a, c point) int {
-		switch {
-		case a.at < c.at:
-			return -1
-		case a.at > c.at:
-			return 1
-		}
-		return a.node - c.node
-	})
+	slices.SortFunc(ring, func(a, c point) int { return cmp.Or(cmp.Compare(a.at, c.at), a.node-c.node) })
 	return ring, share
 }
 

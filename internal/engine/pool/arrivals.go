@@ -70,7 +70,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	next := &a.sending
 	for ; a.known(ctx, next) && !next.Over; next.Advance() {
 		a.pool.inherit()
-		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) ||
+		if !a.until(ctx, next.IntendedNs, int64(cfg.Spin)) ||
 			!a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
 		}
@@ -87,11 +87,26 @@ func (a *arrivalSource) feed(ctx context.Context) {
 func (a *arrivalSource) known(ctx context.Context, next *schedule.Stripe) bool {
 	clock := a.pool.cfg.Clock
 	for !next.Known() {
-		if !until(ctx, clock, max(next.IntendedNs, clock.Now()+int64(time.Millisecond)), 0) {
+		if !a.until(ctx, max(next.IntendedNs, clock.Now()+int64(time.Millisecond)), 0) {
 			return false
 		}
 	}
 	return true
+}
+
+// until sleeps until the time at on the run's clock. It returns true then, or false if ctx has ended. It busy-waits for
+// the last spin nanoseconds.
+func (a *arrivalSource) until(ctx context.Context, at, spin int64) bool {
+	for ctx.Err() == nil {
+		left := at - a.pool.cfg.Clock.Now()
+		if left <= 0 {
+			return true
+		}
+		if left > spin {
+			rest(ctx, left-spin)
+		}
+	}
+	return false
 }
 
 // hand passes x to a session, or counts it otherwise. It returns false if ctx ended.

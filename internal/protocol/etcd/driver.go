@@ -142,16 +142,9 @@ func refusal(ctx context.Context, t protocol.Target, address string, err error) 
 
 // Describe asks the member for its status.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
-	c, refused := open(ctx, t)
+	s, _, refused := ask(ctx, t, false)
 	if refused != nil {
 		return protocol.ServerInfo{}, refused
-	}
-	defer c.Close()
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	s, err := pb.NewMaintenanceClient(c.client.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
-	if err != nil {
-		return protocol.ServerInfo{}, failureOf(nil, err, t.Password)
 	}
 	return protocol.ServerInfo{Product: "etcd", Version: s.Version, Settings: map[string]string{
 		"role":        role(s),
@@ -161,6 +154,27 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		"raft_lag":    fmt.Sprint(s.RaftIndex - s.RaftAppliedIndex),
 		"member_type": map[bool]string{true: "learner", false: "voter"}[s.IsLearner],
 	}}, nil
+}
+
+// ask asks a member for its status and, if members is true, for the list of all members.
+func ask(ctx context.Context, t protocol.Target, members bool) (s *pb.StatusResponse, list *pb.MemberListResponse,
+	refused *protocol.Error) {
+	c, refused := open(ctx, t)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	defer c.Close()
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	at := c.client.ActiveConnection()
+	s, err := pb.NewMaintenanceClient(at).Status(ctx, &pb.StatusRequest{})
+	if err == nil && members {
+		list, err = pb.NewClusterClient(at).MemberList(ctx, &pb.MemberListRequest{})
+	}
+	if err != nil {
+		return nil, nil, failureOf(nil, err, t.Password)
+	}
+	return s, list, nil
 }
 
 func role(s *pb.StatusResponse) string {

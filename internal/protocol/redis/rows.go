@@ -92,7 +92,7 @@ func (e *elements) next() (v any, ok bool) {
 				e.list(n)
 				continue
 			case '%':
-				return e.mapping(n)
+				return mapOf(e.list(2 * n)), true
 			}
 			if n < 0 {
 				return nil, true
@@ -138,12 +138,10 @@ func (e *elements) list(n int64) []any {
 	return all
 }
 
-func (e *elements) mapping(n int64) (v any, ok bool) { return mapOf(e.list(2 * n)), true }
-
-// mapOf converts a list of alternating keys and values to a map.
+// mapOf converts a list of alternating keys and values to a map. It drops a key without a value at the end.
 func mapOf(list []any) map[any]any {
 	all := map[any]any{}
-	for _, pair := range chunksOf(list, 2) {
+	for pair := range slices.Chunk(list[:len(list)&^1], 2) {
 		key := pair[0]
 		switch key.(type) {
 		case []any, map[any]any:
@@ -152,14 +150,6 @@ func mapOf(list []any) map[any]any {
 		all[key] = pair[1]
 	}
 	return all
-}
-
-// chunksOf cuts a list into chunks of n; it drops an incomplete chunk at the end.
-func chunksOf(list []any, n int) (chunks [][]any) {
-	for ; len(list) >= n; list = list[n:] {
-		chunks = append(chunks, list[:n])
-	}
-	return chunks
 }
 
 // give passes an answer to Reply.Each: a row of one column for each element of a list, a row of two columns for
@@ -231,8 +221,6 @@ func plain(x any) any {
 		}
 	case error:
 		return x.Error()
-	case fmt.Stringer:
-		return x.String()
 	}
 	return x
 }
