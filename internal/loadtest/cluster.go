@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/scale"
 	"brunt/internal/scale/kubernetes"
 	"brunt/internal/verdict/exitcode"
@@ -122,13 +121,9 @@ func (l *Test) printCluster(w io.Writer) error {
 	if l.Open != nil {
 		return exitcode.Usage(errors.New("--manifest: this command's load isn't all in its plan; use brunt run, rate, queue, spike or http"))
 	}
-	text, err := planfile.Write(l.Plan)
+	text, secrets, err := textOf(l.Plan)
 	if err != nil {
-		return exitcode.Usage(err)
-	}
-	secrets, err := planfile.SecretValues(l.Plan)
-	if err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
 	d := &kubernetes.Deployment{
 		Name: kubernetes.Name(l.Plan.Name, ""), Namespace: l.Workers.Cluster.Source.Namespace, Workers: l.Workers.Number,

@@ -12,7 +12,7 @@ import (
 
 	"brunt/internal/message"
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/scale"
@@ -80,26 +80,13 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 
 // openFilling creates the coordinator of workers that fill tables.
 func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
-	secrets, err := planfile.SecretValues(f.Plan)
+	text, secrets, err := textOf(f.Plan)
 	if err != nil {
-		return exitcode.Usage(err)
+		return err
 	}
-	text, err := planfile.Write(f.Plan)
+	pair, err := d.identify()
 	if err != nil {
-		return exitcode.Usage(err)
-	}
-	if d.pair, err = f.pair(); err != nil {
-		return exitcode.Usage(err)
-	}
-	pair := d.pair
-	if pair == nil {
-		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
-			return err
-		}
-	}
-	d.ticket = pair.Ticket
-	if f.Workers.On == Slurm {
-		d.slurm = &scale.Slurm{Run: pair.Ticket.Run, Workers: f.Workers.Number, Options: f.Workers.Slurm}
+		return err
 	}
 	job := &scale.Fill{ID: s.ID, Resumed: s.Resumed, Tables: s.Tables, Sessions: f.Sessions}
 	if f.Workers.On == Local {
@@ -117,17 +104,9 @@ func (d *leading) openFilling(f *Filling, s *fill.Shared) error {
 	return exitcode.Usage(err)
 }
 
-// pair returns the tickets that brunt ticket created, or nil if there are none.
-func (f *Filling) pair() (*scale.Pair, error) {
-	if f.Workers.On != External {
-		return nil, nil
-	}
-	return scale.ReadPair(f.Workers.Ticket)
-}
-
 // filled waits until all workers have ended, and reports the number of rows while it waits.
 func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shared) []scale.Part {
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	waiting, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
@@ -135,9 +114,6 @@ func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shar
 		defer tick.Stop()
 		for {
 			select {
-			case <-hard:
-				cancel()
-				return
 			case <-waiting.Done():
 				return
 			case <-tick.C:

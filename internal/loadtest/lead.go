@@ -122,7 +122,11 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 		return nil, "", exitcode.Usage(err)
 	}
 	defer func() { err = errors.Join(err, d.c.Close()) }()
-	begun, parts, err := d.gather(ctx, out)
+	var begun *record.Run
+	var parts []*record.Recorded
+	if err = d.join(ctx, out); err == nil {
+		begun, parts, err = d.begun()
+	}
 	if err != nil {
 		return nil, "", errors.Join(workerError(Failure(ctx, err)), d.release(), d.discard())
 	}
@@ -135,14 +139,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	}
 	f.page.start(begun)
 	err = d.drive(ctx, hard, begun, parts, o.Sinks, r)
-	if v.Ended != nil {
-		v.Ended()
-	}
-	if err != nil {
-		d.abandon(ctx)
-		return nil, "", errors.Join(err, d.release())
-	}
-	run, err = d.finish(ctx, hard, out, workloadOf(r))
+	run, err = d.finish(ctx, hard, out, workloadOf(r), err)
 	if err != nil {
 		return nil, "", err
 	}
@@ -179,33 +176,20 @@ func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.
 // open creates the folder of the record and starts the coordinator.
 func (d *leading) open(o *runner.Options) error {
 	l := d.l
-	secrets, err := planfile.SecretValues(l.Plan)
+	text, secrets, err := textOf(l.Plan) // tables may have changed the plan
 	if err != nil {
 		return err
 	}
 	settings := l.Plan.Settings.WithDefaults()
 	place := record.Place{Root: o.Recording.Root, Dir: o.Recording.Dir}
-	if l.Workers.On == External {
-		if d.pair, err = scale.ReadPair(l.Workers.Ticket); err != nil {
-			return err
-		}
-	}
-	pair := d.pair
-	if pair == nil {
-		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
-			return err
-		}
-	}
-	id := pair.Ticket.Run
-	d.ticket, d.command = pair.Ticket, o.Recording.Command
-	if l.Workers.On == Slurm {
-		d.slurm = &scale.Slurm{Run: id, Workers: l.Workers.Number, Options: l.Workers.Slurm}
-	}
-	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
+	pair, err := d.identify()
+	if err != nil {
 		return err
 	}
-	if o.Recording.Plan, err = planfile.Write(l.Plan); err != nil { // tables may have changed the plan
-		return errors.Join(err, d.discard())
+	id := pair.Ticket.Run
+	o.Recording.Plan, d.command = text, o.Recording.Command
+	if d.dir, err = place.Folder(l.Plan.Name, time.Now()); err != nil {
+		return err
 	}
 	d.c, err = scale.Listen(scale.Options{
 		Run: id, Version: o.Recording.Version, Workers: l.Workers.Number, Dir: d.workers(), Listen: l.Workers.address(),
@@ -226,6 +210,35 @@ func (d *leading) open(o *runner.Options) error {
 		return errors.Join(err, d.discard())
 	}
 	return nil
+}
+
+// textOf returns a plan as text, and the secrets that the text hides.
+func textOf(p *plan.Plan) (text []byte, secrets map[string]string, err error) {
+	if secrets, err = planfile.SecretValues(p); err == nil {
+		text, err = planfile.Write(p)
+	}
+	return text, secrets, exitcode.Usage(err)
+}
+
+// identify gives the load its ticket, or that which brunt ticket made before. It returns the ticket with the
+// coordinator's certificate.
+func (d *leading) identify() (pair *scale.Pair, err error) {
+	w := &d.l.Workers
+	if w.On == External {
+		if d.pair, err = scale.ReadPair(w.Ticket); err != nil {
+			return nil, exitcode.Usage(err)
+		}
+	}
+	if pair = d.pair; pair == nil {
+		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
+			return nil, err
+		}
+	}
+	d.ticket = pair.Ticket
+	if w.On == Slurm {
+		d.slurm = &scale.Slurm{Run: d.ticket.Run, Workers: w.Number, Options: w.Slurm}
+	}
+	return pair, nil
 }
 
 // address returns the host:port at which the coordinator listens. Port 0 means a free port.
@@ -258,12 +271,8 @@ func (d *leading) tell(text string) {
 	}
 }
 
-// gather starts the workers and waits until they are ready. It returns their records as of that time: begun is the
-// merged record, parts are those of the workers.
-func (d *leading) gather(ctx context.Context, out *Outputs) (begun *record.Run, parts []*record.Recorded, err error) {
-	if err := d.join(ctx, out); err != nil {
-		return nil, nil, err
-	}
+// begun returns the records of workers that are ready: begun is the merged record, parts are those of the workers.
+func (d *leading) begun() (begun *record.Run, parts []*record.Recorded, err error) {
 	if parts, err = d.c.Begun(); err != nil {
 		return nil, nil, err
 	}
@@ -493,9 +502,17 @@ func (d *leading) nextPhases() func() json.RawMessage {
 	}
 }
 
-// finish waits for the workers' bundles, stops the workers and joins the bundles. It returns the joined record.
-func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, load *workload.Workload) (*record.Run,
-	error) {
+// finish waits for the workers' bundles, stops the workers and joins the bundles. It returns the joined record. failed
+// is the error of following the load, after which the load ends without a result.
+func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs, load *workload.Workload,
+	failed error) (*record.Run, error) {
+	if d.v.Ended != nil {
+		d.v.Ended()
+	}
+	if failed != nil {
+		d.abandon(ctx)
+		return nil, errors.Join(failed, d.release())
+	}
 	waiting, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
 	home := d.c.Home(waiting, lostGrace)

@@ -166,16 +166,9 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	defer func() { err = errors.Join(err, leave()) }()
 	d.c, l.Workers.On = c, extra[extraOn]
 	d.adopt(extra)
-	parts, err := c.Begun()
+	begun, parts, err := d.begun()
 	if err != nil {
 		return nil, err
-	}
-	begun, _, err := record.Merge(parts...)
-	if err != nil {
-		return nil, err
-	}
-	if l.Script != nil {
-		scale.LiveScript(begun, parts)
 	}
 	d.command = begun.Command
 	if v.Began != nil {
@@ -195,14 +188,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	err = d.follow(begun, parts, append(d.continueLeading(r), o.Sinks...), queue)
 	over(err)
 	release()
-	if v.Ended != nil {
-		v.Ended()
-	}
-	if err != nil {
-		d.abandon(ctx)
-		return nil, errors.Join(err, d.release())
-	}
-	if run, err = d.finish(ctx, hard, out, load); err != nil {
+	if run, err = d.finish(ctx, hard, out, load, err); err != nil {
 		return nil, err
 	}
 	return run, f.page.finish(run, dir, o.Recording.Plan)

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/scale"
@@ -99,12 +100,8 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		w.Fail(err, exitcode.Of(err))
 		return exitcode.With(exitcode.Of(err), nil)
 	}
-	home, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	home, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
-	go func() {
-		<-hard
-		cancel()
-	}()
 	if store != nil {
 		var done context.CancelFunc
 		home, done = context.WithTimeout(home, homePatience)

@@ -63,11 +63,6 @@ func (f *Campaign) run(stdout, stderr io.Writer, folder func() (string, error),
 	load := loadtest.Test{Workers: f.Workers, Process: f.Process, Quiet: f.Quiet, Hooks: report.Hooks}
 	load.Options.NoSetup, load.Options.NoTeardown = true, true
 	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) (err error) {
-		if t.load.Workers.Number > 0 {
-			if err := t.load.Workers.Ready(ctx); err != nil {
-				return err
-			}
-		}
 		dir, err := folder()
 		if err != nil {
 			return exitcode.Usage(err)

@@ -47,21 +47,21 @@ func Run(stdout, stderr io.Writer, o Options, do func(context.Context, *Series) 
 	return begin(stdout, stderr, load, func(ctx context.Context, t *Series) error { return t.run(ctx, o, do) })
 }
 
-// begin calls do with the outputs of a series. Signals end the context.
+// begin calls do with the outputs of a series, if its workers can be started. Signals end the context.
 func begin(stdout, stderr io.Writer, load loadtest.Test, do func(context.Context, *Series) error) (err error) {
 	out := loadtest.NewOutputs(stdout, stderr)
 	ctx, hard, stop := loadtest.Interruptible(out.Err, loadtest.Endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	if load.Workers.Number > 0 {
+		if err := load.Workers.Ready(ctx); err != nil {
+			return err
+		}
+	}
 	return do(ctx, &Series{Out: out, hard: hard, load: load})
 }
 
 func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *Series) error) (err error) {
-	if t.load.Workers.Number > 0 {
-		if err := t.load.Workers.Ready(ctx); err != nil {
-			return err
-		}
-	}
 	last := o.Plans[len(o.Plans)-1]
 	if t.Dir = o.Resume; t.Dir == "" {
 		at := &o.Load.Record
