@@ -29,16 +29,9 @@ func (i *instance) selectTuples(a *bind.Args) (any, error) {
 	if a.Has(5) {
 		order = i.iterator(a, 5)
 	}
-	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: protocol.Select, rows: tuples},
-		func(b *body, at place) {
-			b.mapping(6)
-			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-			b.number(iproto.IPROTO_OFFSET, uint64(offset))
-			b.number(iproto.IPROTO_LIMIT, uint64(limit))
-			b.number(iproto.IPROTO_ITERATOR, order)
-			b.value(iproto.IPROTO_KEY, key)
-		})
+	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: protocol.Select},
+		field{iproto.IPROTO_OFFSET, uint64(offset)}, field{iproto.IPROTO_LIMIT, uint64(limit)},
+		field{iproto.IPROTO_ITERATOR, order}, field{iproto.IPROTO_KEY, key})
 }
 
 // iterator reads an iterator type: a number, as in Tarantool's connectors, or a name.
@@ -59,50 +52,30 @@ func (i *instance) iterator(a *bind.Args, at int) uint64 {
 func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 	return func(a *bind.Args) (any, error) {
 		c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
-		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: protocol.Insert, rows: tuples},
-			func(b *body, at place) {
-				b.mapping(2)
-				b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-				b.value(iproto.IPROTO_TUPLE, tuple)
-			})
+		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: protocol.Insert},
+			field{iproto.IPROTO_TUPLE, tuple})
 	}
 }
 
 // remove implements delete(connection, space, index, key).
 func (i *instance) remove(a *bind.Args) (any, error) {
 	c, at, key := i.on(a), i.place(a, 1, 2), i.key(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete, rows: tuples},
-		func(b *body, at place) {
-			b.mapping(3)
-			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-			b.value(iproto.IPROTO_KEY, key)
-		})
+	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete},
+		field{iproto.IPROTO_KEY, key})
 }
 
 // update implements update(connection, space, index, key, operations).
 func (i *instance) update(a *bind.Args) (any, error) {
 	c, at, key, ops := i.on(a), i.place(a, 1, 2), i.key(a, 3), i.changes(a, 4)
-	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update, rows: tuples},
-		func(b *body, at place) {
-			b.mapping(4)
-			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-			b.value(iproto.IPROTO_KEY, key)
-			b.value(iproto.IPROTO_TUPLE, ops)
-		})
+	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update},
+		field{iproto.IPROTO_KEY, key}, field{iproto.IPROTO_TUPLE, ops})
 }
 
 // upsert implements upsert(connection, space, tuple, operations).
 func (i *instance) upsert(a *bind.Args) (any, error) {
 	c, at, tuple, ops := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple"), i.changes(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert, rows: tuples},
-		func(b *body, at place) {
-			b.mapping(3)
-			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-			b.value(iproto.IPROTO_TUPLE, tuple)
-			b.value(iproto.IPROTO_OPS, ops)
-		})
+	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert},
+		field{iproto.IPROTO_TUPLE, tuple}, field{iproto.IPROTO_OPS, ops})
 }
 
 // function implements call, call17 and eval: (connection, function or program, arguments).
@@ -119,11 +92,7 @@ func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iprot
 	if kind != iproto.IPROTO_EVAL {
 		r.on = text
 	}
-	b := body{out: i.buffer[:0]}
-	b.mapping(2)
-	b.text(key, text)
-	b.value(iproto.IPROTO_TUPLE, args)
-	i.finish(a, &b, r)
+	i.encode(a, r, field{key, text}, field{iproto.IPROTO_TUPLE, args})
 	return r
 }
 
@@ -135,21 +104,20 @@ func (i *instance) execute(a *bind.Args) (any, error) {
 	if r.verb == "" {
 		r.verb = "execute"
 	}
-	b := body{out: i.buffer[:0]}
-	b.mapping(2)
-	b.text(iproto.IPROTO_SQL_TEXT, text)
-	b.value(iproto.IPROTO_SQL_BIND, args)
-	i.finish(a, &b, r)
+	i.encode(a, r, field{iproto.IPROTO_SQL_TEXT, text}, field{iproto.IPROTO_SQL_BIND, args})
 	return i.send(a, c, r)
 }
 
 // named is a space and an index as a script gives them: names or numbers.
-type named struct{ space, index any }
+type named struct {
+	space, index any
+	indexed      bool // the request is for an index
+}
 
 // place reads the arguments that name a space and, unless index is negative, an index.
 func (i *instance) place(a *bind.Args, space, index int) named {
-	n := named{space: i.nameOrNumber(a, space, "the space")}
-	if index >= 0 && a.Has(index) {
+	n := named{space: i.nameOrNumber(a, space, "the space"), indexed: index >= 0}
+	if n.indexed && a.Has(index) {
 		n.index = i.nameOrNumber(a, index, "the index")
 	}
 	return n
@@ -195,9 +163,8 @@ func (i *instance) changes(a *bind.Args, at int) []any {
 	return ops
 }
 
-// onSpace looks the space up, encodes the request and sends it.
-func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, encode func(b *body, at place)) (any,
-	error) {
+// onSpace looks the space up, encodes the request with the fields after the space and the index, and sends it.
+func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, fields ...field) (any, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
@@ -205,18 +172,26 @@ func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, enc
 	if failure != nil {
 		return nil, failure
 	}
-	r.on = at.name
+	r.on, r.rows = at.name, tuples
 	if c.objects {
 		r.form = columns(c.numbered(at.space))
 	}
-	b := body{out: i.buffer[:0]}
-	encode(&b, at)
-	i.finish(a, &b, r)
+	in := []field{{iproto.IPROTO_SPACE_ID, uint64(at.space)}}
+	if n.indexed {
+		in = append(in, field{iproto.IPROTO_INDEX_ID, uint64(at.index)})
+	}
+	i.encode(a, r, append(in, fields...)...)
 	return i.send(a, c, r)
 }
 
-// finish sets the body of the request. The library has written it before sending returns, so the buffer can be reused.
-func (i *instance) finish(a *bind.Args, b *body, r *request) {
+// encode sets the body of the request. The library has written it before sending returns, so the buffer can be reused.
+func (i *instance) encode(a *bind.Args, r *request, fields ...field) {
+	b := body{out: i.buffer[:0]}
+	b.head(len(fields), 0x80, 0xde)
+	for _, f := range fields {
+		b.out = append(b.out, byte(f.key))
+		b.within(f.value, 0)
+	}
 	i.buffer = b.out
 	if b.err != nil {
 		a.Failf("%v", b.err)

@@ -19,13 +19,12 @@ import (
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
-	"brunt/internal/protocol"
 )
 
 // New returns the module.
 func New(s *session.Session) modules.Module {
 	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
-		i := &instance{vu: vu, operations: map[operation]int{}}
+		i := &instance{vu: vu}
 		s.BeforeSettled(i.settleAll)
 		functions := map[string]bind.Func{
 			"connect": i.connect, "select": i.selectTuples, "delete": i.remove, "update": i.update, "upsert": i.upsert,
@@ -44,22 +43,13 @@ func New(s *session.Session) modules.Module {
 
 // instance is the module of one virtual user.
 type instance struct {
-	vu         *bind.VU
-	results    *results
-	operations map[operation]int // numbers in the record
-	last       operation         // the operation recorded last; its number is lastNumber
-	lastNumber int
-	pending    []*exchange // asynchronous calls whose outcome isn't recorded yet
-	buffer     []byte
-	args       [1]gen.Value  // a request's body
-	free       chan struct{} // a channel that can be reused; see signal
+	vu      *bind.VU
+	results *results
+	pending []*exchange // asynchronous calls whose outcome isn't recorded yet
+	buffer  []byte
+	args    [1]gen.Value  // a request's body
+	free    chan struct{} // a channel that can be reused; see signal
 }
-
-// maxNames is how many operation numbers are cached.
-const maxNames = 1024
-
-// operation identifies an operation in the record.
-type operation struct{ verb, on string }
 
 // connection is what connect returns to scripts.
 type connection struct {
@@ -114,23 +104,11 @@ func (i *instance) send(a *bind.Args, c *connection, r *request) (any, error) {
 
 // number returns the operation's number in the record.
 func (i *instance) number(r *request) int {
-	key := operation{r.verb, r.on}
-	if key == i.last {
-		return i.lastNumber
+	name := r.verb
+	if r.on != "" {
+		name += " " + r.on
 	}
-	n, ok := i.operations[key]
-	if !ok {
-		name := r.verb
-		if r.on != "" {
-			name += " " + r.on
-		}
-		n = i.vu.Session.Operation(name)
-		if len(i.operations) < maxNames {
-			i.operations[key] = n
-		}
-	}
-	i.last, i.lastNumber = key, n
-	return n
+	return i.vu.Operation(name)
 }
 
 // note records the outcome of a request.
@@ -139,8 +117,6 @@ func (i *instance) note(x *exchange) {
 		BytesIn: x.bytes, Cut: x.cut}
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
-	} else {
-		c.Class = protocol.OK
 	}
 	i.vu.Run.Done(c)
 }

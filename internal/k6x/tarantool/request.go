@@ -64,13 +64,17 @@ func (x *exchange) answer() []byte {
 	return x.Reply.Captured[0].B
 }
 
+// field is a field of a request's body. Its value is from a script, or a string or uint64.
+type field struct {
+	key   iproto.Key
+	value any
+}
+
 // body writes a request's body in MessagePack (github.com/msgpack/msgpack, spec.md).
 type body struct {
 	out []byte
 	err error
 }
-
-func (b *body) mapping(n int) { b.head(n, 0x80, 0xde) }
 
 // head writes the header of an array or map. few is the format code for up to 15 items, many the one with a 16-bit
 // length; the code with a 32-bit length is many+1.
@@ -94,24 +98,7 @@ func (b *body) scalar(v *gen.Value) {
 	b.out = out
 }
 
-func (b *body) number(key iproto.Key, n uint64) {
-	b.out = append(b.out, byte(key))
-	b.scalar(&gen.Value{Kind: gen.Uint, I: int64(n)})
-}
-
-func (b *body) text(key iproto.Key, s string) {
-	b.out = append(b.out, byte(key))
-	b.scalar(&gen.Value{Kind: gen.String, B: []byte(s)})
-}
-
-func (b *body) value(key iproto.Key, x any) {
-	b.out = append(b.out, byte(key))
-	b.any(x)
-}
-
-// any writes a value from a script.
-func (b *body) any(x any) { b.within(x, 0) }
-
+// within writes a value that lies within depth arrays and objects.
 func (b *body) within(x any, depth int) {
 	if depth > maxDepth {
 		b.err = fmt.Errorf("more than %d arrays and objects within each other: do they hold themselves?", maxDepth)
