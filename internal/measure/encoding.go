@@ -21,7 +21,7 @@ const (
 	headerSize         = 40
 	maxVarint          = 9
 	maxPayload         = headerSize + buckets*maxVarint
-	maxEncoded         = 1 << 20 // characters of base64; maxPayload needs half of it
+	maxEncoded         = 1 << 20 // bytes; maxPayload needs a third of it
 )
 
 // HDREncoder encodes histograms and keeps its buffers between them. It is not safe for
@@ -78,13 +78,6 @@ func (p *packer) compress(level int) {
 	b := p.packed.Bytes()
 	binary.BigEndian.PutUint32(b, cookieV2Compressed)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
-}
-
-// EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It contains the counts only. The caller must
-// keep the exact least and greatest value and the mean separately: see Restore.
-func (h *Histogram) EncodeHDR() string {
-	var e HDREncoder
-	return string(e.Append(nil, h))
 }
 
 func appendRaw(b []byte, h *Histogram) []byte {
@@ -183,34 +176,11 @@ func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
 // The zero value is ready.
 type HDRDecoder struct{ zip inflater }
 
-// Decode is the inverse of EncodeHDR. It accepts any V2 encoding with the layout of this package: lowest discernible
-// value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and Mean of the result are those of
-// the buckets (lowest, highest and middle values) until Restore is called. Decode uses at most about 1 MiB for any
-// input.
-func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
-	if len(s) > maxEncoded {
-		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s),
-			maxEncoded)
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, fmt.Errorf("decode HdrHistogram: not base64: %w", err)
-	}
-	return d.DecodeBytes(b)
-}
-
-// DecodeBytes is Decode without base64.
-func (d *HDRDecoder) DecodeBytes(b []byte) (*Histogram, error) {
-	h := NewHistogram()
-	if err := d.DecodeInto(h, b); err != nil {
-		return nil, err
-	}
-	h.sumBuckets()
-	return h, nil
-}
-
-// DecodeInto is DecodeBytes into the memory of h, whose previous values are discarded. The caller must then call
-// Restore, because Mean is 0 until then. After an error h is empty.
+// DecodeInto is the inverse of HDREncoder.AppendBytes, into the memory of h, whose previous values are discarded. It
+// accepts any V2 encoding with the layout of this package: lowest discernible value 1, 3 significant digits, any
+// highest value up to what 24 h needs. It uses at most about 1 MiB for any input. The encoding contains the counts
+// only. The caller must then call Restore, because Min and Max are those of the buckets and Mean is 0 until then. After
+// an error h is empty.
 func (d *HDRDecoder) DecodeInto(h *Histogram, b []byte) error {
 	*h = Histogram{few: h.few[:0]}
 	if err := d.decode(h, b); err != nil {

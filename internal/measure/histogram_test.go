@@ -229,7 +229,7 @@ func TestCountsBeyond32Bits(t *testing.T) {
 		if got := c.h.CountAbove(7); got != c.want {
 			t.Errorf("%d values of 5000, want %d", got, c.want)
 		}
-		back, err := decodeHDR(c.h.EncodeHDR())
+		back, err := decodeHDR(encodeHDR(c.h))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,8 +275,8 @@ func TestFewValuesTakeNoPages(t *testing.T) {
 	}
 	check := func(what string) {
 		t.Helper()
-		if few.EncodeHDR() != many.EncodeHDR() || few.Mean() != many.Mean() || few.Quantile(0.99) != many.Quantile(0.99) {
-			t.Errorf("%s: %s against %s", what, few.EncodeHDR(), many.EncodeHDR())
+		if encodeHDR(few) != encodeHDR(many) || few.Mean() != many.Mean() || few.Quantile(0.99) != many.Quantile(0.99) {
+			t.Errorf("%s: %s against %s", what, encodeHDR(few), encodeHDR(many))
 		}
 	}
 	check("a list")

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -271,9 +272,13 @@ func TestLogsCanBeReadBack(t *testing.T) {
 	if part[0] != "1.000" || part[1] != "1.000" || part[2] != "5.000" {
 		t.Errorf("%q", part[:3])
 	}
-	back, err := new(measure.HDRDecoder).Decode(part[3])
-	if err != nil || back.Count() != 3 {
-		t.Errorf("%v", err)
+	packed, err := base64.StdEncoding.DecodeString(part[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := measure.NewHistogram()
+	if err := new(measure.HDRDecoder).DecodeInto(back, packed); err != nil || back.Count() != 3 {
+		t.Errorf("%d values, %v", back.Count(), err)
 	}
 }
 

@@ -21,6 +21,7 @@ type Logs struct {
 
 	baseUnixNs int64
 	files      map[string]io.WriteCloser
+	encoder    measure.HDREncoder
 }
 
 // Add writes an interval of an operation. Times are in nanoseconds. If latencies is nil or empty, it writes nothing.
@@ -44,8 +45,8 @@ func (l *Logs) Add(name string, startUnixNs, durationNs int64, latencies *measur
 			float64(l.baseUnixNs)/1e9, float64(l.baseUnixNs)/1e9)
 		fmt.Fprint(f, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
 	}
-	_, err := fmt.Fprintf(f, "%.3f,%.3f,%.3f,%s\n",
-		float64(startUnixNs-l.baseUnixNs)/1e9, float64(durationNs)/1e9, float64(latencies.Max())/1e6, latencies.EncodeHDR())
+	_, err := fmt.Fprintf(f, "%.3f,%.3f,%.3f,%s\n", float64(startUnixNs-l.baseUnixNs)/1e9, float64(durationNs)/1e9,
+		float64(latencies.Max())/1e6, l.encoder.Append(nil, latencies))
 	return err
 }
 
