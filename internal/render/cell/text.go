@@ -94,7 +94,7 @@ func beside(k Look, line, indent, note string, used, indented int) []string {
 	case Width(note) <= free || free >= narrowNote:
 		for _, l := range Wrap(note, free) {
 			out = append(out, line+"  "+k.Paint(l, Dim))
-			line = indent + strings.Repeat(" ", used-indented)
+			line = indent + strings.Repeat(" ", max(used-indented, 0))
 		}
 	default:
 		out = append(out, line)

@@ -168,3 +168,17 @@ func TestBarsShowWhatIsNotNothing(t *testing.T) {
 		}
 	}
 }
+
+// Histories and documents name tables after what the user calls them, which may be a single letter.
+func TestShortTitlesHaveNotes(t *testing.T) {
+	for _, title := range []string{"", "S", "SO"} {
+		t.Run(title, func(t *testing.T) {
+			table := Table{Title: title, Note: strings.Repeat("note ", 40)}
+			for _, l := range table.Lines(Look{Columns: 80}) {
+				if Width(l) > 80 {
+					t.Errorf("%q is %d columns wide", l, Width(l))
+				}
+			}
+		})
+	}
+}
