@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
@@ -21,6 +19,8 @@ import (
 	"brunt/internal/report"
 	"brunt/internal/units"
 	"brunt/internal/verdict/exitcode"
+
+	"github.com/spf13/cobra"
 )
 
 // adviseFlags are the flags of brunt advise.
@@ -81,7 +81,6 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	if err != nil {
 		return exitcode.With(exitcode.Unreachable, fmt.Errorf("--inspect: %w", err))
 	}
-	defer db.Close()
 	if planned {
 		return f.measured(s, args, db)
 	}

@@ -26,5 +26,4 @@ type Database interface {
 	// Settle cleans up after an attempt that was killed or interrupted: it ends statements that are still building
 	// or dropping a proposal's index, and drops the index if it is invalid. It reports whether the index exists.
 	Settle(ctx context.Context, p *record.Proposal) (there bool, err error)
-	Close() error
 }

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"brunt/internal/machine/cgroup"
+
+	"golang.org/x/sys/unix"
 )
 
 // machine is what is known of the machine that this process runs on.
@@ -26,17 +26,23 @@ type machine struct {
 }
 
 func thisMachine() *machine {
-	m := &machine{root: "/", linux: true}
+	m := &machine{root: "/", linux: true, cores: Cores()}
 	m.virtual = m.runsVirtually()
+	return m
+}
+
+// Cores returns the numbers of the cores that this process may use, or nil if they aren't known.
+func Cores() (cores []int) {
 	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err == nil {
-		for core := range len(set) * bits.UintSize {
-			if set.IsSet(core) {
-				m.cores = append(m.cores, core)
-			}
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil
+	}
+	for core := range len(set) * bits.UintSize {
+		if set.IsSet(core) {
+			cores = append(cores, core)
 		}
 	}
-	return m
+	return cores
 }
 
 // runsVirtually reports whether this is a virtual machine. x86 processors have a flag for it; otherwise the

@@ -12,6 +12,9 @@ type machine struct {
 
 func thisMachine() *machine { return &machine{} }
 
+// Cores returns nil: the cores that this process may use aren't known on these systems.
+func Cores() []int { return nil }
+
 func (m *machine) idleForAll() bool { return false }
 
 func (m *machine) spin() (*spinners, error) { return nil, errors.ErrUnsupported }

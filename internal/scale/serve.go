@@ -348,12 +348,9 @@ func (c *Coordinator) serveHave(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusNotFound
-	if file, err := os.Open(filepath.Join(c.folder(number), filepath.FromSlash(name))); err == nil {
-		sum := sha256.New()
-		if _, err := io.Copy(sum, file); err == nil && hex.EncodeToString(sum.Sum(nil)) == r.Header.Get(hashHeader) {
-			status = http.StatusNoContent
-		}
-		_ = file.Close() // nothing was written
+	sum, _, err := hashOf(filepath.Join(c.folder(number), filepath.FromSlash(name)))
+	if err == nil && sum == r.Header.Get(hashHeader) {
+		status = http.StatusNoContent
 	}
 	w.WriteHeader(status)
 }

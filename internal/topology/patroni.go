@@ -16,9 +16,8 @@ import (
 
 // patroni is a Source that queries Patroni's REST API (GET /cluster).
 type patroni struct {
-	from   []string // URLs, or host:port
-	client *http.Client
-	port   string
+	from []string // URLs, or host:port
+	port string
 }
 
 // mostPatroni is the maximum size of an answer of Patroni, in bytes.
@@ -44,7 +43,7 @@ func (p patroni) ask(ctx context.Context, from string) ([]protocol.Node, error) 
 	if err != nil {
 		return nil, fmt.Errorf("ask Patroni: %w", err)
 	}
-	answer, err := p.client.Do(req)
+	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("ask Patroni: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,6 @@ type Options struct {
 	Like     protocol.Target // credentials and options of the nodes
 	Nodes    func() []string // roles: the addresses to ask
 	Roles    bool            // ask nodes for their roles if the source doesn't report them
-	Client   *http.Client    // patroni; nil means http.DefaultClient
 }
 
 // New returns the source for o. An error is one line for the user.
@@ -61,7 +59,7 @@ func New(o Options) (Source, error) {
 		}
 		return names, nil
 	case "patroni":
-		return patroni{from: o.From, client: cmp.Or(o.Client, http.DefaultClient), port: o.Port}, nil
+		return patroni{from: o.From, port: o.Port}, nil
 	case "sentinel", "members":
 		d, ok := o.Driver.(protocol.Discoverer)
 		if !ok || !d.Discovers(o.Source) {

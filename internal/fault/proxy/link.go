@@ -109,10 +109,13 @@ func (l *link) until(t time.Time, changed <-chan struct{}) bool {
 	}
 }
 
+// dialTimeout limits the time for connecting to the server.
+const dialTimeout = 5 * time.Second
+
 // dial connects to the server. If the server refuses, the client's connection is closed by RST, as the server would
 // have done. It returns false if there is no connection.
 func (l *link) dial() bool {
-	d := net.Dialer{Timeout: l.proxy.config.DialTimeout}
+	d := net.Dialer{Timeout: dialTimeout}
 	c, err := d.DialContext(l.proxy.ctx, "tcp", l.proxy.config.To)
 	if err != nil {
 		if errors.Is(err, syscall.ECONNREFUSED) {
@@ -225,8 +228,7 @@ func (w *writer) write(b []byte) error {
 // delay queues a copy of b, to be written when the shape allows it.
 func (w *writer) delay(b []byte) error {
 	if w.late == nil {
-		w.late, w.failed = make(chan chunk, w.link.proxy.config.Buffer/1024+1), make(chan struct{})
-		w.held.most = w.link.proxy.config.Buffer
+		w.late, w.failed = make(chan chunk, mostHeld/1024+1), make(chan struct{})
 		w.held.room = make(chan struct{}, 1)
 		w.idle.Go(w.writeLate)
 	}
@@ -300,11 +302,13 @@ func (w *writer) finish() {
 	}
 }
 
+// mostHeld limits the delayed bytes per connection and direction. The kernel's own buffers come on top.
+const mostHeld = 1 << 20
+
 // budget limits the number of queued bytes.
 type budget struct {
 	mu   sync.Mutex
 	used int
-	most int
 	room chan struct{} // signals that bytes may have become free
 }
 
@@ -319,7 +323,7 @@ func (b *budget) empty() bool {
 func (b *budget) take(n int, stop <-chan struct{}) bool {
 	for {
 		b.mu.Lock()
-		if b.used == 0 || b.used+n <= b.most {
+		if b.used == 0 || b.used+n <= mostHeld {
 			b.used += n
 			b.mu.Unlock()
 			return true

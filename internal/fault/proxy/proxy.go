@@ -19,15 +19,11 @@ import (
 	"time"
 )
 
-// Config configures a proxy. Zero values mean the defaults given below.
+// Config configures a proxy.
 type Config struct {
-	Listen      string        // host:port; port 0 means any free port
-	To          string        // host:port of the server
-	Seed        uint64        // of random delays
-	DialTimeout time.Duration // for connections to the server; default 5 s
-	// Buffer limits the delayed bytes per connection and direction; default 1 MiB. The kernel's own buffers come on
-	// top.
-	Buffer int
+	Listen string // host:port; port 0 means any free port
+	To     string // host:port of the server
+	Seed   uint64 // of random delays
 }
 
 // Proxy is a listening proxy. Its methods are safe for concurrent use.
@@ -54,12 +50,6 @@ func Listen(c Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the proxy to %s can't listen at %s: %w; give it another address, or end what listens there",
 			c.To, c.Listen, errors.Unwrap(err))
-	}
-	if c.DialTimeout <= 0 {
-		c.DialTimeout = 5 * time.Second
-	}
-	if c.Buffer <= 0 {
-		c.Buffer = 1 << 20
 	}
 	p := &Proxy{config: c, listen: l, links: map[*link]struct{}{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())

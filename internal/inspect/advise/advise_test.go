@@ -49,8 +49,6 @@ func (s *shop) Settle(_ context.Context, p *record.Proposal) (bool, error) {
 	return slices.Contains(s.indexes, p.Name), nil
 }
 
-func (s *shop) Close() error { return nil }
-
 func (s *shop) run(context.Context, string) (*result.Result, []record.Inspection, error) {
 	s.runs++
 	r := &result.Result{Program: "brunt", ID: fmt.Sprint(s.runs), Name: "x", LoadModel: "open", Verdict: "pass"}

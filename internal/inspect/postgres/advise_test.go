@@ -199,7 +199,6 @@ func TestScriptsGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	const script = "set search_path = public; create table went (n int); insert into went values (1); create index went_n on went (n); insert into went values (2)"
 	var told []int
 	stop := errors.New("killed")

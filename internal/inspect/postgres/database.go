@@ -39,9 +39,6 @@ func Open(ctx context.Context, dsn string) (*Database, error) {
 	return &Database{config: config}, nil
 }
 
-// Close implements inspect.Database. It does nothing, since each method closes its own connection.
-func (d *Database) Close() error { return nil }
-
 // Exec implements inspect.Database.
 func (d *Database) Exec(ctx context.Context, script string, from inspect.Progress) error {
 	s, err := connect(ctx, d.config)

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"brunt/internal/machine"
 )
 
 // A process that computes on the cores that this process may use is counted as others' time, and as waiting time of a
 // thread of this process that also computes.
 func TestABusyProcessBesideIsSeen(t *testing.T) {
-	cores := allowedCores()
+	cores := machine.Cores()
 	if len(cores) == 0 {
 		t.Fatal("this process may use no core")
 	}

@@ -1,7 +1,6 @@
 package self
 
 import (
-	"math/bits"
 	"runtime"
 	"time"
 	"unsafe"
@@ -66,18 +65,4 @@ func waitedClock() (waited func() int64, end func()) {
 		return last
 	}
 	return waited, func() { unix.Close(fd) }
-}
-
-// allowedCores returns the numbers of the cores that the process may use, or nil if unknown.
-func allowedCores() (cores []int) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil
-	}
-	for core := range len(set) * bits.UintSize {
-		if set.IsSet(core) {
-			cores = append(cores, core)
-		}
-	}
-	return cores
 }

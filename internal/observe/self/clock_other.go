@@ -31,6 +31,3 @@ func nap(d time.Duration) { time.Sleep(d) }
 func waitedClock() (waited func() int64, end func()) {
 	return func() int64 { return time.Now().UnixNano() }, func() {}
 }
-
-// allowedCores returns nil: the cores aren't known here, so CPU use of other processes isn't reported.
-func allowedCores() []int { return nil }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/machine"
 	"brunt/internal/measure"
 )
 
@@ -85,7 +86,7 @@ func Start(idle func() int64) *Probe {
 	monotonic, boot := clocks()
 	p := newProbe(system{
 		files: os.DirFS("/"), pageBytes: uint64(os.Getpagesize()),
-		monotonic: monotonic, boot: boot, usage: usage, waited: waitedClock, cores: allowedCores(), idle: idle,
+		monotonic: monotonic, boot: boot, usage: usage, waited: waitedClock, cores: machine.Cores(), idle: idle,
 	})
 	p.ended.Go(p.watch)
 	return p

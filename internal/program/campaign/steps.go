@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -44,7 +43,7 @@ func (c *Campaign) query(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Exec(ctx, text, inspect.Progress{}), db.Close())
+	return db.Exec(ctx, text, inspect.Progress{})
 }
 
 // scripts executes files of SQL, except for the statements that were done before the campaign was killed.
@@ -56,7 +55,6 @@ func (c *Campaign) scripts(ctx context.Context, s *Step, files []string) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	for _, name := range files {
 		path := c.pathOf(name)
 		text, err := os.ReadFile(path)
@@ -114,7 +112,6 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	list, err := advise.Proposals(ctx, c.folder(s), db, seen.Run.Inspections)
 	if err != nil {
 		return err
