@@ -74,18 +74,14 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 	if len(pids) != 1 {
 		t.Fatalf("pods of worker 2: %v", pids)
 	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[0], syscall.SIGKILL)
 	until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 	until(t, "its successor has ended without an error", func() bool {
 		return slices.Equal(c.Phases(1), []string{"Failed", "Succeeded"})
 	})
 	before := linesHome(dir, 1)
 	until(t, "the others go on", func() bool { return linesHome(dir, 1) > before+2 })
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	run := wholeRun(t, dir, output)
 	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
@@ -117,9 +113,7 @@ func TestAnInterruptCleansTheCluster(t *testing.T) {
 	until(t, "the pods are asked for", func() bool {
 		return slices.Contains(c.Requests(), "GET /api/v1/namespaces/load/pods")
 	})
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		out, _ := os.ReadFile(output)

@@ -61,6 +61,14 @@ func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output st
 	return cmd, output
 }
 
+// send sends a signal to a process.
+func send(t *testing.T, pid int, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func reports(path string) int {
 	b, _ := os.ReadFile(path)
 	return len(reportLine.FindAllString(string(b), -1))
@@ -123,9 +131,7 @@ func TestCookRotatesItsLog(t *testing.T) {
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGHUP)
 	cmd.Wait()
 	var all []byte
 	for _, path := range []string{log + ".1", log} {
@@ -160,9 +166,7 @@ func TestCookEndsWithAnInterrupt(t *testing.T) {
 		cmd, output := start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms",
 			"http://"+server.Addr+"/")...)
 		until(t, "there is a report", func() bool { return reports(output) >= 1 })
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		send(t, cmd.Process.Pid, syscall.SIGINT)
 		cmd.Wait()
 		out, _ := os.ReadFile(output)
 		if cmd.ProcessState.ExitCode() != code || !bytes.Contains(out, []byte(`"p999"`)) {

@@ -60,9 +60,7 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 			cmd, output := start(t, nil, "brunt", "run", plan, "--allow-faults", "--bundle", dir)
 			until(t, "the server is stopped", func() bool { return processState(s.PID) == "T" })
 			until(t, "the fault is recorded", func() bool { return strings.Count(faultLines(dir), "\n") == 2 })
-			if err := cmd.Process.Signal(end); err != nil {
-				t.Fatal(err)
-			}
+			send(t, cmd.Process.Pid, end)
 			until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
 			_ = cmd.Wait()
 			run := recordtest.Result(t, dir)

@@ -105,9 +105,7 @@ func TestProcessesFillTables(t *testing.T) {
 	if len(pids) != 3 {
 		t.Fatalf("workers %v", pids)
 	}
-	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[1], syscall.SIGKILL)
 	until(t, "the lost worker is named", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 	release()
 	_ = cmd.Wait()
@@ -170,9 +168,7 @@ func TestAFillingWorkerStandsStill(t *testing.T) {
 	want := f.full()
 	cmd, output, release := f.blocked()
 	pids := workersOf(cmd.Process.Pid)
-	if err := syscall.Kill(pids[2], syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[2], syscall.SIGSTOP)
 	release()
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
@@ -216,9 +212,7 @@ func TestAnInterruptedFillingGoesOn(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, output, release := f.blocked()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
@@ -244,9 +238,7 @@ func TestHostsFillTables(t *testing.T) {
 		return filepath.Join(servers[k%2].Dir, "cache", "brunt", "fill", fmt.Sprintf("*.%d-of-3", k+1))
 	}
 	cmd, output, release := f.blocked()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		text, _ := os.ReadFile(output)

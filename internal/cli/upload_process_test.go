@@ -118,14 +118,10 @@ func TestWorkersUploadWithoutACoordinator(t *testing.T) {
 		workers, outputs = append(workers, cmd), append(outputs, output)
 	}
 	underWay(t, dir, 2)
-	if err := lead.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	send(t, lead.Process.Pid, syscall.SIGKILL)
 	_ = lead.Wait()
 	for k, w := range workers {
-		if err := w.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		send(t, w.Process.Pid, syscall.SIGTERM)
 		if err := w.Wait(); err != nil {
 			out, _ := os.ReadFile(outputs[k])
 			t.Errorf("worker %d: %v\n%s", k+1, err, out)

@@ -1,21 +1,19 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // countingPlan writes a plan with a load for a Redis that counts how often each operation number arrives.
@@ -35,33 +33,33 @@ queries:
 `, server.Addr, tier, more, load))
 }
 
-// askRedis sends an inline command that returns a number.
-func askRedis(t *testing.T, server *testserver.Server, command string) int {
+// redisOf returns a client of a Redis.
+func redisOf(t *testing.T, server *testserver.Server) *redis.Client {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Addr)
+	c := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// arrivals returns how many operation numbers have arrived at a Redis.
+func arrivals(t *testing.T, server *testserver.Server) int {
+	t.Helper()
+	n, err := redisOf(t, server).DBSize(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, ":")))
-	if err != nil {
-		t.Fatalf("%s: %q", command, line)
-	}
-	return n
+	return int(n)
 }
 
 // sentTwice returns how many operation numbers have arrived at a Redis more than once.
 func sentTwice(t *testing.T, server *testserver.Server) int {
 	t.Helper()
-	return askRedis(t, server, `EVAL "local n=0; for _,k in ipairs(redis.call('KEYS','n:*')) do `+
-		`if redis.call('GET',k)~='1' then n=n+1 end end; return n" 0`)
+	n, err := redisOf(t, server).Eval(t.Context(), "local n=0; for _,k in ipairs(redis.call('KEYS','n:*')) do "+
+		"if redis.call('GET',k)~='1' then n=n+1 end end; return n", nil).Int()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // closedLoad is a load of closed phases; operations is their number if they are counted.
@@ -92,7 +90,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				plan := countingPlan(t, server, row.tier, row.load, row.more)
 				cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 				pids := workersOf(cmd.Process.Pid)
-				before := askRedis(t, server, "DBSIZE")
+				before := arrivals(t, server)
 				if signal == syscall.SIGSTOP {
 					testserver.Freeze(pids[1])
 				} else if err := syscall.Kill(pids[1], signal); err != nil {
@@ -107,7 +105,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				if n := sentTwice(t, server); n > 0 {
 					t.Errorf("%d operations were sent twice\n%s", n, said(t, output))
 				}
-				arrived := askRedis(t, server, "DBSIZE")
+				arrived := arrivals(t, server)
 				if arrived <= before {
 					t.Errorf("%d operations had arrived before the loss, %d in total", before, arrived)
 				}
@@ -143,9 +141,7 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 	server := testserver.Redis(t)
 	plan := countingPlan(t, server, "codec", "load: [{closed: {duration: 12s}}]", "")
 	cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-	if err := syscall.Kill(workersOf(cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, workersOf(cmd.Process.Pid)[0], syscall.SIGKILL)
 	untilGiven(t, output, 1)
 	until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
 	_ = cmd.Wait()
@@ -157,19 +153,11 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 // sending returns how many connections to a Redis have counted an operation.
 func sending(t *testing.T, server *testserver.Server) int {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Addr)
+	list, err := redisOf(t, server).ClientList(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := fmt.Fprint(conn, "CLIENT LIST\r\nQUIT\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	list, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Count(string(list), "cmd=incr")
+	return strings.Count(list, "cmd=incr")
 }
 
 // untilGiven waits until the others send the share of a worker.
@@ -213,7 +201,7 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 			if n := run.Total.Arrivals(); n != 3000 || len(lostOnes(run)) > 0 {
 				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
 			}
-			if n, twice := askRedis(t, server, "DBSIZE"), sentTwice(t, server); n != 3000 || twice > 0 {
+			if n, twice := arrivals(t, server), sentTwice(t, server); n != 3000 || twice > 0 {
 				t.Errorf("%d operations arrived, %d of them twice", n, twice)
 			}
 		})
@@ -242,12 +230,8 @@ func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
 	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
 	cmd, dir, _ := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 	pids := workersOf(cmd.Process.Pid)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGKILL)
+	send(t, pids[1], syscall.SIGKILL)
 	_ = cmd.Wait()
 	out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
 	run := wholeRun(t, dir, "")

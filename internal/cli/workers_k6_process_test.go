@@ -113,14 +113,10 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[0], syscall.SIGKILL)
 	before := linesHome(dir, 2)
 	until(t, "the other goes on", func() bool { return linesHome(dir, 2) > before+2 })
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	run := wholeRun(t, dir, output)
 	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "1 (") {

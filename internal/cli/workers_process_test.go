@@ -104,17 +104,13 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if len(pids) != 3 {
 				t.Fatalf("workers %v", pids)
 			}
-			if err := syscall.Kill(pids[1], signal); err != nil {
-				t.Fatal(err)
-			}
+			send(t, pids[1], signal)
 			until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
 			before := []int{linesHome(dir, 1), linesHome(dir, 3)}
 			until(t, "the others go on", func() bool {
 				return linesHome(dir, 1) > before[0]+2 && linesHome(dir, 3) > before[1]+2
 			})
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			send(t, cmd.Process.Pid, syscall.SIGINT)
 			_ = cmd.Wait()
 			run := wholeRun(t, dir, output)
 			if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
@@ -145,9 +141,7 @@ func TestALostWorkerAborts(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 2, "--on-lost", "abort")
 	pids := workersOf(cmd.Process.Pid)
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[0], syscall.SIGKILL)
 	_ = cmd.Wait()
 	run := wholeRun(t, dir, output)
 	if why := run.Aborted.String(); !strings.Contains(why, "worker 1 (") || run.Interrupted {
@@ -191,9 +185,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	})
 	spools := []string{spoolOf(dir, 1), spoolOf(dir, 2)}
 	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		send(t, pid, syscall.SIGINT)
 	}
 	until(t, "the bundles are complete", func() bool {
 		for _, s := range spools {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"brunt/internal/record"
@@ -22,9 +23,7 @@ import (
 // kill kills a process with SIGKILL.
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGKILL)
 	_ = cmd.Wait()
 }
 

@@ -286,9 +286,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(t, pids[0], syscall.SIGKILL)
 	until(t, "the search goes on", began(2))
 	if first := wholeRun(t, filepath.Join(dir, "trial-01"), output); len(lostOnes(first)) != 1 {
 		t.Errorf("lost %q", lostOnes(first))
@@ -296,9 +294,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 	if said, _ := os.ReadFile(output); !strings.Contains(string(said), "is lost") {
 		t.Errorf("the lost worker isn't named:\n%s", said)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)

@@ -172,9 +172,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	for _, node := range []string{"(n1)", "(n3)"} {
 		until(t, "the others go on", home(at[node], 2))
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	run := wholeRun(t, dir, output)
 	if lost := lostOnes(run); len(lost) != 1 || !strings.HasSuffix(lost[0], "(n2)") {
