@@ -1,7 +1,9 @@
 package testserver
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -83,11 +85,29 @@ func etcdMember(t TB, o *options, all *etcds) *Server {
 		o.settings = append(o.settings, "--cert-file=server.crt", "--key-file=server.key")
 		sp.prepare = (*Server).certify
 	}
+	if all != nil {
+		sp.ready = etcdDecided
+	}
 	s := launch(t, sp, &Server{})
 	if all != nil {
 		all.initial += name + "=" + advertised + ","
 	}
 	return s
+}
+
+// etcdDecided returns nil once the cluster has decided on its version. A member that joins before ends at once.
+func etcdDecided(s *Server) error {
+	client := http.Client{Timeout: time.Second}
+	r, err := client.Get("http://" + s.Addr + "/version")
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(r.Body)
+	if err == nil && bytes.Contains(answer, []byte("not_decided")) {
+		err = errors.New("the cluster's version isn't decided")
+	}
+	return err
 }
 
 // EtcdLeader returns the leader of a cluster; nil if no member reports to be the leader.
