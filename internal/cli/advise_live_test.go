@@ -57,9 +57,7 @@ func TestInspectAndAdvise(t *testing.T) {
 	}
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "library.yml")
-	if err := os.WriteFile(plan, fmt.Appendf(nil, libraryPlan, pg.Addr), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, plan, fmt.Sprintf(libraryPlan, pg.Addr))
 	var all bytes.Buffer
 	do := func(want int, args ...string) string {
 		t.Helper()

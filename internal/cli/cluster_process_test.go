@@ -305,9 +305,7 @@ func TestWorkersWithoutANumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := filepath.Join(folder, "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, empty, "")
 	for name, row := range map[string]struct {
 		ticket string
 		env    []string

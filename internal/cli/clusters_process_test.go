@@ -77,9 +77,7 @@ func TestClustersThatCantBe(t *testing.T) {
 			dir := t.TempDir()
 			path, bundle := filepath.Join(dir, "plan.yml"), filepath.Join(dir, "bundle")
 			text := c.plan + "load: [{constant: {rate: 10, duration: 5s}}]\n"
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, path, text)
 			cmd, output := start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", bundle)
 			_ = cmd.Wait()
 			out, _ := os.ReadFile(output)

@@ -299,9 +299,7 @@ func TestCookTellsAnswersApart(t *testing.T) {
 	for _, path := range []string{"/", "/gone", "/bad", "/moved", "/cut"} {
 		text += p.URL + path + "\n"
 	}
-	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, list, text)
 	hash := fnv.New64a()
 	hash.Write([]byte("ok"))
 	c := cookAs(t, "slow_cooker", "-qps", "50", "-interval", "1s", "-totalRequests", "50",
@@ -337,9 +335,7 @@ func TestCookReachesSeveralHosts(t *testing.T) {
 	t.Parallel()
 	one, two := newPlace(t), newPlace(t)
 	list := filepath.Join(t.TempDir(), "urls")
-	if err := os.WriteFile(list, []byte(one.URL+"/1\n"+two.URL+"/2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, list, one.URL+"/1\n"+two.URL+"/2\n")
 	c := cookAs(t, "brunt cook", "-qps", "40", "-interval", "1s", "-totalRequests", "40", "@"+list)
 	if one.count("GET /1  ") != 20 || two.count("GET /2  ") != 20 || !strings.Contains(c.run.TierReason.String(),
 		"several hosts") {

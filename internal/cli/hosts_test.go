@@ -20,9 +20,7 @@ import (
 func listOf(t *testing.T, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "list")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, strings.Join(lines, "\n")+"\n")
 	return path
 }
 

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"brunt/internal/plan"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict/exitcode"
+
+	"github.com/spf13/cobra"
 )
 
 func TestHTTPOneLine(t *testing.T) {
@@ -47,9 +46,7 @@ func TestHTTPList(t *testing.T) {
 	body, list := filepath.Join(dir, "body"), filepath.Join(dir, "list")
 	text := "GET " + p.URL + "/a\nX-A: 1\n\nGET " + p.URL + "/a\nX-A: 2\n\nPOST " + p.URL + "/b\n@" + body + "\n"
 	for path, content := range map[string]string{body: "{}", list: text} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, content)
 	}
 	c := cookAs(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet")
 	if len(c.run.Operations) != 2 || c.run.Total.Done != 300 {
@@ -63,9 +60,7 @@ func TestHTTPList(t *testing.T) {
 	p = newPlace(t)
 	text = strings.ReplaceAll(text, "GET http", "GET  http")
 	text = regexp.MustCompile(`http://[^/]*`).ReplaceAllString(text, p.URL)
-	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, list, text)
 	cookAs(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet", "--in-order=false")
 	for request, n := range map[string][2]int{"GET /a 1 ": {60, 140}, "GET /a 2 ": {60, 140}, "POST /b  {}": {60, 140}} {
 		if got := p.count(request); got < n[0] || got > n[1] {
@@ -159,9 +154,7 @@ func TestHTTPOrderAndBodies(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "targets.json")
 	text := `{"method":"PUT","url":"` + server.URL + `/j","body":"eA==","header":{"X-N":["7"]}}` + "\n\n" +
 		`{"method":"GET","url":"` + server.URL + `/a"}` + "\n"
-	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, list, text)
 	for _, c := range []struct {
 		args, want string
 	}{

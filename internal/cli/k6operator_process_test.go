@@ -35,9 +35,7 @@ func TestAsTheRunnerOfK6Operator(t *testing.T) {
 	defer target.Close()
 	dir := t.TempDir()
 	script, archive := filepath.Join(dir, "test.js"), filepath.Join(dir, "test.js.archived.tar")
-	if err := os.WriteFile(script, []byte(operatorScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, script, operatorScript)
 	t.Run("initializer", func(t *testing.T) {
 		logs := filepath.Join(dir, "k6logs")
 		line := fmt.Sprintf("mkdir -p \"$(dirname %s)\" && command -v k6 > /dev/null && k6 archive %s -O %s -e TARGET=%s 2> %s && "+
@@ -64,9 +62,7 @@ func TestAsTheRunnerOfK6Operator(t *testing.T) {
 	})
 	t.Run("initializer of a bad script", func(t *testing.T) {
 		bad := filepath.Join(dir, "bad.js")
-		if err := os.WriteFile(bad, []byte("export default function ( {"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, bad, "export default function ( {")
 		logs := filepath.Join(t.TempDir(), "k6logs")
 		out, err := exec.Command("sh", "-c", fmt.Sprintf("k6 archive %s -O %s.tar 2> %s && k6 inspect %s.tar 2> %s ; "+
 			"! cat %s | grep 'level.*error'", bad, bad, logs, bad, logs, logs)).CombinedOutput()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -19,10 +18,7 @@ func TestThePageEndsTheRun(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	plan := filepath.Join(home, "plan.yml")
-	if err := os.WriteFile(plan, []byte("queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, plan, "queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n")
 	dir := filepath.Join(home, "bundle")
 	cmd := exec.Command("brunt", "rate", plan, "--proto", "sqlite", "--rate", "50", "--duration", "10m", "--ui",
 		"--bundle", dir, "--quiet")

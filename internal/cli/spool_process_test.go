@@ -98,9 +98,7 @@ func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	text := "queries: [{name: one, command: [PING], weight: 1}]\nthresholds: [{expr: count < 1000, abort_on_fail: true}]\n"
-	if err := os.WriteFile(filepath.Join(home, "plan.yml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(home, "plan.yml"), text)
 	dir := filepath.Join(home, "bundle")
 	r, w, _ := blockedPipe(t)
 	defer r.Close()

@@ -191,9 +191,7 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 				kill(t, cmd)
 				out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
 				output = filepath.Join(t.TempDir(), "resumed")
-				if err := os.WriteFile(output, out, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, output, string(out))
 			} else {
 				_ = cmd.Wait()
 			}

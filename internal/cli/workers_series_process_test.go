@@ -21,13 +21,19 @@ import (
 	"brunt/internal/verdict/exitcode"
 )
 
+// put writes a file.
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // writePlan writes a plan's file.
 func writePlan(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.yml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text)
 	return path
 }
 
@@ -338,9 +344,7 @@ func seriesKinds(t *testing.T) map[string][]string {
 	campaign := filepath.Join(filepath.Dir(plan), "two.yml")
 	text := "campaign: two\nplan: plan.yml\nservice: {reconfigure: 'true'}\nsteps:\n" +
 		"  - matrix: {grid: {A: [1, 2]}, at: 1, warm_up: 0, duration: 1s, repetitions: 1}\n"
-	if err := os.WriteFile(campaign, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, campaign, text)
 	return map[string][]string{
 		"search": {"search", plan, "--trial", "1s", "--warm-up", "200ms", "--pause", "0s", "--max", "1", "--trials", "2",
 			"--anyway"},

@@ -133,9 +133,7 @@ func manySessions(t *testing.T) string {
 		t.Fatal(err)
 	}
 	more := strings.Replace(string(text), "sessions: 4", "sessions: 9", 1)
-	if err := os.WriteFile(path, []byte(more), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, more)
 	return path
 }
 

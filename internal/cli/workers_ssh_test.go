@@ -80,9 +80,7 @@ func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
 	}
 	for name, row := range bad {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(known, []byte(row.known), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, known, row.known)
 			dir := filepath.Join(t.TempDir(), "bundle")
 			cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on", "ssh", "--hosts", row.host,
 				"--ssh-config", config, "--bundle", dir)

@@ -155,9 +155,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 			}
 			change := strings.NewReplacer("duration: 3s", "duration: 6s", "interval: 200ms", "interval: 400ms")
 			longer := change.Replace(string(text))
-			if err := os.WriteFile(plan, []byte(longer), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, plan, longer)
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 			pids := workersOf(cmd.Process.Pid)
 			if signal == syscall.SIGSTOP {
