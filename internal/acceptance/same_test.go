@@ -94,8 +94,8 @@ func TestSameSeedSameRowsAndRequests(t *testing.T) {
 // stream runs streamPlan and returns the contents of its tables in canonical form.
 func (s stand) stream(t *testing.T, plan, seed, tier, sessions string) (filled, landed []string) {
 	t.Helper()
-	o := load(t, s.with("queue", "-c", plan, "--vu", sessions, "--tier", tier, "--seed", seed, "--quiet",
-		"--no-teardown")...)
+	o := load(t, s.with("queue", "-c", plan, "--vu", sessions, "--tier", tier, "--seed", seed, "--timeout", "2m",
+		"--quiet", "--no-teardown")...)
 	if o.run == nil || o.run.Total.OK != 400 || o.run.Total.Failed != 0 || !judged(o.code) {
 		t.Fatalf("%s %s %s: exit %d\n%s%s", s.proto, tier, sessions, o.code, o.out, o.err)
 	}

@@ -18,9 +18,9 @@ const (
 	redisKeys     = 100_000
 )
 
-// atPeersRate is an open load at the rate of redis-benchmark's last turn. In the closed loads, redis-benchmark is slower
-// than the server, so that fewer of its requests wait there at a time than of brunt's. At one rate, the times of both can
-// be compared.
+// atPeersRate is an open load at the rate of redis-benchmark's last turn. In the closed loads, redis-benchmark is
+// slower than the server, so that fewer of its requests wait there at a time than of brunt's. At one rate, the times of
+// both can be compared.
 const atPeersRate = "brunt at the peer's rate"
 
 // fillRedis creates each key twice: once with the name in brunt's plan, and once with that of redis-benchmark.
