@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"encoding/base64"
 	"path/filepath"
 	"testing"
 	"time"
@@ -146,7 +147,11 @@ func checkPause(t *testing.T, run *record.Run, all []measure.Interval, least, mo
 
 func decode(t *testing.T, hdr string) *measure.Histogram {
 	t.Helper()
-	h, err := new(measure.HDRDecoder).Decode(hdr)
+	h := measure.NewHistogram()
+	packed, err := base64.StdEncoding.DecodeString(hdr)
+	if err == nil {
+		err = new(measure.HDRDecoder).DecodeInto(h, packed)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -443,7 +444,11 @@ func TestCookWritesAHistogramLog(t *testing.T) {
 			continue
 		}
 		fields := strings.Split(line, ",")
-		h, err := new(measure.HDRDecoder).Decode(fields[len(fields)-1])
+		h := measure.NewHistogram()
+		packed, err := base64.StdEncoding.DecodeString(fields[len(fields)-1])
+		if err == nil {
+			err = new(measure.HDRDecoder).DecodeInto(h, packed)
+		}
 		if err != nil || len(fields) != 4 {
 			t.Fatalf("%s: %v", line, err)
 		}
