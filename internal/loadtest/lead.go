@@ -212,9 +212,12 @@ func (d *leading) open(o *runner.Options) error {
 	return nil
 }
 
-// textOf returns a plan as text, and the secrets that the text hides.
+// textOf returns a plan as text, and the secrets that the text hides from workers. Those of faults are not among them:
+// the coordinator carries out the faults.
 func textOf(p *plan.Plan) (text []byte, secrets map[string]string, err error) {
-	if secrets, err = planfile.SecretValues(p); err == nil {
+	shared := *p
+	shared.Faults = nil
+	if secrets, err = planfile.SecretValues(&shared); err == nil {
 		text, err = planfile.Write(p)
 	}
 	return text, secrets, exitcode.Usage(err)

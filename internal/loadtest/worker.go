@@ -205,7 +205,7 @@ func askCoordinator(ctx context.Context, w *scale.Worker) engine.Next {
 	}
 }
 
-// planOf returns the plan of a job, with its secrets.
+// planOf returns the plan of a job, with the secrets that textOf has found in it.
 func planOf(job *scale.Job) (*plan.Plan, error) {
 	p, err := planfile.Read("the coordinator's plan", job.Plan)
 	if err != nil {
@@ -214,8 +214,12 @@ func planOf(job *scale.Job) (*plan.Plan, error) {
 	if job.Password != "" {
 		p.Target.Password = job.Password
 	}
-	return p, planfile.Secrets(p, func(variable string) (string, bool) {
+	faults := p.Faults
+	p.Faults = nil
+	err = planfile.Secrets(p, func(variable string) (string, bool) {
 		value, there := job.Secrets[variable]
 		return value, there
 	})
+	p.Faults = faults
+	return p, err
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"cmp"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -396,10 +397,7 @@ func (p *Plan) Secrets() (all []string) {
 	for name, value := range p.Target.Options {
 		add(name, value)
 	}
-	request := func(w *protocol.Web) {
-		if w == nil {
-			return
-		}
+	for w := range p.HTTPRequests() {
 		for _, h := range w.Header {
 			add(h[0], h[1])
 		}
@@ -414,28 +412,41 @@ func (p *Plan) Secrets() (all []string) {
 			}
 		}
 	}
-	if r := p.Registers; r != nil {
-		request(r.Write.Web)
-		request(r.Read.Web)
-	}
-	for i := range p.Faults {
-		request(&p.Faults[i].HTTP.Inject)
-		request(&p.Faults[i].HTTP.Heal)
-	}
-	for i := range p.Operations {
-		for k := range p.Operations[i].Steps {
-			step := &p.Operations[i].Steps[k]
-			request(step.Request.Web)
-			request(step.Wrong.Request.Web)
-			if step.Verify != nil {
-				request(step.Verify.Read.Web)
-			}
-			for v := range step.Variants {
-				request(step.Variants[v].Web)
+	return all
+}
+
+// HTTPRequests returns the HTTP requests of the plan, each with the position of what it belongs to: what is sent before
+// the load, the operations with what is read back, the registers, and the faults.
+func (p *Plan) HTTPRequests() iter.Seq2[*protocol.Web, Position] {
+	return func(yield func(*protocol.Web, Position) bool) {
+		ok := true
+		pass := func(w *protocol.Web, at Position) { ok = ok && (w == nil || yield(w, at)) }
+		for i := range p.Prepare {
+			pass(p.Prepare[i].Web, p.Where.At("prepare", Position{}))
+		}
+		for i := range p.Operations {
+			for k := range p.Operations[i].Steps {
+				step := &p.Operations[i].Steps[k]
+				pass(step.Request.Web, step.At)
+				pass(step.Wrong.Request.Web, step.At)
+				if step.Verify != nil {
+					pass(step.Verify.Read.Web, step.At)
+				}
+				for v := range step.Variants {
+					pass(step.Variants[v].Web, step.At)
+				}
 			}
 		}
+		if r := p.Registers; r != nil {
+			pass(r.Write.Web, r.At)
+			pass(r.Read.Web, r.At)
+		}
+		for i := range p.Faults {
+			f := &p.Faults[i]
+			pass(&f.HTTP.Inject, f.At)
+			pass(&f.HTTP.Heal, f.At)
+		}
 	}
-	return all
 }
 
 // WithDefaults returns s with the documented default in every field that is zero. Other fields are kept, so a second

@@ -85,27 +85,8 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 			p.Target.Options[k] = s.value(v, k, p.Where.At("target.options", plan.Position{}))
 		}
 	}
-	for i := range p.Operations {
-		for k := range p.Operations[i].Steps {
-			step := &p.Operations[i].Steps[k]
-			s.web(step.Request.Web, step.At)
-			s.web(step.Wrong.Request.Web, step.At)
-			if step.Verify != nil {
-				s.web(step.Verify.Read.Web, step.At)
-			}
-			for v := range step.Variants {
-				s.web(step.Variants[v].Web, step.At)
-			}
-		}
-	}
-	if r := p.Registers; r != nil {
-		s.web(r.Write.Web, r.At)
-		s.web(r.Read.Web, r.At)
-	}
-	for i := range p.Faults {
-		f := &p.Faults[i]
-		s.web(&f.HTTP.Inject, f.At)
-		s.web(&f.HTTP.Heal, f.At)
+	for w, at := range p.HTTPRequests() {
+		s.web(w, at)
 	}
 	return s.problems.Sort().Err()
 }
@@ -126,15 +107,8 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 			g.add(k, v)
 		}
 	}
-	for i := range p.Operations {
-		for k := range p.Operations[i].Steps {
-			step := &p.Operations[i].Steps[k]
-			g.web(step.Request.Web)
-			g.web(step.Wrong.Request.Web)
-			for v := range step.Variants {
-				g.web(step.Variants[v].Web)
-			}
-		}
+	for w := range p.HTTPRequests() {
+		g.web(w)
 	}
 	return g.values, g.err
 }
@@ -163,9 +137,6 @@ func (g *gatherer) text(name, template string) {
 }
 
 func (g *gatherer) web(w *protocol.Web) {
-	if w == nil {
-		return
-	}
 	editPath(w.Path, func(name, value string) string {
 		g.text(name, value)
 		return value
@@ -205,9 +176,6 @@ func (s *unhider) value(v, name string, at plan.Position) string {
 }
 
 func (s *unhider) web(w *protocol.Web, at plan.Position) {
-	if w == nil {
-		return
-	}
 	w.Path = editPath(w.Path, func(name, value string) string { return escape(s.value(value, name, at), value) })
 	if body := string(w.Body); w.SecretBody {
 		w.Body = []byte(escape(s.value(body, bodySecret, at), body))

@@ -8,11 +8,13 @@ import (
 	"brunt/internal/protocol"
 )
 
-// secretPlan returns a plan with secrets in all places except for the password. token is the value of a header, as a
-// template.
+// secretPlan returns a plan with secrets of the target, of a request before the load, and of an operation. token is the
+// value of a header, as a template.
 func secretPlan(token string) *plan.Plan {
-	return &plan.Plan{Name: "x", Target: plan.Target{Protocol: "http", Addresses: []string{"http://me:pa:ss@h:1"},
-		Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
+	return &plan.Plan{Prepare: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/login",
+		Header: [][2]string{{"X-Api-Key", "k3y"}}}}},
+		Name: "x", Target: plan.Target{Protocol: "http", Addresses: []string{"http://me:pa:ss@h:1"},
+			Options: map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
 		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: protocol.Request{
 			Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/a?token=t0p&page=2", SecretBody: true,
 				Body: []byte("a body"), Header: [][2]string{{"Authorization", token}, {"Accept", "text/html"}}}}}}}}}
@@ -41,6 +43,9 @@ func TestSecretsComeBack(t *testing.T) {
 			want, got := p.Operations[0].Steps[0].Request.Web, again.Operations[0].Steps[0].Request.Web
 			if got.Path != want.Path || string(got.Body) != string(want.Body) || got.Header[0] != want.Header[0] {
 				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if got := again.Prepare[0].Web.Header[0]; got != p.Prepare[0].Web.Header[0] {
+				t.Errorf("before the load: %q", got)
 			}
 			if again.Target.Addresses[0] != p.Target.Addresses[0] {
 				t.Errorf("address %s, want %s", again.Target.Addresses[0], p.Target.Addresses[0])
