@@ -2,12 +2,15 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/cli/usage"
 	"brunt/internal/loadtest"
@@ -84,13 +87,17 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		s.flags = adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
 	}
+	all := commands()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := s.wordAfter(cmd); word != "" { // its flags belong to a command that doesn't exist
 			return usage.UnknownCommand(cmd, word, commandFor)
 		}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && all[unknown.GetSpecifiedName()] != nil {
+			return exitcode.Usage(fmt.Errorf("%w; did you mean the command brunt %s?; see brunt --help", err,
+				unknown.GetSpecifiedName()))
+		}
 		return usage.FlagError(cmd, err)
 	})
-	all := commands()
 	if len(args) > 0 && all[args[0]] != nil {
 		root.AddCommand(all[args[0]](s))
 	} else {

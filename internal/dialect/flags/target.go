@@ -97,6 +97,10 @@ func readFile(path string, stdin io.Reader) (*plan.Plan, error) {
 	in := stdin
 	if path != "-" {
 		file, err := os.Open(path)
+		if err != nil && strings.Contains(path, "://") {
+			return nil, fmt.Errorf("plan: %s is a URL and no file; to load it, write brunt http %s", secret.Text(path),
+				secret.Text(path))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("plan: %w; check the path", err)
 		}
