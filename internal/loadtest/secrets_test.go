@@ -16,7 +16,8 @@ prepare: [{http: {path: "/login?token=t0p"}}]
 queries: [{name: get, weight: 1, http: {path: /, headers: {Authorization: Bearer sent}}}]
 load: [{constant: {duration: 5s, rate: 10}}]
 faults:
-  - {name: slow, at: 1s, for: 1s, http: {inject: {origin: "http://127.0.0.1:81", path: /, headers: {Authorization: Bearer fault}}}}
+  - {name: slow, at: 1s, for: 1s,
+     http: {inject: {origin: "http://127.0.0.1:81", path: /, headers: {Authorization: Bearer fault}}}}
 `))
 	if err != nil {
 		t.Fatal(err)

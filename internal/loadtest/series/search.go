@@ -50,13 +50,16 @@ func searchEnd(b program.Bracket, err error) error {
 	code, text := exitcode.Invalid, ""
 	switch b.End {
 	case program.AtLowest:
-		code, text = exitcode.Threshold, "the target fails at the lowest load allowed; lower --min, or see why the trials failed"
+		code, text = exitcode.Threshold, "the target fails at the lowest load allowed; "+
+			"lower --min, or see why the trials failed"
 	case program.AtHighest:
 		text = "the target passes at the highest load allowed, so its maximum isn't known; raise --max"
 	case program.GeneratorLimit:
-		text = "the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"
+		text = "the generator, not the target, limited the search: what it couldn't offer is no result; " +
+			"free this machine's cores, or use a faster one"
 	case program.OutOfTrials:
-		text = "the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"
+		text = "the trials ran out before the bracket was settled; " +
+			"allow more (--trials), or make them longer (--trial) so that equal loads agree"
 	default:
 		return err
 	}
