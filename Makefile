@@ -13,8 +13,8 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
-LONGEST     := ./internal/acceptance ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
-# These packages start no goroutines, which internal/lint checks, so they have no data races. Their tests mostly compute
+LONGEST     := ./test/acceptance ./examples/book ./internal/cli ./internal/dialect/k6/... ./internal/inspect/postgres ./internal/engine/loop
+# These packages start no goroutines, which test/lint checks, so they have no data races. Their tests mostly compute
 # and take a tenth of the time without the race detector.
 SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile planfile/form program program/campaign/campaignfile render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
 # The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
@@ -31,7 +31,7 @@ FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 # Tests of the whole of brunt, mostly with servers. `make quick` omits them: linking them alone would take a quarter of
 # its minute.
-WHOLE       := examples|internal/acceptance
+WHOLE       := examples|test/acceptance
 
 .PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
@@ -46,7 +46,7 @@ run: build ## the example, on an embedded database
 
 quick: ## what needs no server, in a minute, for people who change code
 	@$(GO) list ./... | grep -vE '^brunt/($(WHOLE))(/|$$)' \
-		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/engine/loop ./internal/cli ./internal/k6x ./internal/program
+		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/engine/loop ./internal/cli ./internal/dialect/k6 ./internal/run/program
 	@$(ALIKE) $(TOOLS) test -short -vet=off ./bench ./examples ./situations
 
 test: setup check race ## everything that must hold
@@ -60,9 +60,9 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@echo '== go vet'
 	@$(ALIKE) $(GO) vet ./...
-	@$(ALIKE) $(GO) vet -tags nok6 ./internal/k6x ./internal/cli
+	@$(ALIKE) $(GO) vet -tags nok6 ./internal/dialect/k6 ./internal/cli
 	@echo '== the rules of the house, the other systems'
-	@$(ALIKE) $(GO) test -vet=off ./internal/lint
+	@$(ALIKE) $(GO) test -vet=off ./test/lint
 	@echo '== staticcheck'
 	@staticcheck=$$($(ALIKE) $(TOOLS) tool -n staticcheck); \
 	$(ALIKE) $$staticcheck ./...; cd tools; $(ALIKE) $$staticcheck ./...
@@ -74,7 +74,7 @@ race: ## every test, against real servers, under the race detector where it can 
 	@echo '   at the same time: the documentation, and the release, made twice'
 	@failed=0; \
 	{ $(RACING); $(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./examples ./situations && \
-	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./internal/acceptance/docs && \
+	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./test/acceptance/docs && \
 	$(ALIKE) $(TOOLS) test -vet=off ./release; } & others=$$!; \
 	{ $(RACING); $(GO) list ./... \
 		| grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
@@ -114,7 +114,7 @@ bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merg
 	./bin/bench scale $(BENCH)
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
-	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare
+	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/report/export ./internal/judge/compare
 
 bench-balance: ## CPU per request for each balancing method
 	$(GO) test -run '^$$' -bench BenchmarkBalance -benchtime 300000x -count 5 ./internal/engine/loop
@@ -123,7 +123,7 @@ bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure
 
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
-	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
+	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./test/acceptance/picodata
 
 failover-etcd failover-postgres: failover-%: build ## the example: a cluster whose leader is stopped, or killed, under load; WRITE=1
 	@$(ALIKE) $(GO) build -o bin/failover ./examples/failover
@@ -133,13 +133,13 @@ k6-examples: bin/examples ## k6's own examples under k6 and brunt: the table in 
 	./bin/examples -write
 
 test-clusters: ## outages and losses that brunt reports, compared with other clients'; on a quiet machine, 15 minutes; WRITE=1
-	$(GO) test -count=1 -timeout 60m -v ./internal/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
+	$(GO) test -count=1 -timeout 60m -v ./test/acceptance/clusters $(if $(WRITE),-write) $(CLUSTERS)
 
 kubernetes: ## the control plane of Kubernetes that test-kubernetes runs; ten minutes the first time
 	@.ci/kubernetes
 
 test-kubernetes: kubernetes ## brunt on a cluster of Kubernetes, as root; a few minutes
-	$(ALIKE) $(GO) test -vet=off -count=1 -timeout 30m -v ./internal/acceptance/kubernetes $(KUBERNETES)
+	$(ALIKE) $(GO) test -vet=off -count=1 -timeout 30m -v ./test/acceptance/kubernetes $(KUBERNETES)
 
 pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; four minutes
 	./bin/pictures

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/planfile"
-	"brunt/internal/testserver"
+	"brunt/internal/plan/planfile"
+	"brunt/test/testserver"
 )
 
 // The service carries out its seven operations, and refuses other requests in one line.

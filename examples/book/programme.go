@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"brunt/examples/internal/example"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
 )

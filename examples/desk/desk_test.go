@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"brunt/internal/cli"
-	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
+	"brunt/internal/run/program/campaign"
+	"brunt/test/testserver"
 )
 
 // If this variable is set, the test binary runs as brunt.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"brunt/examples/internal/example"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
 )

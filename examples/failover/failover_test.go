@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // The examples run: the leader fails, the cluster elects another one, and the report contains the account of the

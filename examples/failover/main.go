@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 const usage = `usage: failover etcd|postgres [flags] [-- flags of brunt run]`

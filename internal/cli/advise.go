@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
-	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
-	"brunt/internal/loadtest/series"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/units"
 	"brunt/internal/report"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/advise"
+	"brunt/internal/run/loadtest/series"
 
 	"github.com/spf13/cobra"
 )

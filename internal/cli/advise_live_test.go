@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/flags"
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/series"
+	"brunt/internal/cli/flags"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/target"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/render/units"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/loadtest/series"
+	"brunt/internal/run/program/campaign"
+	"brunt/internal/server/target"
 )
 
 // campaignFlags are the flags of the campaign commands.

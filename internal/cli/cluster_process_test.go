@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/scale"
-	"brunt/internal/scale/kubernetes/kubernetestest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/scale"
+	"brunt/internal/run/scale/kubernetes/kubernetestest"
+	"brunt/test/testserver"
 )
 
 // onCluster returns the flags for an imitated cluster, whose pods are processes of this machine.

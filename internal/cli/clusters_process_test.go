@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/control"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/load/control"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // If a plan's description of a cluster is impossible, the error is one line with an exit code, before anything is sent.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/compare"
-	"brunt/internal/message"
+	"brunt/internal/judge/compare"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/result"
+	"brunt/internal/judge/result/reader"
 	"brunt/internal/record"
-	"brunt/internal/result"
-	"brunt/internal/result/reader"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/render/message"
 )
 
 func newCompare(s *streams) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // A connection string and libpq's variables work with a server that requires a password, and the record contains

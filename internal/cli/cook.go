@@ -7,10 +7,10 @@ import (
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/slowcooker"
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/cook"
-	"brunt/internal/runner"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/dialect/slowcooker/cook"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 // exitCookUsage is slow_cooker's exit code for a bad command line.

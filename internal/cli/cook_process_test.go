@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // patience is the longest time that tests wait for an expected event.

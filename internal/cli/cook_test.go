@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // cooked contains the results of a command.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/k6"
+	"brunt/internal/dialect/k6/results"
 	"brunt/internal/dialect/pgbench"
 	"brunt/internal/dialect/picostress"
 	"brunt/internal/dialect/ycsb/output"
-	"brunt/internal/result"
+	"brunt/internal/judge/result"
 )
 
 // dialect is another tool whose command line, files or results brunt supports. All fields but names are optional.
@@ -36,7 +36,7 @@ func dialects() []dialect {
 			results: output.Format},
 		{names: []string{"slow_cooker"}, tool: "slow_cooker", arguments: below("cook"), command: newCook},
 		{names: []string{"vegeta-targets"}, command: newHTTP},
-		{tool: "k6", arguments: below("k6"), command: newK6, results: k6.Results},
+		{tool: "k6", arguments: below("k6"), command: newK6, results: results.Results},
 		{results: pgbench.Results},
 	}
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"brunt/internal/doctor"
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/render/units"
+	"brunt/internal/run/doctor"
+	"brunt/internal/run/loadtest"
 )
 
 func newDoctor(s *streams) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/export"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/report/export"
 )
 
 func newExport(s *streams) *cobra.Command {

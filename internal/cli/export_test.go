@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // Commands with all exports and watches enabled leave the expected files and data.

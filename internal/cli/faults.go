@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/fault"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
-	"brunt/internal/runner"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/runner"
+	"brunt/internal/server/fault"
 )
 
 // healFaults is the name of the watchdog's command.

@@ -13,7 +13,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // processState returns the state of a process as in proc(5): S, R, T, …

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/test/testserver"
 )
 
 // If the limit of open files is too low for the sessions, brunt refuses the load before anything is sent. A load that

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // crowded is a listener that limits its connections and closes further ones at once.

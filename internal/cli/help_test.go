@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
 )
 
 // shownFlags are the flags that a help shows.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/compare"
-	"brunt/internal/history"
+	"brunt/internal/judge/compare"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/history"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/render/units"
 )
 
 // defaultHistory is the folder of the history unless the user gives another.

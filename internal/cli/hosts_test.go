@@ -13,7 +13,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // listOf writes a list of lines into a file.

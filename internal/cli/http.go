@@ -8,10 +8,10 @@ import (
 
 	"brunt/internal/cli/usage"
 	"brunt/internal/dialect/service"
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/runner"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 // httpFlags are the flags of the http command.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 
 	"github.com/spf13/cobra"
 )

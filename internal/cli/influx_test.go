@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // With a valid token InfluxDB receives every request. With a wrong one, the run says that its points are lost, and why.

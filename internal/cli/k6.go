@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/secret"
+	"brunt/internal/dialect/k6"
 	"brunt/internal/dialect/picostress"
-	"brunt/internal/k6x"
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/script"
-	"brunt/internal/secret"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/loadtest/script"
 )
 
 func newK6(s *streams) *cobra.Command {

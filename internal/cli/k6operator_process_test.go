@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // operatorScript sends 40 requests by two VUs.

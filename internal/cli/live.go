@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"brunt/internal/lazyregexp"
-	"brunt/internal/loadtest"
+	"brunt/internal/base/lazyregexp"
 	pages "brunt/internal/report/live"
+	"brunt/internal/run/loadtest"
 )
 
 // liveFlags are the flags for the live output of intervals, and for what is watched during the load.

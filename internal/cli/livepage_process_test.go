@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
 )
 
 // The stop button ends a run like an interrupt, with a complete record and its report.

@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/secret"
+	"brunt/internal/cli/flags"
 	"brunt/internal/cli/usage"
-	"brunt/internal/dialect/flags"
-	"brunt/internal/loadtest"
 	"brunt/internal/record"
-	"brunt/internal/secret"
+	"brunt/internal/run/loadtest"
 )
 
 // loadFlags are the flags of every command that sends a load, except for commands with another tool's command line. A

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/program/campaign"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/run/program/campaign"
 )
 
 // matrixFlags are the flags of a comparison of settings.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
-	"brunt/internal/s3"
-	"brunt/internal/verdict"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/s3"
 )
 
 func newMerge(s *streams) *cobra.Command {

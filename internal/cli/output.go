@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/units"
 	"brunt/internal/report"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
 )
 
 // formFlags are the flags for the form and the language of the output.

@@ -3,11 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"brunt/internal/base/password"
+	"brunt/internal/cli/flags"
 	"brunt/internal/cli/usage"
-	"brunt/internal/dialect/flags"
-	"brunt/internal/password"
 	"brunt/internal/plan"
-	"brunt/internal/protocols"
+	"brunt/internal/protocol/protocols"
 )
 
 // planFlags are the flags of every command with a plan.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/loadtest/series"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/program"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest/series"
+	"brunt/internal/run/program"
 )
 
 func newRepeat(s *streams) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"brunt/internal/cli"
-	"brunt/internal/program"
-	"brunt/internal/testserver"
+	"brunt/internal/run/program"
+	"brunt/test/testserver"
 )
 
 // brunt runs a command line in this process.

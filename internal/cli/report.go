@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/report"
-	"brunt/internal/verdict"
-	"brunt/internal/verdict/exitcode"
 )
 
 // reportFlags are the flags of the report command.

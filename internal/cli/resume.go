@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/script"
-	"brunt/internal/program"
-	"brunt/internal/program/campaign"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/summary"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/report/summary"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/loadtest/script"
+	"brunt/internal/run/program"
+	"brunt/internal/run/program/campaign"
 )
 
 func newResume(s *streams) *cobra.Command {

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/cli/usage"
-	"brunt/internal/loadtest"
-	"brunt/internal/protocols"
-	"brunt/internal/secret"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/protocol/protocols"
+	"brunt/internal/run/loadtest"
 )
 
 // streams holds the process's standard streams, its command line and its version.

@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/cli/flags"
 	"brunt/internal/cli/usage"
-	"brunt/internal/dialect/flags"
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/runner"
-	"brunt/internal/summary"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/report/summary"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 func newRun(s *streams) *cobra.Command {

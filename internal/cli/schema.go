@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/protocols"
-	"brunt/internal/schema"
-	"brunt/internal/schema/fill"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/protocol/protocols"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/server/schema"
+	"brunt/internal/server/schema/fill"
 )
 
 func newSchema(s *streams) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/test/testserver"
 )
 
 // filling fills the table of cars from the examples, on a PostgreSQL server of its own.

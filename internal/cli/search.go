@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/flags"
-	"brunt/internal/loadtest/series"
+	"brunt/internal/cli/flags"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/program"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest/series"
+	"brunt/internal/run/program"
 )
 
 // searchFlags are the flags of a search, in addition to those of every load.

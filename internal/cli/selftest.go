@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/flags"
-	"brunt/internal/loadtest"
-	"brunt/internal/selftest"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/cli/flags"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/selftest"
 )
 
 func newSelftest(s *streams) *cobra.Command {

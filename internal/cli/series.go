@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/series"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/runner"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/loadtest/series"
+	"brunt/internal/run/runner"
 )
 
 // seriesFlags are the flags of the commands that run several loads in sequence.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // blockedPipe returns a full pipe, which blocks the next write, and the number of bytes in it.

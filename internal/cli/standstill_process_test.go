@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // Arrivals that fell due while the generator itself was stopped are given up and counted in the interval that reports

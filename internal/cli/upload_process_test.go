@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // storeAt returns the environment variables for an object store.

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/units"
 	"brunt/internal/report"
-	"brunt/internal/runner"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 func newVerify(s *streams) *cobra.Command {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/k6"
 	"brunt/internal/engine/loop"
-	"brunt/internal/k6x"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/protocol"
-	"brunt/internal/protocols"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/protocol/protocols"
 )
 
 // contents describes what a binary contains.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/protocol"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // listened is an output that signals when a certain text has been written to it.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/k6x"
-	"brunt/internal/loadtest"
+	"brunt/internal/dialect/k6"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/scale"
-	"brunt/internal/scale/kubernetes"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/scale"
+	"brunt/internal/run/scale/kubernetes"
 )
 
 // newWorker returns the command that sends a worker's part of a load; see package scale.

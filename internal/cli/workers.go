@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/cli/usage"
-	"brunt/internal/loadtest"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
-	"brunt/internal/scale"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/scale"
 )
 
 // workerFlags are the flags that distribute a load over workers.

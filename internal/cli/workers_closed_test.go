@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/test/testserver"
 
 	"github.com/redis/go-redis/v9"
 )

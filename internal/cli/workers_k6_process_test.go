@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/verdict/exitcode"
 )
 
 // ledScript sends 40 requests under two names, counts them, and has thresholds for them.

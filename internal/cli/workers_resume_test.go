@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/scale"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/scale"
 )
 
 // kill kills a process with SIGKILL.

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // put writes a file.

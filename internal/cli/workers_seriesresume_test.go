@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/program"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/scale"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/program"
+	"brunt/internal/run/scale"
 )
 
 // bundlesBelow returns the folders of the bundles of workers below the folder of a series.

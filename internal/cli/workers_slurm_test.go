@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // onSlurm runs brunt as a user of a cluster, with a secret in its environment.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // queuePlan writes a plan of 60 operations without a server.

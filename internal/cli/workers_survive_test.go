@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"brunt/internal/fault/proxy"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/scale"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/run/scale"
+	"brunt/internal/server/fault/proxy"
+	"brunt/test/testserver"
 )
 
 // endingPlan writes a plan of 1200 operations in 3 seconds without a server.

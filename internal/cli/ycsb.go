@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/flags"
+	"brunt/internal/cli/flags"
 	"brunt/internal/dialect/ycsb"
+	"brunt/internal/dialect/ycsb/goycsb"
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/loadtest"
-	"brunt/internal/loadtest/goycsb"
-	"brunt/internal/protocols"
-	"brunt/internal/target"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/protocol/protocols"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/server/target"
 )
 
 // ycsbFlags are the flags of brunt ycsb load, run and shell. The first ones are those of go-ycsb.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict/exitcode"
+	"brunt/test/testserver"
 )
 
 // documentedLive is the command of docs/ycsb.md that exports and watches.

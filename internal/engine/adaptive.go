@@ -3,9 +3,9 @@ package engine
 import (
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
-	"brunt/internal/schedule"
 )
 
 // adaptive extends the schedule of a phase by its controller's decisions. The methods do nothing on nil.

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/balance"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
+	"brunt/internal/protocol/balance"
 )
 
 // Clock is a run's monotonic clock.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
-	"brunt/internal/schedule"
 )
 
 // rising is a controller that raises the rate with each decision, and keeps the intervals that it receives.

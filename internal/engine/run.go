@@ -7,12 +7,12 @@ import (
 	"context"
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
+	"brunt/internal/render/message"
 )
 
 // Config contains the parts of a run that the caller provides.

@@ -3,9 +3,9 @@ package engine
 import (
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
-	"brunt/internal/schedule"
 )
 
 // stagesOf groups phases into stages. Adjoining open phases form one stage, so that a backlog continues from one phase

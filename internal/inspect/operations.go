@@ -1,10 +1,10 @@
 package inspect
 
 import (
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // tries limits how many operations of the load are searched for an execution.

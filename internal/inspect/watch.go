@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/secret"
-	"brunt/internal/workload"
+	"brunt/internal/render/message"
 )
 
 const (

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/keyspace"
-	"brunt/internal/metric"
+	"brunt/internal/base/secret"
+	"brunt/internal/load/keyspace"
+	"brunt/internal/plan/metric"
 	"brunt/internal/protocol"
-	"brunt/internal/secret"
 )
 
 // Plan is a complete description of a run. The same plan with the same seed gives the same rows

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 )
 
 // Table is a table to create and fill.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 )
 
 // Start says where a sequence of keys begins.

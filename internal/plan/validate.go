@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/suggest"
+	"brunt/internal/base/suggest"
+	"brunt/internal/load/gen"
 )
 
 // checker collects problems.

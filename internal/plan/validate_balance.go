@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/suggest"
+	"brunt/internal/base/suggest"
 )
 
 // balance checks how the load is spread over the target's addresses.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"brunt/internal/suggest"
+	"brunt/internal/base/suggest"
 )
 
 // given returns how many of the ways to map buckets to nodes are set.

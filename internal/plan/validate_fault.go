@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/suggest"
 	"brunt/internal/protocol"
-	"brunt/internal/suggest"
 )
 
 // proxies checks the proxies between servers.

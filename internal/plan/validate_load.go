@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/control"
-	"brunt/internal/keyspace"
-	"brunt/internal/metric"
+	"brunt/internal/base/suggest"
+	"brunt/internal/load/control"
+	"brunt/internal/load/keyspace"
+	"brunt/internal/plan/metric"
 	"brunt/internal/protocol"
-	"brunt/internal/suggest"
 )
 
 func (c *checker) load() {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"brunt/internal/gen"
-	"brunt/internal/suggest"
+	"brunt/internal/base/suggest"
+	"brunt/internal/load/gen"
 )
 
 func (t *Table) columnNames() []string {

@@ -3,7 +3,7 @@ package protocol
 import (
 	"context"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // Admin is a set-up session: it runs DDL, queries the server's state and loads tables. Drivers whose protocol

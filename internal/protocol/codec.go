@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // CodecDriver is a Driver with a codec. The same codec is used in two ways: by the event loops of engine/loop

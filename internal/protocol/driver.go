@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // Verb is the operation that a Request asks for.

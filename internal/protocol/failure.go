@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // Bad returns a failure of class Client: the program, an option or an argument is invalid.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // Kind is what a request does with data.

@@ -3,7 +3,7 @@ package record
 import (
 	"fmt"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Proposal is an index that lowers the planner's total cost, given that the indexes proposed before it exist.

@@ -1,7 +1,7 @@
 package record
 
 import (
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Failover is the analysis of outages: those that the run's faults caused, and those without a known cause. Arrivals

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 )
 
 // Fault is one disturbance of servers during the load, which may be undone ("healed") later. Times are nanoseconds on

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // mergeRule combines the field of a merged run, whole, with the field of a part. first says that this is the first

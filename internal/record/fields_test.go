@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // eachField calls f for each field of a struct whose fields have merge tags, including the fields of items of lists and

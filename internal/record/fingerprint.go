@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/machine/cgroup"
+	"brunt/internal/base/cgroup"
 )
 
 // Fingerprint describes this machine. Fields that the system doesn't report are left empty.

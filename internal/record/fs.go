@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"brunt/internal/linefile"
-	"brunt/internal/linefile/filelock"
+	"brunt/internal/base/linefile"
+	"brunt/internal/base/linefile/filelock"
 )
 
 // FS is the part of a file system that bundles need. OS is the real one; tests use others.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"brunt/internal/hints"
 	"brunt/internal/measure"
+	"brunt/internal/measure/hints"
 )
 
 // MaxHints is how many hints a record keeps. A load that stalls every few seconds for days has more than anyone reads.

@@ -1,6 +1,6 @@
 package record
 
-import "brunt/internal/message"
+import "brunt/internal/render/message"
 
 // Inspection is what the statistics of one server show about a run: counters between the beginning and the end of the
 // load, what sessions waited for, the plans of the statements that took most time, and findings drawn from them.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Ns is a time in nanoseconds. Arrivals that were never answered have the time Infinite, which is null in JSON.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 	"brunt/internal/measure"
 )
 

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/linefile"
-	"brunt/internal/linefile/filelock"
+	"brunt/internal/base/linefile"
+	"brunt/internal/base/linefile/filelock"
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Recorded is a bundle opened for reading. Its run may be complete, killed or still in progress.

@@ -1,6 +1,6 @@
 package record
 
-import "brunt/internal/message"
+import "brunt/internal/render/message"
 
 // Registers describes the check of keys that a few sessions wrote and read concurrently during the load: whether their
 // histories are linearizable.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.

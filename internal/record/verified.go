@@ -1,8 +1,8 @@
 package record
 
 import (
-	"brunt/internal/message"
 	"brunt/internal/protocol"
+	"brunt/internal/render/message"
 )
 
 // Verified is the result of reading the run's writes back. Times are on the run's clock.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Watched is something that was observed during the load, such as a process, and a summary of its metrics. All its

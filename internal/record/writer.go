@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Options configure how a bundle is written. A zero field means the default given next to it.

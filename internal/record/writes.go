@@ -11,9 +11,9 @@ import (
 	"slices"
 	"sync"
 
-	"brunt/internal/linefile"
-	"brunt/internal/message"
+	"brunt/internal/base/linefile"
 	"brunt/internal/protocol"
+	"brunt/internal/render/message"
 )
 
 // Write is the outcome of a write that is to be read back. Times are on the run's clock.

@@ -5,7 +5,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // adaptive is the table of adaptive phases: their goals, and the loads at which they settled.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // BenchmarkPageOfADay builds the page of a run of 24 hours with intervals of a second, and opens it in Chromium until

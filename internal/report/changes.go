@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // mostChanges limits the changes and the events in the terminal.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 func TestHintText(t *testing.T) {

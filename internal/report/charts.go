@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
 	"brunt/internal/render/page"
 	"brunt/internal/render/svg"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/units"
 )
 
 // charts returns a run's charts over time, for print. On the page, a script draws interactive charts in their place.

@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // mostIncidents limits the incidents in the report.

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/confidence"
+	"brunt/internal/judge/confidence"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
 )
 
 // finish judges the run as the program does.

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
-	"brunt/internal/summary"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/units"
+	"brunt/internal/report/summary"
 )
 
 // formats contains the formats of Write, by name.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/message"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
 )
 
 func TestJSONIsTheRunAndItsExitCode(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/message"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/message"
 	"brunt/internal/render/page"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Result is a run for a page.

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/render/cell"
-	"brunt/internal/testserver"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
+	"brunt/test/testserver"
 )
 
 // shown returns a run for a page, with changes, a standstill, a fault and failures.

@@ -13,7 +13,7 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
 	"brunt/internal/render/svg"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // The limits on the rows of database tables. The record has all rows.

@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // serverTables is the table of the activity on tables.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/message"
 	"brunt/internal/render/page"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // inspectedRun returns a run with an inspected database that has rows in every table.

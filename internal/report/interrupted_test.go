@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/units"
 )
 
 // No report calls an interrupted run passed, whatever holds up to the interrupt. What failed by then has failed.

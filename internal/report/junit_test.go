@@ -5,8 +5,8 @@ import (
 	"encoding/xml"
 	"testing"
 
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 func TestJUnit(t *testing.T) {

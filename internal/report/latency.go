@@ -9,7 +9,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // quantileColumns are the columns of a distribution.

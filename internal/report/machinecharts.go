@@ -10,7 +10,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/page"
 	"brunt/internal/render/svg"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Machine contains the samples of a machine during a run.

@@ -3,17 +3,17 @@ package report
 import (
 	"errors"
 
-	"brunt/internal/compare"
-	"brunt/internal/confidence"
+	"brunt/internal/base/secret"
+	"brunt/internal/judge/compare"
+	"brunt/internal/judge/confidence"
+	"brunt/internal/judge/result"
+	"brunt/internal/judge/result/reader"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
-	"brunt/internal/message"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
-	"brunt/internal/result"
-	"brunt/internal/result/reader"
-	"brunt/internal/secret"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // Open reads a run from its bundle, and judges it if it was killed before it could do so. A live run has neither

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Progress prints the progress of a run: the phase, the time elapsed and left, and the rate, failures, p99 of response

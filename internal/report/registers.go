@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // registers is the table of contested keys and whether their histories are linearizable.

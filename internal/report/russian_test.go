@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/message"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // ownNames are the Latin words that Russian reports may contain: names of programs, flags, metrics and units, and the

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/term"
 
-	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // The timing of progress lines.

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // phases is the table of phases, if there are several.

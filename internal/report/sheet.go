@@ -7,11 +7,11 @@ import (
 	"io"
 	"slices"
 
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/result"
+	"brunt/internal/judge/result/reader"
 	"brunt/internal/record"
-	"brunt/internal/result"
-	"brunt/internal/result/reader"
-	"brunt/internal/units"
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/render/units"
 )
 
 // ReadSheet reads the runs that a page shows, from their bundles, and compares them if there are several. formats are

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // configuration describes the requested load.

@@ -5,7 +5,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // A load of three seconds is reported as such, even if its last answers arrive later.

@@ -8,11 +8,11 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/message"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // Terminal writes the report for people. It contains no control characters except those of Options.

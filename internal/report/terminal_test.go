@@ -13,7 +13,7 @@ import (
 	"brunt/internal/render/cell"
 
 	"brunt/internal/record"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")

@@ -7,7 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Writes returns the tables of the writes of a run that were read back.

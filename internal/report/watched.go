@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/units"
 )
 
 // watchedLoad is the name of the load itself among the watched sources in the record.

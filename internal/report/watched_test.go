@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/message"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
-	"brunt/internal/verdict"
+	"brunt/internal/render/message"
 )
 
 // leaking returns a run with a process that leaks memory, a service that doesn't, and falling throughput.

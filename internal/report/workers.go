@@ -3,10 +3,10 @@ package report
 import (
 	"time"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
-	"brunt/internal/verdict"
+	"brunt/internal/render/units"
 )
 
 // workers is the table of the workers that sent the load. It is empty if there were none.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // client is a program that takes turns with others.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 	"brunt/tools/peers"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // carsInTarantool creates what the article on xk6-tarantool uses: a space of cars, and a function that adds one.

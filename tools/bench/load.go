@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // loading compares how fast tables are filled. brunt fills its accounts table, and pgbench its own table, which has the

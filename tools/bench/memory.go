@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 	"brunt/internal/record"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 const (

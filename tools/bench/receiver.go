@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // receiverCommand is the argument with which this program starts itself as the receiver.

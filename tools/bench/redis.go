@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 const (

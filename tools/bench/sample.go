@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 )
 
 // sample is the result of one turn of one client: a line of the raw results.

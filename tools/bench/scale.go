@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // The goals of loads over many workers.

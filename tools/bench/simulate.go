@@ -22,7 +22,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/scale"
+	"brunt/internal/run/scale"
 )
 
 // The arguments with which this program starts itself as the processes of a simulation of many workers.

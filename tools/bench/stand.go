@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/linefile"
+	"brunt/internal/base/linefile"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 	"brunt/tools/peers"
 )
 

@@ -1,6 +1,6 @@
 package main
 
-import "brunt/internal/testserver"
+import "brunt/test/testserver"
 
 const (
 	tarantoolSessions = 100

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // comparing compares brunt ycsb with go-ycsb: the same commands, properties and numbers of operations, one after

@@ -22,7 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 func main() {

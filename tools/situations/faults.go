@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // stopServer suspends the server at a time of the load for the given length; 0 means until brunt has ended.

@@ -25,8 +25,8 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/linefile"
-	"brunt/internal/testserver"
+	"brunt/internal/base/linefile"
+	"brunt/test/testserver"
 )
 
 func main() {

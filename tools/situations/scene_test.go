@@ -13,7 +13,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // perform runs brunt in a scene and reads its record.

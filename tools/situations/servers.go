@@ -13,7 +13,7 @@ import (
 	"time"
 
 	echoserver "brunt/internal/protocol/echo"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // kind is a kind of server.

@@ -19,7 +19,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // stage runs situations, one at a time. It has the servers, the cores, and the program under test.

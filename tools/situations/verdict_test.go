@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 	"brunt/tools/peers"
 )
 

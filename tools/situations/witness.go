@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // witness contains measurements of a run that are made outside of brunt. CPU is given in cores: 1 is one core for the

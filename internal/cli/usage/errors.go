@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/verdict/exitcode"
+	"brunt/internal/judge/exitcode"
 )
 
 // FlagError returns the error for a wrong flag: err, what to give instead, and where to find help.

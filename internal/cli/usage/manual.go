@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"brunt/internal/planfile"
-	"brunt/internal/program/campaign/campaignfile"
+	"brunt/internal/plan/planfile"
+	"brunt/internal/run/program/campaign/campaignfile"
 )
 
 // WriteManual writes the files that packages contain besides the binary into a folder: a manual page for every command,

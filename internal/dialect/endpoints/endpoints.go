@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
-	"brunt/internal/secret"
 )
 
 // Request is one request.

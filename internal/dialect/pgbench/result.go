@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/lazyregexp"
-	"brunt/internal/message"
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/base/stats"
+	"brunt/internal/judge/result"
 	"brunt/internal/record"
-	"brunt/internal/result"
-	"brunt/internal/stats"
+	"brunt/internal/render/message"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/result"
+	"brunt/internal/judge/result"
 )
 
 // Results returns the format of Picostress' summaries.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/workload"
+	"brunt/internal/plan/workload"
 )
 
 func TestParse(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // Lines prints a report for every interval. Begin, Interval, Comment and Finish must be called from one goroutine;

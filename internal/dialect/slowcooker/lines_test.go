@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // bench feeds slices of 1 s to a printer.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"brunt/internal/dialect/endpoints"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 )
 

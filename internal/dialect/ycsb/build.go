@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/keyspace"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/keyspace"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )

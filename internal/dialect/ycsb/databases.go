@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/suggest"
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
-	"brunt/internal/suggest"
 )
 
 // Database is a database that workloads can be run against: its names, its properties, its address, and the requests

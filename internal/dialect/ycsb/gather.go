@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/secret"
 )
 
 // Given are the properties on a command line.

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // Meter collects the data for results during the load, and prints progress lines. It is a measure.Sink.

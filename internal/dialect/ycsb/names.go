@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/suggest"
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/suggest"
 )
 
 // Property is a known property.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/keyspace"
+	"brunt/internal/load/keyspace"
 )
 
 // Command is one of the commands on a database.

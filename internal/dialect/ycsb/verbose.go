@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/base/secret"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/secret"
-	"brunt/internal/workload"
 )
 
 // Narrate makes the database basic print each finished operation to out, if verbose is set. The content of an operation

@@ -15,12 +15,12 @@ import (
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/gen"
-	"brunt/internal/keyspace"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/keyspace"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 func settings(t *testing.T, command Command, database string, values ...string) *Settings {

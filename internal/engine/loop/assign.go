@@ -4,8 +4,8 @@ import (
 	"math"
 	"runtime"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/protocol/balance"
 )
 
 // A loop sends about 100 000 requests a second to an echo server on loopback before it is busy all the time. Half of

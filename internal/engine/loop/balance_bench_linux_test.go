@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/balance"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // BenchmarkBalance reports the CPU of the loop's thread for a request to one of three echo servers in the same process:

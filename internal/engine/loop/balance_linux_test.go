@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/balance"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // balancedFleet is a fleet over several echo servers whose nodes may change.

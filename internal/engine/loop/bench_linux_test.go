@@ -12,11 +12,11 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // plain returns a fleet without a wrapper between its loops and their recorders.

@@ -12,13 +12,13 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/postgres"
-	"brunt/internal/schedule"
-	"brunt/internal/testserver"
-	"brunt/internal/workload"
+	"brunt/test/testserver"
 )
 
 // muffler is a proxy that forwards requests and, while it is on, withholds the answers.

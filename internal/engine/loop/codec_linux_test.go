@@ -7,11 +7,11 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // lost is echo with a codec that reports a chosen number of consumed bytes, which may be impossible.

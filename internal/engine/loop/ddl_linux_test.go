@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/protocol/postgres"
-	"brunt/internal/schedule"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // changer changes a schema every 20 ms.

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
 )
 
 func TestTimeout(t *testing.T) {

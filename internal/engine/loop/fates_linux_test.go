@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"brunt/internal/engine"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
 )
 
 // ledger sums up the fates in the intervals and compares them with the arrivals that fell due.

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
-	"brunt/internal/message"
+	"brunt/internal/load/schedule"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
+	"brunt/internal/protocol/balance"
+	"brunt/internal/render/message"
 
 	"golang.org/x/sys/unix"
 )

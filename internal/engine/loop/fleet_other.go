@@ -7,9 +7,9 @@ import (
 	"errors"
 
 	"brunt/internal/engine"
-	"brunt/internal/message"
+	"brunt/internal/load/schedule"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
+	"brunt/internal/render/message"
 )
 
 // Supported reports whether event loops run on this system.

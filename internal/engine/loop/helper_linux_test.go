@@ -10,14 +10,14 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/testserver"
-	"brunt/internal/workload"
+	"brunt/test/testserver"
 )
 
 var servers testserver.Pool

@@ -10,12 +10,12 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // large is a protocol whose answers have any length. A request is a length of 4 bytes. Its answer is this length,

@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
-	"brunt/internal/machine"
+	"brunt/internal/engine/machine"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
+	"brunt/internal/protocol/balance"
 )
 
 // recorder is the part of measure.Recorder that a loop uses.

@@ -3,8 +3,8 @@ package loop
 import (
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // start begins an operation on a worker that is free.

@@ -13,9 +13,9 @@ import (
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/workload"
 )
 
 // onBothTiers runs a test once for each tier.

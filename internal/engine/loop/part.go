@@ -1,7 +1,7 @@
 package loop
 
 import (
-	"brunt/internal/schedule"
+	"brunt/internal/load/schedule"
 	"math"
 )
 

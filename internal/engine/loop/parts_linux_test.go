@@ -9,8 +9,8 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 func TestTimersComeInOrder(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/redis"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // BenchmarkRequest measures the loop's own work for a request of a closed load: begin, encode, note, scan, record.

@@ -8,10 +8,10 @@ package loop
 import (
 	"context"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
+	"brunt/internal/protocol/balance"
 )
 
 // session is one connection and the requests outstanding on it.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"brunt/internal/measure"
-	"brunt/internal/workload"
+	"brunt/internal/plan/workload"
 )
 
 // begins starts the loop's part of a stage.

@@ -10,10 +10,10 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
+	"brunt/internal/load/schedule"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/echo"
-	"brunt/internal/schedule"
 )
 
 func TestClosedSendsEachOperationOnce(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/postgres"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // outcome returns the results in which the two tiers must agree.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
 )
 
 // arrival is an operation and its intended start on the run's clock.

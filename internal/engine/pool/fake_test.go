@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // fake is an in-memory protocol whose answers are chosen by the test.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"sync"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
+	"brunt/internal/protocol/balance"
 )
 
 // many contains a session's connections, one to each node. Every operation uses the connection that the pool's balancer

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 )

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
+	"brunt/internal/protocol/balance"
 )
 
 // dialsAtOnce limits how many sessions connect at the same time, so that a large fleet doesn't overflow the server's

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/judge/verdict"
+	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
-	"brunt/internal/verdict"
 )
 
 func TestClosedDoesExactlyTheQueue(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 
 	"brunt/internal/engine"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/workload"
 )
 
 // session is one connection and the goroutine that uses it.

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brunt/internal/load/schedule"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
 )
 
 // source hands out the operations of one stage to the sessions of a pool.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/record"
-	"brunt/internal/sqltext"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // candidate is an index that could help a statement.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // blockSize is the size of a page in bytes. Servers built with another size are rare; only sizes shown in texts

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // condition is one term of a conjunction in a plan: the comparison of a column.

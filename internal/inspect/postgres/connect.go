@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/secret"
+	"brunt/internal/base/secret"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

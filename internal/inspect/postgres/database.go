@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
 	"brunt/internal/record"
-	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
-	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/sqltext"
+	"brunt/internal/render/message"
 )
 
 const (

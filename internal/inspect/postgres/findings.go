@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // The IDs of findings. They must not change.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/message"
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/render/message"
 )
 
 // adviseIndex says what would speed up the scan of a whole table: an index on the compared columns, or why such an

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/message"
+	"brunt/internal/base/sqltext"
 	"brunt/internal/record"
-	"brunt/internal/sqltext"
+	"brunt/internal/render/message"
 )
 
 const (

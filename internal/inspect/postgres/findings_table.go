@@ -3,8 +3,8 @@ package postgres
 import (
 	"time"
 
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 const (

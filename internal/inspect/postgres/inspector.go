@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
 	"brunt/internal/record"
-	"brunt/internal/secret"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

@@ -12,7 +12,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 func TestPhasesAreKeptApart(t *testing.T) {

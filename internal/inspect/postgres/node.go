@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // node is a step of a plan as EXPLAIN (FORMAT JSON, VERBOSE) writes it. Rows and times are means per loop. A

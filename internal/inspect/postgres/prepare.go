@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // guesses are the types that are tried in turn for a parameter whose type the server can't infer.

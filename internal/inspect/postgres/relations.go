@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 )
 
 // relations describe how a statement may use a table without naming it.

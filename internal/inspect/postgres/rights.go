@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Lacks returns what prevents statements from being counted (a library that isn't loaded, or missing rights of the

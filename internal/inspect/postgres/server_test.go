@@ -11,7 +11,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/record"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
 )

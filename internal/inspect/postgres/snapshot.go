@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // snapshot holds the server's statistics at one moment.

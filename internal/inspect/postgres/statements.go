@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/secret"
+	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
-	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/secret"
-	"brunt/internal/sqltext"
+	"brunt/internal/render/message"
 )
 
 // extension is the pg_stat_statements extension of this database.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/record"
-	"brunt/internal/sqltext"
 )
 
 // trial is a way to find out how the planner would use an index that doesn't exist.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"brunt/internal/message"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // view is a statistics view of the server.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/lazyregexp"
-	"brunt/internal/sqltext"
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/base/sqltext"
 )
 
 // harmless lists functions of PostgreSQL that are volatile but change nothing, so that they can be executed to

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/postgres"
-	"brunt/internal/message"
-	"brunt/internal/secret"
+	"brunt/internal/render/message"
 )
 
 // Parse returns the inspector for a text of the form pg=DSN. Its errors are for the user: one line, without

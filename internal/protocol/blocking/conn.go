@@ -23,7 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

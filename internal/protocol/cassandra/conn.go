@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/socket"
-	"brunt/internal/sqltext"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )

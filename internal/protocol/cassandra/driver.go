@@ -21,10 +21,10 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/socket"
-	"brunt/internal/sqltext"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )

@@ -8,7 +8,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 var servers testserver.Pool

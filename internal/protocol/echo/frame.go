@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -10,12 +10,12 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // operation returns an operation with one request, on records number 0 to 99.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/socket"

@@ -11,7 +11,7 @@ import (
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 )

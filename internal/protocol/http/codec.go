@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // encoded is a request of the codec tier, with everything encoded that doesn't depend on arguments.

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/socket"
-	"brunt/internal/template"
 )
 
 // maxCaptured is the maximum size of a body that captures can read, in bytes.

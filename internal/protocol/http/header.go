@@ -3,9 +3,9 @@ package http
 import (
 	"bytes"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // statusLine parses "HTTP/1.x NNN reason" (RFC 9112, 4).

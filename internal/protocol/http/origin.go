@@ -14,9 +14,9 @@ import (
 	"strings"
 	"sync"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // origin is the scheme and host:port that a request goes to.

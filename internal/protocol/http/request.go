@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // prepared is a program prepared for a target. It is immutable and shared by sessions.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
 )

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
-	"brunt/internal/template"
+	"brunt/internal/protocol/msgpack"
 )
 
 // admin is a set-up session.

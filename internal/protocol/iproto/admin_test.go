@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 func openAdmin(t *testing.T, to protocol.Target) protocol.Admin {

@@ -3,7 +3,7 @@ package iproto
 import (
 	"bytes"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 
 	iproto "github.com/tarantool/go-iproto"

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 )
 
 // Bare opens a connection within Target.ConnectTimeout for requests whose bodies the caller encodes: Request.ID

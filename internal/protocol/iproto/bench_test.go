@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/internal/protocol/msgpack"
+	"brunt/test/testserver"
 )
 
 // BenchmarkLoad fills a table of two integers and a short string in one session.

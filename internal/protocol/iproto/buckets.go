@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 var _ protocol.BucketReader = (*Driver)(nil)

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // A storage returns the ranges of its own buckets, and a program those of all storages.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/internal/protocol/msgpack"
+	"brunt/test/testserver"
 )
 
 func TestWrongPassword(t *testing.T) {

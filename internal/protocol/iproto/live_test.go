@@ -7,9 +7,9 @@ import (
 
 	"github.com/tarantool/go-tarantool/v2"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 type call struct {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/sqlconn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // A server that accepts writes is the primary. A user without the right to run programs gets an error.

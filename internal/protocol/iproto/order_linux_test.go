@@ -6,13 +6,13 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/testserver"
-	"brunt/internal/workload"
+	"brunt/test/testserver"
 )
 
 // If a server answers the requests of a session in another order, each answer is assigned to its request.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 
 	iproto "github.com/tarantool/go-iproto"
 )

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
+	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // rowsOf returns the rows of an answer, one per line, or its failure.

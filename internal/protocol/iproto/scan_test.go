@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"testing"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/internal/template"
 )
 
 // packet frames a body as a server does: a length of five bytes and a header with three keys.

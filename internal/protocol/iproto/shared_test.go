@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
-	"brunt/internal/testserver"
+	"brunt/internal/protocol/msgpack"
+	"brunt/test/testserver"
 )
 
 // shared is a connection with several users.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
+	"brunt/internal/protocol/msgpack"
 )
 
 // statement is a request of the program, prepared for sending: its body in pieces, with arguments in between.

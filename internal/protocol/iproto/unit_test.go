@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 )
 
 // fake answers requests by their type: with an error number, or with an empty result for 0.

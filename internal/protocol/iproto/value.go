@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol/msgpack"
 )
 
 // value reads one value into v. Values for which gen has no kind (arrays, maps, unknown extensions) become Bytes

@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"brunt/internal/gen"
-	"brunt/internal/msgpack"
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/protocoltest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // An encoded record is a sequence of fields: the name's length (uvarint), the name, the value's length

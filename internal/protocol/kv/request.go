@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // Request is a parsed and validated protocol.Request on records. It is immutable.

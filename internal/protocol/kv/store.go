@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/sqlconn"
 

@@ -12,8 +12,8 @@
 package mysql
 
 import (
-	"brunt/internal/gen"
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 var servers testserver.Pool

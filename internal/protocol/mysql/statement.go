@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/sqlconn"
-	"brunt/internal/sqltext"
 )
 
 // statement is a request prepared for sending.

@@ -12,7 +12,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // arrays maps the OID of an array type in pg_type to the form of its elements.

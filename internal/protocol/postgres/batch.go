@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

@@ -3,7 +3,7 @@ package postgres
 import (
 	"encoding/binary"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

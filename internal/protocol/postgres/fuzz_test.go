@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 )
 
 func message(kind byte, body string) string {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 )
 
 // literal is a statement for the simple query protocol, with parameters inserted as literals.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/sqlconn"
-	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/protocol"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 )
 
 // Any instance of Picodata knows the others. Only those of the same protocol are returned. A PostgreSQL stands in for

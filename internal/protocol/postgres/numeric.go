@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 )
 
 // The sign codes in the binary form of numeric (numeric_send). The form has four 16-bit words (number of digits,

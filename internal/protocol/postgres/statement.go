@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
 )

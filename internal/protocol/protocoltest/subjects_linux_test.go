@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/etcd"
 	"brunt/internal/protocol/http"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/protocol/postgres"
 	"brunt/internal/protocol/redis"
-	"brunt/internal/testserver"
+	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"

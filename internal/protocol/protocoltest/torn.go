@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strconv"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // maxBulk is the maximum length that a bulk string may declare. Content that isn't captured is skipped as it

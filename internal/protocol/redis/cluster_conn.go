@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
 )

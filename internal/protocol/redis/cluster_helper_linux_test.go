@@ -9,12 +9,12 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/workload"
 )
 
 // patience is the longest time that a test waits for a condition, and a request for its answer.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/schedule"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/schedule"
-	"brunt/internal/testserver"
-	"brunt/internal/workload"
+	"brunt/test/testserver"
 
 	goredis "github.com/redis/go-redis/v9"
 )

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // codec encodes commands and scans answers of one session.

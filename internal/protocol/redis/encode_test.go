@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // options holds a target's parsed options.

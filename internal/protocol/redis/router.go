@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/socket"
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/sqltext"
 )
 
 // Session is a connection whose failures can be classified.

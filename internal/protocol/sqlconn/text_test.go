@@ -1,7 +1,7 @@
 package sqlconn
 
 import (
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"testing"
 	"time"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
 	"brunt/internal/protocol"
-	"brunt/internal/template"
 )
 
 // TimeFormat is the format of times: UTC, of fixed width, so that times sort as text.

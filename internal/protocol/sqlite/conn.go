@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/sqlconn"
-	"brunt/internal/sqltext"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"

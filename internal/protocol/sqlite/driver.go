@@ -11,7 +11,7 @@
 package sqlite
 
 import (
-	"brunt/internal/sqltext"
+	"brunt/internal/base/sqltext"
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"brunt/internal/measure"
-	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 )
 
 // Began is the start of the made-up runs.

@@ -6,7 +6,7 @@ package cell
 import (
 	"math"
 
-	"brunt/internal/message"
+	"brunt/internal/render/message"
 )
 
 // Kind is the layout of a table.

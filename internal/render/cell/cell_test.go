@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/message"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // sample returns tables with each kind of cell.

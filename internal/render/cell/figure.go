@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Metric returns the cell for a metric averaged over several runs. Counts are rounded; an unknown value is a dash.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/message"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // foldAfter is how many rows of a table are visible at first; the rest can be unfolded.

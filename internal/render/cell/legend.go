@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/message"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 // Legend explains the signs that the tables use next to figures; nil if they use none.

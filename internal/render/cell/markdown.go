@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // WriteMarkdown writes tables as GitHub Flavored Markdown, each below a level-three heading, followed by the legend of

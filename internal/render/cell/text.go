@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Look configures the output of tables for a terminal.

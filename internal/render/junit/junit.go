@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Suite is a named list of test cases.

@@ -11,9 +11,9 @@ import (
 	"io"
 	"strings"
 
-	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/message"
+	"brunt/internal/render/units"
 )
 
 //go:embed page.css

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"brunt/internal/render/cell"
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Axis is one axis of a chart.

@@ -5,7 +5,7 @@ import (
 	"html"
 	"math"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // Series is a line given by points in ascending order of X. It has a gap where Y is NaN.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 // scale maps values to the range 0 to 1.

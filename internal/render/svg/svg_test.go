@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/units"
+	"brunt/internal/render/units"
 )
 
 func valid(t *testing.T, name, picture string) {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
 	"brunt/internal/render/page"
+	"brunt/internal/render/units"
 	"brunt/internal/report"
-	"brunt/internal/timeline"
-	"brunt/internal/units"
 )
 
 // Options are the options of the page.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/report"
-	"brunt/internal/testserver"
-	"brunt/internal/verdict"
+	"brunt/test/testserver"
 )
 
 // serve starts the page of a generated run. feed sends it the interval of a second.

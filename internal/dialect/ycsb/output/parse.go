@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/lazyregexp"
-	"brunt/internal/result"
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/judge/result"
 )
 
 var plainLine = lazyregexp.New(`(?m)^([A-Z_]+)\s+- Takes\(s\): ([^,\n]+), Count: (.*)$`)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

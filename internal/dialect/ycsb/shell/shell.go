@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

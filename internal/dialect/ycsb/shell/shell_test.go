@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/gen"
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/suggest"
+	"brunt/internal/base/suggest"
 )
 
 //go:embed workloada workloadb workloadc workloadd workloade workloadf workload_template java etcd etcd_offcial_workload

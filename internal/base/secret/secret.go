@@ -1,0 +1,234 @@
+// Package secret hides what must never be printed or stored. It decides which names stand for secrets, and finds and
+// replaces secrets in texts and command lines.
+package secret
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"brunt/internal/base/lazyregexp"
+)
+
+// Hidden replaces a secret.
+const Hidden = "***"
+
+// Name reports whether something with this name (a header, an option, a property, a URL parameter) must be treated as a
+// secret. Some terms count anywhere in the name, others only as a whole word.
+func Name(name string) bool {
+	words := wordsOf(name)
+	joined := strings.Join(words, "")
+	for _, anywhere := range []string{
+		"password", "passwd", "passphrase", "secret", "token", "credential", "authorization", "authentication",
+		"cookie", "apikey", "accesskey", "privatekey", "signature",
+	} {
+		if strings.Contains(joined, anywhere) {
+			return true
+		}
+	}
+	for _, word := range []string{"auth", "session", "sid", "pass", "pwd", "pw", "jwt", "sig"} {
+		if slices.Contains(words, word) {
+			return true
+		}
+	}
+	return slices.Contains(words, "key") && !slices.ContainsFunc(words, plain)
+}
+
+// plain reports whether a word next to "key" means that the key isn't a secret, or only the path of one.
+func plain(word string) bool {
+	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort",
+		"prefix"}, word)
+}
+
+// wordsOf splits a name such as sslPassword, api-key or redis.tls_key into words, in lower case.
+func wordsOf(name string) []string {
+	var spaced strings.Builder
+	last := ' '
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			spaced.WriteByte(' ')
+		case unicode.IsUpper(r) && unicode.IsLower(last):
+			spaced.WriteByte(' ')
+			fallthrough
+		default:
+			spaced.WriteRune(unicode.ToLower(r))
+		}
+		last = r
+	}
+	return strings.Fields(spaced.String())
+}
+
+// Value returns the value of something with this name in a form that may be shown.
+func Value(name, value string) string {
+	if value != "" && Name(name) {
+		return Hidden
+	}
+	return Text(value)
+}
+
+// Text hides users with their passwords in a text, passwords in libpq's form, and URL parameters that are secrets.
+func Text(s string) string {
+	if strings.Contains(s, "@") {
+		s = urlUser().ReplaceAllString(s, "${1}"+Hidden+"@")
+		s = brokenUser().ReplaceAllStringFunc(s, hideUser)
+		s = bareUser().ReplaceAllString(s, "${1}"+Hidden+"@")
+	}
+	if strings.Contains(s, "=") {
+		s = keyword().ReplaceAllString(s, "${1}"+Hidden)
+		s = parameter().ReplaceAllStringFunc(s, func(match string) string {
+			name, value, _ := strings.Cut(match[1:], "=")
+			if value == "" || !Name(name) && name != "u" && name != "p" { // u and p: InfluxDB's user and password
+				return match
+			}
+			return match[:1] + name + "=" + Hidden
+		})
+	}
+	return s
+}
+
+// Log hides what Text does, and also the values of names that stand for secrets, in a text that another program wrote:
+// DB_PASSWORD=x, token: x, "apiKey": "x", Authorization: Bearer x.
+func Log(s string) string {
+	var out strings.Builder
+	for {
+		m := named().FindStringSubmatchIndex(s)
+		if m == nil {
+			break
+		}
+		out.WriteString(s[:m[1]])
+		name := s[m[2]:m[3]]
+		s = s[m[1]:]
+		if !Name(name) {
+			continue
+		}
+		value := firstValue
+		if words := strings.Join(wordsOf(name), ""); strings.Contains(words, "authorization") ||
+			strings.Contains(words, "cookie") {
+			value = restOfLine
+		}
+		if n := len(value().FindString(s)); n > 0 {
+			out.WriteString(Hidden)
+			s = s[n:]
+		}
+	}
+	out.WriteString(s)
+	return Text(out.String())
+}
+
+var (
+	named      = lazyregexp.New(`([A-Za-z_][\w.-]*)["']?[ \t]*[=:][ \t]*`)
+	firstValue = lazyregexp.New(`^(?:"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)`)
+	restOfLine = lazyregexp.New(`^[^\n]*`)
+)
+
+var (
+	urlUser    = lazyregexp.New(`(://)[^/?#\s"']*@`)
+	brokenUser = lazyregexp.New(`://[^/?#\s@:"']*:[^\s@"']*@`) // a slash in a password makes the URL invalid
+	bareUser   = lazyregexp.New(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
+	parameter  = lazyregexp.New(`[?&][^=&?#\s"']+=[^&#\s"']*`)
+	// libpq's connection strings
+	keyword   = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
+	pair      = lazyregexp.New(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)
+	portFirst = lazyregexp.New(`^\d*[/?#]`)
+)
+
+func hideUser(match string) string {
+	_, after, _ := strings.Cut(match[len("://"):], ":")
+	if portFirst().MatchString(after) {
+		return match // a host and a port; the @ belongs to the path
+	}
+	return "://" + Hidden + "@"
+}
+
+// least is the shortest known secret that is replaced, in bytes. Shorter ones can't be told from ordinary words.
+const least = 3
+
+// Redact replaces known secrets in a text from another source.
+func Redact(text string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) >= least {
+			text = strings.ReplaceAll(text, s, Hidden)
+		}
+	}
+	return text
+}
+
+// Args returns a command line in a form that may be shown and stored. properties says that -p takes name=value, as in
+// YCSB, and not a password.
+func Args(args []string, properties bool) []string {
+	out := slices.Clone(args)
+	for i := range out {
+		if i == 0 {
+			continue
+		}
+		flag, value, joined := splitFlag(args[i])
+		switch {
+		case flag == "" && i > 1:
+			before, _, alone := splitFlag(args[i-1])
+			if alone {
+				before = ""
+			}
+			out[i] = flagValue(before, args[i], properties)
+		case flag == "":
+			out[i] = Text(args[i])
+		case joined:
+			out[i] = strings.TrimSuffix(args[i], value) + flagValue(flag, value, properties)
+		}
+	}
+	return out
+}
+
+// splitFlag splits an argument into the flag's name without dashes, and a value that is joined to it: after =, or
+// directly after one of certain one-letter flags. The name is "" if the argument isn't a flag.
+func splitFlag(arg string) (flag, value string, joined bool) {
+	bare := strings.TrimLeft(arg, "-")
+	if len(bare) == len(arg) || bare == "" {
+		return "", "", false
+	}
+	flag, value, joined = strings.Cut(bare, "=")
+	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue", flag[:1]) {
+		return flag[:1], bare[1:], true
+	}
+	return flag, value, joined
+}
+
+// figure matches a value that isn't a secret unless its name says so: a number, a duration, a switch.
+var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
+
+// flagValue returns a flag's value in a form that may be shown.
+func flagValue(flag, value string, properties bool) string {
+	switch flag {
+	case "password", "secret-data":
+		return Hidden
+	case "p":
+		if !properties {
+			return Hidden
+		}
+		fallthrough
+	case "prop", "o", "option", "tag":
+		name, v, ok := strings.Cut(strings.TrimPrefix(value, "="), "=")
+		if !ok {
+			return Text(value)
+		}
+		return strings.TrimSuffix(value, v) + Value(name, v)
+	case "e", "env":
+		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure().MatchString(v)) {
+			return name + "=" + Hidden
+		}
+	case "a", "addr", "inspect": // in libpq's pairs, an unquoted value ends only at a space
+		if !strings.Contains(value, "://") {
+			return Text(pair().ReplaceAllString(value, "${1}"+Hidden))
+		}
+	case "secret-source":
+		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {
+			return kind + "=" + Hidden
+		}
+	case "H", "header":
+		name, v, ok := strings.Cut(value, ":")
+		if ok && Name(name) && strings.TrimSpace(v) != "" {
+			return name + ": " + Hidden
+		}
+	}
+	return Text(value)
+}

@@ -1,0 +1,223 @@
+//go:build !nok6
+
+package k6x
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/afero"
+	"go.k6.io/k6/v2/lib/fsext"
+
+	"brunt/internal/base/lazyregexp"
+)
+
+// sources is k6's file system for scripts. It records what has been read. It is safe for concurrent use.
+type sources struct {
+	fsext.Fs
+	config string // path of k6's configuration file
+
+	mu    sync.Mutex
+	sums  map[string][sha256.Size]byte // by path, of all files but the configuration
+	stdin []byte                       // what was read from standard input
+	calls bool                         // a file that was read imports a module that makes requests
+	asks  bool                         // … a module of k6's own that makes requests
+}
+
+// callers matches scripts, and archives of them, that import a module that makes requests.
+var callers = lazyregexp.New(`k6/(?:http|net/grpc|x/)`)
+
+// askers matches scripts, and archives of them, that import a module of k6's own that makes requests.
+var askers = lazyregexp.New(`k6/(?:http|net/grpc)`)
+
+// requests reports whether the script may make requests with k6's own modules.
+func (s *sources) requests() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asks || askers().Match(s.stdin)
+}
+
+// mayCall reports whether the script may make requests, which become operations.
+func (s *sources) mayCall() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls || callers().Match(s.stdin)
+}
+
+// mostStdin is the longest script that is kept from standard input, in bytes.
+const mostStdin = 64 << 20
+
+// Open implements afero.Fs.
+func (s *sources) Open(name string) (afero.File, error) {
+	file, err := s.Fs.Open(name)
+	if err != nil {
+		return file, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return file, nil
+	}
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return file, err
+	}
+	if filepath.Clean(name) == filepath.Clean(s.config) {
+		return lenient(file, name, lenientConfig)
+	}
+	ext, calls, asks := path.Ext(name), false, false
+	if ext == ".js" || ext == ".ts" || ext == ".tar" {
+		data, err := io.ReadAll(file)
+		if err == nil {
+			_, err = file.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return file, err
+		}
+		calls, asks = callers().Match(data), askers().Match(data)
+	}
+	s.mu.Lock()
+	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
+	s.calls, s.asks = s.calls || calls, s.asks || asks
+	s.mu.Unlock()
+	if ext == ".js" || ext == ".ts" {
+		return lenient(file, name, lenientScript)
+	}
+	return file, nil
+}
+
+// stdinOf records a script that is read from standard input.
+type stdinOf struct {
+	from io.Reader
+	s    *sources
+}
+
+// Read implements io.Reader.
+func (r stdinOf) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.s.mu.Lock()
+	if len(r.s.stdin)+n <= mostStdin {
+		r.s.stdin = append(r.s.stdin, p[:n]...)
+	}
+	r.s.mu.Unlock()
+	return n, err
+}
+
+// sum returns the hash of the script at path script, and a hash of everything else that was read: its imports and data,
+// whatever their paths. A hash is "" if there is nothing to hash.
+func (s *sources) sum(script string) (ofScript, ofOthers string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if path.Base(script) == "-" {
+		ofScript = fmt.Sprintf("%x", sha256.Sum256(s.stdin))
+	}
+	var others []string
+	for name, sum := range s.sums {
+		if name == script {
+			ofScript = fmt.Sprintf("%x", sum)
+		} else {
+			others = append(others, fmt.Sprintf("%x", sum))
+		}
+	}
+	if len(others) == 0 {
+		return ofScript, ""
+	}
+	slices.Sort(others)
+	return ofScript, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(others, " "))))
+}
+
+// lenient returns a file with the text that change returns.
+func lenient(file afero.File, name string, change func([]byte) []byte) (afero.File, error) {
+	data, err := io.ReadAll(file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return file, err
+	}
+	text := change(data)
+	if bytes.Equal(text, data) {
+		return file, nil
+	}
+	memory := fsext.NewMemMapFs()
+	if err := fsext.WriteFile(memory, name, text, fs.ModePerm); err != nil {
+		return file, nil
+	}
+	return memory.Open(name)
+}
+
+// Until 2022, k6 accepted thresholds with a single "=": the article on xk6-tarantool and later texts have "rate = 1".
+// The statement below replaces it by "==" in options.thresholds after the script has been evaluated; the script's text
+// isn't changed. The statement is appended at the end, so that the line numbers in messages stay correct. In an
+// ECMAScript module without options it throws, which is ignored. A tab marks the replaced thresholds, so that
+// output.Output can warn about them.
+const (
+	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
+	afterTheScript = "\n" + `;(p=>{try{const o=p(),f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
+		`t=o.thresholds;for(const k of Object.keys(t)){const l=t[k];for(const i of Object.keys(l)){` +
+		`const r=l[i];if(r&&r.threshold)r.threshold=f(r.threshold);else l[i]=f(r)}}}catch(e){}})` +
+		`(()=>typeof options!=="undefined"?options:exports.options);` + "\n"
+)
+
+// thresholdsSet matches every script that sets thresholds.
+var thresholdsSet = lazyregexp.New(`\bthresholds\b`)
+
+// lenientScript appends the statement to a script that may set thresholds.
+func lenientScript(text []byte) []byte {
+	if !thresholdsSet().Match(text) {
+		return text
+	}
+	return append(slices.Clip(text), afterTheScript...)
+}
+
+// singleEqualIn matches what afterTheScript replaces.
+var singleEqualIn = lazyregexp.New(singleEqual)
+
+// lenientConfig replaces a single "=" by "==" in the thresholds of a configuration file of k6.
+func lenientConfig(text []byte) []byte {
+	var file map[string]json.RawMessage
+	var thresholds map[string][]any
+	if json.Unmarshal(text, &file) != nil || json.Unmarshal(file["thresholds"], &thresholds) != nil {
+		return text // k6 reports what is wrong with it
+	}
+	changed := false
+	two := func(rule any) any {
+		one, ok := rule.(string)
+		if !ok || !singleEqualIn().MatchString(one) {
+			return rule
+		}
+		changed = true
+		return singleEqualIn().ReplaceAllString(one, "${1}\t==${2}")
+	}
+	for _, rules := range thresholds {
+		for i := range rules {
+			if long, ok := rules[i].(map[string]any); ok {
+				long["threshold"] = two(long["threshold"])
+			} else {
+				rules[i] = two(rules[i])
+			}
+		}
+	}
+	if !changed {
+		return text
+	}
+	fixed, err := json.Marshal(thresholds)
+	if err != nil {
+		return text
+	}
+	file["thresholds"] = fixed
+	if fixed, err = json.Marshal(file); err != nil {
+		return text
+	}
+	return fixed
+}

@@ -1,0 +1,56 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/render/message"
+)
+
+// A worker that is invalid, or was lost with more than 1 % of the load, makes the result of all workers invalid, and is
+// named. A smaller loss causes a warning.
+func TestWorkersJudgeTheSum(t *testing.T) {
+	t.Parallel()
+	lost := func(missing uint64) record.Part {
+		return record.Part{Worker: &record.Worker{Name: "2 (beta)", LostNs: int64(3 * time.Second), Missing: missing}}
+	}
+	for name, row := range map[string]struct {
+		part   record.Part
+		result string
+		reason string // in the verdict
+		warned bool
+	}{
+		"well":  {record.Part{Worker: &record.Worker{Name: "2 (beta)"}}, Pass, "", false},
+		"alone": {record.Part{Invalid: []message.Message{message.New("verdict.spare")}}, Pass, "", false}, // no workers
+		"bottleneck": {record.Part{Worker: &record.Worker{Name: "2 (beta)"},
+			Invalid: []message.Message{message.New("verdict.spare")}},
+			Invalid, "worker 2 (beta) limited the result: the generator had capacity to spare", false},
+		"lost":          {lost(4000), Invalid, "worker 2 (beta) was lost 3 s into the load: about 4,000 operations were not sent", true},
+		"lost at last":  {lost(100), Pass, "", true}, // 100 of 12 000
+		"lost too much": {lost(200), Invalid, "worker 2 (beta) was lost", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, load := healthyLoad()
+			run.Parts = []record.Part{{Worker: &record.Worker{Name: "1 (alpha)"}}, row.part}
+			run.Total.Done = 12000
+			Judge(run, load)
+			var reasons []string
+			for _, r := range run.Verdict.Reasons {
+				reasons = append(reasons, r.String())
+			}
+			if run.Verdict.Result != row.result {
+				t.Errorf("%s, want %s: %q", run.Verdict.Result, row.result, reasons)
+			}
+			if row.reason != "" && !strings.Contains(strings.Join(reasons, "\n"), row.reason) {
+				t.Errorf("reasons %q, want %q", reasons, row.reason)
+			}
+			warned := slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == WarnWorkerLost })
+			if warned != row.warned {
+				t.Errorf("warned %v, want %v", warned, row.warned)
+			}
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+)
+
+// transfer returns a transaction whose second statement uses a result of the first one, with a pause between them.
+func transfer(t *testing.T, think time.Duration) *Workload {
+	t.Helper()
+	value := plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1,
+		IntHi: 1000}}}
+	read := plan.Step{
+		Request: protocol.Request{Name: "read", Verb: protocol.SQL, Text: "select $1",
+			Capture: []protocol.Capture{{Name: "v", Kind: gen.Int}}},
+		Params: []plan.Param{value}, Think: plan.Think{Min: think},
+	}
+	write := plan.Step{
+		Request: protocol.Request{Name: "write", Verb: protocol.SQL, Text: "update $1 $2"},
+		Params:  []plan.Param{{Step: 0, Index: 0}, value},
+	}
+	w, err := Compile(&plan.Plan{Seed: 3, Operations: []plan.Operation{{
+		Name: "transfer", Weight: 1, Transaction: true, Steps: []plan.Step{read, write}, Think: plan.Think{Min: time.Second},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// act drives an operation by events: "ok", "later" (retryable), "no" (server), "lost", "fatal" and "check" for
+// requests, "" and "expire" for pauses. It returns what the cursor requested.
+func act(t *testing.T, w *Workload, c *Cursor, events ...string) (asked []string) {
+	t.Helper()
+	at := int64(0)
+	next := c.Begin(7)
+	for _, e := range append(events, "end") {
+		at += 10
+		switch next {
+		case Over:
+			if e != "end" {
+				t.Fatalf("over after %v, before %q", asked, e)
+			}
+			return asked
+		case Send:
+			asked = append(asked, c.Request().Name)
+			next = answer(c, e, at)
+		case Think, Retry:
+			asked = append(asked, map[Move]string{Think: "think", Retry: "retry"}[next])
+			switch e {
+			case "expire":
+				next = c.Expire(at)
+			case "lost":
+				next = c.Broken(protocol.Failure{Class: protocol.Connect, Text: "lost"}, at)
+			default:
+				next = c.Resume()
+			}
+		}
+	}
+	t.Fatalf("not over after %v", asked)
+	return nil
+}
+
+func answer(c *Cursor, event string, at int64) Move {
+	var r protocol.Reply
+	r.Reset(len(c.Request().Capture))
+	switch event {
+	case "lost":
+		return c.Broken(protocol.Failure{Class: protocol.UnknownOutcome, Text: "lost"}, at)
+	case "unsendable":
+		return c.Failed(protocol.Failure{Class: protocol.Client, Text: "too large"}, at)
+	case "later":
+		r.Failure = protocol.Failure{Class: protocol.Retryable, Code: "40001"}
+	case "no":
+		r.Failure = protocol.Failure{Class: protocol.Server}
+	case "fatal":
+		r.Failure = protocol.Failure{Class: protocol.Server, Fatal: true}
+	case "closed":
+		r.Fatal = true
+	}
+	for i := range r.Captured {
+		r.Captured[i].SetInt(at * 100)
+	}
+	return c.Answered(&r, at-5, at)
+}
+
+func TestCursorCarriesOperationsOut(t *testing.T) {
+	for _, c := range []struct {
+		events, asked string
+		class         protocol.Class
+		attempts      int
+		endNs         int64 // events are 10 ns apart
+	}{
+		{"ok ok resume ok ok", "begin read think write commit", protocol.OK, 1, 50},
+		{"no", "begin", protocol.Server, 1, 10},
+		{"ok no ok", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no no", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no lost", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no unsendable", "begin read rollback", protocol.Server, 1, 20},
+		{"ok fatal", "begin read", protocol.Server, 1, 20},
+		{"ok closed", "begin read", protocol.Connect, 1, 20},
+		{"ok lost", "begin read", protocol.UnknownOutcome, 1, 20},
+		{"ok ok lost", "begin read think", protocol.Connect, 1, 30},
+		{"ok ok expire ok", "begin read think rollback", protocol.Timeout, 1, 30},
+		{"ok ok resume unsendable ok", "begin read think write rollback", protocol.Client, 1, 40},
+		{"ok ok resume ok later ok resume ok ok resume ok ok",
+			"begin read think write commit rollback retry begin read think write commit", protocol.OK, 2, 120},
+		{"later resume later resume later", "begin retry begin retry begin", protocol.Retryable, 3, 50},
+		{"ok later ok expire", "begin read rollback retry", protocol.Retryable, 1, 20},
+		{"ok later ok lost", "begin read rollback retry", protocol.Retryable, 1, 20},
+	} {
+		w := transfer(t, time.Millisecond)
+		told := 0
+		w.Done = func(operation int, index uint64, class protocol.Class) {
+			if told++; operation != 0 || index != 7 || class != c.class {
+				t.Errorf("%s: told of operation %d, number %d, class %v", c.events, operation, index, class)
+			}
+		}
+		cursor := w.NewCursor(Rules{Retries: 2})
+		for range 2 { // an operation must not affect the next one
+			asked := act(t, w, &cursor, strings.Fields(c.events)...)
+			if got := strings.Join(asked, " "); got != c.asked {
+				t.Errorf("%s: asked for %s, want %s", c.events, got, c.asked)
+			}
+			if cursor.Failure.Class != c.class || cursor.Attempts != c.attempts || cursor.EndNs != c.endNs {
+				t.Errorf("%s: class %v, %d attempts, end %d; want %v, %d, %d", c.events, cursor.Failure.Class, cursor.Attempts,
+					cursor.EndNs, c.class, c.attempts, c.endNs)
+			}
+			cursor.Tell(0, 1, 2)
+		}
+		if told != 2 || cursor.Rest() != time.Second {
+			t.Errorf("%s: told %d times, rest %v", c.events, told, cursor.Rest())
+		}
+	}
+}
+
+// Each failed attempt is reported once.
+func TestCursorTellsOfFailures(t *testing.T) {
+	w := transfer(t, 0)
+	c := w.NewCursor(Rules{Retries: 1, EveryFailure: true})
+	next := c.Begin(1)
+	var told []string
+	for _, e := range []string{"ok", "lost", "resume", "ok", "ok", "no", "ok"} {
+		if next == Retry {
+			next = c.Resume()
+		} else {
+			next = answer(&c, e, 1)
+		}
+		if f := c.TakeFailure(); f != nil {
+			told = append(told, fmt.Sprintf("%v at attempt %d", f.Class, c.Attempts))
+		}
+	}
+	if want := []string{"unknown-outcome at attempt 1", "server at attempt 2"}; next != Over || !slices.Equal(told, want) {
+		t.Errorf("told of %v, want %v", told, want)
+	}
+}
+
+// A retry keeps generated values, and captures the server's values again.
+func TestCursorKeepsArguments(t *testing.T) {
+	w := transfer(t, 0)
+	c := w.NewCursor(Rules{Retries: 1})
+	var seen [][]gen.Value
+	next := c.Begin(9)
+	for i, e := range []string{"ok", "ok", "later", "ok", "resume", "ok", "ok", "ok", "ok"} {
+		if next == Retry {
+			next = c.Resume()
+			continue
+		}
+		if n := c.Request().Name; n == "read" || n == "write" {
+			seen = append(seen, slices.Clone(c.Args()))
+		}
+		next = answer(&c, e, int64(i))
+	}
+	if next != Over || c.Failure.Class != protocol.OK || len(seen) != 4 {
+		t.Fatalf("%v after %d statements", c.Failure, len(seen))
+	}
+	if seen[0][0].I != seen[2][0].I || seen[1][1].I != seen[3][1].I {
+		t.Errorf("generated %v, then %v", seen[:2], seen[2:])
+	}
+	if seen[1][0].I != 100 || seen[3][0].I != 600 {
+		t.Errorf("captured %d, then %d; want 100 and 600", seen[1][0].I, seen[3][0].I)
+	}
+}
+
+func TestCursorAllocatesNothing(t *testing.T) {
+	w := transfer(t, time.Millisecond)
+	c := w.NewCursor(Rules{})
+	var r protocol.Reply
+	i := uint64(0)
+	run := func() {
+		i++
+		for next := c.Begin(i); next != Over; {
+			if next == Think {
+				next = c.Resume()
+				continue
+			}
+			r.Reset(len(c.Request().Capture))
+			next = c.Answered(&r, 1, 2)
+		}
+		c.Tell(0, 1, 1)
+	}
+	run()
+	run()
+	if n := testing.AllocsPerRun(100, run); n != 0 {
+		t.Errorf("%v allocations an operation", n)
+	}
+}

@@ -1,0 +1,158 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"brunt/internal/plan/planfile"
+	"brunt/internal/server/target"
+	"brunt/test/testserver"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+// examine examines a plan on a server.
+func examine(t *testing.T, head, rest string) []Finding {
+	t.Helper()
+	p, err := planfile.Read("x.yml", []byte(head+rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Examine(context.Background(), p, "--sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// of is the finding about a subject whose text has an id.
+func of(all []Finding, subject, id string) *Finding {
+	for i := range all {
+		if f := &all[i]; (subject == "" || f.Subject == subject) && (id == "" || f.Text.ID == id) {
+			return f
+		}
+	}
+	return nil
+}
+
+const cars = `
+tables_schema:
+  - {name: car, row_count: 10, columns: [{name: id, type: Integer, range: [1, 10], unique: true}], primary_keys: [id]}
+queries:
+  - {name: read, sql: "select id from car where id = $1", params: [{type: Integer, range: [1, 10]}]}
+  - {name: add, sql: "insert into car values ($1)", params: [{type: Integer, range: [11, 1000]}]}
+  - {name: typo, sql: "select idd from car where id = $1", params: [{type: Integer, range: [1, 10]}]}
+  - {name: refused, sql: "select 1 from nowhere"}
+transactions:
+  - name: both
+    statements:
+      - {sql: "insert into car values ($1)", params: [{type: Integer, range: [11, 1000]}]}
+      - {sql: "delete from car"}
+load: [{constant: {rate: 10, duration: 1s}}]
+`
+
+func TestPostgres(t *testing.T) {
+	s := servers.Postgres(t)
+	s.Psql(t, "create role limited login")
+	s.Psql(t, "create table kept (id int)")
+	head := func(user string) string {
+		return `target: {protocol: pg, addresses: ["` + s.Addr + `"], user: ` + user + ", database: postgres}"
+	}
+	t.Run("statements", func(t *testing.T) {
+		all := examine(t, head("brunt"), cars)
+		for subject, level := range map[string]Level{
+			s.Addr: Fine, "car": Fine, "read": Fine, "add": Fine, "both": Fine, "typo": Problem, "refused": Problem,
+			"file descriptors": Fine,
+		} {
+			if f := of(all, subject, ""); f == nil || f.Level != level {
+				t.Errorf("%s: %+v, want level %s", subject, f, level)
+			}
+		}
+		if f := of(all, "typo", ""); f == nil || !strings.Contains(f.Text.String(), "idd") || f.Remedy.IsZero() {
+			t.Errorf("the typo: %+v", f)
+		}
+		if Worst(all) != Problem {
+			t.Errorf("the worst is %s", Worst(all))
+		}
+		if left := s.Psql(t, "select count(*) from pg_tables where tablename = 'car'"); strings.TrimSpace(left) != "0" {
+			t.Errorf("the table was left behind: %s", left)
+		}
+		for _, id := range []string{"doctor.clock", "doctor.sessions"} {
+			if f := of(all, s.Addr, id); f == nil || f.Level != Fine {
+				t.Errorf("%s: %+v", id, f)
+			}
+		}
+	})
+	t.Run("no right to create", func(t *testing.T) {
+		f := of(examine(t, head("limited"), cars), "car", "")
+		if f == nil || f.Level != Problem || !strings.Contains(f.Text.String(), "permission denied") {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("no right to read", func(t *testing.T) {
+		all := examine(t, head("limited"), "\nqueries: [{name: q, sql: select id from kept, weight: 1}]\n"+
+			"load: [{closed: {duration: 1s}}]")
+		if f := of(all, "q", ""); f == nil || f.Level != Problem || !strings.Contains(f.Text.String(), "permission denied") {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("too many sessions", func(t *testing.T) {
+		all := examine(t, head("brunt"), "\nsessions: 5000"+cars)
+		f := of(all, s.Addr, "doctor.sessions-over")
+		if f == nil || f.Level != Problem || !strings.Contains(f.Remedy.String(), "max_connections") {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("nobody of that name", func(t *testing.T) {
+		all := examine(t, head("nobody"), cars)
+		if f := of(all, s.Addr, ""); f == nil || f.Level != Unreachable || f.Remedy.ID != "doctor.refused.remedy" {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("one of two is down", func(t *testing.T) {
+		down := testserver.Address(t)
+		all := examine(t, strings.Replace(head("brunt"), `["`, `["`+down+`", "`, 1), cars)
+		if f := of(all, down, ""); f == nil || f.Level != Unreachable {
+			t.Errorf("%+v", f)
+		}
+		if f := of(all, "read", ""); f == nil || f.Level != Fine {
+			t.Errorf("the other one wasn't used: %+v", f)
+		}
+	})
+}
+
+// What can't be undone isn't tried.
+func TestNothingIsSentThatCannotBeUndone(t *testing.T) {
+	s := servers.Redis(t)
+	all := examine(t, `target: {protocol: redis, addresses: ["`+s.Addr+`"]}`,
+		"\nqueries: [{name: q, command: [set, doctor, 1], weight: 1}]\nload: [{closed: {duration: 1s}}]")
+	if f := of(all, "statements", "doctor.not-tried"); f == nil || f.Level != Note {
+		t.Errorf("%+v", all)
+	}
+	if f := of(all, s.Addr, "doctor.answers"); f == nil || f.Level != Fine {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestPlansThatCannotBeCompiled(t *testing.T) {
+	p, err := planfile.Read("x.yml", []byte("target: {protocol: sqlite, addresses: [\":memory:\"]}"+cars))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Target.Protocol = "smoke"
+	var u *target.UsageError
+	if _, err := Examine(context.Background(), p, ""); !errors.As(err, &u) {
+		t.Errorf("an unknown protocol: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.Target.Protocol = "sqlite"
+	if _, err := Examine(ctx, p, ""); err == nil {
+		t.Error("it was interrupted and says nothing")
+	}
+}

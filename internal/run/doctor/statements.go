@@ -1,0 +1,264 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/plan/workload"
+	"brunt/internal/protocol"
+	"brunt/internal/render/message"
+	"brunt/internal/server/schema/sql"
+)
+
+// mostTried limits how many numbers of operations are searched for one of each operation.
+const mostTried = 100_000
+
+// statements tries each operation once, in a transaction that is rolled back, if the server supports that. Missing
+// tables of the plan are created in the transaction.
+func (e *examination) statements(ctx context.Context) {
+	conn, err := e.transaction(ctx)
+	if err != nil {
+		e.add(Problem, "transaction", message.OfError(err), message.Message{})
+		return
+	}
+	if conn == nil {
+		e.add(Note, "statements", message.New("doctor.not-tried", message.Text("protocol", e.driver.Name())),
+			message.New("doctor.not-tried.remedy"))
+		return
+	}
+	defer conn.close(ctx)
+	if !e.tables(ctx, conn) {
+		return
+	}
+	tried := map[int]bool{}
+	most := uint64(mostTried)
+	if total := e.work.Total; total > 0 {
+		most = min(most, total)
+	}
+	for i := uint64(0); len(tried) < len(e.work.Operations) && i < most; i++ {
+		op := e.work.Pick(i)
+		if tried[op] {
+			continue
+		}
+		tried[op] = true
+		name := e.work.Operations[op].Name
+		began := time.Now()
+		failure := conn.within(ctx, func() *protocol.Failure { return e.operation(ctx, conn, i) })
+		switch {
+		case failure == nil:
+			e.add(Fine, name, message.New("doctor.works", message.Span("in", time.Since(began))), message.Message{})
+		default:
+			e.add(Problem, name, message.Literal(failure.Text), message.New("doctor.fails.remedy"))
+		}
+		if conn.broken {
+			e.add(Problem, name, message.New("doctor.connection-lost"), message.Message{})
+			return
+		}
+	}
+	for op := range e.work.Operations {
+		if !tried[op] && e.work.Operations[op].Name != "" {
+			e.add(Note, e.work.Operations[op].Name, message.New("doctor.rare"), message.Message{})
+		}
+	}
+}
+
+// operation executes operation number i in the current transaction, without its own BEGIN and COMMIT.
+func (e *examination) operation(ctx context.Context, conn *transaction, i uint64) *protocol.Failure {
+	c := e.work.NewCursor(workload.Rules{})
+	for move := c.Begin(i); move != workload.Over; {
+		if move != workload.Send {
+			move = c.Resume()
+			continue
+		}
+		r := c.Request()
+		var reply protocol.Reply
+		reply.Reset(len(r.Capture))
+		switch {
+		case r.Frames(): // it would end the transaction
+		case changesSchema(r) && !conn.makesTables:
+			return nil // the server would commit the transaction before it
+		default:
+			conn.do(ctx, r, c.Args(), &reply)
+		}
+		if r.ExpectError {
+			return nil
+		}
+		if reply.Class != protocol.OK {
+			f := reply.Failure
+			return &f
+		}
+		move = c.Answered(&reply, 0, 0)
+	}
+	return nil
+}
+
+// changesSchema reports whether a request is a statement of DDL.
+func changesSchema(r *protocol.Request) bool {
+	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(r.Text)), " ")
+	return r.Verb == protocol.SQL && slices.Contains([]string{"create", "alter", "drop", "truncate"}, word)
+}
+
+// tables creates the plan's missing tables, which are rolled back later. It reports whether statements can be tried.
+func (e *examination) tables(ctx context.Context, conn *transaction) bool {
+	if len(e.plan.Tables) == 0 {
+		return true
+	}
+	d, ok := e.driver.(protocol.AdminDriver)
+	if !ok {
+		return true
+	}
+	var there map[string]bool
+	err := e.system.Anywhere(func(t protocol.Target) error {
+		a, err := d.Admin(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		there, err = e.present(ctx, a)
+		return err
+	})
+	if err != nil {
+		e.add(Problem, "tables", message.OfError(err), message.Message{})
+		return false
+	}
+	for i := range e.plan.Tables {
+		t := &e.system.Plan.Tables[i]
+		if there[t.Name] {
+			e.add(Fine, t.Name, message.New("doctor.table-there"), message.Message{})
+			continue
+		}
+		if !conn.makesTables {
+			e.add(Note, t.Name, message.New("doctor.table-missing"), message.New("doctor.table-missing.remedy"))
+			return false
+		}
+		text, _, err := e.system.Flavor.CreateTable(t, e.system.Plan.Tables)
+		if err == nil {
+			if f := conn.exec(ctx, text); f != nil {
+				err = errors.New(f.Text)
+			}
+		}
+		if err != nil {
+			e.add(Problem, t.Name, message.OfError(fmt.Errorf("create table %s: %w", t.Name, err)),
+				message.New("doctor.create.remedy"))
+			return false
+		}
+		e.add(Fine, t.Name, message.New("doctor.table-creatable"), message.Message{})
+	}
+	return true
+}
+
+// present returns which of the plan's tables exist.
+func (e *examination) present(ctx context.Context, a protocol.Admin) (map[string]bool, error) {
+	there := map[string]bool{}
+	for i := range e.plan.Tables {
+		name := e.plan.Tables[i].Name
+		if err := a.Query(ctx, e.system.Flavor.HasTable(name), func(values []*string) error {
+			there[name] = there[name] || number(values, 0) > 0
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return there, nil
+}
+
+// transaction is a transaction that will be rolled back.
+type transaction struct {
+	conn        protocol.AdHoc
+	known       map[*protocol.Request]*protocol.Request // the connection's requests, by those of the program
+	n           int                                     // number of the connection's requests
+	timeout     time.Duration
+	makesTables bool // rolling back also drops the tables that it created
+	broken      bool
+}
+
+// transaction begins a transaction. It returns nil if the server's transactions can't undo everything.
+func (e *examination) transaction(ctx context.Context) (*transaction, error) {
+	product := e.system.Flavor.Product()
+	if _, makes := e.driver.(protocol.AdminDriver); !makes || product == sql.Picodata || product == sql.Tarantool {
+		return nil, nil // drivers for SQL databases that roll back can also create tables
+	}
+	var tx *transaction
+	err := e.system.Anywhere(func(t protocol.Target) error {
+		conn, err := e.driver.Dial(ctx, t, &protocol.Program{})
+		if err != nil {
+			return err
+		}
+		adHoc, ok := conn.(protocol.AdHoc)
+		if !ok {
+			return conn.Close()
+		}
+		tx = &transaction{conn: adHoc, known: map[*protocol.Request]*protocol.Request{}, makesTables: product != sql.MySQL,
+			timeout: e.plan.Settings.OperationTimeout}
+		return nil
+	})
+	if err != nil || tx == nil {
+		return nil, err
+	}
+	if f := tx.exec(ctx, "begin"); f != nil {
+		tx.close(ctx)
+		return nil, errors.New(f.Text)
+	}
+	return tx, nil
+}
+
+// exec sends a statement without parameters.
+func (t *transaction) exec(ctx context.Context, text string) *protocol.Failure {
+	var reply protocol.Reply
+	t.do(ctx, &protocol.Request{Name: text, Verb: protocol.SQL, Text: text, Simple: true}, nil, &reply)
+	if reply.Class == protocol.OK {
+		return nil
+	}
+	return &reply.Failure
+}
+
+// within calls f and undoes its effect by a savepoint, so that the transaction remains usable after a failure.
+func (t *transaction) within(ctx context.Context, f func() *protocol.Failure) *protocol.Failure {
+	const savepoint = "savepoint brunt_doctor"
+	if failure := t.exec(ctx, savepoint); failure != nil {
+		return failure
+	}
+	failure := f()
+	if undone := t.exec(ctx, "rollback to "+savepoint); failure == nil {
+		return undone
+	}
+	return failure
+}
+
+// do sends a request. It prepares the request the first time.
+func (t *transaction) do(ctx context.Context, r *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	own := t.known[r]
+	if own == nil {
+		added := *r
+		added.ID = t.n
+		if err := t.conn.Add(ctx, &added); err != nil {
+			var e *protocol.Error
+			if !errors.As(err, &e) {
+				e = &protocol.Error{Class: protocol.Client, Text: err.Error()}
+			}
+			reply.Fail(e)
+			t.broken = t.broken || e.Fatal
+			return
+		}
+		own = &added
+		t.known[r] = own
+		t.n++
+	}
+	t.conn.Do(ctx, own, args, reply)
+	t.broken = t.broken || reply.Fatal
+}
+
+// close rolls back and closes the connection.
+func (t *transaction) close(ctx context.Context) {
+	if !t.broken {
+		t.exec(ctx, "rollback")
+	}
+	t.conn.Close()
+}

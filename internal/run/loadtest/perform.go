@@ -1,0 +1,251 @@
+// Package loadtest carries out one load for a command, from the first connection to the report. The load is sent by
+// this process or by workers. The package connects the events of the run with the outputs that show them.
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"brunt/internal/base/secret"
+	"brunt/internal/engine"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
+	"brunt/internal/record"
+	"brunt/internal/render/units"
+	"brunt/internal/run/runner"
+	"brunt/internal/run/scale"
+	"brunt/internal/run/selftest"
+	"brunt/internal/server/target"
+)
+
+// Test is a load that a command runs. Its fields are everything in which commands differ.
+type Test struct {
+	Plan       *plan.Plan
+	Options    runner.Options
+	Record     Record
+	Live       Live
+	Workers    Workers
+	Script     *scale.Script // sent by workers instead of Plan, which only provides the name
+	Process    Process
+	Quiet      bool
+	Language   units.Language                // of the live page; "" means English
+	ReopensLog bool                          // SIGHUP makes the command reopen its log
+	Hooks      func(*Outputs) (Hooks, error) // opens the command's outputs
+	Open       Opener                        // nil means runner.Open
+	Next       engine.Next                   // chooses the next phases; nil means those of the plan
+}
+
+// Process describes this process for the record.
+type Process struct {
+	Command []string          // command line without secrets
+	Version string            // version of brunt
+	Flags   map[string]string // see record.Run.Flags
+}
+
+// Opener connects to the servers of a plan.
+type Opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
+
+// Hooks are functions of a command that are called during its run. Only Result is required.
+type Hooks struct {
+	Tell    runner.Listener
+	Sinks   []measure.Sink
+	Prepare func(context.Context) error             // called before the servers are queried
+	Attach  func(*workload.Workload)                // called before anything is sent
+	Began   func(*record.Run)                       // called just before the load
+	Ended   func()                                  // called just after the load
+	Result  func(run *record.Run, dir string) error // prints the result
+	Exit    func(*record.Run) error                 // returns the error to exit with; nil means that of the report
+	Close   func() error
+}
+
+// Perform runs a load. It opens outputs and exporters, handles signals, keeps the record and prints the result. The
+// returned error carries the exit code.
+func (l *Test) Perform(stdout, stderr io.Writer) error {
+	if l.Workers.Cluster.Print {
+		return l.printCluster(stdout)
+	}
+	return l.perform(stdout, stderr, l.Send)
+}
+
+// sender sends a load; see Test.Send.
+type sender func(context.Context, <-chan struct{}, *Outputs, *Hooks) (*record.Run, string, error)
+
+func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
+	store, err := openUpload(l.Record.Upload)
+	if err != nil {
+		return err
+	}
+	out := NewOutputs(stdout, stderr)
+	ctx, hard, stop := Interruptible(out.Err, Endings(l.ReopensLog))
+	defer stop()
+	defer func() { err = errors.Join(err, out.Flush(hard)) }()
+	v, err := l.Hooks(out)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	if v.Close != nil {
+		defer func() { err = errors.Join(err, v.Close()) }()
+	}
+	run, dir, err := send(ctx, hard, out, &v)
+	if run == nil {
+		return err
+	}
+	err = errors.Join(err, v.Result(run, dir), store.bundle(hard, dir, nameFor(dir, run), out.Err))
+	if v.Exit != nil {
+		return errors.Join(v.Exit(run), err)
+	}
+	return exitcode.With(verdict.ExitCode(run), err)
+}
+
+// Send sends a load from this process or by workers. It returns the record and its folder. The record is nil if no load
+// was sent.
+func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run, string, error) {
+	if l.Workers.Number > 0 {
+		return l.lead(ctx, hard, out, v)
+	}
+	r, err := l.sendHere(ctx, hard, out, v)
+	if r == nil {
+		return nil, "", err
+	}
+	return r.Record, r.Dir, err
+}
+
+// sendHere sends a load from this process, from the first connection to the finished record. If no load was sent, it
+// returns nil and an error with the exit code.
+func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
+	err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	f, o, err := l.follow(out, hard, v, end)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	r, err := l.ready(ctx, v, o)
+	if err != nil {
+		return nil, Failure(ctx, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.SetUp(ctx); err != nil {
+		return nil, Failure(ctx, err)
+	}
+	if v.Began != nil {
+		v.Began(r.Record)
+	}
+	if err := f.live.start(r.Record, r.Dir); err != nil {
+		return nil, Failure(ctx, err)
+	}
+	f.page.start(r.Record)
+	err = r.Drive(ctx, hard, l.Next)
+	if v.Ended != nil {
+		v.Ended()
+	}
+	if err != nil {
+		return nil, Failure(ctx, err)
+	}
+	f.live.finish(r.Record, r.Workload)
+	out.warnLostLines(r.Record)
+	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
+	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// followers are what observes a load: exporters, watchers, the live page, and the log of histograms.
+type followers struct {
+	live *live
+	page *livePage
+	hdr  *hdrFile
+}
+
+// follow opens the followers, and returns options with which the runner sends events to them. end ends the load like
+// one interrupt.
+func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) (_ *followers, o runner.Options,
+	err error) {
+	f := &followers{page: &livePage{}}
+	if f.live, err = l.Live.open(out.Err, hard, l.Quiet); err != nil {
+		return nil, o, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	page, err := l.openPage(out.Err, end)
+	if err != nil {
+		return nil, o, err
+	}
+	f.page = page
+	o = l.Options
+	if o.Recording, err = l.recording(); err != nil {
+		return nil, o, exitcode.Usage(err)
+	}
+	o.Tell, o.Sinks = v.Tell, append(v.Sinks, f.live.sinks...)
+	f.page.join(&o)
+	if f.hdr, err = l.Record.openHDR(l.Plan); err != nil {
+		return nil, o, exitcode.Usage(err)
+	}
+	if f.hdr != nil {
+		o.Sinks = append(o.Sinks, f.hdr.log)
+	}
+	if o.Tell.Waiting == nil && !l.Quiet {
+		o.Tell.Waiting = Waiting(out, o.Wait)
+	}
+	return f, o, nil
+}
+
+func (f *followers) close() error {
+	f.live.close()
+	f.page.close()
+	if f.hdr == nil {
+		return nil
+	}
+	return f.hdr.file.Close()
+}
+
+// ready runs the preparations of the command and opens the runner.
+func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
+	if v.Prepare != nil {
+		if err := v.Prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	open := l.Open
+	if open == nil {
+		open = runner.Open
+	}
+	r, err := open(ctx, l.Plan, o)
+	if err == nil && v.Attach != nil {
+		v.Attach(r.Workload)
+	}
+	return r, err
+}
+
+// Failure adds the exit code to an error that occurred before the load.
+func Failure(ctx context.Context, err error) error {
+	var u *target.UsageError
+	var r *target.UnreachableError
+	switch {
+	case ctx.Err() != nil:
+		return exitcode.With(exitcode.Interrupted, errors.New("interrupted before the load began"))
+	case errors.As(err, &u):
+		return exitcode.With(exitcode.BadPlan, err)
+	case errors.As(err, &r):
+		return exitcode.With(exitcode.Unreachable, err)
+	}
+	return err
+}
+
+// Waiting returns a function that reports that brunt waits for a server, for up to most.
+func Waiting(out *Outputs, most time.Duration) func(error) {
+	return func(err error) { fmt.Fprintf(out.Err, "brunt: waiting up to %s: %s\n", most, secret.Text(err.Error())) }
+}
+
+// Notices returns a function that prints warnings as they occur.
+func Notices(out *Outputs) func(record.Warning) {
+	return func(w record.Warning) { fmt.Fprintf(out.Err, "brunt: note: %s\n", secret.Text(w.Text.String())) }
+}

@@ -1,0 +1,271 @@
+package runner
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"brunt/internal/judge/verify"
+	"brunt/internal/load/gen"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/render/message"
+)
+
+// contest writes and reads the plan's registers during the load, with sessions of its own.
+type contest struct {
+	r       *Runner
+	how     plan.Registers
+	cancel  context.CancelFunc
+	all     sync.WaitGroup
+	timeout time.Duration
+
+	mu        sync.Mutex
+	registers []*register // currently contested
+	next      int64       // number of the next register
+	value     int64       // the last value written
+	over      []*register // no longer contested
+	failure   string      // the last one
+}
+
+// register is a key and the operations on it.
+type register struct {
+	number  int64
+	ops     []verify.RegisterOp
+	begun   bool // its first write was acknowledged; it is not read before
+	pending int  // writes without an answer
+}
+
+// The limits on a register's history, which keep its check feasible. Pending writes cost the most.
+const (
+	mostRegisterOps = 400
+	mostPending     = 4
+	mostRegisters   = 10_000
+)
+
+// mostRegister limits the number of a run's first register, to numbers that every number format can represent.
+const mostRegister = 1 << 52
+
+// contest starts the sessions for the registers, if the plan has any.
+func (r *Runner) contest(ctx context.Context) *contest {
+	p := r.system.Plan
+	if p.Registers == nil {
+		return nil
+	}
+	c := &contest{r: r, how: p.Registers.WithDefaults(), timeout: p.Settings.OperationTimeout}
+	c.next = rand.Int64N(mostRegister) // keys that differ from those of other runs and machines
+	for range c.how.Keys {
+		c.registers = append(c.registers, c.fresh())
+	}
+	ctx, c.cancel = context.WithCancel(ctx)
+	for s := range c.how.Sessions {
+		c.all.Go(func() { c.session(ctx, s) })
+	}
+	return c
+}
+
+// fresh returns a register that has not been used.
+func (c *contest) fresh() *register {
+	c.next++
+	return &register{number: c.next}
+}
+
+// session writes and reads registers at one address until ctx is done.
+func (c *contest) session(ctx context.Context, number int) {
+	target := c.r.nodes.At(number % c.r.nodes.Len())
+	random := rand.New(rand.NewPCG(c.r.system.Plan.Seed, uint64(number)))
+	pause := time.Duration(float64(time.Second) * float64(c.how.Sessions) / c.how.RatePerS)
+	var conn protocol.Conn
+	defer func() {
+		if conn != nil {
+			conn.Close()
+		}
+	}()
+	var reply protocol.Reply
+	for protocol.Sleep(ctx, time.Duration((0.5+random.Float64())*float64(pause))) {
+		if conn == nil {
+			connecting, cancel := target.Connecting(ctx)
+			made, err := c.r.system.Driver.Dial(connecting, target, &c.r.Workload.Registers)
+			cancel()
+			if err != nil {
+				c.failed(ctx, protocol.AsError(err).Text)
+				continue
+			}
+			conn = made
+		}
+		if c.operate(ctx, conn, number, random, &reply); reply.Fatal {
+			conn.Close()
+			conn = nil
+		}
+	}
+}
+
+func (c *contest) failed(ctx context.Context, text string) {
+	if ctx.Err() == nil {
+		c.mu.Lock()
+		c.failure = text
+		c.mu.Unlock()
+	}
+}
+
+// operate performs a write or read of a register.
+func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, random *rand.Rand,
+	reply *protocol.Reply) {
+	c.mu.Lock()
+	register := c.registers[random.IntN(len(c.registers))]
+	op := verify.RegisterOp{Session: session, Register: register.number, Write: !register.begun || random.IntN(2) == 0}
+	if op.Write {
+		c.value++
+		op.Value = c.value
+	}
+	c.mu.Unlock()
+	args := make([]gen.Value, 1, 2)
+	args[0].SetInt(op.Register)
+	request := &c.r.Workload.Registers.Requests[1]
+	if op.Write {
+		request, args = &c.r.Workload.Registers.Requests[0], args[:2]
+		args[1].SetInt(op.Value)
+	}
+	reply.Reset(len(request.Capture))
+	asking, cancel := context.WithTimeout(ctx, c.timeout)
+	op.CallNs = c.r.clock.Now()
+	conn.Do(asking, request, args, reply)
+	op.ReturnNs = c.r.clock.Now()
+	cancel()
+	if reply.Class != protocol.OK {
+		c.failed(ctx, reply.Class.String()+" "+reply.Code+": "+reply.Text)
+	}
+	c.add(register, &op, request, reply)
+}
+
+// add adds an operation to the history unless its result is of no use.
+func (c *contest) add(register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply) {
+	state := stateOf(request, reply)
+	switch {
+	case op.Write && reply.Effect(request) == protocol.NotApplied:
+		return
+	case op.Write && reply.Class != protocol.OK:
+		op.ReturnNs = verify.Pending
+	case op.Write:
+	case state == verify.Absent:
+		op.Value = verify.None
+	case state == verify.Present && !readInto(&op.Value, reply.Captured):
+		op.Value = verify.None + 1 // a value that was not written
+	case state != verify.Present:
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	register.ops = append(register.ops, *op)
+	if op.ReturnNs == verify.Pending {
+		register.pending++
+	} else if op.Write {
+		register.begun = true
+	}
+	at := slices.Index(c.registers, register)
+	if at < 0 || len(register.ops) < mostRegisterOps && register.pending < mostPending {
+		return
+	}
+	if len(c.over) < mostRegisters {
+		c.over = append(c.over, register)
+	}
+	c.registers[at] = c.fresh()
+}
+
+// readInto reads a value as a whole number.
+func readInto(to *int64, captured []gen.Value) bool {
+	if len(captured) != 1 {
+		return false
+	}
+	v := &captured[0]
+	if v.Kind == gen.Int || v.Kind == gen.Uint {
+		*to = v.I
+		return true
+	}
+	n, err := strconv.ParseInt(string(verify.AppendText(nil, captured)), 10, 64)
+	*to = n
+	return err == nil
+}
+
+// registerTime is the time limit for the check of all registers, registerLimit that for one register.
+const (
+	registerTime  = time.Minute
+	registerLimit = 5 * time.Second
+)
+
+// end ends the sessions.
+func (c *contest) end() {
+	c.cancel()
+	c.all.Wait()
+}
+
+// check checks the histories after the sessions have ended.
+func (c *contest) check(ctx context.Context) *record.Registers {
+	out := &record.Registers{Failure: c.failure}
+	until, reads := time.Now().Add(registerTime), 0
+	for _, r := range append(c.over, c.registers...) {
+		if len(r.ops) == 0 {
+			continue
+		}
+		for i := range r.ops {
+			if !r.ops[i].Write {
+				reads++
+			}
+		}
+		out.Registers++
+		out.Operations += uint64(len(r.ops))
+		out.Pending += uint64(r.pending)
+		left := min(time.Until(until), registerLimit)
+		if left <= 0 || ctx.Err() != nil {
+			out.Undecided++
+			continue
+		}
+		switch verify.Linear(r.ops, left) {
+		case verify.Linearizable:
+			out.Linearizable++
+		case verify.Undecided:
+			out.Undecided++
+		case verify.Violated:
+			if out.Violated++; out.Counterexample == nil {
+				out.Counterexample = c.example(verify.Counterexample(r.ops, 2*registerLimit))
+			}
+		}
+	}
+	if reads == 0 {
+		out.Undecided, out.Linearizable = out.Registers, 0 // writes alone prove nothing
+	}
+	switch {
+	case out.Linearizable+out.Violated > 0:
+	case reads > 0:
+		out.Reason = message.New("registers.slow")
+	case c.failure != "":
+		out.Reason = message.Literal(c.failure)
+	default:
+		out.Reason = message.New("registers.none")
+	}
+	return out
+}
+
+// mostExample limits the operations of a counterexample that are kept.
+const mostExample = 100
+
+func (c *contest) example(ops []verify.RegisterOp) (out []record.RegisterOp) {
+	for _, op := range ops[:min(len(ops), mostExample)] {
+		kept := record.RegisterOp{Session: op.Session, Register: op.Register, Write: op.Write, CallNs: op.CallNs,
+			Address: c.r.unproxied(c.r.nodes.At(op.Session % c.r.nodes.Len()).Address)}
+		if op.Value != verify.None {
+			value := op.Value
+			kept.Value = &value
+		}
+		if op.ReturnNs != verify.Pending {
+			end := op.ReturnNs
+			kept.ReturnNs = &end
+		}
+		out = append(out, kept)
+	}
+	return out
+}

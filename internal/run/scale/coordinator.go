@@ -1,0 +1,769 @@
+package scale
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"brunt/internal/base/linefile"
+	"brunt/internal/load/schedule"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/render/message"
+)
+
+// Policies for lost workers.
+const (
+	GoOn         = "go-on"        // the other workers go on; the lost worker's remaining operations are not sent
+	Redistribute = "redistribute" // the other workers send the lost worker's remaining operations
+	Abort        = "abort"        // the load ends
+)
+
+// Policies returns the values of Options.OnLost: what the coordinator does when a worker is lost.
+func Policies() []string { return []string{GoOn, Redistribute, Abort} }
+
+// Options configure a Coordinator.
+type Options struct {
+	Run, Version string
+	Workers      int
+	Dir          string // worker k's bundle is received into folder k, from 1
+	Listen       string // host:port; port 0 selects a free port
+	Identity     Identity
+	Job          Job               // sent to all workers
+	Interval     time.Duration     // of the record
+	Patience     time.Duration     // how long to wait for all workers to join, and then for all to be ready
+	MixedCores   bool              // allow workers with different numbers of cores
+	OnLost       string            // one of Policies
+	Journal      string            // file that Resume reads if this process is killed; "" means no journal
+	Extra        map[string]string // stored in the journal; Resume returns it
+	Tell         func(text string)
+	// Next returns the next phases, once all workers have asked for them; see Worker.Next. Follow calls it. Nil means
+	// that workers don't ask.
+	Next func() json.RawMessage
+	// Waiting, if not nil, returns what the engine reports as the reason why workers have not joined, and what to do
+	// about it; "" if it reports none.
+	Waiting func(ctx context.Context) string
+}
+
+// Coordinator leads the workers of one run.
+type Coordinator struct {
+	o        Options
+	clock    Clock
+	listener net.Listener
+	server   *http.Server
+	quit     chan struct{}
+
+	mu      sync.Mutex
+	cond    *sync.Cond    // signals that a field below has changed
+	turn    chan struct{} // closed and replaced when all workers must get an answer at once
+	members []*member
+	agreed  bool
+	refused *refusal // sent to all workers that wait for their job
+	startNs int64
+	stop    bool
+	unheard bool // Returns has waited in vain
+	hard    bool
+	aborted message.Message
+
+	states    map[string]json.RawMessage // state of each phase's controller after its last decision
+	faults    []record.Fault             // faults that the journal contains
+	decisions []Decision
+	phases    []json.RawMessage // one element for each time that the workers asked
+	allSent   bool
+	losses    []schedule.Loss
+	packedB   int               // bytes of packed histograms that wait for the live view
+	granter   *schedule.Granter // gives out the operations of closed stages, with Redistribute
+	journal   *linefile.File    // nil before the start, and without Options.Journal
+}
+
+// member is the coordinator's state of one worker.
+type member struct {
+	number  int // from 0
+	hello   Hello
+	process string
+	host    string
+	state   State // "" until it joins
+	seen    time.Time
+	lost    bool
+	lostNs  int64  // when it was lost, by the coordinator's clock
+	given   bool   // its share was given to other workers
+	stopped bool   // it came back after its share was given away
+	untilNs int64  // the time until which it may send; see Answer
+	over    bool   // the live view expects no more intervals of it
+	gone    string // how its process ended; "" if that isn't known
+	problem *refusal
+
+	rules  []record.AbortRule // see Report
+	rows   uint64             //
+	filled json.RawMessage    //
+
+	asked   int        // how many times it has asked for phases
+	keeping sync.Mutex // held while its intervals are appended
+	lines   int        // number of its intervals that have been received
+	live    int64      // bytes of the received intervals that the live view may read
+	passed  int64      // bytes of these that the live view has read
+	packed  []waiting  // packed histograms for the live view, in the order of their lines
+
+	unstored string // why its last intervals couldn't be stored; "" if they were
+}
+
+// name returns the worker's name in messages: its number from 1 and its host, if known.
+func (m *member) name() string {
+	if m.host == "" {
+		return strconv.Itoa(m.number + 1)
+	}
+	return fmt.Sprintf("%d (%s)", m.number+1, m.host)
+}
+
+// Listen opens the coordinator's address and begins to serve workers. If the port is in use, the error says so.
+func Listen(o Options) (*Coordinator, error) {
+	c, err := open(o, otherPort)
+	if err == nil {
+		c.serve()
+	}
+	return c, err
+}
+
+// open opens the coordinator's address. Requests are answered only after serve is called. taken is what to do if the
+// port is in use.
+func open(o Options, taken string) (*Coordinator, error) {
+	l, err := listen(o.Listen, taken)
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.Identity.config()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{}),
+		granter: schedule.NewGranter(o.Workers)}
+	c.prepare()
+	for k := range o.Workers {
+		c.members = append(c.members, &member{number: k})
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /join", c.serveJoin)
+	mux.HandleFunc("POST /clock", c.serveClock)
+	mux.HandleFunc("POST /report", c.serveReport)
+	mux.HandleFunc("PUT /file", c.serveFile)
+	mux.HandleFunc("GET /file", c.serveHave)
+	c.server = &http.Server{
+		Handler: mux, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // TLS rejects clients that don't belong to this run and tells them
+		Protocols: func() *http.Protocols {
+			p := &http.Protocols{}
+			p.SetHTTP1(true)
+			return p
+		}(),
+	}
+	return c, nil
+}
+
+// CanListen returns the error that Listen would return now for an address; nil if the address can be used.
+func CanListen(address string) error {
+	l, err := listen(address, otherPort)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// otherPort is what to do if the port of a new coordinator is in use.
+const otherPort = "name another with --listen"
+
+func listen(address, taken string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; %s", address, taken)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
+			address, err)
+	}
+	return l, nil
+}
+
+// serve starts to answer workers and to detect lost ones.
+func (c *Coordinator) serve() {
+	go func() { _ = c.server.ServeTLS(c.listener, "", "") }() // its only error is that it was closed
+	go c.watch()
+}
+
+func (c *Coordinator) prepare() { c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{}) }
+
+// announce makes the coordinator answer at once all workers that wait for their job or for the start. c.mu must be
+// held.
+func (c *Coordinator) announce() {
+	close(c.turn)
+	c.turn = make(chan struct{})
+	c.cond.Broadcast()
+}
+
+// Port returns the TCP port that workers connect to.
+func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
+
+// StartNs returns when the load begins or began, in ns by the coordinator's clock; 0 if that isn't known yet.
+func (c *Coordinator) StartNs() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.startNs
+}
+
+// Leave is Close, but keeps the journal of a resumed coordinator, so that the load can be resumed again.
+func (c *Coordinator) Leave() error {
+	c.mu.Lock()
+	journal := c.journal
+	c.journal = nil
+	c.mu.Unlock()
+	err := c.Close()
+	if journal != nil {
+		err = errors.Join(err, journal.Close())
+	}
+	return err
+}
+
+// lastAnswers is the time that Close gives to requests in progress.
+const lastAnswers = 2 * time.Second
+
+// Close answers the requests in progress, stops serving and removes the journal, which contains a private key. Workers
+// that are still running retry until they reach their own time limit. So would a worker that has no answer to its last
+// report.
+func (c *Coordinator) Close() error {
+	close(c.quit)
+	c.mu.Lock()
+	c.announce()
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	err := c.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = c.server.Close()
+	}
+	_ = c.listener.Close() // the server closes it too, but later if it has only just begun to serve
+	return errors.Join(err, c.endJournal())
+}
+
+// Exited records that the process of a worker, numbered from 0, has ended, and how. It is safe for concurrent use.
+func (c *Coordinator) Exited(worker int, how string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[worker]
+	m.gone = cmp.Or(how, "it has ended")
+	if c.startNs > 0 && m.state != Ended && !m.lost {
+		c.lose(m, "its process ended: "+how)
+	}
+	c.cond.Broadcast()
+}
+
+// Stop ends the load of all workers. If hard is true, they don't wait for answers. aborted is the reason if a rule
+// ended the load; otherwise it is zero.
+func (c *Coordinator) Stop(hard bool, aborted message.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.halt(hard, aborted)
+}
+
+func (c *Coordinator) halt(hard bool, aborted message.Message) {
+	if !c.stop {
+		c.aborted = aborted
+	}
+	if !c.stop || hard && !c.hard {
+		c.note(&event{Stop: &stopped{c.hard || hard, c.aborted}})
+	}
+	c.stop, c.hard = true, c.hard || hard
+	c.announce()
+}
+
+// Aborted returns why a rule ended the load; zero if none did.
+func (c *Coordinator) Aborted() message.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aborted
+}
+
+// Interrupted reports whether Stop has ended the load although no rule required it.
+func (c *Coordinator) Interrupted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stop && c.aborted.IsZero()
+}
+
+// wait blocks until holds returns true or ctx ends; then it returns ctx's error. holds is called with c.mu held.
+func (c *Coordinator) wait(ctx context.Context, holds func() bool) error {
+	defer context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cond.Broadcast()
+	})()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !holds() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.cond.Wait()
+	}
+	return nil
+}
+
+// silence returns how long a worker may go without a report before it is lost: 2.5 intervals, which is less than three,
+// but at least leastSilence.
+func (c *Coordinator) silence() time.Duration {
+	return max(c.o.Interval*5/2, leastSilence)
+}
+
+// leastSilence is the minimum of silence. It prevents that workers with very short intervals are lost because a machine
+// is busy.
+const leastSilence = 500 * time.Millisecond
+
+// watch declares workers lost that have not reported for longer than silence.
+func (c *Coordinator) watch() {
+	tick := time.NewTicker(max(c.o.Interval/4, 50*time.Millisecond))
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-c.quit:
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		c.mu.Lock()
+		late := now.Sub(last) > c.silence()/2 // this process itself was stopped
+		for _, m := range c.members {
+			if late {
+				m.seen = now
+			}
+			begun := m.state == Running || m.state == Sent || m.state == Ready && c.beginsBefore(now)
+			if begun && !m.lost && now.Sub(m.seen) > c.silence() {
+				c.lose(m, fmt.Sprintf("nothing was heard of it for %s", now.Sub(m.seen).Round(100*time.Millisecond)))
+			}
+		}
+		c.mu.Unlock()
+		last = now
+	}
+}
+
+// beginsBefore reports whether, at the time now, every worker must have reported that its load has begun. c.mu must be
+// held.
+func (c *Coordinator) beginsBefore(now time.Time) bool {
+	return c.startNs > 0 && now.After(c.clock.At(c.startNs).Add(c.silence()))
+}
+
+// lose marks a worker as lost and applies the policy for lost workers. The worker may come back. c.mu must be held.
+func (c *Coordinator) lose(m *member, why string) {
+	m.lost, m.over, m.lostNs = true, true, c.clock.Now()
+	c.tell("worker %s is lost %s into the load: %s", m.name(),
+		time.Duration(m.lostNs-c.startNs).Round(100*time.Millisecond), why)
+	c.note(&event{Lost: &m.number, AtNs: m.lostNs})
+	switch c.o.OnLost {
+	case Abort:
+		c.halt(false, message.New("stop.worker-lost", message.Text("worker", m.name())))
+	case Redistribute:
+		c.give(m)
+	}
+	c.cond.Broadcast()
+}
+
+// give assigns the share of a lost worker to the other workers: from the time until which it may send, or, if its
+// process has ended and this is earlier, from one interval after the loss, when the others know of it. c.mu must be
+// held.
+func (c *Coordinator) give(m *member) {
+	loss := schedule.Loss{Machine: uint64(m.number), FromNs: m.untilNs}
+	if m.gone != "" {
+		loss.FromNs = min(loss.FromNs, m.lostNs-c.startNs+int64(c.o.Interval))
+	}
+	for _, other := range c.members {
+		if !other.lost && !other.given && other.state != Ended {
+			loss.Heirs = append(loss.Heirs, uint64(other.number))
+		}
+	}
+	if len(loss.Heirs) == 0 {
+		return
+	}
+	m.given = true
+	c.losses = append(c.losses, loss)
+	c.note(&event{Loss: &loss})
+	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Heirs),
+		time.Duration(loss.FromNs).Round(100*time.Millisecond))
+}
+
+// grant answers a worker's request for operations of a closed stage. A worker that is lost, or whose share was given to
+// others, gets no new operations, and neither does any worker after Stop. c.mu must be held.
+func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
+	alive, wish := 0, *w
+	for _, other := range c.members {
+		if !other.lost && other.state != Ended {
+			alive++
+		}
+	}
+	if m.given || c.stop || m.lost {
+		wish.Number, wish.Ended = 0, false
+	}
+	g, events := c.granter.Grant(m.number, &wish, alive)
+	for i := range events {
+		c.note(&event{Grant: &events[i]})
+	}
+	return &g
+}
+
+// Rules returns the thresholds of a script that may end the load, with the values of each worker. It returns nil until
+// all workers that aren't lost have reported theirs.
+func (c *Coordinator) Rules() (all [][]record.AbortRule) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		if m.rules == nil && !m.lost {
+			return nil
+		}
+		all = append(all, m.rules)
+	}
+	return all
+}
+
+// Redistributes reports whether the shares of lost workers are given to other workers.
+func (c *Coordinator) Redistributes() bool { return c.o.OnLost == Redistribute }
+
+// Unneeded returns how many operations of closed stages that have ended were given to no worker.
+func (c *Coordinator) Unneeded() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granter.Unneeded()
+}
+
+// lease returns how long a worker may go on sending after a report: an interval longer than silence, so that only a
+// lost worker reaches this limit.
+func (c *Coordinator) lease() time.Duration { return c.silence() + c.o.Interval }
+
+func (c *Coordinator) tell(format string, args ...any) {
+	if c.o.Tell != nil {
+		c.o.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+// An Error ends a run before its load, with the exit code Code.
+type Error struct {
+	Code    int
+	Text    string
+	Missing bool // workers didn't join, or weren't ready, in time
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
+
+// The exit codes of Error; see docs/exit-codes.md.
+const (
+	codeBadPlan     = 104
+	codeUnreachable = 108
+)
+
+// Gather waits until all workers have joined, checks that they can run one load, sends them their job, and waits until
+// all are ready. It returns ctx's error or an *Error, which names the workers that have not joined or are not ready
+// after Options.Patience.
+func (c *Coordinator) Gather(ctx context.Context) error {
+	if err := c.gather(ctx, Joined, "join"); err != nil {
+		return c.refuse(err)
+	}
+	if err := c.disagreement(); err != nil {
+		return c.refuse(err)
+	}
+	c.mu.Lock()
+	c.o.Job.EpochNs = c.clock.Now()
+	c.agreed = true
+	c.announce()
+	c.mu.Unlock()
+	if err := c.gather(ctx, Ready, "become ready"); err != nil {
+		return c.refuse(err)
+	}
+	return nil
+}
+
+// refuse makes all workers leave, with err as the reason, and returns err.
+func (c *Coordinator) refuse(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = &refusal{"the coordinator has called the run off: " + err.Error(), 0}
+	c.halt(true, message.Message{})
+	return err
+}
+
+// gather waits until all workers have reached a state, or one of them has failed. verb names the state in the error.
+func (c *Coordinator) gather(ctx context.Context, state State, verb string) error {
+	timed, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	var failed *member
+	err := c.wait(timed, func() bool {
+		all := true
+		for _, m := range c.members {
+			if m.problem != nil || m.gone != "" {
+				failed = m
+				return true
+			}
+			all = all && (m.state == state || state == Joined && m.state == Ready)
+		}
+		return all
+	})
+	why := ""
+	if err != nil && ctx.Err() == nil && c.o.Waiting != nil {
+		why = c.o.Waiting(ctx)
+	}
+	why = cmp.Or(why, fmt.Sprintf("see that they run and can reach port %d of this machine", c.Port()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case failed != nil && failed.problem != nil:
+		return &Error{Code: failed.problem.Code, Text: fmt.Sprintf("worker %s: %s", failed.name(), failed.problem.Text)}
+	case failed != nil:
+		return &Error{Code: codeUnreachable, Text: fmt.Sprintf("worker %s ended before the load: %s",
+			failed.name(), failed.gone)}
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	var missing []string
+	for _, m := range c.members {
+		if m.state != state {
+			missing = append(missing, m.name())
+		}
+	}
+	return &Error{Code: codeUnreachable, Missing: true, Text: fmt.Sprintf(
+		"%d of %d workers didn't %s within %s: %s; %s, or give more time with --join-timeout",
+		len(missing), len(c.members), verb, c.o.Patience, strings.Join(missing, ", "), why)}
+}
+
+// Limits of a worker's clock: its offset from the coordinator's, and the uncertainty of that offset.
+const (
+	mostOffset      = 10 * time.Second
+	mostUncertainty = 10 // the uncertainty is at most an interval divided by this
+)
+
+// disagreement returns an *Error that lists the reasons why the workers can't run one load; nil if they can.
+func (c *Coordinator) disagreement() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var faults []string
+	for _, m := range c.members {
+		h, offset := &m.hello, time.Duration(m.hello.Offset.Ns).Abs()
+		if h.Version != c.o.Version {
+			faults = append(faults, fmt.Sprintf("worker %s runs brunt %s, this is %s: give it the same binary", m.name(),
+				h.Version, c.o.Version))
+		}
+		if first := c.members[0]; h.Cores != first.hello.Cores && !c.o.MixedCores {
+			faults = append(faults, fmt.Sprintf(
+				"worker %s has %d cores, worker %s has %d, and each gets the same share: use equal machines, or allow it with --mixed-cores",
+				m.name(), h.Cores, first.name(), first.hello.Cores))
+		}
+		if offset > mostOffset {
+			faults = append(faults, fmt.Sprintf("the clock of worker %s is %s off: set it (NTP)", m.name(),
+				offset.Round(time.Millisecond)))
+		}
+		if u := time.Duration(h.Offset.UncertaintyNs); u > c.o.Interval/mostUncertainty {
+			faults = append(faults, fmt.Sprintf(
+				"the clock of worker %s is known to %s only, too little for intervals of %s: use a faster network, or longer intervals",
+				m.name(), u.Round(time.Microsecond), c.o.Interval))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &Error{Code: codeBadPlan, Text: "the workers disagree: " + strings.Join(faults, "; ")}
+}
+
+// Start sets the time at which all workers begin to lead from now, and returns it in ns by the coordinator's clock.
+// lead must be long enough for every worker to receive the time.
+func (c *Coordinator) Start(lead time.Duration) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.startNs = c.clock.Now() + int64(lead)
+	if err := c.begin(); err != nil {
+		c.unresumable(err)
+	}
+	c.announce()
+	return c.startNs
+}
+
+// Follow calls f with the merged intervals of all workers, as they end. It returns when each worker's load is over or
+// the worker is lost. run is the result of record.Merge for the parts that Begun returns.
+func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
+	sources := make([]record.Source, len(parts))
+	for i, p := range parts {
+		sources[i] = record.Source{Run: p.Run, Lines: c.intervals(c.members[i])}
+	}
+	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
+}
+
+// chunk is how many bytes of a worker's intervals the live view reads at a time; a longer line is read whole.
+const chunk = 64 << 10
+
+// intervals returns a function that passes on the lines of a worker's intervals as they arrive. Lines that the live
+// view has not read yet are in the received file, not in memory, even if other workers are late.
+func (c *Coordinator) intervals(m *member) func(func(line, packed []byte) error) error {
+	return func(f func(line, packed []byte) error) error {
+		defer c.release(m)
+		var buffer []byte
+		for at, number := int64(0), 0; ; {
+			c.mu.Lock()
+			for m.live == at && !m.over {
+				all, passed := c.asked()
+				if !all || !passed && at == 0 {
+					c.cond.Wait()
+					continue
+				}
+				c.mu.Unlock()
+				if passed {
+					c.nextPhases()
+				} else if err := f(nil, nil); err != nil { // a worker may have cut its last interval in two
+					return err
+				}
+				c.mu.Lock()
+			}
+			end := m.live
+			c.mu.Unlock()
+			if end == at {
+				return nil
+			}
+			var err error
+			if buffer, err = wholeLines(filepath.Join(c.folder(m.number), record.IntervalsFile), at, end, buffer); err != nil {
+				return err
+			}
+			for line := range bytes.Lines(buffer) {
+				c.mu.Lock()
+				m.passed += int64(len(line))
+				held := c.next(m, number)
+				c.mu.Unlock()
+				number++
+				if err := pass(line, held, f); err != nil {
+					return err
+				}
+			}
+			at += int64(len(buffer))
+		}
+	}
+}
+
+// pass calls f with a line and its packed histograms, if held isn't nil, and then releases held.
+func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) error {
+	if held == nil {
+		return f(line, nil)
+	}
+	defer packedBuffers.Put(held)
+	return f(line, held.Bytes())
+}
+
+// wholeLines reads whole lines of a file from the offset from, and not beyond to: up to chunk bytes, or one line if
+// that is longer. There must be a whole line between the offsets. The result uses the memory of buffer.
+func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
+	if to < from {
+		return nil, fmt.Errorf("%s has become shorter during the load", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for size := min(to-from, chunk); ; size = min(to-from, 2*size) {
+		buffer = slices.Grow(buffer[:0], int(size))[:size]
+		if _, err := file.ReadAt(buffer, from); err != nil {
+			return nil, err
+		}
+		if whole := bytes.LastIndexByte(buffer, '\n') + 1; whole > 0 || size == to-from {
+			return buffer[:whole], nil
+		}
+	}
+}
+
+// folder returns the folder into which a worker's bundle is received.
+func (c *Coordinator) folder(worker int) string {
+	return filepath.Join(c.o.Dir, strconv.Itoa(worker+1))
+}
+
+// Begun opens the received bundles of all workers. They have the state in which each worker became ready.
+func (c *Coordinator) Begun() (parts []*record.Recorded, err error) {
+	for k := range c.members {
+		p, err := record.Open(record.OS{}, c.folder(k))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// Part is what the coordinator has received from one worker.
+type Part struct {
+	Name   string
+	Dir    string // folder of its bundle, as far as it was received
+	Spool  string // folder of the bundle on the worker's own machine
+	Lost   bool
+	Filled json.RawMessage // with Job.Fill: what the worker has filled; nil if it fills nothing
+	LostNs int64           // when it was lost, since the start of the load
+	// GivenNs is the time, since the start of the load, from which other workers had the share of a lost worker; 0 if
+	// none had.
+	GivenNs int64
+}
+
+// mayReturn reports whether lost workers may still come back: no worker's bundle is complete, and Returns hasn't waited
+// for them in vain.
+func (c *Coordinator) mayReturn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.unheard && !slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
+}
+
+// Home waits until the bundles of all workers have been received, and returns what was received. When the other workers
+// have ended, lost workers have grace to come back, unless their process is known to have ended. If all are lost, they
+// have Options.Patience if that is longer: then the cause is probably the network, and their load may still run. Home
+// returns early when ctx ends.
+func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
+	all := func(lostToo bool) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(c.members, func(m *member) bool {
+				return m.state != Ended && (!m.lost || lostToo && m.gone == "")
+			})
+		}
+	}
+	if err := c.wait(ctx, all(false)); err == nil {
+		if c.mayReturn() {
+			grace = max(grace, c.o.Patience)
+		}
+		timed, cancel := context.WithTimeout(ctx, grace)
+		_ = c.wait(timed, all(true)) // a worker that has not come back by then stays lost
+		cancel()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var parts []Part
+	for _, m := range c.members {
+		p := Part{Name: m.name(), Dir: c.folder(m.number), Spool: m.hello.Dir, Lost: m.state != Ended || m.given,
+			Filled: m.filled}
+		if p.Lost {
+			p.LostNs = m.lostNs - c.startNs
+		}
+		for _, l := range c.losses {
+			if l.Machine == uint64(m.number) {
+				p.GivenNs = max(l.FromNs, 1)
+			}
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// countLines returns the number of complete lines in data.
+func countLines(data []byte) int { return bytes.Count(data, []byte("\n")) }

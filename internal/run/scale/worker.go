@@ -1,0 +1,606 @@
+package scale
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/load/schedule"
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+)
+
+// Worker is the worker's side of a run. It finds the coordinator and reports the progress of the load.
+type Worker struct {
+	Job    Job
+	Offset Offset // offset of the coordinator's clock
+	Dir    string // folder for the bundle, which doesn't exist yet
+	// Lead is how long before the start the worker learned the time of the start. It is set when Begin has returned.
+	Lead time.Duration
+	// Shared says which arrivals belong to the worker. It is nil unless shares of lost workers are given to others.
+	Shared *schedule.Redistribution
+
+	ticket  Ticket
+	hello   Hello
+	clock   Clock
+	client  *http.Client
+	address string // address of the coordinator that answered
+
+	stop context.CancelFunc
+	hard chan struct{}
+
+	stopped chan struct{} // the coordinator has ended the load
+	wake    chan struct{} // an interval has ended
+	quit    chan struct{} // ends the reports
+	done    chan struct{} // the reports have ended
+
+	packer record.Packer // used by Interval
+
+	leaves bool // the process was told to stop before the load was over
+
+	mu      sync.Mutex
+	state   State
+	answer  Answer
+	heard   time.Time // when the coordinator last answered
+	lines   tail
+	packs   []pack        // intervals that the coordinator doesn't have
+	packed  uint64        // number of intervals packed so far
+	changed chan struct{} // closed and replaced when answer has changed
+
+	decisions []Decision         // of the coordinator
+	rules     []record.AbortRule // see Report
+	rows      uint64             //
+	filled    json.RawMessage    //
+	asked     int                // how many times Next was called
+	phasesOf  int                // the call of Next that answer.Phases belongs to; 0: none
+}
+
+// How long a worker tries to reach its coordinator: before the load, when giving up loses nothing, and after the load,
+// when its bundle is to be sent.
+const (
+	patienceBefore = 30 * time.Second
+	patienceAfter  = 15 * time.Minute
+	patienceFill   = 10 * time.Second // while tables are filled
+)
+
+// ErrCalledOff is returned if the coordinator has ended the run before the load.
+var ErrCalledOff = errors.New("the coordinator has called the run off")
+
+// Connect connects to the coordinator of a ticket, measures the offset of its clock, and waits for the job. ctx ends
+// everything that the worker does. An *Error means that the coordinator refused the worker. It has the exit code.
+func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Context, error) {
+	config, err := t.Identity.config()
+	if err != nil {
+		return nil, ctx, err
+	}
+	config.ServerName = coordinatorName(t.Run)
+	t.Addresses = slices.Clone(t.Addresses)
+	for i, a := range t.Addresses {
+		if port, ok := strings.CutPrefix(a, ":"); ok {
+			t.Addresses[i] = net.JoinHostPort(callerAddress(), port)
+		}
+	}
+	host := os.Getenv("SLURMD_NODENAME")
+	if host == "" {
+		host, _ = os.Hostname() // without a host name the worker is named by its number
+	}
+	w := &Worker{
+		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
+		hard: make(chan struct{}), stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		changed: make(chan struct{}), state: Joined, heard: time.Now(),
+	}
+	if w.Dir, err = workerFolder(t); err != nil {
+		return nil, ctx, err
+	}
+	w.hello = Hello{
+		Run: t.Run, Worker: t.Worker, Process: record.NewID(), Host: host, PID: os.Getpid(), Version: version,
+		Cores: runtime.GOMAXPROCS(0), Dir: w.Dir,
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	if err := w.join(ctx); err != nil {
+		w.Discard()
+		return nil, ctx, err
+	}
+	if w.Job.Redistribute {
+		w.Shared = schedule.NewRedistribution()
+		w.Shared.OnWish(func() { _ = w.Interval(nil) })
+	}
+	return w, ctx, nil
+}
+
+// join finds the coordinator, measures the offset of its clock, and waits for the job.
+func (w *Worker) join(ctx context.Context) error {
+	if err := w.find(ctx); err != nil {
+		return err
+	}
+	if err := w.measure(ctx); err != nil {
+		return err
+	}
+	w.hello.Offset = w.Offset
+	return w.post(ctx, 0, "join", &w.hello, &w.Job)
+}
+
+// workerFolder returns the folder for a worker's bundle, which doesn't exist yet.
+func workerFolder(t Ticket) (string, error) {
+	if t.Dir != "" {
+		return t.Dir, nil
+	}
+	dir, err := os.MkdirTemp("", "brunt-worker-")
+	return filepath.Join(dir, "bundle"), err
+}
+
+// Number returns the worker's number, from 0.
+func (w *Worker) Number() int { return w.ticket.Worker }
+
+// Name returns the worker's name for messages.
+func (w *Worker) Name() string {
+	m := member{number: w.ticket.Worker, host: w.hello.Host}
+	return m.name()
+}
+
+// find tries the coordinator's addresses until one answers.
+func (w *Worker) find(ctx context.Context) error {
+	timed, cancel := context.WithTimeout(ctx, max(patienceBefore, time.Duration(w.ticket.PatienceNs)))
+	defer cancel()
+	for {
+		var last error
+		for _, address := range w.ticket.Addresses {
+			w.address = address
+			var s sample
+			if last = w.post(timed, 5*time.Second, "clock", nil, &s); last == nil {
+				return nil
+			}
+			var refused *Error
+			if errors.As(last, &refused) {
+				return last
+			}
+		}
+		if !protocol.Sleep(timed, 200*time.Millisecond) {
+			return &Error{Code: codeUnreachable, Text: fmt.Sprintf(
+				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
+				strings.Join(w.ticket.Addresses, " or "), last)}
+		}
+	}
+}
+
+// samplesOfClock is the number of exchanges for measuring the offset of a clock.
+const samplesOfClock = 9
+
+// measure measures the offset of the coordinator's clock.
+func (w *Worker) measure(ctx context.Context) error {
+	var samples []sample
+	for range samplesOfClock {
+		sent := w.clock.Now()
+		var s sample
+		if err := w.post(ctx, 5*time.Second, "clock", nil, &s); err != nil {
+			return err
+		}
+		s.SentNs, s.AnsweredNs = sent, w.clock.Now()
+		samples = append(samples, s)
+	}
+	w.Offset = bestOffset(samples)
+	return nil
+}
+
+// At returns the time at which the coordinator's clock reads ns.
+func (w *Worker) At(ns int64) time.Time { return w.clock.At(ns - w.Offset.Ns) }
+
+// Stopped returns a channel that is closed when the coordinator ends the load.
+func (w *Worker) Stopped() <-chan struct{} { return w.stopped }
+
+// Hard returns a channel that is closed when answers must no longer be awaited.
+func (w *Worker) Hard() <-chan struct{} { return w.hard }
+
+// Interval implements measure.Sink. It makes the worker report at once. If iv is nil, the report only contains the
+// worker's state. All intervals must come from one goroutine.
+func (w *Worker) Interval(iv *measure.Interval) error {
+	if iv != nil {
+		w.pack(iv)
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Begin tells the coordinator that the worker is ready, with the present contents of its bundle, and waits for the
+// instant at which all workers begin. It returns how much later than this instant it returned, in ns.
+func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err error) {
+	for _, name := range []string{record.RunFile, record.PlanFile} {
+		if err := w.send(ctx, bundle, name); err != nil {
+			return 0, err
+		}
+	}
+	w.lines = tail{path: filepath.Join(bundle, record.IntervalsFile)}
+	return w.Await(ctx)
+}
+
+// Await is Begin for a worker without a bundle.
+func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
+	w.mu.Lock()
+	w.state = Ready
+	w.mu.Unlock()
+	go w.reports()
+	for {
+		w.mu.Lock()
+		answer, changed, heard := w.answer, w.changed, w.heard
+		w.mu.Unlock()
+		switch {
+		case answer.Stop:
+			return 0, ErrCalledOff
+		case time.Since(heard) > patienceBefore:
+			return 0, &Error{Code: codeUnreachable, Text: "the coordinator has not answered for " + patienceBefore.String()}
+		case answer.StartNs > 0:
+			at := w.At(answer.StartNs)
+			w.Lead = time.Until(at)
+			if err := sleepUntil(ctx, at); err != nil {
+				return 0, err
+			}
+			w.mu.Lock()
+			w.state = Running
+			w.mu.Unlock()
+			return int64(time.Since(at)), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-changed:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// spin is the time before an instant for which a worker polls the clock instead of sleeping. Most kernels wake a thread
+// with a smaller delay.
+const spin = 2 * time.Millisecond
+
+// sleepUntil waits for a time, or until ctx ends.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	if !protocol.Sleep(ctx, time.Until(at)-spin) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for time.Until(at) > 0 {
+		runtime.Gosched()
+	}
+	return nil
+}
+
+// reports sends reports until quit is closed.
+func (w *Worker) reports() {
+	defer close(w.done)
+	for {
+		every := w.every()
+		if !w.report() {
+			every = max(every, 200*time.Millisecond)
+			w.loseCoordinator()
+		}
+		select {
+		case <-w.quit:
+			return
+		case <-w.wake:
+		case <-time.After(every):
+		}
+	}
+}
+
+// loseCoordinator ends the load if the coordinator doesn't return and the worker has sent all that it may send, or
+// fills tables. A worker that fills tables must not interfere with a resumed load.
+func (w *Worker) loseCoordinator() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	silent := time.Since(w.heard)
+	if w.Shared != nil && w.state == Running && silent > patienceAfter || w.Job.Fill != nil && silent > patienceFill {
+		w.stop()
+	}
+}
+
+// every returns the maximum time between two reports.
+func (w *Worker) every() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.Job.Fill != nil:
+		return 250 * time.Millisecond
+	case w.state == Ready || w.state == Sent || w.asked > w.phasesOf:
+		return 50 * time.Millisecond
+	case w.Job.Adaptive:
+		return min(max(time.Duration(w.Job.IntervalNs)/4, 20*time.Millisecond), 250*time.Millisecond)
+	}
+	// A little more than half an interval, so that a report isn't due just when the next interval ends.
+	return min(max(time.Duration(w.Job.IntervalNs)*5/8, 50*time.Millisecond), 625*time.Millisecond)
+}
+
+// report sends what the coordinator doesn't have, and follows its answer. It returns whether the coordinator answered.
+func (w *Worker) report() bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		w.mu.Lock()
+		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
+			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled,
+			Rules: w.rules}
+		w.mu.Unlock()
+		if w.Shared != nil {
+			said.Wish = w.Shared.Wish()
+		}
+		said.Lines = w.lines.from(said.From)
+		var last uint64
+		said.Packed, last = w.packsOf(said.Lines)
+		var answer Answer
+		err := w.post(ctx, 10*time.Second, "report", &said, &answer)
+		var refused *Error
+		if errors.As(err, &refused) {
+			answer, err = Answer{Stop: true, Hard: true, Have: said.From}, nil
+		}
+		if err != nil {
+			return false
+		}
+		w.heed(answer, &said)
+		if refused != nil || answer.Have <= said.From {
+			return true
+		}
+		w.forget(last)
+		// The coordinator may have fewer lines: only those of an earlier report whose answer the worker didn't wait for.
+		if len(said.Lines) < mostLines && answer.Have == said.From+countLines(said.Lines) {
+			return true
+		}
+	}
+}
+
+// heed follows the coordinator's answer.
+func (w *Worker) heed(answer Answer, said *Report) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = time.Now()
+	before := w.answer
+	answer.Stop, answer.Hard = answer.Stop || before.Stop, answer.Hard || before.Hard // a stopped load doesn't begin again
+	w.answer = answer
+	if said.Decisions == len(w.decisions) {
+		w.decisions = append(w.decisions, answer.Decisions...)
+	}
+	if w.phasesOf = 0; answer.Phases != nil {
+		w.phasesOf = said.Asked
+	}
+	if w.Shared != nil {
+		w.Shared.Set(answer.UntilNs, answer.Losses)
+		if answer.Grant != nil {
+			w.Shared.Grant(answer.Grant)
+		}
+	}
+	if answer.Stop && !before.Stop {
+		close(w.stopped)
+		w.stop()
+	}
+	if answer.Hard && !before.Hard {
+		close(w.hard)
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// ErrLeft is returned by Finish if the worker's process was told to stop, after the coordinator has received everything
+// that the worker recorded, and knows that the worker leaves.
+var ErrLeft = errors.New("the worker's process was told to stop")
+
+// Finish sends the bundle to the coordinator: first the intervals that the coordinator doesn't have, and then all
+// files. It tries for patienceAfter. If it succeeds, the local bundle is removed. If a worker leaves the load before
+// its end, the coordinator receives only the intervals, as for a lost worker, and the local bundle is kept.
+func (w *Worker) Finish(ctx context.Context, bundle string) error {
+	close(w.quit)
+	<-w.done
+	timed, cancel := context.WithTimeout(ctx, patienceAfter)
+	defer cancel()
+	for {
+		err := w.home(timed, bundle)
+		if errors.Is(err, ErrLeft) {
+			return err
+		}
+		if err == nil {
+			err = os.RemoveAll(bundle)
+			_ = os.Remove(filepath.Dir(bundle)) // removes the folder only if it is empty
+			return err
+		}
+		var refused *Error
+		if errors.As(err, &refused) || !protocol.Sleep(timed, time.Second) {
+			return fmt.Errorf("the bundle stays in %s: %w", bundle, err)
+		}
+	}
+}
+
+func (w *Worker) home(ctx context.Context, bundle string) error {
+	if !w.report() {
+		return errors.New("the coordinator doesn't answer")
+	}
+	if w.leaves {
+		if err := w.tellFailure(ctx, ErrLeft, 0); err != nil {
+			return err
+		}
+		return ErrLeft
+	}
+	err := filepath.WalkDir(bundle, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(bundle, path)
+		if err != nil || !bundleFile(filepath.ToSlash(name)) {
+			return err
+		}
+		return w.send(ctx, bundle, filepath.ToSlash(name))
+	})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.state = Ended
+	w.mu.Unlock()
+	if !w.report() {
+		return errors.New("the coordinator doesn't answer")
+	}
+	return nil
+}
+
+// Fail tells the coordinator why the worker gives up, and the exit code.
+func (w *Worker) Fail(err error, code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = w.tellFailure(ctx, err, code) // otherwise it notices the end of the process
+}
+
+func (w *Worker) tellFailure(ctx context.Context, err error, code int) error {
+	said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
+		State: Failed, Error: err.Error(), Code: code}
+	var answer Answer
+	return w.post(ctx, 0, "report", &said, &answer)
+}
+
+// post sends a message and decodes the answer. If the coordinator refuses it, the error is an *Error. A timeout of 0
+// means that of ctx.
+func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, message, answer any) error {
+	body, err := []byte(nil), error(nil)
+	if r, ok := message.(*Report); ok {
+		body, err = r.encode()
+	} else {
+		body, err = json.Marshal(message)
+	}
+	if err != nil {
+		return err
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.address+"/"+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return w.do(request, answer)
+}
+
+func (w *Worker) do(request *http.Request, answer any) error {
+	response, err := w.client.Do(request)
+	var foreign *tls.CertificateVerificationError
+	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
+		return &Error{Code: codeBadPlan, Text: fmt.Sprintf(
+			"what answers at %s is no coordinator of this run: its certificate is of another", w.address)}
+	}
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	data := io.LimitReader(response.Body, mostBody)
+	if response.StatusCode/100 == 2 {
+		if answer == nil {
+			return nil
+		}
+		return json.NewDecoder(data).Decode(answer)
+	}
+	refused := &refusal{}
+	if err := json.NewDecoder(data).Decode(refused); err != nil {
+		return fmt.Errorf("the coordinator answers %s", response.Status)
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		return refused
+	}
+	return &Error{Code: refused.Code, Text: refused.Text}
+}
+
+// send sends a file of the bundle to the coordinator.
+func (w *Worker) send(ctx context.Context, bundle, name string) error {
+	path := filepath.Join(bundle, filepath.FromSlash(name))
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	q := url.Values{"run": {w.ticket.Run}, "worker": {strconv.Itoa(w.ticket.Worker)}, "process": {w.hello.Process},
+		"name": {name}}
+	address, hash := "https://"+w.address+"/file?"+q.Encode(), hex.EncodeToString(sum.Sum(nil))
+	if size > worthAsking {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return err
+		}
+		request.Header.Set(hashHeader, hash)
+		if w.do(request, nil) == nil {
+			return nil
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, address, io.LimitReader(file, size))
+	if err != nil {
+		return err
+	}
+	request.ContentLength = size
+	request.Header.Set(hashHeader, hash)
+	return w.do(request, nil)
+}
+
+// worthAsking is the size in bytes from which a worker asks whether the coordinator already has a file before sending
+// it.
+const worthAsking = 16 << 10
+
+// tail reads the lines of a growing file.
+type tail struct {
+	path   string
+	line   int   // number of the line
+	offset int64 // offset of this line
+}
+
+// from returns complete lines from a number on, up to the size limit of a report. It returns nothing if there are none
+// yet.
+func (t *tail) from(line int) (lines []byte) {
+	file, err := os.Open(t.path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	if line < t.line {
+		t.line, t.offset = 0, 0
+	}
+	if _, err := file.Seek(t.offset, io.SeekStart); err != nil {
+		return nil
+	}
+	in := bufio.NewReaderSize(file, 1<<16)
+	for len(lines) < mostLines {
+		text, err := in.ReadBytes('\n')
+		if err != nil { // the last line is incomplete
+			return lines
+		}
+		if t.line < line {
+			t.line, t.offset = t.line+1, t.offset+int64(len(text))
+			continue
+		}
+		lines = append(lines, text...)
+	}
+	return lines
+}

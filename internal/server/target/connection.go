@@ -1,0 +1,286 @@
+package target
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/base/secret"
+	"brunt/internal/plan"
+	"brunt/internal/protocol/protocols"
+)
+
+// variables maps libpq's keywords to its environment variables, which supply values that aren't given otherwise.
+var variables = map[string]string{
+	"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
+}
+
+// Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
+// It accepts URLs of PostgreSQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
+// unchanged. An error is one line for the user, without secrets.
+func Unfold(p *plan.Plan) error {
+	var addresses []string
+	for i, text := range connections(p.Target.Addresses) {
+		settings, protocol, err := parse(text)
+		if err == nil && settings == nil {
+			addresses = append(addresses, text)
+			continue
+		}
+		var hosts []string
+		if err == nil {
+			hosts, err = settings.unfold(p, protocol, i > 0)
+		}
+		if err != nil {
+			return fmt.Errorf("address %s: %w", shown(text), err)
+		}
+		addresses = append(addresses, hosts...)
+	}
+	p.Target.Addresses = addresses
+	return nil
+}
+
+// shown returns the beginning of a connection string, without the rest, which may hold a password.
+func shown(text string) string {
+	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
+		return scheme + "://…"
+	}
+	keyword, _, _ := strings.Cut(text, "=")
+	return keyword + "=…"
+}
+
+// Fill fills in missing fields of a target of protocol pg from libpq's environment variables. A password that
+// was hidden in a record counts as missing.
+func Fill(t *plan.Target, getenv func(string) string) {
+	if !isProtocol(t.Protocol, "pg") {
+		return
+	}
+	get := func(keyword string) string { return getenv(variables[keyword]) }
+	port := get("port")
+	if len(t.Addresses) == 0 && (get("host") != "" || port != "") {
+		t.Addresses = addressesOf(cmp.Or(get("host"), "127.0.0.1"), port)
+	}
+	for i, a := range t.Addresses {
+		if host, weight, _ := strings.Cut(a, "*"); port != "" && weight == "" && !strings.ContainsAny(host, ":/") {
+			t.Addresses[i] = net.JoinHostPort(host, port)
+		}
+	}
+	t.User, t.Database = cmp.Or(t.User, get("user")), cmp.Or(t.Database, get("dbname"))
+	if password := get("password"); password != "" && (t.Password == "" || t.Password == secret.Hidden) {
+		t.Password = password
+	}
+}
+
+// connections rejoins connection strings that were split at their commas.
+func connections(addresses []string) (whole []string) {
+	for _, a := range addresses {
+		last := len(whole) - 1
+		if begins().MatchString(a) || last < 0 || !begins().MatchString(whole[last]) {
+			whole = append(whole, a)
+		} else {
+			whole[last] += "," + a
+		}
+	}
+	return whole
+}
+
+var (
+	begins  = lazyregexp.New(`^(?:postgres(?:ql)?://|rediss?://|\s*(?:host|port|user|password|dbname|sslmode)\s*=)`)
+	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
+	escaped = lazyregexp.New(`\\(.)`)
+)
+
+// settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
+type settings map[string]string
+
+// parse parses one address. settings are nil if it isn't a connection string.
+func parse(text string) (s settings, protocol string, err error) {
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case isURL && slices.Contains([]string{"postgres", "postgresql"}, scheme):
+		s, err = parseURL(text)
+		return s, "pg", err
+	case isURL && slices.Contains([]string{"redis", "rediss"}, scheme):
+		if s, err = parseURL(text); err == nil && scheme == "rediss" {
+			s["sslmode"] = "verify-full"
+		}
+		if db, given := s["db"]; given {
+			s["dbname"] = db
+			delete(s, "db")
+		}
+		return s, "redis", err
+	case !isURL && begins().MatchString(text):
+		s, err = parseKeywords(text)
+		return s, "pg", err
+	}
+	return nil, "", nil
+}
+
+// parseURL parses a URL, which may have several hosts, as in libpq.
+func parseURL(text string) (settings, error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, user := rest[:end], ""
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, authority = authority[:at+1], authority[at+1:]
+	}
+	u, err := url.Parse(scheme + "://" + user + "host" + rest[end:])
+	if err != nil {
+		return nil, errors.New("it can't be read; write /, @, : and % of a password as %2F, %40, %3A and %25")
+	}
+	s := settings{"dbname": strings.TrimPrefix(u.Path, "/")}
+	var hosts, ports []string
+	for one := range strings.SplitSeq(authority, ",") {
+		host, port := one, ""
+		if colon := strings.LastIndexByte(one, ':'); colon > strings.LastIndexByte(one, ']') {
+			host, port = one[:colon], one[colon+1:]
+		}
+		if host, err = url.PathUnescape(strings.Trim(host, "[]")); err != nil {
+			return nil, errors.New("its host can't be read")
+		}
+		hosts, ports = append(hosts, host), append(ports, port)
+	}
+	s["host"], s["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
+	s["user"] = u.User.Username()
+	s["password"], _ = u.User.Password()
+	for key, values := range u.Query() {
+		s[key] = values[len(values)-1]
+	}
+	return s, nil
+}
+
+// parseKeywords parses libpq's pairs: host=db port=5432 password='it\'s'.
+func parseKeywords(text string) (settings, error) {
+	s := settings{}
+	for rest := strings.TrimSpace(text); rest != ""; {
+		m := keyword().FindStringSubmatch(rest)
+		if m == nil {
+			return nil, errors.New("it isn't of the form host=… port=… user=… dbname=…; write values with spaces in quotes")
+		}
+		value := m[2]
+		if strings.HasPrefix(value, "'") {
+			value = value[1 : len(value)-1]
+		}
+		s[m[1]] = escaped().ReplaceAllString(value, "$1")
+		rest = rest[len(m[0]):]
+	}
+	return s, nil
+}
+
+// unfold stores the settings in the plan's target and returns their addresses. further says that it isn't the
+// first connection string: its user, password and database must be the same as before.
+func (s settings) unfold(p *plan.Plan, protocol string, further bool) ([]string, error) {
+	t := &p.Target
+	if t.Protocol == "" {
+		t.Protocol = protocol
+	}
+	if !isProtocol(t.Protocol, protocol) {
+		return nil, fmt.Errorf("it is one of %s, and the protocol is %s", protocol, t.Protocol)
+	}
+	for _, field := range []struct {
+		keyword string
+		to      *string
+	}{{"user", &t.User}, {"password", &t.Password}, {"dbname", &t.Database}} {
+		value := s[field.keyword]
+		if further && value != *field.to {
+			return nil, fmt.Errorf("its %s differs from that of the address before; all sessions have the same", field.keyword)
+		}
+		if value != "" {
+			*field.to = value
+		}
+	}
+	if err := s.secure(&t.TLS); err != nil {
+		return nil, err
+	}
+	for name, value := range s {
+		switch name {
+		case "host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey":
+		case "connect_timeout":
+			seconds, err := strconv.Atoi(value)
+			if err != nil || seconds < 0 {
+				return nil, fmt.Errorf("connect_timeout=%s: write whole seconds", value)
+			}
+			p.Settings.ConnectTimeout = time.Duration(seconds) * time.Second
+		case "application_name", "options":
+			if t.Options == nil {
+				t.Options = map[string]string{}
+			}
+			t.Options[name] = value
+		case "target_session_attrs":
+			if err := attributes(p, value); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("%s isn't taken in an address; see docs/environment.md", name)
+		}
+	}
+	return addressesOf(s["host"], s["port"]), nil
+}
+
+// attributes routes operations without a role to the servers that target_session_attrs selects.
+func attributes(p *plan.Plan, value string) error {
+	role, known := map[string]string{
+		"any": "", "read-write": "primary", "primary": "primary", "read-only": "replica", "standby": "replica",
+	}[value]
+	switch {
+	case !known:
+		return fmt.Errorf("target_session_attrs=%s isn't taken: use any, read-write, primary, read-only or standby", value)
+	case role == "":
+		return nil
+	}
+	for i := range p.Operations {
+		if op := &p.Operations[i]; op.Route == "" {
+			op.Route = role
+		}
+	}
+	return nil
+}
+
+// secure converts libpq's TLS settings into the plan's.
+func (s settings) secure(t *plan.TLS) error {
+	switch mode := s["sslmode"]; mode {
+	case "", "disable", "allow", "prefer":
+		return nil
+	case "require", "verify-ca", "verify-full":
+		t.Enabled, t.InsecureSkipVerify = true, mode == "require" && s["sslrootcert"] == ""
+	default:
+		return fmt.Errorf("sslmode=%s: write disable, require or verify-full", mode)
+	}
+	t.CAFile, t.CertFile, t.KeyFile = cmp.Or(s["sslrootcert"], t.CAFile), cmp.Or(s["sslcert"], t.CertFile),
+		cmp.Or(s["sslkey"], t.KeyFile)
+	return nil
+}
+
+// addressesOf combines libpq's lists of hosts and ports. A single port applies to all hosts.
+func addressesOf(hosts, ports string) (addresses []string) {
+	list := strings.Split(ports, ",")
+	for i, host := range strings.Split(hosts, ",") {
+		host, port := cmp.Or(host, "127.0.0.1"), list[min(i, len(list)-1)]
+		switch {
+		case port == "" && (strings.HasPrefix(host, "/") || !strings.Contains(host, ":")):
+			addresses = append(addresses, host)
+		case port == "":
+			addresses = append(addresses, "["+host+"]")
+		case strings.HasPrefix(host, "/"):
+			addresses = append(addresses, host+":"+port)
+		default:
+			addresses = append(addresses, net.JoinHostPort(host, port))
+		}
+	}
+	return addresses
+}
+
+// isProtocol reports whether name is one of the names of protocol own.
+func isProtocol(name, own string) bool {
+	_, canonical, err := protocols.Find(name)
+	return err == nil && canonical == own
+}

@@ -1,0 +1,208 @@
+// Package acceptance_test tests brunt as users use it: by its command line, against real servers.
+package acceptance_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/cli"
+	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
+	"brunt/test/testserver"
+)
+
+// If this variable is set, the test binary runs as brunt. Tests need separate processes if they kill or interrupt
+// brunt, or limit its disk.
+const roleVariable = "BRUNT_ACCEPTANCE_ROLE"
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "brunt":
+		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	case "full disk":
+		os.Exit(onSmallDisk(os.Args))
+	case "read-only disk":
+		os.Exit(onReadOnlyDisk(os.Args))
+	}
+	// Tests that run in parallel with others mostly wait.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(servers.Run(m))
+}
+
+// outcome is the result of a command.
+type outcome struct {
+	code     int
+	out, err string
+	dir      string      // folder of the bundle, if the command writes one
+	run      *record.Run // nil if there is none
+}
+
+// brunt runs a command in this process.
+func brunt(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return bruntWith(t, "", args...)
+}
+
+// bruntWith runs a command in this process with a text on standard input.
+func bruntWith(t *testing.T, stdin string, args ...string) outcome {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(stdin), &out, &err)
+	t.Logf("brunt %s: exit %d\n%s", strings.Join(args, " "), code, err.String())
+	return outcome{code: code, out: out.String(), err: err.String()}
+}
+
+// load runs a command that writes a bundle, and reads the bundle.
+func load(t *testing.T, args ...string) outcome {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	o := brunt(t, append(args, "--bundle", dir)...)
+	o.dir = dir
+	o.run = readRun(t, dir)
+	return o
+}
+
+// readRun reads a bundle's result. It returns nil if there is no bundle.
+func readRun(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err != nil {
+		return nil
+	}
+	return recordtest.Result(t, dir)
+}
+
+// child is brunt in a separate process.
+type child struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	out, err buffer
+	done     chan struct{}
+}
+
+// buffer can be read while it is being written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// spawn starts brunt in a separate process, in the given folder.
+func spawn(t *testing.T, dir string, args ...string) *child {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, &c.out, &c.err
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c.cmd.Wait()
+		close(c.done)
+	}()
+	t.Cleanup(func() {
+		c.cmd.Process.Kill()
+		<-c.done
+	})
+	return c
+}
+
+// wait waits for the end of the process. If a signal ended it, the code is -1.
+func (c *child) wait() outcome {
+	c.t.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(patience):
+		c.cmd.Process.Kill()
+		<-c.done
+		c.t.Fatalf("brunt didn't end: %s", c.err.String())
+	}
+	c.t.Logf("%v: exit %d\n%s", c.cmd.Args[1:], c.cmd.ProcessState.ExitCode(), c.err.String())
+	return outcome{code: c.cmd.ProcessState.ExitCode(), out: c.out.String(), err: c.err.String()}
+}
+
+// patience is the longest time that a test waits for an expected event.
+const patience = 5 * time.Minute
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain until %s", what)
+}
+
+// inTime runs a scene that must fit into a load's time, and repeats it if the machine was too busy.
+func inTime(t *testing.T, scene func() bool) {
+	t.Helper()
+	for range 3 {
+		if scene() {
+			return
+		}
+	}
+	t.Fatal("three times this machine was too busy to play it within the load's time")
+}
+
+// underWay waits until a bundle has n intervals.
+func underWay(t *testing.T, dir string, n int) {
+	t.Helper()
+	eventually(t, "the run has written intervals", func() bool {
+		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
+		return bytes.Count(b, []byte("\n")) >= n
+	})
+}
+
+// oneLine fails the test unless a text is one line that contains all the words.
+func oneLine(t *testing.T, text string, words ...string) {
+	t.Helper()
+	if strings.Count(strings.TrimSuffix(text, "\n"), "\n") != 0 || !strings.HasPrefix(text, "brunt: ") {
+		t.Errorf("not one line of brunt's:\n%s", text)
+	}
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q doesn't say %q", text, w)
+		}
+	}
+}
+
+// file writes a file into a folder of the test.
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// judged reports whether an exit code is that of a run that found no fault of the server: pass, or invalid, because a
+// generator on a busy machine may have been late.
+func judged(code int) bool { return code == 0 || code == 98 }
