@@ -14,9 +14,9 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
 LONGEST     := ./test/acceptance ./examples/book ./internal/cli ./internal/dialect/k6/... ./internal/inspect/postgres ./internal/engine/loop
-# These packages start no goroutines, which test/lint checks, so they have no data races. Their tests mostly compute
-# and take a tenth of the time without the race detector.
-SINGLE      := cli/usage compare confidence control dialect/endpoints dialect/service dialect/vegeta dialect/ycsb/properties dialect/ycsb/shell failover gen hints keyspace machine/cgroup message metric planfile planfile/form program program/campaign/campaignfile render/cell render/svg report result result/reader secret sqltext stats suggest summary template timeline units verdict verify
+# test/single prints the packages that start no goroutines and run nothing that does. Their tests mostly compute and take
+# a tenth of the time without the race detector. The rules of the house are part of `make check`.
+SINGLE      := $(GO) run ./test/single | grep -vxF brunt/test/lint
 # The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # By default, the race detector makes every program sleep for a second before it exits successfully, including package
@@ -69,7 +69,7 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 
 race: ## every test, against real servers, under the race detector where it can find something
 	@echo '== go test of what has no races'
-	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
+	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $$($(SINGLE))
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@echo '   at the same time: the documentation, and the release, made twice'
 	@failed=0; \
@@ -77,7 +77,7 @@ race: ## every test, against real servers, under the race detector where it can 
 	$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) ./test/acceptance/docs && \
 	$(ALIKE) $(TOOLS) test -vet=off ./release; } & others=$$!; \
 	{ $(RACING); $(GO) list ./... \
-		| grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes $(SINGLE))" \
+		| grep -vxF "$$(printf 'brunt/test/%s\n' lint acceptance/clusters acceptance/docs acceptance/kubernetes; $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
 	wait $$others || failed=1; exit $$failed
 

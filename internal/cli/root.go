@@ -1,4 +1,3 @@
-// Package cli is the command line. Its commands bind flags, call one function, and print the result.
 package cli
 
 import (

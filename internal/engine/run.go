@@ -1,6 +1,3 @@
-// Package engine executes the load of a plan, stage by stage and interval by interval, on a Fleet of sessions. There
-// are two kinds of fleets. Package loop drives codecs by event loops. Package pool drives client libraries, or any
-// other blocking connection, by one goroutine per session. Both produce the same samples.
 package engine
 
 import (

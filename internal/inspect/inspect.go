@@ -1,6 +1,3 @@
-// Package inspect collects information from database servers while a load runs against them: a snapshot of their
-// statistics before it, samples during it, and after it the changes and the findings that follow from them. The
-// packages below it implement this for each kind of server.
 package inspect
 
 import (

@@ -1,5 +1,3 @@
-// Package measure records what happens under load in fixed memory: counts, times and fates of operations and addresses,
-// and the health of the generator itself. It does no I/O.
 package measure
 
 // Interval is one slice of the run. Its histograms and slices are valid only while a Sink handles it, because they are

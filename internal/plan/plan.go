@@ -1,5 +1,3 @@
-// Package plan describes a run: what to send, when, where and by which rules. It consists of plain data and its
-// validation. Every dialect is compiled to a Plan.
 package plan
 
 import (

@@ -1,9 +1,3 @@
-// Package protocol is the contract between the engine and the protocols. Each protocol lives in its own package
-// below this one and knows nothing of plans or reports.
-//
-// Every protocol provides Dial, which returns a Conn for use by one goroutine. The most important protocols also
-// have a codec and implement CodecDriver: event loops drive the codec over the bare socket, and package blocking
-// makes a Conn of the same codec. The other protocols wrap well-maintained client libraries.
 package protocol
 
 import (

@@ -1,6 +1,3 @@
-// Package report presents a run's record: as tables of cells, from which text for terminals, Markdown and pages are
-// made; as JSON and CSV; and as progress lines of a live run. It reads records and does not depend on how a run is
-// executed.
 package report
 
 import (

@@ -1,214 +1,58 @@
 package lint_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// allowed lists exactly which rooms each room imports, tests excluded. The table is the structure of the project: to
-// add an import, change the table.
-var allowed = table(`
-balance: gen protocol
-bucket: gen msgpack protocol
-cli: cli/usage compare dialect/endpoints dialect/flags dialect/k6 dialect/pgbench dialect/picostress dialect/service
-    dialect/slowcooker dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine/loop
-    export fault history inspect inspect/advise inspect/servers k6x lazyregexp loadtest loadtest/cook loadtest/goycsb
-    loadtest/script loadtest/series message password plan program program/campaign protocol protocols record
-    render/cell report report/live result result/reader runner s3 scale scale/kubernetes schema schema/fill secret
-    selftest summary target units verdict verdict/exitcode
-cli/usage: planfile program/campaign/campaignfile verdict/exitcode
-compare: message metric record render/cell render/junit render/svg result stats units verdict/exitcode
-confidence: control measure message record stats
-control: stats
-dialect/endpoints: plan protocol secret
-dialect/flags: machine password plan planfile schedule secret target verdict/exitcode
-dialect/k6: result
-dialect/pgbench: lazyregexp message record result stats
-dialect/picostress: result
-dialect/service: dialect/endpoints dialect/vegeta plan
-dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
-dialect/vegeta: dialect/endpoints
-dialect/ycsb: dialect/ycsb/output dialect/ycsb/properties dialect/ycsb/workloads gen keyspace measure plan protocol
-    secret suggest workload
-dialect/ycsb/output: lazyregexp measure result
-dialect/ycsb/properties:
-dialect/ycsb/shell: dialect/ycsb gen protocol
-dialect/ycsb/workloads: suggest
-doctor: gen machine message plan protocol protocols render/cell runner schema/sql secret target units workload
-engine: balance measure message plan protocol schedule workload
-engine/loop: balance engine machine measure message protocol schedule workload
-engine/pool: balance engine gen measure protocol schedule workload
-export: measure message protocol record verdict/exitcode
-failover: measure message record
-fault: fault/proxy gen linefile linefile/filelock message plan protocol record render/cell secret target
-fault/proxy:
-gen:
-hints: measure
-history: compare linefile message metric record render/cell render/junit render/page render/svg result stats units
-inspect: gen measure message protocol record secret workload
-inspect/advise: compare inspect message program record result sqltext stats
-inspect/postgres: inspect lazyregexp message record secret sqltext
-inspect/servers: inspect inspect/postgres message secret
-k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool lazyregexp measure record
-    scale secret
-k6x/bind: gen k6x/session protocol
-k6x/bind/bindtest:
-k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary
-    target
-k6x/conns: balance engine gen k6x/bind k6x/session protocol
-k6x/datagen: gen k6x/bind k6x/session plan planfile workload
-k6x/executor: k6x/native k6x/private k6x/session measure plan protocol schedule target units
-k6x/native: k6x/session measure plan planfile record runner schedule target
-k6x/output: k6x/executor k6x/native k6x/session k6x/trend lazyregexp measure observe protocol record secret
-k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target template
-    workload
-k6x/private:
-k6x/session: engine export measure message observe observe/self protocol record secret verdict
-k6x/tarantool: balance engine gen k6x/bind k6x/session msgpack plan protocol protocol/blocking protocol/iproto sqltext
-k6x/trend: k6x/private
-keyspace: gen
-lazyregexp:
-linefile:
-linefile/filelock:
-loadtest: confidence engine export failover fault inspect inspect/servers measure message observe plan planfile
-    protocol protocols record report report/live runner s3 scale scale/kubernetes schedule schema schema/fill secret
-    selftest spool target units verdict verdict/exitcode workload
-loadtest/cook: dialect/slowcooker hints loadtest measure plan planfile protocol protocol/http record report runner
-    secret spool target units verdict verdict/exitcode workload
-loadtest/goycsb: dialect/ycsb loadtest measure record verdict verdict/exitcode workload
-loadtest/script: loadtest plan record scale verdict/exitcode
-loadtest/series: compare inspect inspect/advise loadtest message plan planfile program program/campaign record
-    render/cell result result/reader runner schema schema/fill target units verdict/exitcode
-machine: machine/cgroup
-machine/cgroup:
-measure: protocol
-message: lazyregexp units
-metric: lazyregexp suggest
-msgpack: gen protocol
-observe: linefile machine/cgroup measure message record stats suggest
-observe/self: machine machine/cgroup measure
-password:
-plan: control gen keyspace metric protocol secret sqltext suggest
-planfile: control gen keyspace metric plan planfile/form protocol secret suggest
-planfile/form: lazyregexp plan suggest
-planfile/form/formtest:
-program: engine linefile linefile/filelock measure message plan record render/cell secret stats units verdict
-program/campaign: inspect inspect/advise inspect/servers message observe plan program program/campaign/campaignfile
-    record render/cell render/page render/svg report secret timeline units verdict
-program/campaign/campaignfile: plan planfile/form
-protocol: gen sqltext
-protocol/badger: protocol protocol/kv
-protocol/bbolt: protocol protocol/kv
-protocol/blocking: gen protocol
-protocol/cassandra: gen protocol protocol/kv protocol/socket sqltext
-protocol/dynamodb: gen protocol protocol/kv protocol/socket
-protocol/echo: gen protocol protocol/blocking protocol/socket
-protocol/etcd: gen protocol protocol/kv protocol/socket
-protocol/http: gen protocol protocol/blocking protocol/socket template
-protocol/iproto: gen msgpack protocol protocol/blocking protocol/socket protocol/sqlconn sqltext template
-protocol/kv: gen protocol template
-protocol/mongodb: gen protocol protocol/kv protocol/socket
-protocol/mysql: gen protocol protocol/kv protocol/socket protocol/sqlconn sqltext
-protocol/noop: gen protocol
-protocol/pebble: protocol protocol/kv
-protocol/postgres: gen protocol protocol/blocking protocol/socket protocol/sqlconn sqltext
-protocol/protocoltest: gen protocol protocol/blocking
-protocol/redis: gen protocol protocol/blocking protocol/socket template
-protocol/socket:
-protocol/sqlconn: gen protocol sqltext template
-protocol/sqlite: gen protocol protocol/sqlconn sqltext
-protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
-    protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
-    protocol/redis protocol/sqlite
-record: hints linefile linefile/filelock machine/cgroup measure message protocol
-record/recordtest: measure message protocol record
-render/cell: message units
-render/junit: units
-render/page: message render/cell units
-render/svg: render/cell units
-report: compare confidence measure message protocol record render/cell render/junit render/page render/svg result
-    result/reader secret summary timeline units verdict verdict/exitcode
-report/live: measure record render/page report timeline units
-result: message metric record
-result/reader: confidence failover measure record result verdict
-runner: balance bucket confidence control engine engine/loop engine/pool failover fault gen machine measure message
-    metric observe observe/self plan protocol protocols record schedule schema schema/fill secret target topology units
-    verdict verify workload
-s3:
-scale: linefile measure message protocol record schedule
-scale/kubernetes: lazyregexp scale
-scale/kubernetes/kubernetestest:
-schedule: gen
-schema: gen linefile message plan protocol record schema/fill schema/sql target workload
-schema/fill: gen linefile protocol
-schema/sql: gen message plan sqltext
-secret: lazyregexp
-selftest: gen plan protocol protocol/echo record runner
-spool: message
-sqltext:
-stats:
-suggest:
-summary: lazyregexp record
-target: gen lazyregexp plan protocol protocols schema/sql secret topology workload
-template: gen
-testserver:
-testserver/ferretdb:
-testserver/s3:
-timeline: measure protocol
-tools/bench: linefile measure protocol protocol/echo record scale testserver tools/peers
-tools/bench/peer/bare:
-tools/bench/peer/library: measure
-tools/examples: tools/peers
-tools/peers:
-tools/pictures: testserver
-tools/release:
-tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
-topology: protocol
-units:
-verdict: measure message metric plan protocol record units
-verdict/exitcode: verdict
-verify: gen protocol template
-workload: bucket gen keyspace plan protocol
-`)
+var update = flag.Bool("update", false, "write the imports that are there to imports.txt")
+
+// wings are the folders below internal/, from the bottom up. A wing imports only wings below it.
+var wings = strings.Fields(`
+	base load render protocol plan measure record server engine inspect judge report run dialect cli`)
+
+// mostWings is how many folders there may be below internal/: few enough to remember.
+const mostWings = 15
+
+// imports.txt lists exactly which rooms each room imports, tests excluded, one line a room. The table is the structure
+// of the project: to add an import, change the table (`go test ./test/lint -run TestRoomsKeepApart -update` writes it).
+const tableFile = "imports.txt"
 
 // never lists what a room must not depend on, directly or indirectly. A name stands for the room and all rooms below
 // it.
 var never = table(`
-dialect: cli engine report runner
-engine: cli dialect inspect program record report runner verdict
+engine: record
 engine/loop: engine/pool
-export: cli dialect engine report
-failover: cli dialect engine plan report runner verdict
-fault: cli dialect engine program report runner verdict
-history: cli dialect engine program runner
-compare: cli dialect engine program runner
-inspect/postgres: cli dialect engine program report runner
-k6x: cli dialect program report
-measure: cli dialect engine plan record report runner verdict
-observe: cli dialect engine report runner
-loadtest: cli k6x
-planfile: cli dialect engine record report
-program: cli dialect engine/loop engine/pool k6x protocol/postgres protocols runner
-protocol: cli dialect engine measure plan record report runner
-record: cli dialect engine plan report runner stats verdict
-render: cli engine measure plan record report verdict
-report: cli dialect engine program protocols runner schema
-result: cli engine program report runner
-runner: cli dialect k6x program report
-schema: cli dialect engine program report runner verdict
-target: cli dialect engine program record report runner
-verdict: cli engine report runner
-verify: cli engine plan record report runner verdict
-workload: cli engine measure record report
+report/export: engine report
+judge/failover: engine judge/verdict plan
+judge/history: engine
+judge/compare: engine
+inspect/postgres: engine
+dialect/k6: run/program
+measure: plan
+inspect/observe: engine/loop engine/pool
+run/program: engine/loop engine/pool protocol/postgres protocol/protocols run/runner
+record: base/stats plan
+report: engine protocol/protocols server/schema
+judge/result: engine
+run/runner: report run/program
+server/target: record
+judge/verdict: engine
+judge/verify: engine judge/verdict plan record
 `)
 
 // pure lists the rooms that use neither files nor the network.
-var pure = strings.Fields(
-	`balance bucket compare confidence failover gen hints keyspace machine/cgroup measure message msgpack plan planfile
-	render schedule schema/sql secret sqltext stats template timeline units verdict verify workload`)
+var pure = strings.Fields(`
+	base/cgroup base/secret base/sqltext base/stats judge/compare judge/confidence judge/failover judge/verdict
+	judge/verify load/gen load/keyspace load/schedule load/template measure measure/hints measure/timeline plan
+	plan/planfile plan/workload protocol/balance protocol/balance/bucket protocol/msgpack render render/message
+	render/units server/schema/sql`)
 
 // table reads lines of "room: others". An indented line continues the line before it.
 func table(text string) map[string]string {
@@ -231,7 +75,7 @@ func arrows(all []*source) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, s := range all {
 		room, ours := strings.CutPrefix(s.room, "internal/")
-		if s.test || !ours && !under(room, "tools") {
+		if s.test || !ours && !under(room, "tools") && !under(room, "test") {
 			continue
 		}
 		if found[room] == nil {
@@ -318,8 +162,8 @@ func impure(s *source) (faults []string) {
 		if outside && slices.ContainsFunc(pure, func(p string) bool { return under(room, p) }) {
 			faults = append(faults, fmt.Sprintf("%s: %s must not import %s", s.path, s.room, path))
 		}
-		if path == "math/rand" && under(room, "gen") {
-			faults = append(faults, fmt.Sprintf("%s: gen draws from streams of its own, not from %s", s.path, path))
+		if path == "math/rand" && under(room, "load/gen") {
+			faults = append(faults, fmt.Sprintf("%s: load/gen draws from streams of its own, not from %s", s.path, path))
 		}
 		if strings.HasPrefix(path, "go.k6.io/") && !under(s.room, "internal/dialect/k6") {
 			faults = append(faults, fmt.Sprintf("%s: only internal/dialect/k6 may import %s", s.path, path))
@@ -331,13 +175,71 @@ func impure(s *source) (faults []string) {
 	return faults
 }
 
+// upwards lists the imports that go from a wing to one above it, or to one that the list of wings lacks.
+func upwards(found map[string]map[string]bool) (faults []string) {
+	for room, imports := range found {
+		wing, _, _ := strings.Cut(room, "/")
+		at := slices.Index(wings, wing)
+		for other := range imports {
+			to, _, _ := strings.Cut(other, "/")
+			if i := slices.Index(wings, to); at >= 0 && (i < 0 || i > at) {
+				faults = append(faults, fmt.Sprintf("%s must not import %s: %s isn't below %s", room, other, to, wing))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// written is a table as the text of imports.txt.
+func written(found map[string]map[string]bool) string {
+	var b strings.Builder
+	for _, room := range slices.Sorted(maps.Keys(found)) {
+		fmt.Fprintln(&b, strings.TrimSpace(room+": "+strings.Join(slices.Sorted(maps.Keys(found[room])), " ")))
+	}
+	return b.String()
+}
+
 func TestRoomsKeepApart(t *testing.T) {
 	all := sources(t)
 	found := arrows(all)
-	report(t, unlike(found, allowed))
+	if *update {
+		if err := os.WriteFile(tableFile, []byte(written(found)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(tableFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, unlike(found, table(string(text))))
+	report(t, upwards(found))
 	report(t, forbidden(found, never))
 	for _, s := range all {
 		report(t, impure(s))
+	}
+}
+
+// The folders below internal/ are the wings, and each says what it decides, in its doc.go or its package's comment.
+func TestWingsAreFewAndDescribed(t *testing.T) {
+	if len(wings) > mostWings {
+		t.Errorf("%d wings, more than %d", len(wings), mostWings)
+	}
+	folders, err := os.ReadDir(filepath.Join(root(t), "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range folders {
+		names = append(names, f.Name())
+	}
+	if want := slices.Sorted(slices.Values(wings)); !slices.Equal(names, want) {
+		t.Errorf("internal/ has %v, the wings are %v", names, want)
+	}
+	for _, wing := range wings {
+		if _, err := os.Stat(filepath.Join(root(t), "internal", wing, "doc.go")); err != nil {
+			t.Errorf("%s has no doc.go that says what it decides and why", wing)
+		}
 	}
 }
 
@@ -373,6 +275,13 @@ func TestFaultsOfImportsAreFound(t *testing.T) {
 		file("internal/c/x.go", "fmt"),
 		file("internal/a/x_test.go", "brunt/internal/d"),
 	})
+	wrong := arrows([]*source{
+		file("internal/plan/x.go", "brunt/internal/base/secret"), // as it should be
+		file("internal/plan/y.go", "brunt/internal/plan/metric"), // within a wing
+		file("internal/plan/z.go", "brunt/internal/run/doctor"),  // up
+		file("internal/base/z.go", "brunt/internal/attic"),       // no wing
+		file("test/testserver/z.go", "brunt/internal/cli"),       // no wing itself
+	})
 	for name, row := range map[string]struct {
 		faults []string
 		want   int
@@ -385,12 +294,13 @@ func TestFaultsOfImportsAreFound(t *testing.T) {
 		"reached directly":    {forbidden(found, map[string]string{"a": "b"}), 1},
 		"reached through b":   {forbidden(found, map[string]string{"a": "c"}), 1},
 		"not reached":         {forbidden(found, map[string]string{"c": "a b"}), 0},
+		"up, or nowhere":      {upwards(wrong), 2},
 		"gen and files":       {impure(file("internal/load/gen/x.go", "os")), 1},
 		"gen and arithmetic":  {impure(file("internal/load/gen/x.go", "math")), 0},
 		"a test of gen":       {impure(file("internal/load/gen/x_test.go", "os")), 0},
 		"below gen":           {impure(file("internal/load/gen/text/x.go", "net")), 1},
 		"k6 in cli":           {impure(file("internal/cli/x.go", "go.k6.io/k6/js")), 1},
-		"k6 in k6x":           {impure(file("internal/dialect/k6/x.go", "go.k6.io/k6/js")), 0},
+		"k6 in its folder":    {impure(file("internal/dialect/k6/x.go", "go.k6.io/k6/js")), 0},
 		"C":                   {impure(file("cmd/brunt/x.go", "C")), 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// named returns the Go files and packages below internal/ that a page names in backquotes.
+// named returns the Go files below internal/ that a page names in backquotes.
 func named(page string) (paths []string) {
 	for _, m := range regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)*\\.go)`").FindAllStringSubmatch(page, -1) {
 		paths = append(paths, m[1])
@@ -77,7 +77,7 @@ func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 	}
 }
 
-// Each room has a row in docs/architecture.md, and each row has a room.
+// Each wing and each tool has a row in docs/architecture.md, and each row has a room.
 func TestArchitectureListsTheRooms(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {

@@ -56,7 +56,9 @@ func labelsInCode(t *testing.T) (labels, nouns map[string]string) {
 			return true
 		})
 	}
-	for _, room := range []string{"..", "../../report", "../../judge/compare", "../../judge/history", "../../run/program", "../../run/doctor"} {
+	for _, room := range []string{
+		"..", "../../report", "../../judge/compare", "../../judge/history", "../../run/program", "../../run/doctor",
+	} {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 				read(path)

@@ -15,7 +15,7 @@ import (
 )
 
 // speaking lists the rooms whose sentences are texts in reports. Other rooms use messages.
-var speaking = []string{"compare", "history"}
+var speaking = []string{"judge/compare", "judge/history"}
 
 // silent lists texts in these rooms that are in no report, with the reason. Each of them must exist.
 var silent = map[string]string{
