@@ -70,6 +70,9 @@ func (f *recordFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.record.Dir, "bundle", "", "folder for this run's bundle, empty or new")
 	fs.BoolVar(&f.record.None, "no-record", false, "keep no bundle")
 	fs.StringVar(&f.record.Upload, "upload", "", "s3://bucket/prefix to which the bundle goes too, in the end")
+	fs.Uint64Var(&f.record.Trace, "trace", 0,
+		"write what happens to the first N requests, from draw to record, to trace.ndjson in the bundle")
+	fs.StringVar(&f.record.Profile, "cpu-profile", "", "write a CPU profile of this process, for go tool pprof, to a file")
 	fs.StringVar(&f.record.HDRLog, "hlog", "", "write a HdrHistogram log to a file")
 }
 

@@ -21,6 +21,7 @@ const (
 	RunFile       = "run.json"
 	IntervalsFile = "intervals.ndjson"
 	ErrorsFile    = "errors.ndjson"
+	TraceFile     = "trace.ndjson"  // the steps of the first operations, if they were traced
 	FaultsFile    = "faults.ndjson" // only of runs with faults
 	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
 	// VerifiedFile holds the results of reading writes back after each fault. Only runs that do so have it.

@@ -249,7 +249,9 @@ func (b *Bundle) Discard() {
 	if b.began {
 		return
 	}
-	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile, VerifiedFile} {
+	for _, name := range []string{
+		RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile, VerifiedFile, TraceFile,
+	} {
 		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
 	}
 	if b.ours {

@@ -71,6 +71,7 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 		l.unsendable(f, protocol.Failure{Class: err.Class, Code: err.Code, Text: err.Text})
 		return
 	}
+	f.cursor.Encoded(out[len(s.out):])
 	s.out = out
 	if s.tagged != nil {
 		f.tag = s.tagged.Tag()

@@ -196,6 +196,11 @@ func (c *Cursor) TakeFailure() *protocol.Failure {
 // Answered continues after the answer to a request. sentNs and endNs are the times of the request and the answer on the
 // run's clock. It sets r.Fatal if the session must be closed.
 func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
+	if c.traced() {
+		c.trace(TraceEvent{
+			Step: TraceAnswered, Request: c.request, Reply: r, Failure: r.Failure, SentNs: sentNs, EndNs: endNs,
+		})
+	}
 	if c.phase == rollingBack {
 		r.Fatal = r.Fatal || r.Class != protocol.OK
 		return c.conclude()
@@ -269,12 +274,18 @@ func (c *Cursor) send() Move {
 		c.args = c.work.Again(&c.state, c.Operation, c.step)
 	}
 	c.phase, c.request = requesting, s.For(c.Index)
+	if c.traced() {
+		c.trace(TraceEvent{Step: TraceDrawn, Request: c.request, Args: c.Args()})
+	}
 	return Send
 }
 
 // Failed continues after a request that could not be sent for a reason that leaves the session usable, or that lies
 // outside the request.
 func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
+	if c.traced() {
+		c.trace(TraceEvent{Step: TraceFailed, Failure: f, EndNs: atNs})
+	}
 	if c.phase == rollingBack {
 		return c.conclude()
 	}
@@ -284,6 +295,9 @@ func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 // Broken continues after the loss of the session, in any phase. f is the operation's failure, unless it had failed
 // before.
 func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
+	if c.traced() {
+		c.trace(TraceEvent{Step: TraceFailed, Failure: f, EndNs: atNs})
+	}
 	switch c.phase {
 	case rollingBack:
 		return c.conclude()
@@ -384,6 +398,9 @@ func (c *Cursor) tellRequests() {
 // ReportUnfinished reports an operation that was cut off to the workload's hooks. address is where it was sent, sentNs
 // when it was sent (0 if it wasn't), and endNs when it was cut off.
 func (c *Cursor) ReportUnfinished(address int, sentNs, endNs int64) {
+	if c.traced() {
+		c.trace(TraceEvent{Step: TraceCutOff, Address: address, SentNs: sentNs, EndNs: endNs})
+	}
 	c.tellRequests()
 	if sentNs != 0 {
 		c.wrote(address, sentNs, endNs, protocol.Unsure)
@@ -396,6 +413,12 @@ func (c *Cursor) ReportUnfinished(address int, sentNs, endNs int64) {
 // Tell reports a finished operation to the workload's hooks: the address to which it was sent, when it was meant to be
 // sent, and when it was sent. Times are on the run's clock.
 func (c *Cursor) Tell(address int, intendedNs, sentNs int64) {
+	if c.traced() {
+		c.trace(TraceEvent{
+			Step: TraceRecorded, Address: address, Failure: c.Failure,
+			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
+		})
+	}
 	if c.op.verified {
 		c.wrote(address, sentNs, c.EndNs, c.effect())
 	}

@@ -32,6 +32,8 @@ type Workload struct {
 	// Timed, if not nil, receives the times of every finished operation and of each of its requests. It is called
 	// concurrently by all sessions.
 	Timed func(Timing)
+	// Trace, if not nil, receives every step of the first operations.
+	Trace *Trace
 
 	// Wrote, if not nil, receives the result of every operation that has a step with a Verify. It is called
 	// concurrently by all sessions.

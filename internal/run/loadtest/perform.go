@@ -160,6 +160,8 @@ type followers struct {
 	live *live
 	page *livePage
 	hdr  *hdrFile
+	// stopProfile ends the CPU profile; nil without one
+	stopProfile func() error
 }
 
 // follow opens the followers, and returns options with which the runner sends events to them. end ends the load like
@@ -192,6 +194,9 @@ func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) 
 	if f.hdr != nil {
 		o.Sinks = append(o.Sinks, f.hdr.log)
 	}
+	if f.stopProfile, err = l.Record.profile(); err != nil {
+		return nil, o, exitcode.Usage(err)
+	}
 	if o.Tell.Waiting == nil && !l.Quiet {
 		o.Tell.Waiting = Waiting(out, o.Wait)
 	}
@@ -201,10 +206,14 @@ func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) 
 func (f *followers) close() error {
 	f.live.close()
 	f.page.close()
-	if f.hdr == nil {
-		return nil
+	var err error
+	if f.stopProfile != nil {
+		err = f.stopProfile()
 	}
-	return f.hdr.file.Close()
+	if f.hdr == nil {
+		return err
+	}
+	return errors.Join(err, f.hdr.file.Close())
 }
 
 // ready runs the preparations of the command and opens the runner.

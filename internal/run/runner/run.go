@@ -62,6 +62,7 @@ type Runner struct {
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 	buckets   *buckets      // nil unless requests go by buckets
+	tracing   *tracing      // nil unless operations are traced
 }
 
 // Run executes a plan with its own load and returns its finished record. See Drive for ctx and hard, and Open and SetUp
@@ -162,6 +163,9 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		return err
 	}
 	r.nodes.OnChange(r.changed)
+	if err := r.startTrace(); err != nil {
+		return err
+	}
 	if err := r.newFleet(); err != nil {
 		return err
 	}
@@ -351,10 +355,11 @@ func (r *Runner) Close() error {
 		r.finished = true
 		r.bundle.Discard()
 	}
+	err := r.endTrace()
 	if r.tables == nil {
-		return nil
+		return err
 	}
-	return r.tables.Drop()
+	return errors.Join(err, r.tables.Drop())
 }
 
 // sinkFailed reports the first failure of a sink. Later ones would only repeat it every interval.
@@ -411,6 +416,7 @@ type Recording struct {
 	Version string            // of brunt
 	Extra   map[string]string // values that a dialect stores
 	Flags   map[string]string // see record.Run.Flags
+	Trace   uint64            // how many operations, from the first, are traced into record.TraceFile; 0
 	Worker  *record.Worker    // this worker of a distributed load; its fields may change until Finish
 }
 
