@@ -132,4 +132,3 @@ func (r *Runner) endTrace() error {
 	}
 	return nil
 }
-
