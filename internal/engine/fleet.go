@@ -50,9 +50,9 @@ type FleetConfig struct {
 
 	OperationTimeout time.Duration // of a whole operation, retries included
 	ConnectTimeout   time.Duration
-	Retries          int           // further attempts after a retryable failure
-	DropLate         bool          // give up arrivals that are later than DropAfter, instead of queueing them
-	DropAfter        time.Duration //
+	Retries          int  // further attempts after a retryable failure
+	DropLate         bool // give up arrivals that are later than DropAfter, instead of queueing them
+	DropAfter        time.Duration
 	EndOnTime        bool          // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
 	OutageWait       bool          // let arrivals wait while nothing is connected; see Fleet
 	TimingTolerance  time.Duration // codec tier: how late a send may be, to be sent together with others
@@ -71,6 +71,19 @@ func (c *FleetConfig) Grows() bool { return c.AtFirst > 0 && c.AtFirst < c.Sessi
 // Spare reports whether session number i doesn't connect before the load.
 func (c *FleetConfig) Spare(i int) bool {
 	return c.Grows() && i >= c.AtFirst || i >= c.Sessions-c.Standby
+}
+
+// AnyAddress returns an address to which operation number index could go, for the record of operations that nothing
+// could be connected for. It is always the number of a node: there is room for nodes that may join, and these numbers
+// are nobody's address yet. Nodes that have left are passed over, unless all have.
+func (c *FleetConfig) AnyAddress(index uint64) int {
+	n := uint64(c.Nodes.Len())
+	for i := range n {
+		if at := int((index + i) % n); c.Nodes.Active(at) {
+			return at
+		}
+	}
+	return int(index % n)
 }
 
 // NewRoute returns the route of the configuration, which decides to which addresses its sessions and requests go.

@@ -9,7 +9,7 @@ import (
 // Accounts can be added up without loss. A histogram is nil if it has no values.
 type Account struct {
 	StartNs   int64 // since the run's start, monotonic
-	EndNs     int64 //
+	EndNs     int64
 	Intervals int   // how many intervals were added up
 	LengthNs  int64 // sum of the lengths of its intervals, without gaps between them
 	LoadNs    int64 // time under load, without pauses

@@ -290,7 +290,12 @@ func (h *Histogram) Count() uint64 {
 }
 
 // Sum returns the sum of all values, ns.
-func (h *Histogram) Sum() float64 { return h.Mean() * float64(h.Count()) }
+func (h *Histogram) Sum() float64 {
+	if h == nil {
+		return 0
+	}
+	return float64(h.sumHi)*(1<<64) + float64(h.sumLo)
+}
 
 // Min returns the exact least value, or 0 if h is empty.
 func (h *Histogram) Min() int64 {

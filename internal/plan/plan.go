@@ -44,14 +44,14 @@ type Plan struct {
 
 // Target is the server or cluster that receives the load.
 type Target struct {
-	Protocol  string            // "pg", "iproto", "sqlite", "redis", "http", …
-	Addresses []string          // each host:port or host:port*weight; or one file
-	User      string            //
-	Password  string            // never printed or stored
-	Database  string            //
-	Balance   Balance           // how the load is spread over the addresses
-	Topology  Topology          // how nodes are discovered while the load runs
-	TLS       TLS               //
+	Protocol  string   // "pg", "iproto", "sqlite", "redis", "http", …
+	Addresses []string // each host:port or host:port*weight; or one file
+	User      string
+	Password  string // never printed or stored
+	Database  string
+	Balance   Balance  // how the load is spread over the addresses
+	Topology  Topology // how nodes are discovered while the load runs
+	TLS       TLS
 	Options   map[string]string // protocol-specific settings
 }
 

@@ -119,6 +119,7 @@ const (
 	MaxSessions = 1_000_000
 	MaxRetries  = 1000
 	MaxPipeline = 65_536
+	MaxSpin     = 100 * time.Millisecond // longer busy-waiting gains nothing over a sleep that ends early
 	MaxLoops    = 1024
 	MaxRoom     = 1024
 	maxWeight   = 1000
@@ -144,6 +145,9 @@ func (c *checker) settings() {
 		if d.v < 0 {
 			c.add(at(d.key), "give a time ≥ 0", "%s is negative", d.key)
 		}
+	}
+	if s.Spin > MaxSpin {
+		c.add(at("spin"), fmt.Sprintf("give at most %v", MaxSpin), "spin %v would keep a core busy for nothing", s.Spin)
 	}
 	if s.Interval > 0 && s.Interval < 10*time.Millisecond {
 		c.add(at("interval"), "give at least 10ms", "interval %v is too short", s.Interval)

@@ -15,23 +15,23 @@ type Verb uint8
 
 // The verbs. Dial fails if a program has a verb that the protocol lacks.
 const (
-	SQL      Verb = iota // Text is a statement with $1… parameters
-	Begin                // start a transaction; Text may hold an isolation level
-	Commit               //
-	Rollback             //
-	Call                 // Text is a stored function; the parameters are its arguments
-	Eval                 // Text is a program for the server; the parameters are its arguments
-	Select               // Text is "space" or "space.index"; the parameters are the key
-	Insert               // Text is the table or space; the parameters are the tuple or (key, fields…)
-	Replace              // as Insert, overwriting
-	Update               // Text is the table or space; the parameters are (key, fields…)
-	Upsert               // as Insert, updating on conflict
-	Delete               // Text is the table or space; the parameters are the key
-	Read                 // Text is the table; the parameter is the key
-	Scan                 // Text is the table; the parameters are the first key and the count
-	Command              // Words is the command; "$n" stands for parameter n
-	HTTP                 // Web is the request
-	Batch                // Text names the verb of the rows, see Request.Rows
+	SQL   Verb = iota // Text is a statement with $1… parameters
+	Begin             // start a transaction; Text may hold an isolation level
+	Commit
+	Rollback
+	Call    // Text is a stored function; the parameters are its arguments
+	Eval    // Text is a program for the server; the parameters are its arguments
+	Select  // Text is "space" or "space.index"; the parameters are the key
+	Insert  // Text is the table or space; the parameters are the tuple or (key, fields…)
+	Replace // as Insert, overwriting
+	Update  // Text is the table or space; the parameters are (key, fields…)
+	Upsert  // as Insert, updating on conflict
+	Delete  // Text is the table or space; the parameters are the key
+	Read    // Text is the table; the parameter is the key
+	Scan    // Text is the table; the parameters are the first key and the count
+	Command // Words is the command; "$n" stands for parameter n
+	HTTP    // Web is the request
+	Batch   // Text names the verb of the rows, see Request.Rows
 )
 
 // Name returns the verb's name as users write it.
@@ -48,9 +48,9 @@ func (v Verb) Name() string {
 // Request is one request of a program. It is resolved once before the run and executed many times. It must not
 // change after it has been passed to Dial.
 type Request struct {
-	ID      int        // its index in Program.Requests
-	Name    string     // for messages
-	Verb    Verb       //
+	ID      int    // its index in Program.Requests
+	Name    string // for messages
+	Verb    Verb
 	Text    string     // see Verb
 	Words   []string   // Command: the words; "$1" … stand for parameters, "$$" for a dollar sign
 	Fields  []string   // Read, Scan, Insert, Update: the names of the fields, in order
@@ -117,9 +117,9 @@ func (p *Program) Share(key any, prepare func() any) any {
 
 // Target is one address with its credentials and options.
 type Target struct {
-	Address        string            // host:port, or a file's path for an embedded database
-	User, Password string            // Password is never printed or stored
-	Database       string            //
+	Address        string // host:port, or a file's path for an embedded database
+	User, Password string // Password is never printed or stored
+	Database       string
 	TLS            *tls.Config       // nil means plain text
 	Options        map[string]string // the protocol's own settings, validated by Dial
 	ConnectTimeout time.Duration     // 0 means 5 s
@@ -303,3 +303,10 @@ func (p Places) Route(req *Request, _ []gen.Value) (address int, ok bool) {
 
 // Redirect reports that there is no other address.
 func (Places) Redirect(*Failure, int) (address int, ask, ok bool) { return 0, true, false }
+
+// Pooled is implemented by drivers that can find out during a load that a pooler shares the server's sessions among
+// clients, so that each request must carry what other sessions keep.
+type Pooled interface {
+	// Pooled reports whether a session of the program has met a pooler.
+	Pooled(p *Program) bool
+}

@@ -16,7 +16,7 @@ const (
 	KindRead               // it changes nothing
 	KindInsert             // it adds a record, or replaces one
 	KindUpdate             // it changes an existing record
-	KindDelete             //
+	KindDelete
 )
 
 // Kind returns what the request does, as far as its verb, method or first keyword tells. A SELECT counts as a

@@ -85,6 +85,14 @@ func (OS) List(path string) ([]string, error) {
 	return names, err
 }
 
+// Private is the operating system's file system, whose new files only their owner can read.
+type Private struct{ OS }
+
+// Create implements FS.
+func (Private) Create(path string) (File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+}
+
 // ReplaceFile writes data to a temporary file in the same folder and renames it to path. A reader, or the file system
 // after a crash, has either the old content or the new, never a mixture.
 func ReplaceFile(fsys FS, path string, data []byte) error {

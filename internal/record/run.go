@@ -24,10 +24,10 @@ type Run struct {
 	Interrupted bool            `json:"interrupted" merge:"any"`
 	Aborted     message.Message `json:"aborted,omitzero" merge:"first"` // why the run stopped itself
 	Seed        uint64          `json:"seed" merge:"same"`
-	LoadModel   string          `json:"load_model" merge:"same"`           // "open", "closed" or "mixed"
-	Tier        string          `json:"tier" merge:"most"`                 // "codec" or "library"
-	TierReason  message.Message `json:"tier_reason,omitzero" merge:"each"` //
-	Timing      message.Message `json:"timing,omitzero" merge:"each"`      // how sends and receipts were timed
+	LoadModel   string          `json:"load_model" merge:"same"` // "open", "closed" or "mixed"
+	Tier        string          `json:"tier" merge:"most"`       // "codec" or "library"
+	TierReason  message.Message `json:"tier_reason,omitzero" merge:"each"`
+	Timing      message.Message `json:"timing,omitzero" merge:"each"` // how sends and receipts were timed
 	Sessions    int             `json:"sessions" merge:"sum"`
 	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then the greatest number in
 	// use; for an incomplete run it is the limit, and for a k6 script the mean number of active virtual users.
@@ -67,12 +67,12 @@ type Run struct {
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
 	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // the plan's tables as found or made
 	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // keys that begin after existing ones
-	Awake       *Awake         `json:"awake,omitempty" merge:"first"`        //
+	Awake       *Awake         `json:"awake,omitempty" merge:"first"`
 	// a target runs on the machine that generates the load
 	ServerHere  bool         `json:"server_here,omitempty" merge:"any"`
-	Watched     []Watched    `json:"watched,omitempty" merge:"whole"`        // what else was observed
-	Iterations  *Iterations  `json:"iterations,omitempty" merge:"fields"`    //
-	Inspections []Inspection `json:"inspections,omitempty" merge:"distinct"` //
+	Watched     []Watched    `json:"watched,omitempty" merge:"whole"` // what else was observed
+	Iterations  *Iterations  `json:"iterations,omitempty" merge:"fields"`
+	Inspections []Inspection `json:"inspections,omitempty" merge:"distinct"`
 	// Flags maps what advice may suggest to change to the flag or option that sets it in the command in use:
 	// "sessions", "rate", "loops", "threshold", "awake", and "engine", what drives the load with less of this machine.
 	// Entries for which the command has no option are absent.

@@ -144,11 +144,11 @@ func clock(d time.Duration) string { return svg.Clock(d.Round(time.Second).Secon
 // Filling is the progress of filling tables. It is an alias of an unnamed struct, so that a loader's progress with the
 // same fields can be assigned to it without a conversion.
 type Filling = struct {
-	Table    string        // the table that received rows last
-	Done     uint64        // number of its rows inserted
-	Total    uint64        // total number of its rows
-	AllDone  uint64        // rows inserted in all tables
-	AllTotal uint64        //
+	Table    string // the table that received rows last
+	Done     uint64 // number of its rows inserted
+	Total    uint64 // total number of its rows
+	AllDone  uint64 // rows inserted in all tables
+	AllTotal uint64
 	RatePerS float64       // rows per second so far
 	Left     time.Duration // for all tables at that rate; 0 while unknown
 }

@@ -130,9 +130,9 @@ func (s *screen) erase() {
 // Options describe how a report or progress looks. The zero value means plain English text, 100 columns wide, without a
 // terminal.
 type Options struct {
-	Width    int              // columns; 80 to 140 are used, 0 means 100
-	Color    bool             // ANSI colours
-	Language units.Language   //
+	Width    int  // columns; 80 to 140 are used, 0 means 100
+	Color    bool // ANSI colours
+	Language units.Language
 	Path     string           // folder of the bundle, if there is one
 	Live     bool             // redraw progress in place, for terminals
 	Resize   func() int       // with Live: the current width, 0 if unknown; nil means Width

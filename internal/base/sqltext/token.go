@@ -19,11 +19,11 @@ const (
 	Word               // keyword, name or function
 	Quoted             // "name"
 	Text               // 'text', $$text$$, x'00'
-	Number             //
-	Param              // $1, $name, :name, @name
-	Mark               // ?
-	Cast               // ::
-	Sign               // any other byte
+	Number
+	Param // $1, $name, :name, @name
+	Mark  // ?
+	Cast  // ::
+	Sign  // any other byte
 )
 
 // Token is a piece of a statement with its exact text.

@@ -230,14 +230,14 @@ func (l *loop) handle(e *unix.EpollEvent) {
 
 // readMore continues with sessions that sent more than was read at once.
 func (l *loop) readMore() {
-	for i := len(l.more); i > 0; i-- {
-		s := l.more[0]
-		l.more = l.more[:copy(l.more, l.more[1:])]
+	n := len(l.more)
+	for _, s := range l.more[:n] {
 		s.again = false
 		if s.up {
 			l.read(s)
 		}
 	}
+	l.more = l.more[:copy(l.more, l.more[n:])] // those that read has added
 }
 
 // gauge passes the current state to the recorder.

@@ -16,6 +16,7 @@ func (l *loop) takeDue(now int64) {
 	if p.ended {
 		return
 	}
+	spun := false // answers are read between two waits for arrivals, however short the gap between these
 	for range beginsAtOnce {
 		if !p.ahead.Known() {
 			return
@@ -29,7 +30,8 @@ func (l *loop) takeDue(now int64) {
 			l.flushDirty() // encoded requests don't wait for arrivals that are not due
 		}
 		a := l.available.peek()
-		if a != nil && lag < 0 && -lag <= l.spin {
+		if a != nil && lag < 0 && -lag <= l.spin && !spun {
+			spun = true
 			now = l.spinUntil(p.ahead.IntendedNs)
 			lag = now - p.ahead.IntendedNs
 		}

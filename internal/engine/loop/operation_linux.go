@@ -267,7 +267,7 @@ func (l *loop) drop(index uint64, intended int64, why measure.Unsent) {
 
 // failConnect records an operation that couldn't be sent because nothing is connected.
 func (l *loop) failConnect(index uint64, intended, now int64) {
-	l.cfg.Unconnected(&l.sample, index, int(index%uint64(len(l.up))), l.part.stage.Open(), intended, now)
+	l.cfg.Unconnected(&l.sample, index, l.cfg.AnyAddress(index), l.part.stage.Open(), intended, now)
 	l.rec.Record(&l.sample)
 	l.cfg.ReportUnconnected(&l.sample, index)
 }

@@ -69,7 +69,9 @@ func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, 
 	}
 	cfg.Workload, cfg.Clock = w, engine.NewClock(time.Now())
 	cfg.Targets = []protocol.Target{{Address: address}}
-	cfg.Collector = measure.NewCollector(1, 1)
+	if cfg.Collector == nil {
+		cfg.Collector = measure.NewCollector(1, 1)
+	}
 	cfg.ConnectTimeout = 5 * time.Second
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
@@ -141,6 +143,42 @@ func TestDeadServerCostsWhatFallsDue(t *testing.T) {
 		}
 		if last := o.of(599); last != protocol.OK {
 			t.Errorf("the last arrival, 2.3 s after the server's return, failed: %v", last)
+		}
+	})
+}
+
+// Failures are charged to an address that there is. Nodes that may join have numbers, which are nobody's address yet.
+func TestFailuresAreChargedToRealAddresses(t *testing.T) {
+	const spare = 7
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		s := listen(t, echo.Config{})
+		defer s.Close()
+		o := &outcomes{then: func(index uint64, _ protocol.Class) {
+			if index == 20 {
+				s.Kill()
+			}
+		}}
+		c := measure.NewCollector(1, 1+spare)
+		c.Show(1)
+		fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{
+			Sessions: 2, Collector: c,
+			Nodes: protocol.NewNodes([]protocol.Target{{Address: s.Address()}}, spare),
+		}, o)
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all := runOpen(t, fleet, cfg, 200, time.Second)
+		var failed uint64
+		for _, n := range all.Failed() {
+			failed += n
+		}
+		total := cfg.Collector.Total()
+		if at := &total.Addresses[0]; len(total.Addresses) != 1 || at.Done != all.Done || at.Done-at.OK != all.Done-all.OK {
+			t.Errorf("%d addresses; the first has %d done, %d of them ok; the load has %d, %d", len(total.Addresses), at.Done,
+				at.OK, all.Done, all.OK)
+		}
+		if all.Done-all.OK < 100 {
+			t.Errorf("only %d failed", all.Done-all.OK)
 		}
 	})
 }

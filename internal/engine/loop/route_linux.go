@@ -30,7 +30,7 @@ func (l *loop) route(f *request) bool {
 		l.unroutable(f)
 		return false
 	default:
-		f.session = f.worker.anySession(int(c.Index % uint64(len(l.up))))
+		f.session = f.worker.anySession(l.cfg.AnyAddress(c.Index))
 	}
 	if f.session.up {
 		return true

@@ -30,7 +30,7 @@ func (a *arrivalSource) grow(now int64) {
 	for _, s := range p.sessions[:p.crew.first] {
 		if s.spare.Load() {
 			a.grewAt = now
-			s.further = true // its goroutine has ended or not begun
+			s.further.Store(true) // its goroutine has ended or not begun
 			s.spare.Store(false)
 			p.growing.Add(1)
 			p.growth.Wake(1)
@@ -50,8 +50,7 @@ func (a *arrivalSource) drained(now int64) bool {
 
 // grown records that a session is connected.
 func (s *session) grown() {
-	if s.further {
-		s.further = false
+	if s.further.CompareAndSwap(true, false) {
 		s.pool.growing.Add(-1)
 	}
 }
@@ -59,7 +58,7 @@ func (s *session) grown() {
 // crowdedOut reports whether the session is a further one that couldn't be connected or never returned an answer, and
 // takes it out of use. The current number of sessions is then the limit, unless the server seems to be restarting.
 func (s *session) crowdedOut(ctx context.Context) bool {
-	if !s.further && !s.crowded {
+	if !s.further.Load() && !s.crowded {
 		return false
 	}
 	s.grown()

@@ -106,7 +106,7 @@ func (c *many) dial(address int, backoff engine.Backoff) {
 		over := err == nil || !p.cfg.Nodes.Active(address)
 		if err != nil && c.ctx.Err() == nil {
 			p.refusing[address].Store(true)
-			if !c.session.further {
+			if !c.session.further.Load() {
 				p.cfg.Refused(address, protocol.AsError(err))
 			}
 		}

@@ -22,7 +22,7 @@ type session struct {
 	cut      atomic.Pointer[underway]
 	spare    atomic.Bool // it isn't needed now: see Pool.grow
 	number   int         // in the pool
-	further  bool        // it is being connected because arrivals wait
+	further  atomic.Bool // it is being connected because arrivals wait
 	crowded  bool        // its connection was lost before it returned an answer, and others were not
 	served   bool        // the current connection has returned an answer
 	failures int         // attempts to connect that have failed in a row
@@ -43,7 +43,7 @@ func (s *session) dial(ctx context.Context) error {
 		return s.dialMany(ctx)
 	}
 	conn, err := p.dial(ctx, s.address)
-	if err != nil && s.further {
+	if err != nil && s.further.Load() {
 		return err // the load can do without a further session
 	}
 	if err != nil {

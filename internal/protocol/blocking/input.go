@@ -5,9 +5,9 @@ import "io"
 // input is the buffer for bytes that were read from a connection and not yet consumed.
 type input struct {
 	buf  []byte
-	from int  // start of the part of the current answer that is kept
-	pos  int  // buf[pos:end] has not been consumed
-	end  int  //
+	from int // start of the part of the current answer that is kept
+	pos  int // buf[pos:end] has not been consumed
+	end  int
 	keep bool // keep consumed bytes of the current answer until next is called
 }
 

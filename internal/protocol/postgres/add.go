@@ -35,7 +35,12 @@ func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Req
 func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement) *protocol.Error {
 	var messages []pgproto3.FrontendMessage
 	if id := st.req.ID; id < len(c.statements) && c.statements[id].prepared != nil {
-		messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: st.name()})
+		if old := c.statements[id].name(); old != "" && old != st.name() {
+			messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: old})
+		}
+	}
+	if c.program.pooled.Load() || c.prepares(st) {
+		st.named = "" // of the same text as another, or behind a pooler: only its description is needed
 	}
 	if st.preparable() {
 		messages = append(messages, &pgproto3.Parse{Name: st.name(), Query: st.req.Text},
@@ -60,12 +65,30 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	switch {
 	case failure != nil:
 		return failure
+	case refusal != nil && refusal.Code == duplicatePrepared && st.named != "":
+		c.program.pooled.Store(true)
+		return c.prepare(ctx, x, st)
 	case refusal != nil:
 		return st.notPrepared(refusal)
 	case !st.preparable():
 		return nil
 	}
-	return st.described(description)
+	if refused := st.described(description); refused != nil {
+		return refused
+	}
+	if c.program.pooled.Load() {
+		st.unnamed()
+	} else {
+		st.rename(nameOf(st.req.Text))
+	}
+	return nil
+}
+
+// prepares reports whether another statement of the session is prepared under the name of st.
+func (c *codec) prepares(st *statement) bool {
+	return slices.ContainsFunc(c.statements, func(o *statement) bool {
+		return o != nil && o.req.ID != st.req.ID && o.prepared != nil && !o.stale && o.named == st.named
+	})
 }
 
 // onPicodata reports whether the server is Picodata. It asks the server once and keeps the answer.

@@ -39,7 +39,7 @@ func classOf(code, message string) protocol.Class {
 	case "53300", // too_many_connections
 		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, can't connect now, idle timeout
 		return protocol.Connect
-	case "0A000":
+	case "0A000", unknownPrepared:
 		if isOutdated(code, message) {
 			return protocol.Retryable
 		}
@@ -54,11 +54,12 @@ func classOf(code, message string) protocol.Class {
 	return protocol.Server
 }
 
-// isOutdated reports whether the server rejected a prepared statement because the table's columns have changed.
+// isOutdated reports whether the server rejected a prepared statement because the table's columns have changed, or
+// because the statement isn't prepared any more: the plan has deallocated it, or a pooler has changed the session.
 // Within a transaction, this error ends the transaction, and the statement is prepared again before the next
 // attempt.
 func isOutdated(code, message string) bool {
-	return code == "0A000" && strings.Contains(message, "cached plan must not change result type")
+	return code == unknownPrepared || code == "0A000" && strings.Contains(message, "cached plan must not change result type")
 }
 
 // serverError returns the failure for an error response of the server.

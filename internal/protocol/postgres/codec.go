@@ -18,6 +18,7 @@ func tooLarge(bytes int) *protocol.Error {
 type codec struct {
 	statements []*statement
 	secret     string
+	program    *sharedProgram
 	product    string // the server's product, once it has been asked for
 	scanner
 }
@@ -38,6 +39,9 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		return append(dst, st.query...), nil
 	case st.literal != nil:
 		return st.literal.appendMessage(dst, args)
+	}
+	if !st.each && c.program.pooled.Load() {
+		st.unnamed()
 	}
 	if !st.stale {
 		return st.appendRequest(dst, args)

@@ -43,7 +43,7 @@ func sampleCodec() (*codec, *protocol.Program) {
 	statements[0].template("b0")
 	statements[1].params = []form{formInt8, formText, formNumeric}
 	statements[1].template("b1")
-	return &codec{statements: statements}, p
+	return &codec{statements: statements, program: planned(p)}, p
 }
 
 // consume scans a stream of answers in pieces of the given lengths. It returns the results and how many bytes were

@@ -44,7 +44,7 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
 		return fail("settle it", err)
 	}
-	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password},
+	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password, program: planned(p)},
 		Cancel: canceler(hijacked)}, nil
 }
 

@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"brunt/internal/protocol"
 
@@ -22,6 +25,7 @@ type sharedProgram struct {
 	statements []statement
 	refused    *protocol.Error // why the protocol can't run the program, or nil
 	prepared   int             // number of statements that can be prepared
+	pooled     atomic.Bool     // sessions of the server are shared by others: see pooler.go
 
 	mu        sync.Mutex
 	described int // number of statements described so far, if many
@@ -120,7 +124,7 @@ func (p *sharedProgram) describeSome(ctx context.Context, t protocol.Target, pg 
 	for i := p.described; i < min(p.described+preparedAtOnce, len(p.statements)); i++ {
 		some = append(some, &p.statements[i])
 	}
-	done, failure := prepare(ctx, pg, t.Password, some, name)
+	done, failure := prepare(ctx, pg, t.Password, some, name, nil)
 	for _, st := range some[:done] {
 		st.unprepare()
 	}
@@ -147,15 +151,23 @@ func (st *statement) unprepare() {
 }
 
 // prepare prepares statements on a session in one pipeline, and builds their message templates. done is the
-// number of statements, including those that need no preparing, before the first failure.
+// number of statements, including those that need no preparing, before the first failure. pooled, which may be nil, is
+// set if the server's session has a statement that this client hasn't prepared on it.
 func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements []*statement,
-	name func(*statement) string) (done int, failure *protocol.Error) {
+	name func(*statement) string, pooled *atomic.Bool) (done int, failure *protocol.Error) {
 	pipeline := pg.StartPipeline(ctx)
 	defer pipeline.Close() // any error has already been reported by the results
 	n := 0
+	var known []*statement // another client has prepared them
+	twice := map[string]bool{}
 	for _, st := range statements {
 		if st.preparable() {
-			pipeline.SendPrepare(name(st), st.req.Text, nil)
+			as := name(st)
+			if twice[as] { // of the same text, which is prepared already and only to be described
+				as = ""
+			}
+			twice[as] = true
+			pipeline.SendPrepare(as, st.req.Text, nil)
 			pipeline.SendPipelineSync() // so that a refused statement doesn't affect the others
 			n++
 		}
@@ -173,6 +185,8 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 			description, err = result[*pgconn.StatementDescription](pipeline)
 		}
 		switch {
+		case isCode(err, duplicatePrepared):
+			known = append(known, st)
 		case err != nil:
 			failure = st.notPrepared(libraryError(ctx, nil, err, pg.IsClosed(), secret))
 		default:
@@ -185,7 +199,23 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 			return i, st.notPrepared(libraryError(ctx, nil, err, pg.IsClosed(), secret))
 		}
 	}
+	if len(known) == 0 {
+		return len(statements), nil
+	}
+	// The name stands for the text, so the unnamed statement has the same parameters and columns.
+	pipeline.Close()
+	pooled.Store(true)
+	unnamed := func(*statement) string { return "" }
+	if _, failure = prepare(ctx, pg, secret, known, unnamed, nil); failure != nil {
+		return slices.Index(statements, known[0]), failure
+	}
 	return len(statements), nil
+}
+
+// isCode reports whether the server answered with a SQLSTATE.
+func isCode(err error, code string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == code
 }
 
 // result returns the pipeline's next result, which must be a T.

@@ -103,7 +103,8 @@ func TestPreparingTakesTooLong(t *testing.T) {
 	defer closeNow(pg)
 	ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
 	defer cancel()
-	_, e := prepare(ctx, pg, password, planned(program(sql("SELECT * FROM locked"))).session(), (*statement).name)
+	_, e := prepare(ctx, pg, password, planned(program(sql("SELECT * FROM locked"))).session(),
+		(*statement).name, nil)
 	if e == nil || e.Class != protocol.Timeout ||
 		!strings.Contains(e.Text, `request "r": the server hasn't prepared it within the time for connecting; `) {
 		t.Errorf("%v", e)

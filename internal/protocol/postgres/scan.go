@@ -178,6 +178,9 @@ func (c *codec) conclude(req *protocol.Request, state byte, reply *protocol.Repl
 		return
 	}
 	outdated := isOutdated(reply.Code, reply.Text) && !req.Simple
+	if outdated && reply.Code == unknownPrepared && !st.each && !st.stale {
+		c.program.pooled.Store(true)
+	}
 	st.stale = st.stale || outdated || st.renewing
 	st.renewing = false
 	reply.Again = outdated && state == 'I'

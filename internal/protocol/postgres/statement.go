@@ -26,9 +26,11 @@ type statement struct {
 	fields   []pgconn.FieldDescription // result columns, if known
 	captures []captured
 
-	shared   bool // shared by all sessions of a program; a session copies it before use
-	stale    bool // not prepared, or outdated: it must be prepared with its next request
-	renewing bool // it is being prepared again, and its new description hasn't arrived
+	named    string // name under which it is prepared; "" for the unnamed statement
+	shared   bool   // shared by all sessions of a program; a session copies it before use
+	stale    bool   // not prepared, or outdated: it must be prepared with its next request
+	each     bool   // it is prepared with each request: see unnamed
+	renewing bool   // it is being prepared again, and its new description hasn't arrived
 
 	resultFormats []int16
 	bind          []byte // Bind up to its parameters, with all format codes set to text
@@ -47,7 +49,7 @@ type captured struct {
 
 // planOne lays out one request. why, if not "", says what is wrong with it.
 func planOne(req *protocol.Request) (st statement, why string) {
-	st = statement{req: req, kind: req.Kind()}
+	st = statement{req: req, kind: req.Kind(), named: nameOf(req.Text)}
 	switch req.Verb {
 	case protocol.Begin:
 		st.text, why = beginText(req.Text)
@@ -135,22 +137,26 @@ func (st *statement) described(description *pgconn.StatementDescription) *protoc
 	return nil
 }
 
-func (st *statement) name() string { return "b" + strconv.Itoa(st.req.ID) }
+func (st *statement) name() string { return st.named }
 
 // appendRenewal appends the messages that prepare a stale statement with the known parameter types. Its result
 // columns become known only with the answer, so all are requested as text.
 func (st *statement) appendRenewal(dst []byte) ([]byte, *protocol.Error) {
-	for _, m := range []pgproto3.FrontendMessage{
+	messages := []pgproto3.FrontendMessage{
 		&pgproto3.Close{ObjectType: 'S', Name: st.name()},
 		&pgproto3.Parse{Name: st.name(), Query: st.req.Text, ParameterOIDs: st.prepared.ParamOIDs},
 		&pgproto3.Describe{ObjectType: 'S', Name: st.name()},
-	} {
+	}
+	if st.each {
+		messages = messages[1:] // Parse replaces the unnamed statement
+	}
+	for _, m := range messages {
 		var err error
 		if dst, err = m.Encode(dst); err != nil {
 			return dst, protocol.Refused(st.req, "%v", err)
 		}
 	}
-	st.stale, st.renewing = false, true
+	st.stale, st.renewing = st.each, true
 	st.asTexts()
 	return dst, nil
 }

@@ -54,8 +54,8 @@ func (t *crcTable) crc(b []byte) (crc uint16) {
 
 // Redirect is the address that a cluster names for a key.
 type Redirect struct {
-	Ask     bool   // for this request only, after ASKING; otherwise the slot has moved
-	Slot    uint16 //
+	Ask     bool // for this request only, after ASKING; otherwise the slot has moved
+	Slot    uint16
 	Address string // host:port; ":port" means the host that answered
 }
 

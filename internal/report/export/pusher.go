@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	bufferBytes    = 32 << 20         // limit of the points that wait for one destination
-	batchPoints    = 60               // most intervals in one request
-	requestTimeout = 10 * time.Second //
-	flushTimeout   = 5 * time.Second  // at the end of the run, for all destinations together
+	bufferBytes    = 32 << 20 // limit of the points that wait for one destination
+	batchPoints    = 60       // most intervals in one request
+	requestTimeout = 10 * time.Second
+	flushTimeout   = 5 * time.Second // at the end of the run, for all destinations together
 	firstPause     = 500 * time.Millisecond
 	longestPause   = 30 * time.Second
 )

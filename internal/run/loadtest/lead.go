@@ -427,9 +427,11 @@ func (d *leading) follow(begun *record.Run, parts []*record.Recorded, sinks []me
 	d.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
 		Queue: queue, Operations: begun.OperationNames()})
 	all := append([]measure.Sink{&d.sum, d.watch.Windows()}, sinks...)
+	told := map[string]bool{} // a failure that lasts is told once, not every interval
 	return d.c.Follow(begun, parts, func(iv *measure.Interval) error {
 		for _, s := range all {
-			if err := s.Interval(iv); err != nil {
+			if err := s.Interval(iv); err != nil && !told[err.Error()] {
+				told[err.Error()] = true
 				d.tell(err.Error())
 			}
 		}

@@ -324,6 +324,9 @@ func (r *Runner) Finish() error {
 	record.Fill(run, r.collector.Tally())
 	r.learn()
 	r.opened()
+	if d, ok := r.system.Driver.(protocol.Pooled); ok && d.Pooled(&r.Workload.Program) {
+		r.warn(record.Notice("pooler"))
+	}
 	run.Ended, run.Complete = time.Now().UTC(), true
 	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
 	if i := r.watch.Aborted(); i >= 0 {

@@ -109,8 +109,8 @@ type member struct {
 	problem *refusal
 
 	rules  []record.AbortRule // see Report
-	rows   uint64             //
-	filled json.RawMessage    //
+	rows   uint64
+	filled json.RawMessage
 
 	asked   int        // how many times it has asked for phases
 	keeping sync.Mutex // held while its intervals are appended

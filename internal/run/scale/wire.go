@@ -101,12 +101,12 @@ type State string
 
 // The states of a worker, in order.
 const (
-	Joined  State = "joined"  // waits for its job
-	Ready   State = "ready"   // connected to the target, waits for the start
-	Running State = "running" //
-	Sent    State = "sent"    // its load is over
-	Ended   State = "ended"   // its bundle is complete and at the coordinator
-	Failed  State = "failed"  // gave up before it began
+	Joined  State = "joined" // waits for its job
+	Ready   State = "ready"  // connected to the target, waits for the start
+	Running State = "running"
+	Sent    State = "sent"   // its load is over
+	Ended   State = "ended"  // its bundle is complete and at the coordinator
+	Failed  State = "failed" // gave up before it began
 )
 
 // Report is what a worker reports about itself.

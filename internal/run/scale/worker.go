@@ -69,10 +69,10 @@ type Worker struct {
 
 	decisions []Decision         // of the coordinator
 	rules     []record.AbortRule // see Report
-	rows      uint64             //
-	filled    json.RawMessage    //
-	asked     int                // how many times Next was called
-	phasesOf  int                // the call of Next that answer.Phases belongs to; 0: none
+	rows      uint64
+	filled    json.RawMessage
+	asked     int // how many times Next was called
+	phasesOf  int // the call of Next that answer.Phases belongs to; 0: none
 }
 
 // How long a worker tries to reach its coordinator: before the load, when giving up loses nothing, and after the load,
@@ -119,6 +119,7 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	if err := w.join(ctx); err != nil {
+		w.stop()
 		w.Discard()
 		return nil, ctx, err
 	}

@@ -363,7 +363,7 @@ func (c *Executor) heal(f *plan.Fault, d *action, r *record.Fault) {
 	if c.dog != nil && d.cure != nil && (err == nil || errors.Is(err, errEnded)) {
 		c.dog.done(d.cure.ID)
 	}
-	if err != nil && r.Error == "" {
+	if err != nil {
 		c.warn(record.NewWarning("fault-not-healed", message.Text("fault", f.Name), message.Count("n", r.Number),
 			message.Text("error", r.HealError)))
 	}

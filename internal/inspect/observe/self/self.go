@@ -27,11 +27,11 @@ const (
 
 // system provides the readings; tests replace it.
 type system struct {
-	files     fs.FS        // the root directory
-	pageBytes uint64       //
+	files     fs.FS // the root directory
+	pageBytes uint64
 	monotonic func() int64 // ns; stops while the machine is suspended
 	boot      func() int64 // ns; runs on while the machine is suspended
-	usage     func() used  //
+	usage     func() used
 	// waited returns a clock of the time, in ns, that the calling thread has waited for a core. end releases
 	// it.
 	waited func() (clock func() int64, end func())

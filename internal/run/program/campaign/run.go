@@ -76,11 +76,8 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 			fmt.Errorf("%s holds a campaign already; go on with it by brunt resume %s, or name another folder", o.Dir,
 				o.Dir), c.Close())
 	}
-	err = record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text)
-	if err == nil { // stored unchanged for resuming, readable by its owner only, because it may contain secrets
-		err = os.Chmod(filepath.Join(o.Dir, FileName), 0o600)
-	}
-	if err != nil {
+	// Stored unchanged for resuming, readable by its owner only from the first byte on: it may contain secrets.
+	if err = record.ReplaceFile(record.Private{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
 		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
 	}
 	files, err := p.hashes()
@@ -136,7 +133,7 @@ func Kept(dir string, read ReadPlan) (*program.Header, *Program, error) {
 	h, _, err := program.ReadJournal(dir)
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
+		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made: %w", dir, err)
 	case h != nil && h.Kind != Kind:
 		return nil, nil, fmt.Errorf("%s is a folder of brunt %s; go on with it by brunt resume %[1]s", dir, h.Kind)
 	case h == nil:
@@ -314,6 +311,9 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 		campaignfile.StepMatrix:   c.matrix,
 		campaignfile.StepDocument: c.document,
 	}[s.Kind]
+	if do == nil {
+		return fmt.Errorf("step %s: this version has no steps of the kind %q", s.ID(), s.Kind)
+	}
 	if err := do(ctx, s, r); err != nil {
 		return err
 	}

@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"fmt"
+	"testing"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+	"brunt/test/testserver"
+)
+
+// arithmetic returns a program of statements that differ in text only, alone and in transactions. The answer of
+// statement k to x is x·10+k+shift.
+func arithmetic(shift int) *protocol.Program {
+	requests := []protocol.Request{{Verb: protocol.Begin}, {Verb: protocol.Commit}}
+	for k := range 3 {
+		r := sql(fmt.Sprintf("SELECT $1::int * 10 + %d AS n", k+shift), gen.Int)
+		r.Capture = []protocol.Capture{{Name: "n", Kind: gen.Int}}
+		requests = append(requests, r)
+	}
+	return program(requests...)
+}
+
+// Behind a pooler in transaction mode, clients share the server's sessions and so the names of prepared statements. No
+// client may execute another one's statement, in either way of driving, and all find out that there is a pooler.
+func TestPoolersDoNotMixStatements(t *testing.T) {
+	pooler := testserver.PgBouncer(t, testserver.Postgres(t), 2)
+	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
+		if t.Name() == "TestPoolersDoNotMixStatements/library,_TLS" {
+			return // PgBouncer has no certificate here, and TLS changes nothing about names
+		}
+		type client struct {
+			conn    protocol.Conn
+			program *protocol.Program
+			shift   int
+		}
+		var clients []client
+		programs := []*protocol.Program{arithmetic(0), arithmetic(5)}
+		for i := range 6 {
+			p := programs[i%2]
+			clients = append(clients, client{open(targetOf(pooler), p), p, i % 2 * 5})
+		}
+		var reply protocol.Reply
+		refused := 0
+		do := func(c *client, id int, args ...gen.Value) bool {
+			t.Helper()
+			// A session has one chance to notice the pooler within a transaction, where nothing can be sent again.
+			if c.conn.Do(testContext(t), &c.program.Requests[id], args, &reply); reply.Class == protocol.Retryable {
+				refused++
+				return false
+			}
+			if reply.Class != protocol.OK {
+				t.Fatalf("request %d: %+v", id, reply.Failure)
+			}
+			return true
+		}
+		ask := func(c *client, k, x int) {
+			t.Helper()
+			if do(c, 2+k, integer(int64(x))) && reply.Captured[0].I != int64(x*10+k+c.shift) {
+				t.Fatalf("statement %d of the program with %d answers %d to %d", k, c.shift, reply.Captured[0].I, x)
+			}
+		}
+		for x := range 60 {
+			c := &clients[x*7%len(clients)]
+			if x%3 > 0 {
+				ask(c, x%3, x)
+				continue
+			}
+			// Two transactions at a time occupy both of the server's sessions.
+			d := &clients[(x*7+1)%len(clients)]
+			for _, one := range []*client{c, d} {
+				do(one, 0)
+				ask(one, 0, x)
+			}
+			do(c, 1)
+			do(d, 1)
+		}
+		if refused > len(clients) {
+			t.Errorf("%d requests were refused, want at most one a session", refused)
+		}
+		for i, p := range programs {
+			if !new(Driver).Pooled(p) {
+				t.Errorf("program %d didn't notice the pooler", i)
+			}
+		}
+	})
+}
+
+// Statements of one text have one name, and a session without a pooler prepares it once.
+func TestStatementsOfOneText(t *testing.T) {
+	one := sql("SELECT $1::int AS n", gen.Int)
+	one.Capture = []protocol.Capture{{Name: "n", Kind: gen.Int}}
+	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
+		p := program(one, one)
+		c := open(targetOf(server(t)), p)
+		var reply protocol.Reply
+		for id := range 2 {
+			c.Do(testContext(t), &p.Requests[id], []gen.Value{integer(7)}, &reply)
+			if reply.Class != protocol.OK || reply.Captured[0].I != 7 {
+				t.Errorf("request %d: %+v %v", id, reply.Failure, reply.Captured)
+			}
+		}
+		if new(Driver).Pooled(p) {
+			t.Error("a pooler was seen where there is none")
+		}
+	})
+}
