@@ -36,11 +36,18 @@ func TestPoolersDoNotMixStatements(t *testing.T) {
 		}
 		var clients []client
 		programs := []*protocol.Program{arithmetic(0), arithmetic(5)}
+		var reply protocol.Reply
 		for i := range 6 {
 			p := programs[i%2]
+			if i == 1 { // the second client prepares its statements on the session that the first doesn't occupy
+				clients[0].conn.Do(testContext(t), &clients[0].program.Requests[0], nil, &reply)
+			}
 			clients = append(clients, client{open(targetOf(pooler), p), p, i % 2 * 5})
+			if i == 1 {
+				clients[0].conn.Do(testContext(t), &clients[0].program.Requests[1], nil, &reply)
+				sharedByTwo(t, clients[0].conn, clients[1].conn, programs)
+			}
 		}
-		var reply protocol.Reply
 		refused := 0
 		do := func(c *client, id int, args ...gen.Value) bool {
 			t.Helper()
@@ -84,6 +91,25 @@ func TestPoolersDoNotMixStatements(t *testing.T) {
 			}
 		}
 	})
+}
+
+// sharedByTwo lets each of two clients ask while the other one occupies one of the server's sessions.
+func sharedByTwo(t *testing.T, a, b protocol.Conn, programs []*protocol.Program) {
+	t.Helper()
+	var reply protocol.Reply
+	for range 4 {
+		for i, pair := range [][2]protocol.Conn{{a, b}, {b, a}} {
+			asks, occupies := pair[0], pair[1]
+			occupies.Do(testContext(t), &programs[1-i].Requests[0], nil, &reply)
+			for k := range 3 {
+				asks.Do(testContext(t), &programs[i].Requests[2+k], []gen.Value{integer(4)}, &reply)
+				if want := int64(40 + k + 5*i); reply.Class != protocol.OK || reply.Captured[0].I != want {
+					t.Fatalf("client %d, statement %d: %+v, %v, want %d", i, k, reply.Failure, reply.Captured, want)
+				}
+			}
+			occupies.Do(testContext(t), &programs[1-i].Requests[1], nil, &reply)
+		}
+	}
 }
 
 // Statements of one text have one name, and a session without a pooler prepares it once.
