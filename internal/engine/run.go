@@ -126,6 +126,9 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	if err != nil {
 		return first, err
 	}
+	// The time since the last stage (its record, the decision what comes next) belongs to no phase.
+	r.startNs = start
+	r.cfg.Collector.Begin(start)
 	work.OffsetNs = r.offsetNs
 	for i := range phases {
 		r.offsetNs += int64(phases[i].Duration)

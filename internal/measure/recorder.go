@@ -280,8 +280,8 @@ func NewCollector(operations, addresses int) *Collector {
 // out until then. Show must be called before anything is recorded for a new address. It is safe for concurrent use.
 func (c *Collector) Show(addresses int) { c.shown.Store(int64(min(addresses, c.addresses))) }
 
-// Begin makes the first interval begin at ns instead of 0, because the load begins then. It must be called before the
-// first Cut.
+// Begin makes the next interval begin at ns, because a stage of the load begins then and nothing was due since the last
+// one ended. It must not be called while a stage is running.
 func (c *Collector) Begin(ns int64) {
 	c.interval.EndNs, c.still.from = ns, ns
 	for i := range c.stillOf {
@@ -296,7 +296,7 @@ func waitTwoSeconds(attempt int) bool {
 
 // SetWait replaces the way in which Cut waits for owners. Cut calls wait with 0, 1, 2 … while some owners have not
 // polled, until wait returns false. By default it sleeps for 1 ms at a time, for 2 s. SetWait must be called before the
-// first Cut.
+// must not be called while anything is recorded.
 func (c *Collector) SetWait(wait func(attempt int) bool) { c.wait = wait }
 
 // NewRecorder returns a recorder whose owner polls.

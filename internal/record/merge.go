@@ -176,6 +176,7 @@ func mergeParts(run *Run, parts []*Recorded) {
 		run.Parts = append(run.Parts, Part{
 			ID: r.ID, Offset: r.Offset, Brunt: r.Brunt, Command: r.Command, Started: r.Started, Ended: r.Ended,
 			Sessions: r.Sessions, Done: r.Total.Done, Environment: r.Environment, Awake: r.Awake, Worker: r.Worker,
+			DurationNs: r.DurationNs, Missing: uint64(max(p.arrivals, 0)),
 		})
 		if r.Worker != nil {
 			run.Parts[len(run.Parts)-1].asWorker(r)

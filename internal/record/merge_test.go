@@ -286,3 +286,16 @@ func TestWorkersAddUp(t *testing.T) {
 		}
 	}
 }
+
+// What the intervals of a part lack is said of the part, so that it can be judged.
+func TestMergeCountsWhatIntervalsLack(t *testing.T) {
+	all := parts(openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true)))
+	all[1].Run.Total.Done += 1000
+	run, _, err := Merge(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Parts[0].Missing != 0 || run.Parts[1].Missing != 1000 {
+		t.Errorf("%d and %d arrivals are missing, want 0 and 1000", run.Parts[0].Missing, run.Parts[1].Missing)
+	}
+}

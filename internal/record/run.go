@@ -99,6 +99,9 @@ type Part struct {
 	Environment Environment `json:"environment"`
 	Awake       *Awake      `json:"awake,omitempty"`
 	Worker      *Worker     `json:"worker,omitempty"`
+	DurationNs  int64       `json:"duration_ns,omitempty"` // of its load, which ended at about Ended
+	// Missing is the number of arrivals that its run.json counts and its intervals lack. They are in no sum.
+	Missing uint64 `json:"missing,omitempty"`
 	// The following are set for workers' parts: operations done a second, the 99th percentile of their response times
 	// (of service times in closed loads), and the verdict on the part's own figures.
 	DonePerS      float64 `json:"done_per_s,omitempty"`

@@ -95,7 +95,7 @@ func (j *judge) invalid() (out []message.Message) {
 	} else {
 		out = append(out, j.slowTurn()...)
 	}
-	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers())
+	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers(), j.parts())
 }
 
 // missingLimit is the share of the arrivals that may be missing because workers were lost.
@@ -115,6 +115,40 @@ func (j *judge) workers() (out []message.Message) {
 			out = append(out, message.New("verdict.worker", message.Text("worker", w.Name),
 				message.Nested("why", p.Invalid[0])))
 		}
+	}
+	return out
+}
+
+// togetherLimit is the smallest share of the longest part's time in which all parts of a load must have run.
+const togetherLimit = 0.9
+
+// parts returns a reason for each part whose intervals lack more than missingLimit of the load, and one if parts without
+// a coordinator ran at different times: the sum of their rates was then never offered to the server.
+func (j *judge) parts() (out []message.Message) {
+	arrivals := float64(j.all.Arrivals())
+	var begin, end time.Time
+	var longest int64
+	alone := 0
+	for i := range j.run.Parts {
+		p := &j.run.Parts[i]
+		if missing := float64(p.Missing); p.Missing > 0 && missing > missingLimit*(arrivals+missing) {
+			out = append(out, message.New("verdict.part-short", message.Count("part", i+1),
+				message.Count("missing", p.Missing), message.Part("share", missing, arrivals+missing)))
+		}
+		if p.Worker != nil || p.DurationNs == 0 {
+			continue
+		}
+		from := p.Ended.Add(-time.Duration(p.DurationNs))
+		if alone++; alone == 1 || from.After(begin) {
+			begin = from
+		}
+		if alone == 1 || p.Ended.Before(end) {
+			end = p.Ended
+		}
+		longest = max(longest, p.DurationNs)
+	}
+	if together := max(end.Sub(begin), 0); alone > 1 && float64(together) < togetherLimit*float64(longest) {
+		out = append(out, message.New("verdict.parts-apart", message.Part("share", int64(together), longest)))
 	}
 	return out
 }

@@ -227,11 +227,29 @@ func (j *judge) sessions() []failure {
 		return nil
 	}
 	there := j.load.Pace.SessionsNs / float64(j.load.LoadNs)
-	if there >= sessionsDefault*float64(asked) {
+	if there >= sessionsDefault*float64(asked) || j.comeBack(float64(asked)*float64(j.load.LoadNs)-j.load.Pace.SessionsNs) {
 		return nil
 	}
 	return []failure{{servers: j.refused(), text: message.New("verdict.sessions", message.Count("asked", asked),
 		message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
+}
+
+// comeBackNs is how long a session may be without a connection, on average, before it counts as missing.
+const comeBackNs = 1e9
+
+// comeBack reports whether the sessions that were missing for missingNs altogether had only been closed by the server
+// and were connecting again: no attempt to connect failed, and each took less than comeBackNs. Servers that end
+// connections by design (after a number of requests, HTTP/1.0, idle timeouts) do so all the time, and whether a session
+// is connected at the moment at which an interval ends, when sessions are counted, is then a matter of chance.
+func (j *judge) comeBack(missingNs float64) bool {
+	if slices.ContainsFunc(j.run.Failures, record.FailureCount.OfConnecting) {
+		return false
+	}
+	var reconnects uint64
+	for i := range j.load.Addresses {
+		reconnects += j.load.Addresses[i].Reconnects
+	}
+	return reconnects > 0 && missingNs < comeBackNs*float64(reconnects)
 }
 
 // seeErrors returns the advice where to look when connections are missing: at the connect errors, if there are any.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -297,6 +298,20 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			late(a, 20*ms, 200)
 			a.Pace.SessionsNs = 9 * 12 * s
 		}, Invalid, "the generator itself sent late"},
+		{"a part whose intervals were cut", nil, func(r *record.Run, _ *measure.Account) {
+			r.Parts = []record.Part{{}, {Missing: 6000}}
+		}, Invalid, "counted by part 2, and missing from its intervals"},
+		{"a part that lacks next to nothing", nil, func(r *record.Run, _ *measure.Account) {
+			r.Parts = []record.Part{{}, {Missing: 6}}
+		}, Pass, ""},
+		{"parts one after the other", nil, func(r *record.Run, _ *measure.Account) {
+			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			r.Parts = []record.Part{{Ended: at, DurationNs: 12 * s}, {Ended: at.Add(time.Minute), DurationNs: 12 * s}}
+		}, Invalid, "the parts ran at different times: all of them together for 0 % of the time only"},
+		{"parts at nearly the same time", nil, func(r *record.Run, _ *measure.Account) {
+			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			r.Parts = []record.Part{{Ended: at, DurationNs: 12 * s}, {Ended: at.Add(time.Second), DurationNs: 12 * s}}
+		}, Pass, ""},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid,
 			"a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
@@ -330,6 +345,19 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		}, Fail, "only 92.3 % of the rate"},
 		{"fewer sessions than asked for", nil, func(_ *record.Run, a *measure.Account) { a.Pace.SessionsNs = 9 * 12 * s },
 			Fail, "of the 16 sessions asked for only 9.00 were connected on average"},
+		{"sessions that the server closes and that come back", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.SessionsNs = 9 * 12 * s
+			a.Addresses = []measure.AddressAccount{{Reconnects: 4000}}
+		}, Pass, ""},
+		{"sessions that take long to come back", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.SessionsNs = 9 * 12 * s
+			a.Addresses = []measure.AddressAccount{{Reconnects: 20}}
+		}, Fail, "only 9.00 were connected on average"},
+		{"sessions that come back after they were refused", nil, func(r *record.Run, a *measure.Account) {
+			a.Pace.SessionsNs = 9 * 12 * s
+			a.Addresses = []measure.AddressAccount{{Reconnects: 4000}}
+			r.Failures = []record.FailureCount{{Class: "connect", Code: "53300", Count: 7}}
+		}, Fail, "only 9.00 were connected on average"},
 		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) {
 			r.Aborted = message.Literal("more than 5 % of the operations failed")
 		}, Fail, "the run stopped itself: more than 5 %"},

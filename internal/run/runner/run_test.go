@@ -150,3 +150,50 @@ func TestNoRecordLeavesNothing(t *testing.T) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
+
+// slowSink takes a while for each interval, as a full disk or a busy machine would, and keeps the intervals' bounds.
+type slowSink struct {
+	takes  time.Duration
+	phases []string
+	bounds [][2]int64
+}
+
+func (s *slowSink) Interval(iv *measure.Interval) error {
+	s.phases, s.bounds = append(s.phases, iv.Phase), append(s.bounds, [2]int64{iv.StartNs, iv.EndNs})
+	time.Sleep(s.takes)
+	return nil
+}
+
+// What happens between two stages belongs to no phase: a phase begins when its first arrival may fall due.
+func TestTheTimeBetweenStagesBelongsToNoPhase(t *testing.T) {
+	p := read(t, `seed: 7
+queries: [{name: one, sql: select 1}]
+load:
+  - closed: {operations: 20}
+  - constant: {rate: 200, duration: 100ms}
+  - pause: 50ms
+  - constant: {rate: 100, duration: 100ms}
+`)
+	s := &slowSink{takes: 40 * time.Millisecond}
+	run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}, Sinks: []measure.Sink{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := 0
+	for i := 1; i < len(s.phases); i++ {
+		if s.phases[i] == s.phases[i-1] {
+			continue
+		}
+		began++
+		if gap := s.bounds[i][0] - s.bounds[i-1][1]; gap < int64(s.takes) {
+			t.Errorf("%s begins %v after %s ended, although the sink took %v", s.phases[i], time.Duration(gap),
+				s.phases[i-1], s.takes)
+		}
+	}
+	if began != 3 {
+		t.Errorf("the phases were %q", s.phases)
+	}
+	if got := run.Phases[1].Done + run.Phases[3].Done; got != 20+10 {
+		t.Errorf("%d arrivals in the open phases, want 30", got)
+	}
+}
