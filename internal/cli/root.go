@@ -38,7 +38,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	rest, err := javaYCSB(rest)
 	if err != nil {
-		loadtest.Say(stderr, errorLines(exitcode.Usage(err)))
+		loadtest.Say(stderr, errorLines(exitcode.Usage(err), args))
 		return exitcode.BadPlan
 	}
 	root := newRoot(s, rest...)
@@ -48,19 +48,24 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err = root.Execute()
-	if text := errorLines(err); text != "" {
+	if text := errorLines(err, args); text != "" {
 		loadtest.Say(stderr, text)
 	}
 	return exitcode.Of(err)
 }
 
-// errorLines returns the printed form of an error: its lines, each prefixed with the program's name.
-func errorLines(err error) string {
+// errorLines returns the printed form of an error: its lines, each prefixed with the program's name. Passwords in the
+// command line's addresses are hidden even where a parser has cut them to pieces.
+func errorLines(err error, args []string) string {
 	if err == nil || err.Error() == "" {
 		return ""
 	}
 	var lines []string
-	for l := range strings.SplitSeq(strings.TrimSpace(secret.Text(err.Error())), "\n") {
+	whole := secret.Text(err.Error())
+	for _, a := range args[min(1, len(args)):] {
+		whole = secret.Redact(whole, secret.Of(a))
+	}
+	for l := range strings.SplitSeq(strings.TrimSpace(whole), "\n") {
 		lines = append(lines, "brunt: "+l)
 	}
 	return strings.Join(lines, "\n")

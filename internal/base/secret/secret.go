@@ -154,6 +154,37 @@ func Redact(text string, secrets []string) string {
 	return text
 }
 
+// Of returns what may be the password in an address in any notation (a URL, user:password@host, libpq's keywords),
+// valid or not: the password and its parts between characters at which a parser may have cut it. An error about such an
+// address names one of these parts at most, so hide them there by Redact. It returns nothing if the text holds none.
+func Of(text string) (all []string) {
+	add := func(password string) {
+		all = append(all, password)
+		all = append(all, strings.FieldsFunc(password, func(r rune) bool { return strings.ContainsRune(cutters, r) })...)
+	}
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		scheme, rest = "", text
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user, password, found := strings.Cut(rest[:at], ":")
+		path := strings.HasSuffix(scheme, "http") || strings.HasSuffix(scheme, "https")
+		if found && !strings.ContainsAny(user, "/?#") && !(path && portFirst().MatchString(password)) {
+			add(password)
+		}
+	}
+	for _, m := range keywordValue().FindAllStringSubmatch(text, -1) {
+		add(m[1])
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return len(s) < least })
+}
+
+// cutters are the characters at which parsers of addresses cut.
+const cutters = "/?#@:[]()<>\"'\\`,;&=% \t"
+
+var keywordValue = lazyregexp.New(`(?i)\b(?:ssl)?password\s*=\s*(\S+)`)
+
 // Args returns a command line in a form that may be shown and stored. properties says that -p takes name=value, as in
 // YCSB, and not a password.
 func Args(args []string, properties bool) []string {
@@ -171,7 +202,7 @@ func Args(args []string, properties bool) []string {
 			}
 			out[i] = flagValue(before, args[i], properties)
 		case flag == "":
-			out[i] = Text(args[i])
+			out[i] = Redact(Text(args[i]), Of(args[i]))
 		case joined:
 			out[i] = strings.TrimSuffix(args[i], value) + flagValue(flag, value, properties)
 		}

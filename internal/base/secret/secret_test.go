@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,6 +51,25 @@ func TestText(t *testing.T) {
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("Text(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever a parser makes of an address, no part of its password is shown; what is no password is.
+func TestOf(t *testing.T) {
+	for text, want := range map[string][]string{
+		"postgres://u:T0p#Secr3t@h:1/x":         {"T0p#Secr3t", "Secr3t", "T0p"},
+		"u:T0p@Secr3t@tcp(h:1)/x":               {"T0p@Secr3t", "Secr3t", "T0p"},
+		"redis://:T0p/Secr3t@h:1/0":             {"T0p/Secr3t", "Secr3t", "T0p"},
+		`host=h password=T0p"Secr3t user=u`:     {`T0p"Secr3t`, "Secr3t", "T0p"},
+		"http://h:8080/users/me@x":              nil,
+		"http://u:T0p?Secr3t@h:1/x":             {"T0p?Secr3t", "Secr3t", "T0p"},
+		"127.0.0.1:5432":                        nil,
+		"mail@example.org":                      nil,
+		"-a=mongodb://u:T0p Secr3t@h:1,h2:2/db": {"T0p Secr3t", "Secr3t", "T0p"},
+	} {
+		if got := Of(text); !slices.Equal(got, want) {
+			t.Errorf("Of(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -123,6 +123,7 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	override(t.Given, "proto", &to.Protocol, t.Protocol)
 	override(t.Given, "addr", &to.Addresses, t.Addresses)
 	known, protocol := to.Password, to.Protocol
+	secured := t.TLS != (plan.TLS{}) || strings.Contains(strings.Join(to.Addresses, ","), "sslmode=")
 	if t.Given("addr") && !t.Given("proto") {
 		to.Protocol = "" // a connection string contains the protocol
 	}
@@ -164,7 +165,9 @@ func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	if given != "" && (to.Password == known || t.Password != "" || t.PasswordFile != "" || t.AskPassword) {
 		to.Password = given
 	}
-	target.Fill(to, os.Getenv)
+	if err := target.Fill(to, secured, os.Getenv); err != nil {
+		return err
+	}
 	return planfile.Secrets(p, os.LookupEnv)
 }
 

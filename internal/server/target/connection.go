@@ -22,6 +22,11 @@ var variables = map[string]string{
 	"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
 }
 
+// tlsVariables are those of its keywords about TLS.
+var tlsVariables = map[string]string{
+	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
+}
+
 // Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
 // It accepts URLs of PostgreSQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
 // unchanged. An error is one line for the user, without secrets.
@@ -55,11 +60,35 @@ func shown(text string) string {
 	return keyword + "=…"
 }
 
+// ignored are libpq's variables that decide where or how to connect and that brunt doesn't understand. To pass one over
+// would reach another server than psql does, or in another way.
+var ignored = []string{
+	"PGSERVICE", "PGSERVICEFILE", "PGPASSFILE", "PGHOSTADDR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS",
+	"PGREQUIREAUTH", "PGCHANNELBINDING", "PGREQUIRESSL", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLSNI", "PGSSLNEGOTIATION",
+	"PGSSLCERTMODE", "PGGSSENCMODE", "PGKRBSRVNAME", "PGREQUIREPEER",
+}
+
 // Fill fills in missing fields of a target of protocol pg from libpq's environment variables. A password that
-// was hidden in a record counts as missing.
-func Fill(t *plan.Target, getenv func(string) string) {
+// was hidden in a record counts as missing. secured says that an address or a flag decides about TLS, so that PGSSLMODE
+// and its certificates don't. An error names a variable that isn't understood.
+func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 	if !isProtocol(t.Protocol, "pg") {
-		return
+		return nil
+	}
+	for _, name := range ignored {
+		if getenv(name) != "" {
+			return fmt.Errorf("%s is set, and brunt doesn't understand it; unset it, and say what it says in the address or "+
+				"the plan (docs/environment.md)", name)
+		}
+	}
+	if !secured && !t.TLS.Enabled {
+		s := settings{}
+		for keyword, name := range tlsVariables {
+			s[keyword] = getenv(name)
+		}
+		if err := s.secure(&t.TLS); err != nil {
+			return fmt.Errorf("PGSSLMODE: %w", err)
+		}
 	}
 	get := func(keyword string) string { return getenv(variables[keyword]) }
 	port := get("port")
@@ -75,6 +104,7 @@ func Fill(t *plan.Target, getenv func(string) string) {
 	if password := get("password"); password != "" && (t.Password == "" || t.Password == secret.Hidden) {
 		t.Password = password
 	}
+	return nil
 }
 
 // connections rejoins connection strings that were split at their commas.

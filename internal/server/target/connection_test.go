@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -114,8 +115,46 @@ func TestFill(t *testing.T) {
 		{"another protocol", plan.Target{Protocol: "redis"}, plan.Target{Protocol: "redis"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if Fill(&c.given, func(name string) string { return variables[name] }); !reflect.DeepEqual(c.given, c.want) {
+			err := Fill(&c.given, false, func(name string) string { return variables[name] })
+			if err != nil || !reflect.DeepEqual(c.given, c.want) {
 				t.Errorf("%+v, want %+v", c.given, c.want)
+			}
+		})
+	}
+}
+
+// libpq's variables that decide how to connect are understood, or named: none is passed over.
+func TestFillPassesNothingOver(t *testing.T) {
+	for _, c := range []struct {
+		name, protocol, value string
+		secured               bool
+		tls                   plan.TLS
+		fault                 string
+	}{
+		{"PGSSLMODE", "pg", "require", false, plan.TLS{Enabled: true, InsecureSkipVerify: true}, ""},
+		{"PGSSLMODE", "pg", "verify-full", false, plan.TLS{Enabled: true}, ""},
+		{"PGSSLMODE", "pg", "disable", false, plan.TLS{}, ""},
+		{"PGSSLMODE", "pg", "require", true, plan.TLS{}, ""},
+		{"PGSSLMODE", "redis", "require", false, plan.TLS{}, ""},
+		{"PGSSLMODE", "pg", "sometimes", false, plan.TLS{}, "PGSSLMODE: sslmode=sometimes"},
+		{"PGSERVICE", "pg", "shop", false, plan.TLS{}, "PGSERVICE is set, and brunt doesn't understand it"},
+		{"PGPASSFILE", "pg", "/x", false, plan.TLS{}, "PGPASSFILE is set"},
+		{"PGOPTIONS", "pg", "-c x=y", false, plan.TLS{}, "PGOPTIONS is set"},
+		{"PGOPTIONS", "redis", "-c x=y", false, plan.TLS{}, ""},
+	} {
+		t.Run(c.name+" "+c.value+" "+c.protocol, func(t *testing.T) {
+			to := plan.Target{Protocol: c.protocol}
+			err := Fill(&to, c.secured, func(name string) string {
+				if name == c.name {
+					return c.value
+				}
+				return ""
+			})
+			if fmt.Sprint(err) == "<nil>" != (c.fault == "") || c.fault != "" && !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%v, want %q", err, c.fault)
+			}
+			if c.fault == "" && to.TLS != c.tls {
+				t.Errorf("TLS is %+v, want %+v", to.TLS, c.tls)
 			}
 		})
 	}
