@@ -2,13 +2,13 @@ package record
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/protocol"
 )
 
@@ -86,7 +86,7 @@ func (l *failureLog) add(e *ErrorSample) {
 	if inClass <= l.perClass || inCode <= samplesPerCode {
 		sample := *e
 		sample.Text = oneLine(e.Text)
-		if line, err := json.Marshal(&sample); err == nil {
+		if line, err := finite.Marshal(&sample); err == nil {
 			l.mu.Lock()
 			l.samples = append(l.samples, append(line, '\n'))
 			l.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/base/linefile"
 )
 
@@ -43,7 +44,7 @@ func (b *Bundle) Fault(f *Fault) { b.event(&b.faults, f) }
 
 // event appends a line to a log and syncs it.
 func (b *Bundle) event(l *eventLog, v any) {
-	line, err := json.Marshal(v)
+	line, err := finite.Marshal(v)
 	if err == nil {
 		err = l.append(b, append(line, '\n'))
 	}

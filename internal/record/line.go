@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/measure"
 )
 
@@ -90,6 +91,10 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 	out := json.NewEncoder(&e.line)
 	out.SetEscapeHTML(false)
 	err := out.Encode(line)
+	if err != nil {
+		e.line.Reset()
+		err = out.Encode(finite.Copy(line))
+	}
 	return e.line.Bytes(), err
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/base/linefile"
 	"brunt/internal/measure"
 	"brunt/internal/render/message"
@@ -264,9 +264,9 @@ const mostIndented = 1000
 
 func (b *Bundle) writeRun(run *Run) error {
 	run.Schema = SchemaVersion
-	encode := json.Marshal
+	encode := finite.Marshal
 	if len(run.Operations) <= mostIndented {
-		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "  ") }
+		encode = func(v any) ([]byte, error) { return finite.MarshalIndent(v, "", "  ") }
 	}
 	data, err := encode(run.Described())
 	path := filepath.Join(b.Dir, RunFile)

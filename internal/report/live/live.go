@@ -3,7 +3,6 @@
 package live
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/measure"
 	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
@@ -219,7 +219,7 @@ func (s *Server) latest() ([]byte, error) {
 	m.Bands = report.LiveBands(r, s.o.Language)
 	s.mu.Unlock()
 	m.Head, m.Tables = report.LiveFragments(r.Run, s.o.Language)
-	data, err := json.Marshal(&m)
+	data, err := finite.Marshal(&m)
 	return fmt.Appendf(nil, "event: slot\ndata: %s\n\n", data), err
 }
 
@@ -237,7 +237,7 @@ func (s *Server) data() ([]byte, error) {
 	if c := s.cached; c != nil && c.lastNs == n {
 		return c.json, nil
 	}
-	data, err := json.Marshal(report.LiveData(r, live, s.o.Language))
+	data, err := finite.Marshal(report.LiveData(r, live, s.o.Language))
 	s.cached = &cachedData{n, data}
 	return data, err
 }

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -80,7 +80,7 @@ func (r *Report) Write(dir string) error {
 
 // WriteJSON writes a value to a file as indented JSON, atomically.
 func WriteJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := finite.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"go.k6.io/k6/v2/metrics"
 	"go.k6.io/k6/v2/output"
 
+	"brunt/internal/base/finite"
 	"brunt/internal/base/lazyregexp"
 	"brunt/internal/base/secret"
 	"brunt/internal/dialect/k6/executor"
@@ -236,7 +237,7 @@ func scriptOf(p *output.Params, sums func(string) (string, string), shown string
 // settings returns a scenario's options as JSON, without the target and anything that may be secret: the script's
 // environment variables are left out, and the text of a plan is replaced by its hash.
 func settings(c lib.ExecutorConfig) []byte {
-	data, err := json.Marshal(c)
+	data, err := finite.Marshal(c)
 	var all map[string]any
 	if cmp.Or(err, json.Unmarshal(data, &all)) != nil {
 		all = map[string]any{"executor": c.GetType()}
@@ -249,6 +250,6 @@ func settings(c lib.ExecutorConfig) []byte {
 	if text, ok := all["plan"].(string); ok && native.Inline(text) {
 		all["plan"] = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(text)))
 	}
-	data, _ = json.Marshal(all)
+	data, _ = finite.Marshal(all)
 	return data
 }

@@ -169,6 +169,21 @@ func TestALostExportIsNoSuccess(t *testing.T) {
 	}
 }
 
+// Values that JSON has no form for (1/0, NaN) are recorded, and cost neither the record nor a part of it.
+func TestValuesThatAreNotFinite(t *testing.T) {
+	t.Parallel()
+	o := run(t, script(t, `
+		import { Trend, Gauge, Counter } from "k6/metrics";
+		const trend = new Trend("some_trend"), gauge = new Gauge("some_gauge"), counter = new Counter("some_counter");
+		export const options = { iterations: 3, thresholds: { some_trend: ["avg<5"], some_counter: ["count>=1"] } };
+		export default function () {
+			trend.add(1 / 0); trend.add(NaN); gauge.add(-1 / 0); counter.add(1 / 0);
+		}`))
+	if o.code != 99 || o.run == nil || !o.run.Complete || o.says("unsupported value") {
+		t.Errorf("exit %d", o.code)
+	}
+}
+
 // k6's REST API returns correct metrics, with any of the ways to enable it. This includes Trends with more values than
 // are stored, and brunt's own counts.
 func TestMetricsOfTheRESTAPI(t *testing.T) {
