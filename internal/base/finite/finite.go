@@ -11,7 +11,7 @@ import (
 	"reflect"
 )
 
-// Marshal is json.Marshal for values that may hold numbers that are not finite. It copies the value only if it has some.
+// Marshal is json.Marshal for values that may hold numbers that are not finite. It copies a value only if it has some.
 func Marshal(v any) ([]byte, error) {
 	return encode(v, json.Marshal)
 }

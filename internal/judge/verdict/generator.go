@@ -122,8 +122,8 @@ func (j *judge) workers() (out []message.Message) {
 // togetherLimit is the smallest share of the longest part's time in which all parts of a load must have run.
 const togetherLimit = 0.9
 
-// parts returns a reason for each part whose intervals lack more than missingLimit of the load, and one if parts without
-// a coordinator ran at different times: the sum of their rates was then never offered to the server.
+// parts returns a reason for each part whose intervals lack more than missingLimit of the load, and one if parts
+// without a coordinator ran at different times: the sum of their rates was then never offered to the server.
 func (j *judge) parts() (out []message.Message) {
 	arrivals := float64(j.all.Arrivals())
 	var begin, end time.Time

@@ -227,7 +227,8 @@ func (j *judge) sessions() []failure {
 		return nil
 	}
 	there := j.load.Pace.SessionsNs / float64(j.load.LoadNs)
-	if there >= sessionsDefault*float64(asked) || j.comeBack(float64(asked)*float64(j.load.LoadNs)-j.load.Pace.SessionsNs) {
+	missingNs := float64(asked)*float64(j.load.LoadNs) - j.load.Pace.SessionsNs
+	if there >= sessionsDefault*float64(asked) || j.comeBack(missingNs) {
 		return nil
 	}
 	return []failure{{servers: j.refused(), text: message.New("verdict.sessions", message.Count("asked", asked),

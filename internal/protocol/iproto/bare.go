@@ -29,15 +29,19 @@ func Bare(ctx context.Context, t protocol.Target) (protocol.CodecConn, *protocol
 func Ping() *protocol.Request { return &protocol.Request{ID: int(typePing), Verb: protocol.Read} }
 
 // bareCodec sends bodies unchanged.
-type bareCodec struct{ sent, turn uint64 }
+type bareCodec struct {
+	sent, turn uint64
+	inFlight   int // requests that were encoded and not answered
+}
 
 var _ protocol.Tagged = (*bareCodec)(nil)
 
 // Encode appends a header and the body. Without an argument, the body is an empty map.
 func (c *bareCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	at := len(dst)
-	c.sent++
+	c.sent = nextSync(c.sent, c.inFlight == 0)
 	c.turn = c.sent
+	c.inFlight++
 	dst = appendHeader(dst, byte(req.ID), c.sent)
 	if len(args) == 0 {
 		dst = msgpack.AppendMap(dst, 0)
@@ -88,6 +92,7 @@ func (c *bareCodec) Scan(buf []byte, _ *protocol.Request, reply *protocol.Reply)
 		} else {
 			reply.Captured[0].Kind, reply.Captured[0].B = gen.Bytes, append(reply.Captured[0].B[:0], p.body...)
 		}
+		c.inFlight--
 		return n + p.size, true, 0
 	}
 }

@@ -14,6 +14,8 @@ type codec struct {
 	statements []statement
 	options    options
 	sent       uint64             // sync of the last request
+	inFlight   int                // requests that were encoded and not answered in full
+	small      bool               // the server is Picodata: see mostSmall
 	turn       uint64             // sync of the request whose answer is next
 	discard    uint64             // remaining bytes of the current packet to skip
 	finishing  bool               // the answer is complete once these bytes have been skipped
@@ -34,7 +36,10 @@ const window = 64 << 10
 // Encode appends a request. It allocates nothing unless dst must grow or an argument is invalid.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	s := &c.statements[req.ID]
-	before, sync, renew := len(dst), c.sent+1, s.mustRenew()
+	before, sync, renew := len(dst), nextSync(c.sent, c.small || c.inFlight == 0), s.mustRenew()
+	if c.small && c.inFlight >= mostSmall {
+		return dst, protocol.Bad("more than %d requests in flight: Picodata can't number them", mostSmall)
+	}
 	if renew {
 		dst = append(appendHeader(dst, typePrepare, sync), s.renewal...)
 		setLength(dst, before)
@@ -50,6 +55,7 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	}
 	setLength(out, at)
 	c.sent, c.turn = sync, sync
+	c.inFlight++
 	if renew {
 		if c.renewals == nil {
 			c.renewals = map[uint64]renewal{}
@@ -57,6 +63,19 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		c.renewals[sync] = renewal{}
 	}
 	return out, nil
+}
+
+// mostSmall is the greatest number of a request whose answer Picodata (up to 26.3) can give: in answers to EXECUTE it
+// writes a greater one as eight bytes after the marker of a shorter integer, which no reader understands.
+const mostSmall = 127
+
+// nextSync returns the number of the request after number sent. If numbers may be used again, they go up to mostSmall
+// and begin at 1 again, which every server understands.
+func nextSync(sent uint64, again bool) uint64 {
+	if again && sent >= mostSmall {
+		return 1
+	}
+	return sent + 1
 }
 
 // Tag implements protocol.Tagged. The tag is the request's sync.
@@ -89,6 +108,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 			}
 			if c.finishing {
 				c.finishing = false
+				c.inFlight--
 				return n, true, 0
 			}
 		}
@@ -107,6 +127,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 		case broken:
 			return len(buf), true, 0
 		case complete:
+			c.inFlight--
 			return n + used, true, 0
 		}
 		n += used
@@ -223,13 +244,13 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err != nil {
 		return protocol.CodecConn{}, err
 	}
-	statements, err := compile(ctx, l, o, p)
+	statements, small, err := compile(ctx, l, o, p)
 	if err != nil {
 		l.Close()
 		return protocol.CodecConn{}, err
 	}
 	l.conn.SetDeadline(time.Time{})
 	extra, _ := l.in.Peek(l.in.Buffered())
-	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, options: o, sent: l.sync, turn: l.sync},
-		Extra: extra}, nil
+	return protocol.CodecConn{Net: l.conn, Extra: extra,
+		Codec: &codec{statements: statements, options: o, sent: l.sync, turn: l.sync, small: small}}, nil
 }

@@ -166,6 +166,7 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32, answer []byte,
 	failure *protocol.Error) {
 	defer l.watch(ctx)()
+	l.sync = nextSync(l.sync, true) - 1 // nothing else is in flight
 	l.queue(kind, request)
 	if err := l.flush(); err != nil {
 		return 0, nil, protocol.Unanswered(ctx, nil, err, "")

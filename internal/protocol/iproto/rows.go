@@ -74,10 +74,11 @@ func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Req
 	if err := check(p); err != nil {
 		return err
 	}
-	list, err := compile(ctx, asking{c, x}, c.options, p)
+	list, small, err := compile(ctx, asking{c, x}, c.options, p)
 	if err != nil {
 		return err
 	}
+	c.small = c.small || small
 	c.statements = protocol.Put(c.statements, req.ID, list[0])
 	return nil
 }
@@ -89,7 +90,7 @@ type asking struct {
 }
 
 func (a asking) ask(ctx context.Context, kind byte, body []byte) (code uint32, answer []byte, err *protocol.Error) {
-	a.codec.sent++
+	a.codec.sent = nextSync(a.codec.sent, true) // nothing else is in flight
 	out := append(appendHeader(nil, kind, a.codec.sent), body...)
 	setLength(out, 0)
 	var wrong *protocol.Error

@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -227,6 +228,10 @@ func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code
 			code, answer := f(kind, versioned, string(packet[r.at:]))
 			header := append(msgpack.AppendUint([]byte{0x82, 0}, uint64(code)), 1)
 			out := append([]byte{0xce, 0, 0, 0, 0}, msgpack.AppendUint(header, sync)...)
+			if kind == typeExecute && sync > mostSmall { // as Picodata up to 26.3 does: the marker of another length
+				out = append([]byte{0xce, 0, 0, 0, 0}, append(header, 0xcc)...)
+				out = binary.NativeEndian.AppendUint64(out, sync)
+			}
 			out = append(out, answer...)
 			setLength(out, 0)
 			if _, err := c.Write(out); err != nil {
@@ -236,4 +241,55 @@ func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code
 	}()
 	t.Cleanup(func() { l.Close(); <-over })
 	return l.Addr().String()
+}
+
+// Picodata can't number answers to EXECUTE beyond 127, so requests are numbered from 1 again, for any number of them
+// and of questions that brunt asks itself.
+func TestRequestsOfPicodataHaveSmallNumbers(t *testing.T) {
+	address := picodata(t, func(kind byte, _ bool, body string) (code uint32, answer []byte) {
+		switch {
+		case kind == typeCall && strings.Contains(body, ".proc_version_info"):
+			return 0, []byte("\x81\x30\x91\x81\xb0picodata_version\xa625.3.3")
+		case kind == typeExecute:
+			return 0, []byte("\x82\x32\x91\x82\xa4name\xa5COL_1\xa4type\xa7integer\x30\x91\x91\x01")
+		}
+		return errorBit | 48, []byte("\x81\x31\xa7unknown")
+	})
+	c, err := New().Dial(t.Context(), protocol.Target{Address: address}, program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var reply protocol.Reply
+	for i := range 300 {
+		r := protocol.Request{ID: i % 3, Verb: protocol.SQL, Text: fmt.Sprintf("SELECT %d FROM t", i%3)}
+		if i < 3 || i%50 == 0 {
+			if err := c.(protocol.AdHoc).Add(t.Context(), &r); err != nil {
+				t.Fatalf("statement %d: %v", i, err)
+			}
+		}
+		if c.Do(t.Context(), &r, nil, &reply); reply.Class != protocol.OK || reply.Rows != 1 {
+			t.Fatalf("request %d: %+v", i, reply)
+		}
+	}
+}
+
+// Numbers that are in flight are not given twice, and a request that has none is refused.
+func TestNumbersInFlight(t *testing.T) {
+	p := program(protocol.Request{Verb: protocol.Call, Text: "f"})
+	statements, _, failure := compile(t.Context(), nil, options{sql: "call"}, p)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	c := &codec{statements: statements, small: true}
+	seen := map[uint64]bool{}
+	for range mostSmall {
+		if _, err := c.Encode(nil, &p.Requests[0], nil); err != nil || seen[c.Tag()] || c.Tag() > mostSmall {
+			t.Fatalf("number %d after %d others: %v", c.Tag(), len(seen), err)
+		}
+		seen[c.Tag()] = true
+	}
+	if _, err := c.Encode(nil, &p.Requests[0], nil); err == nil || err.Class != protocol.Client {
+		t.Errorf("one request more: %v", err)
+	}
 }

@@ -147,8 +147,10 @@ type compiler struct {
 }
 
 // compile compiles a program. It asks the server for what it needs: the product, how it accepts SQL, spaces and
-// indexes.
-func compile(ctx context.Context, a asker, o options, p *protocol.Program) ([]statement, *protocol.Error) {
+// indexes. onPicodata reports whether the server is known to be Picodata.
+func compile(
+	ctx context.Context, a asker, o options, p *protocol.Program,
+) (list []statement, onPicodata bool, failure *protocol.Error) {
 	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
 	if slices.ContainsFunc(p.Requests, func(r protocol.Request) bool {
 		return r.Verb != protocol.Call &&
@@ -156,23 +158,23 @@ func compile(ctx context.Context, a asker, o options, p *protocol.Program) ([]st
 	}) {
 		var err *protocol.Error
 		if c.picodata, _, err = identify(ctx, a); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if c.mode == "" {
 		var err *protocol.Error
 		if c.mode, err = chooseMode(ctx, a, c.picodata); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	list := make([]statement, len(p.Requests))
+	list = make([]statement, len(p.Requests))
 	for i := range p.Requests {
 		if err := c.request(ctx, &p.Requests[i], &list[i]); err != nil {
 			err.Text = fmt.Sprintf("request %s: %s", nameOf(&p.Requests[i]), err.Text)
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return list, nil
+	return list, c.picodata, nil
 }
 
 func nameOf(r *protocol.Request) string {

@@ -44,8 +44,8 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
 		return fail("settle it", err)
 	}
-	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password, program: planned(p)},
-		Cancel: canceler(hijacked)}, nil
+	own := &codec{statements: statements, secret: t.Password, program: planned(p)}
+	return protocol.CodecConn{Net: hijacked.Conn, Codec: own, Cancel: canceler(hijacked)}, nil
 }
 
 // canceler returns a function that sends a CancelRequest for a session, or nil if the server gave no key for it.

@@ -8,8 +8,8 @@ import (
 )
 
 // A pooler that gives a server's session to another client after each transaction (PgBouncer before 1.21, Odyssey
-// without its support for prepared statements) doesn't know of prepared statements: they stay with the server's session.
-// So a name that this client has given away may be known already (duplicatePrepared), or not be known any more
+// without its support for prepared statements) doesn't know of prepared statements: they stay with the server's
+// session. So a name that this client has given away may be known already (duplicatePrepared), or not be known any more
 // (unknownPrepared). On a session of one's own neither can happen, unless the plan itself deallocates statements.
 const (
 	duplicatePrepared = "42P05" // duplicate_prepared_statement
