@@ -121,7 +121,7 @@ faults:
 // workers follow the same decisions.
 func TestAKilledCoordinatorsDecisionsAreResumed(t *testing.T) {
 	t.Parallel()
-	plan := noopPlan(t, "200ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 12s}}]
+	plan := noopPlan(t, "200ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 20s}}]
 `)
 	cmd, dir, _ := leadingProcess(t, plan, 2)
 	until(t, "it has decided", func() bool { return linesHome(dir, 1) > 6 })
