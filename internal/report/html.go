@@ -289,47 +289,26 @@ func (b *builder) text(r *Result) (out []page.Block) {
 	return out
 }
 
-// sectionOf is a section and the ids of its tables in order. Tables that no section names belong to the database.
-type sectionOf struct {
-	section page.Section
-	ids     []string
-}
-
-// sections groups a run's tables by subject.
+// sections groups a run's tables by chapter.
 func (b *builder) sections(r *Result) (out []page.Block) {
-	parts := []sectionOf{
-		{page.Section{ID: "part-figures", Title: b.say("Figures")}, []string{
-			"thresholds", "total", "latency", "distribution", "phases", "adaptive", "addresses", "workers",
-			"failover", "failovers", "writes", "writes-by-address", "writes-after-faults", "bad-writes",
-			"registers", "counterexample", "changes", "faults", "events",
-		}},
-		{page.Section{ID: "part-failures", Title: b.say("Failures")}, []string{"errors"}},
-		{page.Section{ID: "part-database", Title: b.say("Database")}, nil},
-		{page.Section{ID: "part-machines", Title: b.say("Machines")}, []string{"machines", "watched", "generator"}},
-		{page.Section{ID: "part-setting", Title: b.say("Environment")}, []string{"environment", "configuration", "warnings"}},
+	parts := [chapters]page.Section{
+		figuresChapter:  {ID: "part-figures", Title: b.say("Figures")},
+		failuresChapter: {ID: "part-failures", Title: b.say("Failures")},
+		databaseChapter: {ID: "part-database", Title: b.say("Database")},
+		machinesChapter: {ID: "part-machines", Title: b.say("Machines"), Blocks: b.machineBlocks(r)},
+		settingChapter:  {ID: "part-setting", Title: b.say("Environment")},
 	}
-	const database, machines = 2, 3
-	parts[machines].section.Blocks = b.machineBlocks(r)
-	tables := Tables(r.Run, Options{Language: b.l, Path: r.Path})
-	for i := range parts {
-		blocks := &parts[i].section.Blocks
-		for _, id := range parts[i].ids {
-			for k := range tables {
-				if tables[k].ID == id {
-					*blocks = append(*blocks, b.table(r, tables[k])...)
-				}
-			}
+	all := sections()
+	slices.SortStableFunc(all, func(a, b section) int { return a.place - b.place })
+	t := &writer{r.Run, b.l, r.Path}
+	for _, s := range all {
+		for _, table := range t.filled(&s) {
+			parts[s.chapter].Blocks = append(parts[s.chapter].Blocks, b.table(r, table)...)
 		}
 	}
-	for k := range tables {
-		known := func(id string) bool { return id == tables[k].ID }
-		if !slices.ContainsFunc(parts, func(p sectionOf) bool { return slices.ContainsFunc(p.ids, known) }) {
-			parts[database].section.Blocks = append(parts[database].section.Blocks, page.Table(tables[k]))
-		}
-	}
-	for i := range parts {
-		if len(parts[i].section.Blocks) > 0 {
-			out = append(out, parts[i].section)
+	for _, p := range parts {
+		if len(p.Blocks) > 0 {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -214,23 +214,88 @@ func plural[N int | uint64](t *writer, n N, one, many string) string {
 	return message.Plural(t.l, n, one, many)
 }
 
-// Tables returns the report of a run, in reading order. Empty sections are left out.
-func Tables(run *record.Run, o Options) []cell.Table {
-	t := &writer{run, o.Language, o.Path}
-	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.adaptive, t.addresses, t.workers,
-		t.failover, t.failovers, t.writes, t.writesByAddress, t.writesAfterFaults, t.badWrites,
-		t.registers, t.counterexample, t.changes, t.faults, t.events, t.watched, t.machines)
-	out = append(out, t.inspected()...)
-	return append(out, t.all(t.failures, t.thresholds, t.generator, t.environment, t.warnings)...)
+// chapter is a part of the page.
+type chapter uint8
+
+// The chapters, in the order of the page. A section must have one.
+const (
+	noChapter chapter = iota
+	figuresChapter
+	failuresChapter
+	databaseChapter
+	machinesChapter
+	settingChapter
+	chapters
+)
+
+// section is a part of the report: one table, or those of a subject.
+type section struct {
+	name    string
+	chapter chapter
+	place   int // within its chapter, from 1; no two sections of a chapter have the same
+	tables  func(*writer) []cell.Table
 }
 
-func (t *writer) all(sections ...func() cell.Table) (out []cell.Table) {
-	for _, section := range sections {
-		if s := section(); len(s.Rows) > 0 {
+// one is a section that is one table.
+func one(table func(*writer) cell.Table) func(*writer) []cell.Table {
+	return func(t *writer) []cell.Table { return []cell.Table{table(t)} }
+}
+
+// sections returns all sections of the report of a run, in reading order. The page sorts them by chapter and place.
+func sections() []section {
+	return []section{
+		{"configuration", settingChapter, 2, one((*writer).configuration)},
+		{"total", figuresChapter, 2, one((*writer).totals)},
+		{"latency", figuresChapter, 3, one((*writer).latencies)},
+		{"distribution", figuresChapter, 4, one((*writer).histogram)},
+		{"phases", figuresChapter, 5, one((*writer).phases)},
+		{"adaptive", figuresChapter, 6, one((*writer).adaptive)},
+		{"addresses", figuresChapter, 7, one((*writer).addresses)},
+		{"workers", figuresChapter, 8, one((*writer).workers)},
+		{"failover", figuresChapter, 9, one((*writer).failover)},
+		{"failovers", figuresChapter, 10, one((*writer).failovers)},
+		{"writes", figuresChapter, 11, one((*writer).writes)},
+		{"writes-by-address", figuresChapter, 12, one((*writer).writesByAddress)},
+		{"writes-after-faults", figuresChapter, 13, one((*writer).writesAfterFaults)},
+		{"bad-writes", figuresChapter, 14, one((*writer).badWrites)},
+		{"registers", figuresChapter, 15, one((*writer).registers)},
+		{"counterexample", figuresChapter, 16, one((*writer).counterexample)},
+		{"changes", figuresChapter, 17, one((*writer).changes)},
+		{"faults", figuresChapter, 18, one((*writer).faults)},
+		{"events", figuresChapter, 19, one((*writer).events)},
+		{"watched", machinesChapter, 2, one((*writer).watched)},
+		{"machines", machinesChapter, 1, one((*writer).machines)},
+		{"inspected", databaseChapter, 1, (*writer).inspected},
+		{"errors", failuresChapter, 1, one((*writer).failures)},
+		{"thresholds", figuresChapter, 1, one((*writer).thresholds)},
+		{"generator", machinesChapter, 3, one((*writer).generator)},
+		{"environment", settingChapter, 1, one((*writer).environment)},
+		{"warnings", settingChapter, 3, one((*writer).warnings)},
+	}
+}
+
+// Tables returns the report of a run, in reading order. Empty sections are left out.
+func Tables(run *record.Run, o Options) (out []cell.Table) {
+	t := &writer{run, o.Language, o.Path}
+	for _, s := range sections() {
+		out = append(out, t.filled(&s)...)
+	}
+	return out
+}
+
+// all returns the tables that have rows.
+func (t *writer) all(tables ...func() cell.Table) (out []cell.Table) {
+	for _, table := range tables {
+		if s := table(); len(s.Rows) > 0 {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// filled returns the tables of a section that have rows.
+func (t *writer) filled(s *section) []cell.Table {
+	return slices.DeleteFunc(s.tables(t), func(t cell.Table) bool { return len(t.Rows) == 0 })
 }
 
 // tree collects the rows of a tree.

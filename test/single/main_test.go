@@ -41,9 +41,9 @@ func TestWhatRunsLoadsIsNotListed(t *testing.T) {
 		{ImportPath: "brunt/test-starts", Dir: dir, GoFiles: code, XTestGoFiles: []string{"go.go"}},
 		{ImportPath: "brunt/runs", Dir: dir, GoFiles: code, TestGoFiles: test, TestImports: []string{"brunt/between"}},
 		{ImportPath: "brunt/between", Dir: dir, GoFiles: code, Imports: []string{"brunt/internal/engine/pool"}},
-		{ImportPath: "brunt/beside", Dir: dir, GoFiles: code, TestGoFiles: test, Imports: []string{"brunt/starts", "os"}},
+		{ImportPath: "brunt/indirect", Dir: dir, GoFiles: code, TestGoFiles: test, Imports: []string{"brunt/starts", "os"}},
 	})
-	if want := []string{"brunt/alone", "brunt/beside"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"brunt/alone", "brunt/indirect"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }
