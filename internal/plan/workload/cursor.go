@@ -55,6 +55,7 @@ type Cursor struct {
 	phase     phase
 	news      bool // TakeFailure hasn't returned Failure yet
 	unsure    bool // a failed attempt may have been applied
+	traced    bool // its steps go to Workload.Trace
 	Missing   bool // an answer lacked what was requested
 	BadHash   bool // the hash of an answer was wrong
 	// Misdirected means that a request was sent to a node that doesn't have its key.
@@ -89,6 +90,7 @@ func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules:
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
 	c.Status, c.BytesIn, c.Missing, c.BadHash, c.Misdirected, c.Unmapped = 0, 0, false, false, false, false
+	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
 	if c.op.verified && c.work.Begins != nil {
 		c.work.Begins(index)
@@ -196,10 +198,8 @@ func (c *Cursor) TakeFailure() *protocol.Failure {
 // Answered continues after the answer to a request. sentNs and endNs are the times of the request and the answer on the
 // run's clock. It sets r.Fatal if the session must be closed.
 func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
-	if c.traced() {
-		c.trace(TraceEvent{
-			Step: TraceAnswered, Request: c.request, Reply: r, Failure: r.Failure, SentNs: sentNs, EndNs: endNs,
-		})
+	if c.traced {
+		c.traceAnswered(r, sentNs, endNs)
 	}
 	if c.phase == rollingBack {
 		r.Fatal = r.Fatal || r.Class != protocol.OK
@@ -274,8 +274,8 @@ func (c *Cursor) send() Move {
 		c.args = c.work.Again(&c.state, c.Operation, c.step)
 	}
 	c.phase, c.request = requesting, s.For(c.Index)
-	if c.traced() {
-		c.trace(TraceEvent{Step: TraceDrawn, Request: c.request, Args: c.Args()})
+	if c.traced {
+		c.traceDrawn()
 	}
 	return Send
 }
@@ -283,8 +283,8 @@ func (c *Cursor) send() Move {
 // Failed continues after a request that could not be sent for a reason that leaves the session usable, or that lies
 // outside the request.
 func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
-	if c.traced() {
-		c.trace(TraceEvent{Step: TraceFailed, Failure: f, EndNs: atNs})
+	if c.traced {
+		c.traceFailed(f, atNs)
 	}
 	if c.phase == rollingBack {
 		return c.conclude()
@@ -295,8 +295,8 @@ func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 // Broken continues after the loss of the session, in any phase. f is the operation's failure, unless it had failed
 // before.
 func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
-	if c.traced() {
-		c.trace(TraceEvent{Step: TraceFailed, Failure: f, EndNs: atNs})
+	if c.traced {
+		c.traceFailed(f, atNs)
 	}
 	switch c.phase {
 	case rollingBack:
@@ -398,8 +398,8 @@ func (c *Cursor) tellRequests() {
 // ReportUnfinished reports an operation that was cut off to the workload's hooks. address is where it was sent, sentNs
 // when it was sent (0 if it wasn't), and endNs when it was cut off.
 func (c *Cursor) ReportUnfinished(address int, sentNs, endNs int64) {
-	if c.traced() {
-		c.trace(TraceEvent{Step: TraceCutOff, Address: address, SentNs: sentNs, EndNs: endNs})
+	if c.traced {
+		c.traceEnd(TraceCutOff, address, 0, sentNs, endNs)
 	}
 	c.tellRequests()
 	if sentNs != 0 {
@@ -413,11 +413,8 @@ func (c *Cursor) ReportUnfinished(address int, sentNs, endNs int64) {
 // Tell reports a finished operation to the workload's hooks: the address to which it was sent, when it was meant to be
 // sent, and when it was sent. Times are on the run's clock.
 func (c *Cursor) Tell(address int, intendedNs, sentNs int64) {
-	if c.traced() {
-		c.trace(TraceEvent{
-			Step: TraceRecorded, Address: address, Failure: c.Failure,
-			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
-		})
+	if c.traced {
+		c.traceEnd(TraceRecorded, address, intendedNs, sentNs, c.EndNs)
 	}
 	if c.op.verified {
 		c.wrote(address, sentNs, c.EndNs, c.effect())

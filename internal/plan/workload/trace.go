@@ -40,18 +40,52 @@ type Trace struct {
 	Event func(*TraceEvent) // must be safe for concurrent use
 }
 
-// traced reports whether the current operation is traced.
-func (c *Cursor) traced() bool { return c.work.Trace != nil && c.Index < c.work.Trace.First }
+// has reports whether an operation is traced. t may be nil.
+func (t *Trace) has(index uint64) bool { return t != nil && index < t.First }
 
-// trace completes an event and passes it on.
-func (c *Cursor) trace(e TraceEvent) {
+// trace completes an event and passes it on. It and its callers are not inlined: the functions that every operation
+// passes through must not set aside room for an event.
+//
+//go:noinline
+func (c *Cursor) trace(e *TraceEvent) {
 	e.Operation, e.Index, e.Attempt = c.Operation, c.Index, c.Attempts
-	c.work.Trace.Event(&e)
+	c.work.Trace.Event(e)
+}
+
+//go:noinline
+func (c *Cursor) traceDrawn() {
+	c.trace(&TraceEvent{Step: TraceDrawn, Request: c.request, Args: c.Args()})
+}
+
+//go:noinline
+func (c *Cursor) traceAnswered(r *protocol.Reply, sentNs, endNs int64) {
+	c.trace(&TraceEvent{
+		Step: TraceAnswered, Request: c.request, Reply: r, Failure: r.Failure, SentNs: sentNs, EndNs: endNs,
+	})
+}
+
+//go:noinline
+func (c *Cursor) traceFailed(f protocol.Failure, atNs int64) {
+	c.trace(&TraceEvent{Step: TraceFailed, Failure: f, EndNs: atNs})
+}
+
+//go:noinline
+func (c *Cursor) traceEnd(step TraceStep, address int, intendedNs, sentNs, endNs int64) {
+	e := TraceEvent{Step: step, Address: address, IntendedNs: intendedNs, SentNs: sentNs, EndNs: endNs}
+	if step == TraceRecorded {
+		e.Failure = c.Failure
+	}
+	c.trace(&e)
+}
+
+//go:noinline
+func (c *Cursor) traceEncoded(request []byte) {
+	c.trace(&TraceEvent{Step: TraceEncoded, Request: c.request, Bytes: request})
 }
 
 // Encoded says which bytes a codec has made of Request and Args.
 func (c *Cursor) Encoded(request []byte) {
-	if c.traced() {
-		c.trace(TraceEvent{Step: TraceEncoded, Request: c.request, Bytes: request})
+	if c.traced {
+		c.traceEncoded(request)
 	}
 }
