@@ -41,8 +41,8 @@ const (
 	blindNs = 2_000_000
 	// readBytes is the size of the buffer that a loop reads into.
 	readBytes = 256 << 10
-	// beginsAtOnce limits how many operations begin before answers are read again.
-	beginsAtOnce = 256
+	// startsAtOnce limits how many operations start before answers are read again.
+	startsAtOnce = 256
 )
 
 // loop is one locked OS thread, its sessions, its share of the schedule and its recorder. Other threads only use the
@@ -121,7 +121,7 @@ func (l *loop) now() int64 { return l.cfg.Clock.Now() }
 func (l *loop) turn() {
 	n, blind, now := l.sleep()
 	if l.part != nil && l.part.stage.Open() {
-		l.sendDue(now)
+		l.startDue(now)
 	}
 	if blind {
 		n = l.collect(now, 0, false)
@@ -133,8 +133,8 @@ func (l *loop) turn() {
 	now = l.afterReading(now)
 	l.expire(now)
 	if l.part != nil {
-		l.begin(now)
-		l.finish()
+		l.startOperations(now)
+		l.finishStage()
 	}
 	l.flushDirty()
 	// Both or neither: a hand-over that is asked for between two checks would carry the gauges of an earlier turn.
@@ -276,11 +276,11 @@ func (l *loop) readMail() {
 		case moved:
 			l.move()
 		case start:
-			l.begins(m.stage)
+			l.startStage(m.stage)
 		case stop:
-			l.stop()
+			l.stopStage()
 		case abort:
-			l.stop()
+			l.stopStage()
 			l.abandon()
 		case quit:
 			l.quitting = true
@@ -290,10 +290,10 @@ func (l *loop) readMail() {
 
 // end closes everything.
 func (l *loop) end() {
-	l.stop()
+	l.stopStage()
 	l.abandon()
 	if l.part != nil {
-		l.finish()
+		l.finishStage()
 	}
 	for i := range l.sessions {
 		l.hangUp(&l.sessions[i])

@@ -2,22 +2,22 @@ package loop
 
 import "brunt/internal/measure"
 
-// sendDue sends the arrivals that are due while there are free workers. If there are none, the first arrival waits, and
-// with it all that follow. Arrivals are drawn from the schedule only when it is their turn, so a backlog of any length
-// needs no memory.
-func (l *loop) sendDue(now int64) {
-	l.takeDue(now)
+// startDue starts and sends the arrivals that are due while there are free workers. If there are none, the first
+// arrival waits, and with it all that follow. Arrivals are drawn from the schedule only when it is their turn, so a
+// backlog of any length needs no memory.
+func (l *loop) startDue(now int64) {
+	l.startArrivals(now)
 	l.flushDirty()
 }
 
-// takeDue assigns due arrivals to workers.
-func (l *loop) takeDue(now int64) {
+// startArrivals starts due arrivals on free workers.
+func (l *loop) startArrivals(now int64) {
 	p := l.part
 	if p.ended {
 		return
 	}
 	spun := false // answers are read between two waits for arrivals, however short the gap between these
-	for range beginsAtOnce {
+	for range startsAtOnce {
 		if !p.ahead.Known() {
 			return
 		}
@@ -47,7 +47,7 @@ func (l *loop) takeDue(now int64) {
 			l.dropHead(l.blame(a, now))
 		case a != nil:
 			l.available.drop()
-			l.sendHead(a, now)
+			l.startHead(a, now)
 			now = l.now()
 		default:
 			l.grow(now)
@@ -104,12 +104,12 @@ func (l *loop) late(free bool, lag, now int64) bool {
 	return lag >= l.dropAfter
 }
 
-// sendHead assigns the first arrival to a worker.
-func (l *loop) sendHead(a *worker, now int64) {
+// startHead starts the first arrival on a worker.
+func (l *loop) startHead(a *worker, now int64) {
 	p := l.part
 	p.took(p.ahead.Number)
 	p.done++
-	l.start(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
+	l.startOperation(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 	if l.cfg.Pipeline > 1 {
 		l.markDirty(a.sessions[0]) // arrivals that fall due together are sent in one write
 	} else {

@@ -7,21 +7,21 @@ import (
 	"brunt/internal/protocol"
 )
 
-// start begins an operation on a worker that is free.
-func (l *loop) start(a *worker, index uint64, intended, now int64) {
-	f := l.starts(a, intended, now)
+// startOperation starts an operation on a worker that is free.
+func (l *loop) startOperation(a *worker, index uint64, intended, now int64) {
+	f := l.takeRequest(a, intended, now)
 	l.carryOn(f, f.cursor.Begin(index), now)
 }
 
-// starts takes a vacant request of a worker for a new operation. intended is never in closed loads: the intended start
-// is then the time of the send.
-func (l *loop) starts(a *worker, intended, now int64) *request {
+// takeRequest takes a vacant request of a worker for a new operation. intended is never in closed loads: the intended
+// start is then the time of the send.
+func (l *loop) takeRequest(a *worker, intended, now int64) *request {
 	f := a.take()
 	freeAt := a.freeAt
 	if intended == never {
 		freeAt = max(f.vacantAt, a.upSince, l.part.stage.StartNs)
 	}
-	f.begin(freeAt, intended, now)
+	f.start(freeAt, intended, now)
 	f.behind = a.behind
 	l.inFlight++
 	l.deadlines.add(f)
@@ -44,7 +44,7 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		l.timers.add(f, f.cursor.EndNs+int64(l.backoff.Retry(f.cursor.Attempts, l.cfg.RetryPause)))
 	case workload.Over:
 		l.record(f)
-		l.rest(f)
+		l.free(f)
 	}
 }
 
@@ -184,8 +184,8 @@ func (l *loop) cutOff(f *request) {
 	f.cursor.ReportUnfinished(f.session.address, f.sent, now)
 }
 
-// rest makes a request vacant, in closed loads after the operation's think time.
-func (l *loop) rest(f *request) {
+// free makes the request of an operation that is over vacant again, in closed loads after the operation's think time.
+func (l *loop) free(f *request) {
 	end := f.cursor.EndNs
 	if f.session.leaving {
 		f.phase = vacant // its session may leave
@@ -198,7 +198,7 @@ func (l *loop) rest(f *request) {
 			return
 		}
 	}
-	f.worker.release(f, max(f.idleAt, end))
+	f.worker.free(f, max(f.idleAt, end))
 	l.offer(f.worker)
 }
 
@@ -238,7 +238,7 @@ func (l *loop) expire(now int64) {
 // wake continues a request whose pause is over.
 func (l *loop) wake(f *request) {
 	if f.phase == resting {
-		f.worker.release(f, f.wakeAt)
+		f.worker.free(f, f.wakeAt)
 		l.offer(f.worker)
 		return
 	}

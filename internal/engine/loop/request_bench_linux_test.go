@@ -27,11 +27,11 @@ func BenchmarkRequest(b *testing.B) {
 			l := offline(b, c.sessions, c.pipeline)
 			answer := []byte("$3\r\nxxx\r\n")
 			answers := bytes.Repeat(answer, c.pipeline)
-			l.begins(newShare(schedule.Stage{Operations: uint64(b.N)}, 0, 1, 0, make(chan *share, 1)))
+			l.startStage(newShare(schedule.Stage{Operations: uint64(b.N)}, 0, 1, 0, make(chan *share, 1)))
 			b.ReportAllocs()
 			b.ResetTimer()
 			for done := 0; done < b.N; done += c.sessions * c.pipeline {
-				for a := l.available.peek(); a != nil && l.startMany(a, l.now()); a = l.available.peek() {
+				for a := l.available.peek(); a != nil && l.startPipeline(a, l.now()); a = l.available.peek() {
 					s := a.sessions[0]
 					l.available.drop()
 					l.stampSent(s)

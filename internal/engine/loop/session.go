@@ -117,7 +117,7 @@ type worker struct {
 	up       int         // of these, connected
 	reach    balance.Set // the addresses among which a balancer chooses; nil without a balancer
 
-	free     *request // vacant requests
+	vacant   *request // vacant requests
 	requests []request
 	freeAt   int64 // when it last became able to take an operation
 	behind   int64 // see measure.Sample
@@ -133,30 +133,30 @@ func (a *worker) init(id int, cfg *engine.FleetConfig) {
 	for i := range a.requests {
 		f := &a.requests[i]
 		f.worker, f.cursor = a, cfg.NewCursor()
-		f.next, a.free = a.free, f
+		f.next, a.vacant = a.vacant, f
 	}
 }
 
 // take returns a vacant request. There must be one.
 func (a *worker) take() *request {
-	f := a.free
-	a.free, f.next = f.next, nil
+	f := a.vacant
+	a.vacant, f.next = f.next, nil
 	f.session = a.sessions[0]
 	return f
 }
 
-// release makes f vacant.
-func (a *worker) release(f *request, at int64) {
-	if a.free == nil {
+// free makes f vacant.
+func (a *worker) free(f *request, at int64) {
+	if a.vacant == nil {
 		a.freeAt = at
 	}
 	f.phase, f.vacantAt = vacant, at
-	f.next, a.free = a.free, f
+	f.next, a.vacant = a.vacant, f
 }
 
 // ready reports whether the worker can take an operation.
 func (a *worker) ready() bool {
-	return a.up > 0 && a.free != nil && (len(a.sessions) > 1 || !a.sessions[0].leaving)
+	return a.up > 0 && a.vacant != nil && (len(a.sessions) > 1 || !a.sessions[0].leaving)
 }
 
 // available is the queue of workers that can take an operation, in the order in which they became free. Workers that no
@@ -244,8 +244,8 @@ type request struct {
 	heapPos int // in the heap of timers, from 1; 0 when not in it
 }
 
-// begin resets f for an operation. It has been free since freeAt.
-func (f *request) begin(freeAt, intended, now int64) {
+// start resets f for an operation. It has been free since freeAt.
+func (f *request) start(freeAt, intended, now int64) {
 	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
 	f.intended, f.sent, f.began = intended, 0, now
 	f.wrote, f.eager, f.fresh = false, false, false

@@ -122,17 +122,17 @@ func (l *loop) read(s *session) {
 	}
 }
 
-// settle sends the requests that follow from the answers. In closed loads it also begins the worker's next operations,
+// settle sends the requests that follow from the answers. In closed loads it also starts the worker's next operations,
 // unless others have waited longer, so that the server has work while the loop reads the other sessions' answers.
 func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
-	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.free != nil {
+	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.vacant != nil {
 		l.available.push(s.worker)
 		if l.available.peek() == s.worker {
 			l.available.drop()
-			l.refill(s.worker, l.readNs)
+			l.startNext(s.worker, l.readNs)
 			return
 		}
 	}

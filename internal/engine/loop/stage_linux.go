@@ -7,8 +7,8 @@ import (
 	"brunt/internal/plan/workload"
 )
 
-// begins starts the loop's part of a stage.
-func (l *loop) begins(p *share) {
+// startStage starts the loop's part of a stage.
+func (l *loop) startStage(p *share) {
 	l.part = p
 	l.available.clear()
 	l.stamp(p.stage.Open())
@@ -76,11 +76,11 @@ func (l *loop) offer(a *worker) {
 	}
 }
 
-// begin begins operations on free workers.
-func (l *loop) begin(now int64) {
+// startOperations starts operations on free workers.
+func (l *loop) startOperations(now int64) {
 	l.inherit()
 	if l.part.stage.Open() {
-		l.sendDue(now)
+		l.startDue(now)
 		l.countDue(l.part, now)
 		return
 	}
@@ -88,22 +88,22 @@ func (l *loop) begin(now int64) {
 	if now >= l.part.end() || numbers != nil && l.available.peek() == nil && numbers.Over() {
 		l.part.ended = true
 	}
-	for range beginsAtOnce {
+	for range startsAtOnce {
 		a := l.available.peek()
 		if a == nil {
 			return
 		}
 		l.available.drop()
-		if !l.refill(a, now) {
+		if !l.startNext(a, now) {
 			return
 		}
 	}
 }
 
-// refill begins as many operations of a closed stage as the worker can take, and reports
-// whether there may be further ones.
-func (l *loop) refill(a *worker, now int64) bool {
-	more := l.startMany(a, now)
+// startNext starts as many operations of a closed stage as the worker can take, and reports whether there may be
+// further ones.
+func (l *loop) startNext(a *worker, now int64) bool {
+	more := l.startPipeline(a, now)
 	l.flushAll(a.sessions[0])
 	if more || !l.part.ended {
 		l.offer(a)
@@ -111,9 +111,9 @@ func (l *loop) refill(a *worker, now int64) bool {
 	return more
 }
 
-// startMany begins operations for refill without sending. It draws the arguments of all operations before it encodes
-// any, so that the processor works on several at a time.
-func (l *loop) startMany(a *worker, now int64) (more bool) {
+// startPipeline starts operations for startNext without sending. It draws the arguments of all operations before it
+// encodes any, so that the processor works on several at a time.
+func (l *loop) startPipeline(a *worker, now int64) (more bool) {
 	var first, last *request
 	more = true
 	for range a.requests {
@@ -125,7 +125,7 @@ func (l *loop) startMany(a *worker, now int64) (more bool) {
 			more = false
 			break
 		}
-		f := l.starts(a, never, now)
+		f := l.takeRequest(a, never, now)
 		f.cursor.Begin(index)
 		if last == nil {
 			first = f
@@ -159,8 +159,8 @@ func (l *loop) unconnected(s *session) {
 	}
 }
 
-// stop prevents new operations. Arrivals that are due count as dropped.
-func (l *loop) stop() {
+// stopStage prevents new operations. Arrivals that are due count as dropped.
+func (l *loop) stopStage() {
 	p := l.part
 	if p == nil || p.stopping {
 		return
@@ -174,8 +174,8 @@ func (l *loop) stop() {
 	p.ended = true
 }
 
-// finish ends the loop's part of the stage when all operations that were begun have ended.
-func (l *loop) finish() {
+// finishStage ends the loop's part of the stage when all operations that were begun have ended.
+func (l *loop) finishStage() {
 	p := l.part
 	if !p.ended || l.inFlight > 0 {
 		return
@@ -185,7 +185,7 @@ func (l *loop) finish() {
 		if f == nil {
 			break
 		}
-		f.worker.release(f, l.now())
+		f.worker.free(f, l.now())
 	}
 	if p.stage.Open() {
 		l.countDue(p, never)
