@@ -136,8 +136,8 @@ func (s *streams) wordAfter(cmd *cobra.Command) string {
 // commandFor says what to write instead of a word that is no subcommand of cmd: it names a protocol, or a file; "" if
 // unknown.
 func commandFor(cmd *cobra.Command, word string) string {
-	if _, name, err := protocols.Find(word); err == nil {
-		return "for the protocol, write brunt run PLAN --proto " + name
+	if d, err := protocols.Find(word); err == nil {
+		return "for the protocol, write brunt run PLAN --proto " + d.Name()
 	}
 	switch filepath.Ext(word) {
 	case ".js", ".ts":

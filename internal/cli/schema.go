@@ -61,7 +61,7 @@ func (f *workerFlags) checkFilling(p *plan.Plan) error {
 	if err := f.workers.CheckFilling(f.flags()); err != nil || f.workers.Number == 0 {
 		return err
 	}
-	if protocols.Embedded(p.Target.Protocol) {
+	if protocols.Of(p.Target.Protocol).Embedded {
 		return fmt.Errorf("--processes: what %s stores is opened by one process; use --workers alone", p.Target.Protocol)
 	}
 	return nil

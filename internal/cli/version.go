@@ -74,10 +74,9 @@ func contained(version string) *contents {
 			}
 		}
 	}
-	for _, name := range protocols.Names() {
-		d, _, _ := protocols.Find(name)
-		_, codec := d.(protocol.CodecDriver)
-		c.Drivers = append(c.Drivers, containedDriver{name, tiers(codec)})
+	for _, d := range protocols.All() {
+		_, codec := d.Open().(protocol.CodecDriver)
+		c.Drivers = append(c.Drivers, containedDriver{d.Name(), tiers(codec)})
 	}
 	return c
 }

@@ -98,11 +98,11 @@ func sqlite(t *testing.T) stand {
 }
 
 func (s stand) admin(ctx context.Context) (protocol.Admin, error) {
-	d, _, err := protocols.Find(s.proto)
+	d, err := protocols.Find(s.proto)
 	if err != nil {
 		return nil, err
 	}
-	a, ok := d.(protocol.AdminDriver)
+	a, ok := d.Open().(protocol.AdminDriver)
 	if !ok {
 		return nil, fmt.Errorf("%s has no set-up sessions", s.proto)
 	}

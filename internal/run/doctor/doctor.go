@@ -56,27 +56,28 @@ func Worst(all []Finding) (worst Level) {
 
 // examination holds the state while a plan is checked.
 type examination struct {
-	plan    *plan.Plan
-	driver  protocol.Driver
-	targets []protocol.Target
-	servers []protocol.ServerInfo // by target; the zero value if it didn't answer
-	system  *target.System        // nil if no server answers
-	work    *workload.Workload    // nil if there is no system
-	flag    string                // flag that sets the number of sessions, for advice
-	all     []Finding
+	plan     *plan.Plan
+	declared protocol.Declaration
+	driver   protocol.Driver
+	targets  []protocol.Target
+	servers  []protocol.ServerInfo // by target; the zero value if it didn't answer
+	system   *target.System        // nil if no server answers
+	work     *workload.Workload    // nil if there is no system
+	flag     string                // flag that sets the number of sessions, for advice
+	all      []Finding
 }
 
 // Examine checks everything that a run of the plan needs. sessionsFlag is the flag that sets the number of sessions in
 // the command in use. An error is a *target.UsageError about the plan itself, or the error of ctx.
 func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string) ([]Finding, error) {
 	e := &examination{plan: p, flag: sessionsFlag}
-	d, name, err := protocols.Find(p.Target.Protocol)
+	d, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &target.UsageError{Err: err}
 	}
 	own := *p
-	own.Target.Protocol, own.Settings = name, p.Settings.WithDefaults()
-	e.plan, e.driver = &own, d
+	own.Target.Protocol, own.Settings = d.Name(), p.Settings.WithDefaults()
+	e.plan, e.declared, e.driver = &own, d, d.Open()
 	if e.targets, err = target.Targets(&own); err != nil {
 		return nil, &target.UsageError{Err: err}
 	}

@@ -30,7 +30,8 @@ func (w *Workers) Shares(p *plan.Plan) error {
 // CheckTarget returns an error if workers can't share the database of p, because it runs inside brunt.
 func (w *Workers) CheckTarget(p *plan.Plan) error {
 	name := p.Target.Protocol
-	if !protocols.Embedded(name) {
+	d := protocols.Of(name)
+	if !d.Embedded {
 		return nil
 	}
 	inMemory := len(p.Target.Addresses) == 0 ||
@@ -40,7 +41,7 @@ func (w *Workers) CheckTarget(p *plan.Plan) error {
 	case w.On != Local:
 		return fmt.Errorf("--on %s: %s runs inside brunt, so that each worker would have its own database; %s", w.On,
 			name, instead)
-	case name != "sqlite" && name != "sqlite3":
+	case !d.SharesFile:
 		return fmt.Errorf("--workers: what %s stores is opened by one process; %s", name, instead)
 	case inMemory && len(p.Tables) > 0:
 		return fmt.Errorf(

@@ -177,7 +177,7 @@ func proxiable(p *plan.Plan) error {
 	if len(behind) == 0 {
 		return nil
 	}
-	if protocols.Embedded(p.Target.Protocol) {
+	if protocols.Of(p.Target.Protocol).Embedded {
 		return fmt.Errorf("protocol %s has no network to do faults to", p.Target.Protocol)
 	}
 	if p.Target.Options["mode"] == "cluster" {

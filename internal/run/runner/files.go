@@ -7,7 +7,6 @@ import (
 	"brunt/internal/engine/machine"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/protocols"
 	"brunt/internal/render/units"
 	"brunt/internal/server/target"
 )
@@ -24,7 +23,7 @@ const (
 // reduced to the possible number.
 func CheckFiles(s *target.System, w *workload.Workload, flag string) error {
 	p := s.Plan
-	if protocols.Embedded(p.Target.Protocol) {
+	if s.Protocol.Embedded {
 		return nil
 	}
 	each := 1 // connections of a session

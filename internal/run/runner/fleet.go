@@ -122,7 +122,7 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keeper {
 	var servers []string
 	for i := range run.Targets {
-		if !protocols.Embedded(run.Targets[i].Protocol) {
+		if !protocols.Of(run.Targets[i].Protocol).Embedded {
 			servers = append(servers, run.Targets[i].Address)
 		}
 	}

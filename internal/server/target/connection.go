@@ -311,6 +311,6 @@ func addressesOf(hosts, ports string) (addresses []string) {
 
 // isProtocol reports whether name is one of the names of protocol own.
 func isProtocol(name, own string) bool {
-	_, canonical, err := protocols.Find(name)
-	return err == nil && canonical == own
+	d := protocols.Of(name)
+	return d.Name() == own
 }

@@ -20,6 +20,7 @@ import (
 // System is the system under test of a plan.
 type System struct {
 	Plan     *plan.Plan // a copy with its defaults filled in
+	Protocol protocol.Declaration
 	Driver   protocol.Driver
 	Targets  []protocol.Target
 	Servers  []protocol.ServerInfo // one per address; the zero value if it didn't answer
@@ -35,12 +36,12 @@ type System struct {
 // says otherwise. An error is a *UsageError or an *UnreachableError. p is never changed.
 func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) {
 	p = own(p)
-	d, canonical, err := protocols.Find(p.Target.Protocol)
+	d, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	p.Target.Protocol = canonical
-	s := &System{Plan: p, Driver: d}
+	p.Target.Protocol = d.Name()
+	s := &System{Plan: p, Protocol: d, Driver: d.Open()}
 	if s.Targets, err = Targets(p); err != nil {
 		return nil, &UsageError{err}
 	}
@@ -61,9 +62,9 @@ func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) 
 // Check checks a plan's protocol and addresses without contacting a server. p is never changed.
 func Check(p *plan.Plan) error {
 	p = own(p)
-	_, canonical, err := protocols.Find(p.Target.Protocol)
+	d, err := protocols.Find(p.Target.Protocol)
 	if err == nil {
-		p.Target.Protocol = canonical
+		p.Target.Protocol = d.Name()
 		_, err = Targets(p)
 	}
 	return err

@@ -26,10 +26,11 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := protocols.Port(t.Protocol)
+	d := protocols.Of(t.Protocol)
+	port := d.Port
 	addresses, _ := t.Weighted()
 	if len(addresses) == 0 {
-		if addresses, err = usualAddress(t.Protocol, port); err != nil {
+		if addresses, err = usualAddress(t.Protocol, &d); err != nil {
 			return nil, err
 		}
 	}
@@ -50,14 +51,14 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 }
 
 // usualAddress returns the default address of a protocol's server.
-func usualAddress(protocol, port string) ([]string, error) {
+func usualAddress(name string, d *protocol.Declaration) ([]string, error) {
 	switch {
-	case port != "":
-		return []string{net.JoinHostPort("127.0.0.1", port)}, nil
-	case protocols.Embedded(protocol):
+	case d.Port != "":
+		return []string{net.JoinHostPort("127.0.0.1", d.Port)}, nil
+	case d.Embedded:
 		return []string{":memory:"}, nil
 	}
-	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", protocol)
+	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", name)
 }
 
 // complete adds the default port to an address that has none, and checks the address. The path of a Unix socket

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/protocols"
 	"brunt/internal/protocol/topology"
 )
 
@@ -30,7 +29,7 @@ func (s *System) discover(ctx context.Context) error {
 		}
 	}
 	source, err := topology.New(topology.Options{
-		Source: t.Source, From: from, Name: t.Name, Resolver: t.Resolver, Port: protocols.Port(s.Plan.Target.Protocol),
+		Source: t.Source, From: from, Name: t.Name, Resolver: t.Resolver, Port: s.Protocol.Port,
 		Driver: s.Driver, Like: s.Targets[0], Roles: routed,
 		Nodes: func() (addresses []string) {
 			for _, target := range s.Nodes().All() {

@@ -80,11 +80,12 @@ func (t *destination) pool(s *session.Session) (*conns.Pool, error) {
 
 // complete fills in the driver, the addresses and the balancing policy.
 func (t *destination) complete(a *bind.Args, p *plan.Plan) {
-	var err error
-	if t.Driver, t.Protocol, err = protocols.Find(p.Target.Protocol); err != nil {
+	d, err := protocols.Find(p.Target.Protocol)
+	if err != nil {
 		a.Failf("the target: %v", err)
 		return
 	}
+	t.Driver, t.Protocol = d.Open(), d.Name()
 	if t.Targets, err = target.Targets(p); err != nil {
 		a.Failf("the target: %v", err)
 		return
@@ -115,7 +116,7 @@ func ofURL(a *bind.Args, text string) map[string]any {
 	fields := map[string]any{"protocol": u.Scheme}
 	rest := strings.TrimPrefix(u.Path, "/")
 	switch {
-	case protocols.Embedded(u.Scheme):
+	case protocols.Of(u.Scheme).Embedded:
 		fields["addresses"] = []any{u.Host + u.Path + u.Opaque}
 		rest = ""
 	case u.Host != "":

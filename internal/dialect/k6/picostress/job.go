@@ -128,7 +128,7 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	d, name, err := protocols.Find(at.Protocol)
+	d, err := protocols.Find(at.Protocol)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if err != nil {
 		return err
 	}
-	j.pool = conns.New(j.session, conns.Target{Protocol: name, Driver: d, Targets: targets, Most: most})
+	j.pool = conns.New(j.session, conns.Target{Protocol: d.Name(), Driver: d.Open(), Targets: targets, Most: most})
 	j.session.AtEnd(j.Close)
 	j.bySQL = map[string]int{}
 	for i := range j.plan.Operations {
