@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +24,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	s.dialing = false
 	if s.growing {
 		s.growing = false
-		l.growing--
+		l.growing.connecting--
 	}
 	if s.leaving = !l.fleet.wants(s.worker.id, s.address); s.leaving {
 		closeSocket(fd, c.Codec)
@@ -35,7 +34,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	}
 	err := unix.SetNonblock(fd, true)
 	if err == nil {
-		err = l.poller.add(fd, s.slot, s.generation)
+		err = l.io.poller.add(fd, s.slot, s.generation)
 	}
 	if err != nil {
 		closeSocket(fd, c.Codec)
@@ -44,14 +43,12 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 		return
 	}
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-	if l.stamped {
+	if l.io.stamped {
 		stampSocket(fd, true)
 	}
 	s.open(fd, c)
 	s.upSince = l.now()
-	l.refusing[s.address] = false
-	l.up[s.address]++
-	l.upAll++
+	l.conns.connected(s.address)
 	l.reaches(s)
 	if s.worker.up++; s.worker.up == 1 {
 		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince
@@ -89,13 +86,10 @@ func (l *loop) hangUp(s *session) {
 	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false
 	if s.stalled {
 		s.stalled = false
-		l.stalled--
+		l.io.stalled--
 	}
-	l.up[s.address]--
 	s.worker.up--
-	if l.upAll--; l.upAll == 0 {
-		l.downSince = l.now()
-	}
+	l.conns.closed(s.address, l.now())
 }
 
 // lose closes a session, fails its operations and starts reconnecting it. culprit is the operation that failed in the
@@ -119,7 +113,7 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 			l.breakOff(f, f.fate(culprit, failure))
 		}
 	}
-	if surplus && l.upAll > 0 {
+	if surplus && l.conns.all > 0 {
 		l.setAside(s.worker, crowded)
 		return
 	}
@@ -127,7 +121,7 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 		l.leave(s)
 		return
 	}
-	if !l.quitting {
+	if !l.thread.quitting {
 		if s.failures++; s.used || l.now()-s.upSince >= shortLivedNs {
 			s.failures = 0
 		}
@@ -205,14 +199,9 @@ func (l *loop) cancel(s *session) {
 // dial starts a goroutine that connects a session. It tries until it succeeds or the fleet is closed.
 func (l *loop) dial(s *session) {
 	s.dialing = true
-	l.refusing[s.address] = s.failures > 0
+	l.conns.refusing[s.address] = s.failures > 0
 	id, slot, address, failures := s.worker.id, s.slot, s.address, s.failures
 	l.fleet.dialers.Go(func() { l.fleet.dialUntil(l, id, slot, address, failures, nil) })
-}
-
-// refused reports whether nothing is connected and every address refused the last attempt to connect.
-func (l *loop) refused() bool {
-	return l.upAll == 0 && !slices.Contains(l.refusing, false)
 }
 
 // dialUntil connects a session and hands it to its loop. first, if not nil, is called with the result of the first
@@ -225,7 +214,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		}
 		if first == nil && !f.wants(id, address) {
 			if l.mailbox.put(loopMessage{kind: unwanted, slot: slot}) {
-				l.poller.ring()
+				l.io.poller.ring()
 			}
 			return
 		}
@@ -238,7 +227,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 			if !l.mailbox.put(loopMessage{kind: connected, slot: slot, conn: c, fd: fd}) {
 				closeSocket(fd, c.Codec)
 			}
-			l.poller.ring()
+			l.io.poller.ring()
 			return
 		}
 		if f.ctx.Err() != nil {
@@ -247,7 +236,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		f.moved()
 		f.cfg.Refused(address, err)
 		if l.mailbox.put(loopMessage{kind: refused, slot: slot}) {
-			l.poller.ring()
+			l.io.poller.ring()
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (f *Fleet) Watch(wrap func(*measure.Recorder) Recorder) {
 // WithoutPwait2 makes the loops work as on a kernel before 5.11.
 func (f *Fleet) WithoutPwait2() error {
 	for _, l := range f.loops {
-		l.poller.timerOnly = true
+		l.io.poller.timerOnly = true
 	}
 	return nil
 }
@@ -22,7 +22,7 @@ func (f *Fleet) WithoutPwait2() error {
 func (f *Fleet) Threads() []int {
 	var out []int
 	for _, l := range f.loops {
-		out = append(out, int(l.tid.Load()))
+		out = append(out, int(l.thread.id.Load()))
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -102,22 +101,19 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{
-		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.route.Router(),
-		kernel:    kernelTime{clock: f.cfg.Clock},
-		buffer:    make([]byte, readBytes),
-		backoff:   engine.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
-		tolerance: int64(f.cfg.TimingTolerance),
-		spin:      int64(f.cfg.Spin),
-		dropAfter: int64(f.cfg.DropAfter),
-		overtime:  int64(f.cfg.Overtime()),
+	return &loop{
+		fleet:     f,
+		cfg:       &f.cfg,
+		work:      f.cfg.Workload,
+		io:        sockets{poller: p, kernel: kernelTime{clock: f.cfg.Clock}, buffer: make([]byte, readBytes)},
+		router:    f.route.Router(),
 		balancer:  f.route.Balancer(),
-		up:        make([]int, f.cfg.Nodes.Cap()),
-		refusing:  slices.Repeat([]bool{true}, f.cfg.Nodes.Cap()),
-	}
-	l.lostAt = -outageNs
-	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
-	return l, nil
+		deadlines: deadlines{timeout: int64(f.cfg.OperationTimeout)},
+		backoff:   engine.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
+		timing:    newTiming(&f.cfg),
+		conns:     newConnectivity(f.cfg.Nodes.Cap()),
+		growing:   newGrowing(),
+	}, nil
 }
 
 // distribute assigns workers and their sessions to the loops.
@@ -134,8 +130,8 @@ func (f *Fleet) distribute() {
 	for i, l := range f.loops {
 		l.workers = make([]worker, n[i])[:0]
 		l.sessions = make([]session, 0, n[i]*perWorker)
-		l.more = make([]*session, 0, n[i]*perWorker)
-		l.dirty = make([]*session, 0, n[i]*perWorker)
+		l.io.more = make([]*session, 0, n[i]*perWorker)
+		l.io.dirty = make([]*session, 0, n[i]*perWorker)
 		l.timers = newTimers(n[i] * f.cfg.Pipeline)
 	}
 	for id, loop := range owner {
@@ -183,7 +179,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 				continue
 			}
 			dials++
-			l.refusing[s.address] = false
+			l.conns.refusing[s.address] = false
 			f.dialers.Go(func() {
 				f.dialUntil(l, s.worker.id, s.slot, s.address, 0, func(err *protocol.Error) { outcomes <- err })
 			})
@@ -231,7 +227,7 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 			finished <- p
 			continue
 		}
-		l.poller.ring()
+		l.io.poller.ring()
 	}
 	var reached, passed uint64
 	whole := true
@@ -276,7 +272,7 @@ func (f *Fleet) members(stage *schedule.Stage) []*loop {
 func (f *Fleet) tell(members []*loop, kind messageKind) {
 	for _, l := range members {
 		if l.mailbox.put(loopMessage{kind: kind}) {
-			l.poller.ring()
+			l.io.poller.ring()
 		}
 	}
 }
@@ -284,7 +280,7 @@ func (f *Fleet) tell(members []*loop, kind messageKind) {
 // broken returns the error of a loop that had to end, or nil.
 func (f *Fleet) broken() error {
 	for _, l := range f.loops {
-		if err := l.failure.Load(); err != nil {
+		if err := l.thread.failure.Load(); err != nil {
 			return *err
 		}
 	}
@@ -304,7 +300,7 @@ func (f *Fleet) Close() {
 			unix.Close(f.stamper)
 		}
 		for _, l := range f.loops {
-			l.poller.close()
+			l.io.poller.close()
 		}
 	})
 }
@@ -312,7 +308,7 @@ func (f *Fleet) Close() {
 // Timing describes for people how the fleet keeps time.
 func (f *Fleet) Timing() message.Message {
 	how := []message.Message{message.Literal("epoll_pwait2")}
-	if f.loops[0].poller.timerOnly {
+	if f.loops[0].io.poller.timerOnly {
 		how[0] = message.New("timing.timerfd")
 	}
 	if f.cfg.ClosedOnly {

@@ -13,12 +13,41 @@ const outageNs = int64(1_000_000_000)
 // growPauseNs is the pause after a further session that the server didn't accept.
 const growPauseNs = int64(50_000_000)
 
+// growing is what a loop knows of connecting further sessions.
+type growing struct {
+	connecting int   // sessions being connected because arrivals wait
+	notBefore  int64 // no further session is connected before this time
+	lastAt     int64 // when the last one was
+	closed     int   // connections that the server has closed since arrivals last waited
+	lostAt     int64 // when a working session with outstanding requests was lost
+}
+
+func newGrowing() growing { return growing{lostAt: -outageNs} }
+
+// paused reports whether no further session may be connected now, next to those that are up.
+func (g *growing) paused(up int, now int64) bool {
+	return g.connecting > 0 && 2*g.connecting >= up || now < g.notBefore
+}
+
+// takeClosed returns how many connections the server has closed since the last call, if a further session was connected
+// shortly before. Otherwise it returns 0.
+func (g *growing) takeClosed(now int64) int {
+	closed := g.closed
+	g.closed = 0
+	if g.lastAt == 0 || now-g.lastAt > outageNs {
+		return 0
+	}
+	return closed
+}
+
+// restarting reports whether the server may be restarting.
+func (g *growing) restarting(now int64) bool { return now-g.lostAt < outageNs }
+
 // grow connects a further session for waiting arrivals, if there is one left and the server accepts it. At most half as
 // many sessions as are connected may be connecting at a time, so that the sessions of a slow server are connected
 // within a few round trips.
 func (l *loop) grow(now int64) {
-	if !l.cfg.Grows() || l.upAll == 0 || l.fleet.growth.Full() || l.growing > 0 && 2*l.growing >= l.upAll ||
-		now < l.growAt {
+	if !l.cfg.Grows() || l.conns.all == 0 || l.fleet.growth.Full() || l.growing.paused(l.conns.all, now) {
 		return
 	}
 	if l.drained(now) {
@@ -27,7 +56,7 @@ func (l *loop) grow(now int64) {
 	}
 	for i := range l.workers {
 		if a := &l.workers[i]; a.spare && a.active {
-			l.grewAt = now
+			l.growing.lastAt = now
 			l.awake(a)
 			return
 		}
@@ -37,9 +66,7 @@ func (l *loop) grow(now int64) {
 // drained reports whether the server makes room for further sessions by closing others. It does if it has closed some
 // since the further ones connected while most are still connected, which would not be the case during a restart.
 func (l *loop) drained(now int64) bool {
-	closed := l.closed
-	l.closed = 0
-	if closed == 0 || l.grewAt == 0 || now-l.grewAt > outageNs {
+	if l.growing.takeClosed(now) == 0 {
 		return false
 	}
 	used := 0
@@ -48,7 +75,7 @@ func (l *loop) drained(now int64) bool {
 			used++
 		}
 	}
-	return 4*l.upAll >= 3*used
+	return 4*l.conns.all >= 3*used
 }
 
 // awake connects a worker's sessions, once each.
@@ -60,7 +87,7 @@ func (l *loop) awake(a *worker) {
 			continue
 		}
 		s.dialing, s.growing = true, true
-		l.growing++
+		l.growing.connecting++
 		slot, address := s.slot, s.address
 		l.fleet.dialers.Go(func() { l.fleet.dialOnce(l, slot, address) })
 	}
@@ -76,13 +103,13 @@ func (f *Fleet) dialOnce(l *loop, slot, address int) {
 	if !l.mailbox.put(m) && err == nil {
 		unix.Close(m.fd)
 	}
-	l.poller.ring()
+	l.io.poller.ring()
 }
 
 // crowdedOut records that a further session couldn't be connected.
 func (l *loop) crowdedOut(s *session) {
 	s.dialing, s.growing = false, false
-	l.growing--
+	l.growing.connecting--
 	l.unpark(s)
 	if s.worker.up > 0 { // other addresses accepted their sessions
 		l.dial(s)
@@ -98,15 +125,15 @@ func (l *loop) surplus(s *session, byServer bool) (surplus, crowded bool) {
 		return false, false
 	}
 	if byServer {
-		l.closed++
+		l.growing.closed++
 	}
 	switch {
 	case s.outstanding == 0:
 		return true, false
 	case s.served && byServer && l.fleet.growth.Full():
-		return l.upAll > l.cfg.AtFirst, false
+		return l.conns.all > l.cfg.AtFirst, false
 	case s.served:
-		l.lostAt = l.now()
+		l.growing.lostAt = l.now()
 		return false, false
 	}
 	crowded = s.worker.id >= l.cfg.AtFirst
@@ -125,8 +152,8 @@ func (l *loop) setAside(a *worker, crowded bool) {
 		return
 	}
 	now := l.now()
-	l.growAt = now + growPauseNs
-	if l.upAll > 0 && now-l.lostAt >= outageNs {
+	l.growing.notBefore = now + growPauseNs
+	if l.conns.all > 0 && !l.growing.restarting(now) {
 		l.fleet.growth.Fill()
 	}
 }

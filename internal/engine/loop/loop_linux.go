@@ -2,15 +2,12 @@ package loop
 
 import (
 	"fmt"
-	"os"
 	"runtime"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"brunt/internal/engine"
-	"brunt/internal/engine/machine"
 	"brunt/internal/measure"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
@@ -48,67 +45,47 @@ const (
 // loop is one locked OS thread, its sessions, its share of the schedule and its recorder. Other threads only use the
 // mailbox and the poller's wakeup.
 type loop struct {
-	fleet    *Fleet
-	cfg      *engine.FleetConfig
-	work     *workload.Workload
-	rec      recorder
-	mailbox  mailbox
-	poller   *poller
-	receiver receiver
-	kernel   kernelTime
+	fleet   *Fleet
+	cfg     *engine.FleetConfig
+	work    *workload.Workload
+	rec     recorder
+	mailbox mailbox
+	io      sockets
 
 	router    protocol.Router   // nil: a worker uses one session for all its requests
 	balancer  *balance.Balancer // chooses among a worker's sessions; nil: any is taken
 	workers   []worker
 	sessions  []session
 	available available
-	more      []*session // sessions with more to read than was read at once
-	dirty     []*session // with a router or a pipeline: sessions with encoded requests
 	deadlines deadlines
 	timers    timers
 	part      *share // nil between stages
-	buffer    []byte
 	backoff   engine.Backoff
 
-	tolerance, spin, dropAfter int64
-	overtime                   int64 // see engine.FleetConfig.Overtime
+	timing  timing
+	pending pending
+	conns   connectivity
+	growing growing
+	thread  thread
+	sample  measure.Sample
+	cutting bool // operations end because the load is being cut off
+}
 
-	inFlight  int // operations under way, pauses after them excluded
-	waiting   int // sessions that wait for an answer
-	eager     int // outstanding requests whose answer leads to a further one
-	up        []int
-	upAll     int
-	stalled   int    // sessions whose socket's buffer is full
-	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
-	downSince int64  // since when no session is connected
-	growing   int    // sessions being connected because arrivals wait
-	growAt    int64  // no further session is connected before this time
-	grewAt    int64  // when the last one was
-	closed    int    // connections that the server has closed since arrivals last waited
-	lostAt    int64  // when a working session with outstanding requests was lost
-	stamped   bool   // kernel timestamps are on
-
-	sample   measure.Sample
-	readNs   int64 // when a session was last read
-	asleepNs int64 // since the last gauges
-	idle     bool  // nothing happened for idleNs
-	gaugesAt int64
-	tid      atomic.Int32
-	quitting bool
-	cutting  bool                  // operations end because the load is being cut off
-	failure  atomic.Pointer[error] // why the loop had to end
+// pending counts what is under way.
+type pending struct {
+	operations int // pauses after them excluded
+	sessions   int // that wait for an answer
+	eager      int // outstanding requests whose answer leads to a further one
 }
 
 // run is the body of the loop's goroutine.
 func (l *loop) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	l.tid.Store(int32(unix.Gettid()))
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	_ = os.WriteFile("/proc/thread-self/comm", []byte(machine.LoopThread), 0)
-	l.kernel.calibrate()
-	l.gaugesAt = l.now()
-	l.downSince = l.gaugesAt
-	for !l.quitting {
+	l.io.kernel.calibrate()
+	now := l.now()
+	l.thread.begin(now)
+	l.conns.downSince = now
+	for !l.thread.quitting {
 		l.turn()
 	}
 	l.end()
@@ -127,7 +104,7 @@ func (l *loop) turn() {
 		n = l.collect(now, 0, false)
 	}
 	for i := range n {
-		l.handle(&l.poller.events[i])
+		l.handle(&l.io.poller.events[i])
 	}
 	l.readMore()
 	now = l.afterReading(now)
@@ -150,16 +127,16 @@ func (l *loop) afterReading(woke int64) int64 {
 	if l.part == nil || l.part.stage.Open() {
 		return l.now()
 	}
-	return max(woke, l.readNs)
+	return max(woke, l.io.readNs)
 }
 
 // sleep waits until there is something to do. blind means that answers didn't end the sleep and have not been checked.
 // woke is when the sleep ended.
 func (l *loop) sleep() (events int, blind bool, woke int64) {
 	now := l.now()
-	l.kernel.refresh(now)
+	l.io.kernel.refresh(now)
 	until := min(now+pollEveryNs, l.timers.next(), l.deadlines.next())
-	if len(l.more) > 0 {
+	if len(l.io.more) > 0 {
 		until = now
 	}
 	if l.part != nil {
@@ -171,28 +148,19 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		return l.collect(now, 0, false), false, now
 	}
 	if blind {
-		l.poller.sleep(until - now)
+		l.io.poller.sleep(until - now)
 	} else {
-		ns, long := l.wait(until - now)
+		ns, long := l.thread.wait(until - now)
 		events = l.collect(now, ns, long)
 	}
 	woke = l.now()
-	l.asleepNs += woke - now
-	l.idle = events == 0 && woke-now >= idleNs
+	l.thread.slept(woke-now, events)
 	return events, blind, woke
-}
-
-// wait returns how long to sleep of a time of ns, and in which way: see idleNs.
-func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
-	if ns <= idleNs || l.idle {
-		return ns, ns > idleNs
-	}
-	return idleNs, false
 }
 
 // collect waits for events for at most ns.
 func (l *loop) collect(now, ns int64, long bool) int {
-	n, errno := l.poller.wait(now, ns, long)
+	n, errno := l.io.poller.wait(now, ns, long)
 	if errno != 0 {
 		l.breakDown(errno)
 	}
@@ -201,16 +169,14 @@ func (l *loop) collect(now, ns int64, long bool) int {
 
 // breakDown ends the loop after an error that only a broken system causes.
 func (l *loop) breakDown(errno syscall.Errno) {
-	err := fmt.Errorf("wait for sockets: %w", errno)
-	l.failure.Store(&err)
-	l.quitting = true
+	l.thread.fail(fmt.Errorf("wait for sockets: %w", errno))
 }
 
 // handle handles one event.
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd < 0 {
 		if e.Fd == wakeupToken {
-			l.poller.resetWakeup()
+			l.io.poller.resetWakeup()
 			l.readMail()
 		}
 		return
@@ -230,14 +196,14 @@ func (l *loop) handle(e *unix.EpollEvent) {
 
 // readMore continues with sessions that sent more than was read at once.
 func (l *loop) readMore() {
-	n := len(l.more)
-	for _, s := range l.more[:n] {
+	n := len(l.io.more)
+	for _, s := range l.io.more[:n] {
 		s.again = false
 		if s.up {
 			l.read(s)
 		}
 	}
-	l.more = l.more[:copy(l.more, l.more[n:])] // those that read has added
+	l.io.more = l.io.more[:copy(l.io.more, l.io.more[n:])] // those that read has added
 }
 
 // gauge passes the current state to the recorder.
@@ -248,12 +214,7 @@ func (l *loop) gauge() {
 		l.countDue(p, now)
 		backlog = p.due.Own - min(p.done, p.due.Own)
 	}
-	busy := 1.0
-	if span := now - l.gaugesAt; span > 0 {
-		busy = 1 - float64(min(l.asleepNs, span))/float64(span)
-	}
-	l.rec.SetGauges(l.up, l.inFlight, backlog, busy)
-	l.asleepNs, l.gaugesAt = 0, now
+	l.rec.SetGauges(l.conns.up, l.pending.operations, backlog, l.thread.busy(now))
 }
 
 // readMail handles the messages in the mailbox.
@@ -283,7 +244,7 @@ func (l *loop) readMail() {
 			l.stopStage()
 			l.abandon()
 		case quit:
-			l.quitting = true
+			l.thread.quitting = true
 		}
 	}
 }

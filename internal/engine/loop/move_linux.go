@@ -32,13 +32,11 @@ func (l *loop) move() {
 		}
 	}
 	l.dialMissing()
-	here := make([]bool, len(l.refusing))
+	here := make([]bool, len(l.conns.refusing))
 	for i := range l.sessions {
 		here[l.sessions[i].address] = !l.sessions[i].leaving || here[l.sessions[i].address]
 	}
-	for address := range here {
-		l.refusing[address] = l.refusing[address] || !here[address]
-	}
+	l.conns.sessionsAt(here)
 	for i := range l.workers {
 		l.offer(&l.workers[i])
 	}

@@ -1,6 +1,52 @@
 package loop
 
-import "brunt/internal/measure"
+import (
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+)
+
+// timing says when arrivals are sent, and how late they may be, ns.
+type timing struct {
+	tolerance int64 // sends may be late by this, to be sent together with others
+	spin      int64 // busy-wait before an intended start
+	dropLate  bool  // give up arrivals that are later than dropAfter
+	dropAfter int64
+	overtime  int64 // see engine.FleetConfig.Overtime
+}
+
+func newTiming(cfg *engine.FleetConfig) timing {
+	return timing{
+		tolerance: int64(cfg.TimingTolerance),
+		spin:      int64(cfg.Spin),
+		dropLate:  cfg.DropLate,
+		dropAfter: int64(cfg.DropAfter),
+		overtime:  int64(cfg.Overtime()),
+	}
+}
+
+// late reports whether an arrival must be given up, because of the policy for late arrivals or because the stage ended
+// too long ago. free means that a worker could take it. pastEnd is the time since the end of the stage, negative before
+// it.
+func (t *timing) late(free bool, lag, pastEnd int64) bool {
+	switch {
+	case pastEnd > t.overtime:
+		return true
+	case !t.dropLate:
+		return false
+	case free:
+		return t.dropAfter > 0 && lag-t.tolerance > t.dropAfter
+	}
+	return lag >= t.dropAfter
+}
+
+// last returns the latest time at which an arrival of a stage is sent.
+func (t *timing) last(intended, stageEnd int64) int64 {
+	last := stageEnd + t.overtime
+	if t.dropLate {
+		last = min(last, intended+t.dropAfter)
+	}
+	return last
+}
 
 // startDue starts and sends the arrivals that are due while there are free workers. If there are none, the first
 // arrival waits, and with it all that follow. Arrivals are drawn from the schedule only when it is their turn, so a
@@ -30,7 +76,7 @@ func (l *loop) startArrivals(now int64) {
 			l.flushDirty() // encoded requests don't wait for arrivals that are not due
 		}
 		a := l.available.peek()
-		if a != nil && lag < 0 && -lag <= l.spin && !spun {
+		if a != nil && lag < 0 && -lag <= l.timing.spin && !spun {
 			spun = true
 			now = l.spinUntil(p.ahead.IntendedNs)
 			lag = now - p.ahead.IntendedNs
@@ -43,7 +89,7 @@ func (l *loop) startArrivals(now int64) {
 			p.done++
 			l.failConnect(p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 			p.ahead.Advance()
-		case l.late(a != nil, lag, now):
+		case l.timing.late(a != nil, lag, now-p.end()):
 			l.dropHead(l.blame(a, now))
 		case a != nil:
 			l.available.drop()
@@ -61,47 +107,28 @@ func (l *loop) startArrivals(now int64) {
 // applied in between.
 func (l *loop) unreachable(lag, now int64) bool {
 	switch {
-	case l.upAll > 0:
+	case l.conns.all > 0:
 		return false
-	case !l.cfg.OutageWait && l.refused():
+	case !l.cfg.OutageWait && l.conns.refused():
 		return true
-	case l.cfg.DropLate && lag >= l.dropAfter:
+	case l.timing.dropLate && lag >= l.timing.dropAfter:
 		return false
 	}
-	return min(lag, now-l.downSince) > l.deadlines.timeout
+	return min(lag, now-l.conns.downSince) > l.deadlines.timeout
 }
 
 // blame returns why the first arrival was not sent in time: because of the generator, if a, the first free worker, was
 // free before it was too late.
 func (l *loop) blame(a *worker, now int64) measure.Unsent {
 	p := l.part
-	last := p.end() + l.overtime
-	if l.cfg.DropLate {
-		last = min(last, p.ahead.IntendedNs+l.dropAfter)
-	}
 	switch {
-	case l.upAll == 0:
+	case l.conns.all == 0:
 		return measure.UnsentNoConnection
-	case a != nil && a.freeAt <= last:
+	case a != nil && a.freeAt <= l.timing.last(p.ahead.IntendedNs, p.end()):
 		l.rec.OwnLag(now - max(p.ahead.IntendedNs, a.freeAt))
 		return measure.UnsentGenerator
 	}
 	return measure.UnsentNoSession
-}
-
-// late reports whether an arrival must be given up, because of the policy for late arrivals or because the stage ended
-// more than the operation timeout ago.
-func (l *loop) late(free bool, lag, now int64) bool {
-	if now-l.part.end() > l.overtime {
-		return true
-	}
-	if !l.cfg.DropLate {
-		return false
-	}
-	if free {
-		return l.dropAfter > 0 && lag-l.tolerance > l.dropAfter
-	}
-	return lag >= l.dropAfter
 }
 
 // startHead starts the first arrival on a worker.
@@ -111,7 +138,7 @@ func (l *loop) startHead(a *worker, now int64) {
 	p.done++
 	l.startOperation(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 	if l.cfg.Pipeline > 1 {
-		l.markDirty(a.sessions[0]) // arrivals that fall due together are sent in one write
+		l.io.markDirty(a.sessions[0]) // arrivals that fall due together are sent in one write
 	} else {
 		l.flushAll(a.sessions[0])
 	}
@@ -160,19 +187,19 @@ func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 		return max(head, now+lookAgainNs), false
 	}
 	if l.available.peek() != nil {
-		at = head + l.tolerance - l.spin
-		blind = l.waiting > 0 && l.eager == 0 && l.stalled == 0 && at-now <= blindNs
+		at = head + l.timing.tolerance - l.timing.spin
+		blind = l.pending.sessions > 0 && l.pending.eager == 0 && l.io.stalled == 0 && at-now <= blindNs
 		return at, blind
 	}
-	if !l.cfg.OutageWait && l.refused() {
+	if !l.cfg.OutageWait && l.conns.refused() {
 		return head, false
 	}
-	at = p.end() + l.overtime + 1
-	if l.upAll == 0 {
-		at = min(at, max(head, l.downSince)+l.deadlines.timeout+1)
+	at = p.end() + l.timing.overtime + 1
+	if l.conns.all == 0 {
+		at = min(at, max(head, l.conns.downSince)+l.deadlines.timeout+1)
 	}
-	if l.cfg.DropLate {
-		at = min(at, head+l.dropAfter)
+	if l.timing.dropLate {
+		at = min(at, head+l.timing.dropAfter)
 	}
 	return at, false
 }

@@ -23,7 +23,7 @@ func (l *loop) takeRequest(a *worker, intended, now int64) *request {
 	}
 	f.start(freeAt, intended, now)
 	f.behind = a.behind
-	l.inFlight++
+	l.pending.operations++
 	l.deadlines.add(f)
 	return f
 }
@@ -77,10 +77,10 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 		f.tag = s.tagged.Tag()
 	}
 	if l.router != nil {
-		l.markDirty(s)
+		l.io.markDirty(s)
 	}
 	if f.eager = f.cursor.Continues(); f.eager {
-		l.eager++
+		l.pending.eager++
 	}
 	f.fresh = true
 	if s.unsent == 0 {
@@ -88,7 +88,7 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 	}
 	s.unsent++
 	if s.outstanding == 0 {
-		l.waiting++
+		l.pending.sessions++
 	}
 	s.push(f)
 	if l.balancer != nil {
@@ -119,10 +119,10 @@ func (l *loop) retire(s *session) *request {
 	}
 	if f.eager {
 		f.eager = false
-		l.eager--
+		l.pending.eager--
 	}
 	if s.outstanding == 0 {
-		l.waiting--
+		l.pending.sessions--
 	}
 	return f
 }
@@ -154,7 +154,7 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 
 // record passes a finished operation to the recorder.
 func (l *loop) record(f *request) {
-	l.inFlight--
+	l.pending.operations--
 	l.deadlines.remove(f)
 	if l.cutting {
 		l.cutOff(f)

@@ -36,7 +36,7 @@ func (l *loop) route(f *request) bool {
 		return true
 	}
 	l.fleet.moved()
-	if f.session.dialing && !l.refusing[f.session.address] {
+	if f.session.dialing && !l.conns.refusing[f.session.address] {
 		f.phase = parked
 	} else {
 		l.unroutable(f)
@@ -71,7 +71,7 @@ func (l *loop) pick(f *request) *session {
 		if s.up || !l.balancer.Serves(s.address, role) {
 			continue
 		}
-		if found = s; s.dialing && !l.refusing[s.address] {
+		if found = s; s.dialing && !l.conns.refusing[s.address] {
 			return s
 		}
 	}
@@ -134,10 +134,10 @@ func (l *loop) redirected(f *request, r *protocol.Reply) bool {
 }
 
 // markDirty records that a session has encoded requests.
-func (l *loop) markDirty(s *session) {
+func (io *sockets) markDirty(s *session) {
 	if !s.dirty {
 		s.dirty = true
-		l.dirty = append(l.dirty, s)
+		io.dirty = append(io.dirty, s)
 	}
 }
 
@@ -153,9 +153,9 @@ func (l *loop) flushAll(only *session) {
 }
 
 func (l *loop) flushDirty() {
-	for n := len(l.dirty); n > 0; n = len(l.dirty) {
-		s := l.dirty[n-1]
-		l.dirty = l.dirty[:n-1]
+	for n := len(l.io.dirty); n > 0; n = len(l.io.dirty) {
+		s := l.io.dirty[n-1]
+		l.io.dirty = l.io.dirty[:n-1]
 		s.dirty = false
 		if s.up {
 			l.flush(s)

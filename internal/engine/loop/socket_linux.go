@@ -20,6 +20,19 @@ const (
 	uselessBytes = 1 << 20
 )
 
+// sockets is what a loop sleeps, reads and writes with.
+type sockets struct {
+	poller   *poller
+	receiver receiver
+	kernel   kernelTime
+	stamped  bool // kernel timestamps are on
+	buffer   []byte
+	more     []*session // with more to read than was read at once
+	dirty    []*session // with a router or a pipeline: with encoded requests
+	stalled  int        // sessions whose socket's buffer is full
+	readNs   int64      // when a session was last read
+}
+
 // flush passes encoded requests to the kernel.
 func (l *loop) flush(s *session) {
 	if s.outPos == len(s.out) {
@@ -52,14 +65,14 @@ func (l *loop) wrote(s *session, n int) {
 		}
 		if s.stalled {
 			s.stalled = false
-			l.stalled--
+			l.io.stalled--
 		}
 		return
 	}
 	if !s.stalled {
 		l.rec.Stall()
 		s.stalled = true
-		l.stalled++
+		l.io.stalled++
 	}
 }
 
@@ -85,8 +98,8 @@ func (l *loop) stampSent(s *session) {
 // read reads what has arrived for a session and continues its operations.
 func (l *loop) read(s *session) {
 	for range readsAtOnce {
-		into, held := l.space(s)
-		n, stamp, errno := l.receiver.read(s.fd, into[held:], l.stamped)
+		into, held := l.io.space(s)
+		n, stamp, errno := l.io.receiver.read(s.fd, into[held:], l.io.stamped)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -102,9 +115,9 @@ func (l *loop) read(s *session) {
 		}
 		full := held+n == len(into)
 		end := l.now()
-		l.readNs = end
-		if s.head != nil && l.stamped {
-			end = l.kernel.run(stamp, s.head.began, end)
+		l.io.readNs = end
+		if s.head != nil && l.io.stamped {
+			end = l.io.kernel.run(stamp, s.head.began, end)
 		}
 		l.scan(s, into[:held+n], end)
 		if !s.up {
@@ -118,7 +131,7 @@ func (l *loop) read(s *session) {
 	l.settle(s)
 	if s.up && !s.again {
 		s.again = true
-		l.more = append(l.more, s)
+		l.io.more = append(l.io.more, s)
 	}
 }
 
@@ -132,7 +145,7 @@ func (l *loop) settle(s *session) {
 		l.available.push(s.worker)
 		if l.available.peek() == s.worker {
 			l.available.drop()
-			l.startNext(s.worker, l.readNs)
+			l.startNext(s.worker, l.io.readNs)
 			return
 		}
 	}
@@ -141,14 +154,14 @@ func (l *loop) settle(s *session) {
 
 // space returns a buffer to read into, which begins with the unscanned bytes of the session. It is the loop's own
 // buffer, or the session's if that contains a large part of a large answer.
-func (l *loop) space(s *session) (into []byte, held int) {
+func (io *sockets) space(s *session) (into []byte, held int) {
 	held = len(s.in)
-	if held <= len(l.buffer)/4 && s.need <= len(l.buffer)/2 {
-		copy(l.buffer, s.in)
-		return l.buffer, held
+	if held <= len(io.buffer)/4 && s.need <= len(io.buffer)/2 {
+		copy(io.buffer, s.in)
+		return io.buffer, held
 	}
-	if cap(s.in)-held < len(l.buffer)/2 {
-		grown := make([]byte, held, 2*held+len(l.buffer))
+	if cap(s.in)-held < len(io.buffer)/2 {
+		grown := make([]byte, held, 2*held+len(io.buffer))
 		copy(grown, s.in)
 		s.in = grown
 	}

@@ -58,10 +58,10 @@ func (l *loop) inherit() {
 // stamp turns kernel timestamps on or off. A closed load reads answers as they arrive, so the loop's own clock is
 // sufficient, and saves the cost of timestamps.
 func (l *loop) stamp(on bool) {
-	if l.stamped == on || l.cfg.ClosedOnly {
+	if l.io.stamped == on || l.cfg.ClosedOnly {
 		return
 	}
-	l.stamped = on
+	l.io.stamped = on
 	for i := range l.sessions {
 		if s := &l.sessions[i]; s.up {
 			stampSocket(s.fd, on)
@@ -147,11 +147,11 @@ func (l *loop) startPipeline(a *worker, now int64) (more bool) {
 // stage.
 func (l *loop) unconnected(s *session) {
 	s.failures++
-	l.refusing[s.address] = true
+	l.conns.refusing[s.address] = true
 	l.unpark(s)
 	now := l.now()
-	if l.part == nil || l.part.stage.Open() || l.upAll > 0 ||
-		l.cfg.OutageWait && now-l.downSince <= l.deadlines.timeout {
+	if l.part == nil || l.part.stage.Open() || l.conns.all > 0 ||
+		l.cfg.OutageWait && now-l.conns.downSince <= l.deadlines.timeout {
 		return
 	}
 	if index, ok := l.part.takeClosed(now); ok {
@@ -177,7 +177,7 @@ func (l *loop) stopStage() {
 // finishStage ends the loop's part of the stage when all operations that were begun have ended.
 func (l *loop) finishStage() {
 	p := l.part
-	if !p.ended || l.inFlight > 0 {
+	if !p.ended || l.pending.operations > 0 {
 		return
 	}
 	for {
@@ -199,7 +199,7 @@ func (l *loop) finishStage() {
 func (l *loop) nextSend(now int64) (at int64, blind bool) {
 	p := l.part
 	switch {
-	case p.ended && l.inFlight == 0:
+	case p.ended && l.pending.operations == 0:
 		return now, false
 	case p.ended:
 		return never, false
