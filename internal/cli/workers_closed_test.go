@@ -135,7 +135,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 	}
 }
 
-// Heirs use as many sessions as all workers had.
+// Receivers use as many sessions as all workers had.
 func TestSessionsOfLostWorkersMove(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)

@@ -104,11 +104,11 @@ func TestPartsOfALedPhaseAreTheWhole(t *testing.T) {
 				extend(d)
 			}
 		}, func() int64 { return now })
-		stripe := stage.Stripe(0, 1, 1<<62)
-		for ; stripe.Known() && !stripe.Over; stripe.Advance() {
-			out = append(out, stripe.IntendedNs)
+		arrivals, _ := stage.Arrivals(stage.Part.Worker(0, 1), 1<<62)
+		for ; arrivals.Known() && !arrivals.Over; arrivals.Advance() {
+			out = append(out, arrivals.IntendedNs)
 		}
-		if stripe.Waits {
+		if arrivals.Waits {
 			t.Error("the schedule isn't whole")
 		}
 		return out, a.led.late
@@ -135,8 +135,8 @@ func TestALedPhaseEndsWithoutItsLeader(t *testing.T) {
 	stage := schedule.Stage{}
 	a := newLed(&p, &stage)
 	a.follow(context.Background(), &p, func(context.Context, *plan.Phase, func(Decided)) {}, func() int64 { return 0 })
-	stripe := stage.Stripe(0, 1, 1<<62)
-	if !stripe.Known() || !stripe.Over {
-		t.Errorf("arrival at %d ns, known %v", stripe.IntendedNs, stripe.Known())
+	arrivals, _ := stage.Arrivals(stage.Part.Worker(0, 1), 1<<62)
+	if !arrivals.Known() || !arrivals.Over {
+		t.Errorf("arrival at %d ns, known %v", arrivals.IntendedNs, arrivals.Known())
 	}
 }

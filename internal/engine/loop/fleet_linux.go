@@ -220,9 +220,9 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 		return stage.First, errors.New("run a stage: the fleet isn't connected")
 	}
 	members := f.members(&stage)
-	finished := make(chan *share, len(members))
+	finished := make(chan *stagePart, len(members))
 	for i, l := range members {
-		p := newShare(stage, i, len(members), f.cfg.Workload.Total, finished)
+		p := newStagePart(stage, i, len(members), f.cfg.Workload.Total, finished)
 		if !l.mailbox.put(loopMessage{kind: start, stage: p}) {
 			finished <- p
 			continue

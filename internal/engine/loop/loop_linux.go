@@ -59,7 +59,7 @@ type loop struct {
 	available available
 	deadlines deadlines
 	timers    timers
-	part      *share // nil between stages
+	part      *stagePart // nil between stages
 	backoff   engine.Backoff
 
 	timing  timing

@@ -12,7 +12,7 @@ type loopMessage struct {
 	slot  int                // connected, refused, crowded: the session
 	conn  protocol.CodecConn // connected
 	fd    int                // connected: the socket of conn, which the loop owns from now on
-	stage *share             // start
+	stage *stagePart         // start
 }
 
 type messageKind uint8

@@ -156,7 +156,7 @@ func (l *loop) dropHead(why measure.Unsent) {
 }
 
 // countDue reports the arrivals that have fallen due by now to the recorder.
-func (l *loop) countDue(p *share, now int64) {
+func (l *loop) countDue(p *stagePart, now int64) {
 	if n := p.fallDue(now); n > 0 {
 		l.rec.Offer(n)
 	}

@@ -27,7 +27,7 @@ func BenchmarkRequest(b *testing.B) {
 			l := offline(b, c.sessions, c.pipeline)
 			answer := []byte("$3\r\nxxx\r\n")
 			answers := bytes.Repeat(answer, c.pipeline)
-			l.startStage(newShare(schedule.Stage{Operations: uint64(b.N)}, 0, 1, 0, make(chan *share, 1)))
+			l.startStage(newStagePart(schedule.Stage{Operations: uint64(b.N)}, 0, 1, 0, make(chan *stagePart, 1)))
 			b.ReportAllocs()
 			b.ResetTimer()
 			for done := 0; done < b.N; done += c.sessions * c.pipeline {

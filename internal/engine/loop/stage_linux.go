@@ -8,7 +8,7 @@ import (
 )
 
 // startStage starts the loop's part of a stage.
-func (l *loop) startStage(p *share) {
+func (l *loop) startStage(p *stagePart) {
 	l.part = p
 	l.available.clear()
 	l.stamp(p.stage.Open())

@@ -31,18 +31,18 @@ type arrivalSource struct {
 	grewAt int64          // when a further session was last connected
 	work   func(*session) // adds a further session to the stage; nil if the pool doesn't grow
 
-	sending schedule.Stripe // the next arrival to hand out; used by feed only
+	sending schedule.PartArrivals // the next arrival to hand out; used by feed only
 
 	// Guarded by the pool's account.
-	ahead schedule.Stripe // the first arrival that has not been counted as due
-	fell  uint64          // arrivals counted as due
-	taken uint64          // of these, handed out or given up
-	end   int64           // no arrival falls due later
+	ahead schedule.PartArrivals // the first arrival that has not been counted as due
+	fell  uint64                // arrivals counted as due
+	taken uint64                // of these, handed out or given up
+	end   int64                 // no arrival falls due later
 }
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
-	a.ahead, a.sending = stage.Stripes(0, 1, math.MaxUint64)
+	a.ahead, a.sending = stage.Arrivals(stage.Part.Worker(0, 1), math.MaxUint64)
 	return a
 }
 
@@ -84,7 +84,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 }
 
 // known waits until the next arrival is known. It returns false if ctx ends first.
-func (a *arrivalSource) known(ctx context.Context, next *schedule.Stripe) bool {
+func (a *arrivalSource) known(ctx context.Context, next *schedule.PartArrivals) bool {
 	clock := a.pool.cfg.Clock
 	for !next.Known() {
 		if !a.until(ctx, max(next.IntendedNs, clock.Now()+int64(time.Millisecond)), 0) {

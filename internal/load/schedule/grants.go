@@ -13,8 +13,8 @@ type Block struct {
 	To   uint64 `json:"to"` // exclusive
 }
 
-// Wish is a machine's request for operations of a closed stage.
-type Wish struct {
+// Request is a machine's request for operations of a closed stage.
+type Request struct {
 	Stage  int    `json:"stage"`            // index in the load, from 0
 	Limit  uint64 `json:"limit,omitempty"`  // operations of the stage on all machines; 0: no limit
 	Blocks int    `json:"blocks"`           // blocks of the stage that the machine has received
@@ -23,7 +23,7 @@ type Wish struct {
 	Ended  bool   `json:"ended,omitempty"`  // the stage is over at the machine
 }
 
-// Grant answers a Wish.
+// Grant answers a Request.
 type Grant struct {
 	Stage  int     `json:"stage"`
 	First  int     `json:"first"` // index of Blocks[0] among all blocks of the stage that the machine was given
@@ -98,10 +98,10 @@ type GrantEvent struct {
 	Ends    uint64 `json:"ends,omitempty"`
 }
 
-// Grant answers a machine's Wish. alive is the number of machines that are not lost. events are the decisions made. A
-// caller that may need Restore must store them before it sends the answer. A repeated or outdated Wish is answered with
-// the blocks that the machine has not received, and with no new ones.
-func (g *Granter) Grant(machine int, w *Wish, alive int) (answer Grant, events []GrantEvent) {
+// Grant answers a machine's Request. alive is the number of machines that are not lost. events are the decisions made.
+// A caller that may need Restore must store them before it sends the answer. A repeated or outdated Request is answered
+// with the blocks that the machine has not received, and with no new ones.
+func (g *Granter) Grant(machine int, w *Request, alive int) (answer Grant, events []GrantEvent) {
 	s := g.stage(w.Stage)
 	if s.limit == 0 {
 		s.limit = w.Limit
@@ -140,9 +140,9 @@ func (s *granted) most() (n uint64, limited bool) {
 	return 0, false
 }
 
-// next returns how many operations a machine gets for a wish. If the stage is limited, the machine gets at most half of
-// an equal share of the remaining operations (but may get w.Least), so that all machines end at about the same time.
-func (s *granted) next(w *Wish, alive uint64) uint64 {
+// next returns how many operations a machine gets for a request. If the stage is limited, the machine gets at most half
+// of an equal share of the remaining operations (but may get w.Least), so that all machines end at about the same time.
+func (s *granted) next(w *Request, alive uint64) uint64 {
 	most, limited := s.most()
 	if !limited {
 		return w.Number
@@ -278,11 +278,11 @@ func (n *Numbers) move(b *block, nowNs int64) Taken {
 	return Took
 }
 
-// wish returns what the machine requests now; nil if it requests nothing.
-func (n *Numbers) wish() *Wish {
+// request returns what the machine requests now; nil if it requests nothing.
+func (n *Numbers) request() *Request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w := &Wish{Stage: n.stage, Limit: n.limit, Blocks: n.had, Least: n.least, Ended: n.ended}
+	w := &Request{Stage: n.stage, Limit: n.limit, Blocks: n.had, Least: n.least, Ended: n.ended}
 	switch {
 	case n.ended && n.ends == 0:
 		return w

@@ -45,16 +45,16 @@ func (m *model) begin(c *closer) {
 // exchange has a machine say what it wants, perhaps twice, and be answered, perhaps not.
 func (m *model) exchange(k int) {
 	c := m.machines[k]
-	w := c.shared.Wish()
+	w := c.shared.Request()
 	if c.deaf || c.dead || w == nil {
 		return
 	}
 	for range 1 + m.rng.IntN(2) {
-		wish := *w
+		request := *w
 		if c.lost {
-			wish.Number = 0
+			request.Number = 0
 		}
-		g, events := m.granter.Grant(k, &wish, m.alive())
+		g, events := m.granter.Grant(k, &request, m.alive())
 		m.journal = append(m.journal, events...)
 		if m.rng.IntN(4) > 0 {
 			c.shared.Grant(&g)
@@ -201,7 +201,7 @@ func TestTheLastOperationsAreDividedInSmallBlocks(t *testing.T) {
 	var sizes []uint64
 	var received [2]int
 	for i := range 40 {
-		w := &Wish{Limit: 1000, Number: 10_000, Least: 2}
+		w := &Request{Limit: 1000, Number: 10_000, Least: 2}
 		machine := i % 2
 		w.Blocks = received[machine]
 		a, _ := g.Grant(machine, w, 2)
@@ -231,23 +231,23 @@ func TestTheLastOperationsAreDividedInSmallBlocks(t *testing.T) {
 func TestABlockThatArrivesAfterTheEndIsUnneeded(t *testing.T) {
 	g, r := NewGranter(1), NewRedistribution()
 	n := r.Begin(0, 0, 0, 1)
-	first, _ := g.Grant(0, r.Wish(), 1)
+	first, _ := g.Grant(0, r.Request(), 1)
 	r.Grant(&first)
 	for range 5 {
 		n.Take(0)
 	}
-	late, _ := g.Grant(0, r.Wish(), 1) // under way when the stage ends
-	r.OnWish(func() {})
+	late, _ := g.Grant(0, r.Request(), 1) // under way when the stage ends
+	r.OnRequest(func() {})
 	ended := make(chan uint64)
 	go func() {
 		_, unneeded, _ := n.End(t.Context())
 		ended <- unneeded
 	}()
-	for w := r.Wish(); w == nil || !w.Ended; w = r.Wish() {
+	for w := r.Request(); w == nil || !w.Ended; w = r.Request() {
 		runtime.Gosched()
 	}
 	r.Grant(&late)
-	last, _ := g.Grant(0, r.Wish(), 1)
+	last, _ := g.Grant(0, r.Request(), 1)
 	r.Grant(&last)
 	given := late.Blocks[0].To
 	if unneeded := <-ended; unneeded != given-5 {
@@ -262,28 +262,28 @@ func TestABlockThatArrivesAfterTheEndIsUnneeded(t *testing.T) {
 func TestAGranterForgetsWhatWasReceived(t *testing.T) {
 	g := NewGranter(1)
 	for i := range 100 {
-		if a, _ := g.Grant(0, &Wish{Number: 10, Least: 1, Blocks: i}, 1); len(a.Blocks) != 1 || a.First != i {
-			t.Fatalf("wish %d is answered with %+v", i, a)
+		if a, _ := g.Grant(0, &Request{Number: 10, Least: 1, Blocks: i}, 1); len(a.Blocks) != 1 || a.First != i {
+			t.Fatalf("request %d is answered with %+v", i, a)
 		}
 	}
 	if kept := len(g.stage(0).receiver(0).blocks); kept != 1 {
 		t.Errorf("%d blocks are kept", kept)
 	}
 	for _, blocks := range []int{-1, 98, 101} {
-		if a, events := g.Grant(0, &Wish{Number: 10, Least: 1, Blocks: blocks}, 1); len(a.Blocks)+len(events) > 0 {
+		if a, events := g.Grant(0, &Request{Number: 10, Least: 1, Blocks: blocks}, 1); len(a.Blocks)+len(events) > 0 {
 			t.Errorf("after %d blocks: %+v, %+v", blocks, a, events)
 		}
 	}
 }
 
-// Heirs share the sessions of lost machines, so that there are as many as before, whoever is lost after whom.
+// Receivers share the sessions of lost machines, so that there are as many as before, whoever is lost after whom.
 func TestSessionsOfLostMachinesAreInherited(t *testing.T) {
 	for name, losses := range map[string][]Loss{
-		"none":         nil,
-		"one":          {{Machine: 1, Heirs: []uint64{0, 2, 3}}},
-		"an heir, too": {{Machine: 1, Heirs: []uint64{0, 2, 3}}, {Machine: 3, Heirs: []uint64{0, 2}}},
-		"all but one": {{Machine: 1, Heirs: []uint64{0, 2, 3}}, {Machine: 3, Heirs: []uint64{0, 2}},
-			{Machine: 0, Heirs: []uint64{2}}},
+		"none":            nil,
+		"one":             {{Machine: 1, Receivers: []uint64{0, 2, 3}}},
+		"a receiver, too": {{Machine: 1, Receivers: []uint64{0, 2, 3}}, {Machine: 3, Receivers: []uint64{0, 2}}},
+		"all but one": {{Machine: 1, Receivers: []uint64{0, 2, 3}}, {Machine: 3, Receivers: []uint64{0, 2}},
+			{Machine: 0, Receivers: []uint64{2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRedistribution()
@@ -322,7 +322,7 @@ func TestOperationsAreGrantedAheadOfNeed(t *testing.T) {
 					r.Grant(&under.Grant)
 					under = nil
 				}
-				if w := r.Wish(); w != nil && under == nil {
+				if w := r.Request(); w != nil && under == nil {
 					a, _ := g.Grant(0, w, 3)
 					under = &answer{ms + 5, a}
 					for _, b := range a.Blocks {

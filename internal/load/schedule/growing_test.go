@@ -21,7 +21,7 @@ func TestGrowingIsLikeFixed(t *testing.T) {
 			g := NewGrowing(int64(len(rates)) * third)
 			stage := Stage{Shape: g.Shape(), Process: p, Seed: 11, StartNs: 5}
 			var got []int64
-			s := stage.Stripe(0, 1, 1<<60)
+			s, _ := stage.Arrivals(stage.Part.Worker(0, 1), 1<<60)
 			for i, rate := range rates {
 				if s.Known() {
 					t.Fatalf("before segment %d an arrival at %d is known", i, s.IntendedNs)
@@ -56,7 +56,7 @@ func TestGrowingStripes(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range owners {
 		wait.Go(func() {
-			for s := stage.Stripe(uint64(i), owners, 1<<60); ; {
+			for s, _ := stage.Arrivals(stage.Part.Worker(uint64(i), owners), 1<<60); ; {
 				if !s.Known() {
 					continue
 				}

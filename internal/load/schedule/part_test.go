@@ -13,7 +13,7 @@ func TestPartsTakeEachOperationOnce(t *testing.T) {
 	}
 	numbers := func(p Part, i, n uint64) (out []uint64) {
 		s := Stage{Shape: shape, Part: p}
-		for a := s.Stripe(i, n, 20); !a.Over; a.Advance() {
+		for a, _ := s.Arrivals(p.Worker(i, n), 20); !a.Over; a.Advance() {
 			out = append(out, a.Number)
 		}
 		return out

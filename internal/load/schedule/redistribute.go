@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// Loss assigns the arrivals of a lost machine to other machines, its heirs.
+// Loss assigns the arrivals of a lost machine to other machines, its receivers.
 type Loss struct {
-	Machine uint64   `json:"machine"` // the lost machine: arrivals whose number has this remainder
-	FromNs  int64    `json:"from_ns"` // earlier arrivals still belong to the lost machine; ns since the load's start
-	Heirs   []uint64 `json:"heirs"`   // machines among which the later arrivals are divided; at least one
+	Machine   uint64   `json:"machine"` // the lost machine: arrivals whose number has this remainder
+	FromNs    int64    `json:"from_ns"` // earlier arrivals still belong to the lost machine; ns since the load's start
+	Receivers []uint64 `json:"heirs"`   // machines among which the later arrivals are divided; at least one
 }
 
 // Redistribution assigns the arrivals of an open load to machines, some of which may be lost during the load. It also
@@ -19,15 +19,15 @@ type Loss struct {
 // machines, as long as Loss.FromNs is never before the lost machine's own limit.
 //
 // The operations of closed stages are given to machines in blocks instead; see Numbers. A lost machine's sessions are
-// divided among its heirs.
+// divided among its receivers.
 //
-// One goroutine calls Set. Any number of Stripes and stages may read it concurrently.
+// One goroutine calls Set. Any number of PartArrivals and stages may read it concurrently.
 type Redistribution struct {
 	state atomic.Pointer[redistributed]
 
 	mu      sync.Mutex
 	numbers []*Numbers // for the closed stages that have begun
-	tell    func()     // called when there is a Wish
+	tell    func()     // called when there is a Request
 }
 
 type redistributed struct {
@@ -54,9 +54,9 @@ func (r *Redistribution) Set(untilNs int64, losses []Loss) {
 	}
 }
 
-// OnWish sets the function to call when there is a Wish that should be sent soon. tell must not block. OnWish must be
-// called before the load begins.
-func (r *Redistribution) OnWish(tell func()) { r.tell = tell }
+// OnRequest sets the function to call when there is a Request that should be sent soon. tell must not block. OnRequest
+// must be called before the load begins.
+func (r *Redistribution) OnRequest(tell func()) { r.tell = tell }
 
 // Begin begins a closed stage. first is the number of its first operation, counted from the load's first. limit is its
 // number of operations on all machines; 0 means no limit. The machine begins at most atATime operations at a time.
@@ -84,15 +84,15 @@ func (r *Redistribution) latest() *Numbers {
 	return r.numbers[len(r.numbers)-1]
 }
 
-// Wish returns the machine's request to its coordinator; nil if there is none. Grant takes the answer.
-func (r *Redistribution) Wish() *Wish {
+// Request returns the machine's request to its coordinator; nil if there is none. Grant takes the answer.
+func (r *Redistribution) Request() *Request {
 	if n := r.latest(); n != nil {
-		return n.wish()
+		return n.request()
 	}
 	return nil
 }
 
-// Grant takes the coordinator's answer to a Wish.
+// Grant takes the coordinator's answer to a Request.
 func (r *Redistribution) Grant(g *Grant) {
 	if n := r.latest(); n != nil && n.stage == g.Stage {
 		n.grant(g)
@@ -129,8 +129,8 @@ func (r *Redistribution) Sessions(machine, machines uint64, all int) int {
 	for _, l := range r.state.Load().losses {
 		of := counts[l.Machine]
 		counts[l.Machine] = 0
-		for i, heir := range l.Heirs {
-			counts[heir] += shareOf(of, i, len(l.Heirs))
+		for i, receiver := range l.Receivers {
+			counts[receiver] += shareOf(of, i, len(l.Receivers))
 		}
 	}
 	return counts[machine]
@@ -139,13 +139,13 @@ func (r *Redistribution) Sessions(machine, machines uint64, all int) int {
 // shareOf returns the size of share k, from 0, if things are divided into n shares whose sizes differ by at most 1.
 func shareOf(things, k, n int) int { return things/n + min(max(things%n-k, 0), 1) }
 
-// view is the state that the two Stripes of one worker share. If a loss becomes known after one Stripe has passed
-// Loss.FromNs, it takes effect later, so that both Stripes have the same arrivals.
+// view is the state that the two PartArrivals of one worker share. If a loss becomes known after one of them has passed
+// Loss.FromNs, it takes effect later, so that both have the same arrivals.
 type view struct {
 	mu      sync.Mutex
 	of      *Redistribution
 	losses  []Loss // with the times at which they take effect for this worker
-	drawnNs int64  // time of the latest arrival that a Stripe has assigned
+	drawnNs int64  // time of the latest arrival that was assigned
 }
 
 // owner returns the machine that an arrival belongs to, and the arrival's turn: its number among the arrivals that this
@@ -162,8 +162,8 @@ func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, t
 	machine, turn = number%machines, number/machines
 	for i := range v.losses {
 		if l := &v.losses[i]; l.Machine == machine && atNs >= l.FromNs {
-			n := uint64(len(l.Heirs))
-			machine, turn = l.Heirs[turn%n], turn/n
+			n := uint64(len(l.Receivers))
+			machine, turn = l.Receivers[turn%n], turn/n
 		}
 	}
 	if machine == me && atNs >= state.untilNs {
@@ -175,7 +175,7 @@ func (v *view) owner(number uint64, atNs int64, machines, me uint64) (machine, t
 
 // drawShared is draw for a part with a Redistribution. If the next arrival of this machine is beyond the machine's
 // limit, drawShared sets Waits, because the arrival may still be assigned to another machine.
-func (t *Stripe) drawShared() {
+func (t *PartArrivals) drawShared() {
 	t.Waits = false
 	for {
 		if !t.holds {
@@ -190,9 +190,8 @@ func (t *Stripe) drawShared() {
 			}
 			t.heldNs, t.holds = at, true
 		}
-		me := t.part.Takes[0]
-		machine, turn, beyond := t.view.owner(t.Drawn, t.offsetNs+t.heldNs, t.part.Of, me)
-		mine := machine == me && turn%t.n == t.i
+		machine, turn, beyond := t.view.owner(t.Drawn, t.offsetNs+t.heldNs, t.part.machines, t.part.machine())
+		mine := t.part.owns(machine, turn)
 		if mine && beyond {
 			t.Waits, t.IntendedNs = true, t.startNs+t.heldNs
 			return

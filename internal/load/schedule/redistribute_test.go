@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// machine is one that sends a share of a load in simulated time: in each step it takes what is due, by as many Stripes
-// as it has workers, and counts it by others.
+// machine is one that sends a share of a load in simulated time: in each step it takes what is due, by as many
+// PartArrivals as it has workers, and counts it by others.
 type machine struct {
 	shared  *Redistribution
-	ahead   []Stripe
-	due     []Stripe
+	ahead   []PartArrivals
+	due     []PartArrivals
 	sent    map[uint64]int64 // arrivals by number: when they were intended
 	fell    int
 	heardNs int64 // when it last heard of its coordinator
@@ -54,7 +54,7 @@ func TestRedistributedArrivalsAreSentOnce(t *testing.T) {
 			s := Stage{Shape: shape, Process: process, Seed: seed, Part: part, StartNs: 0, OffsetNs: 3e9}
 			n := uint64(1 + rng.IntN(3))
 			for i := range n {
-				a, d := s.Stripes(i, n, 1<<60)
+				a, d := s.Arrivals(s.Part.Worker(i, n), 1<<60)
 				m.ahead, m.due = append(m.ahead, a), append(m.due, d)
 			}
 			all = append(all, m)
@@ -94,7 +94,7 @@ func simulate(rng *rand.Rand, all []*machine, lasts, step, offset int64) (losses
 				l := Loss{Machine: uint64(k), FromNs: m.untilNs}
 				for h := range all {
 					if !given[h] {
-						l.Heirs = append(l.Heirs, uint64(h))
+						l.Receivers = append(l.Receivers, uint64(h))
 					}
 				}
 				losses = append(losses, l)
@@ -128,12 +128,12 @@ func check(t *testing.T, seed uint64, all []*machine, losses []Loss, whole *Stag
 			t.Errorf("seed %d: machine %d counted %d arrivals as due and sent %d", seed, k, m.fell, len(m.sent))
 		}
 	}
-	for a := whole.Stripe(0, 1, 1<<60); !a.Over; a.Advance() {
+	for a, _ := whole.Arrivals(whole.Part.Worker(0, 1), 1<<60); !a.Over; a.Advance() {
 		at := whole.OffsetNs + a.IntendedNs
 		owner, turn, sinceNs := a.Number%uint64(len(all)), a.Number/uint64(len(all)), int64(0)
 		for _, l := range losses {
-			if n := uint64(len(l.Heirs)); l.Machine == owner && at >= l.FromNs {
-				owner, turn, sinceNs = l.Heirs[turn%n], turn/n, max(sinceNs, l.FromNs)
+			if n := uint64(len(l.Receivers)); l.Machine == owner && at >= l.FromNs {
+				owner, turn, sinceNs = l.Receivers[turn%n], turn/n, max(sinceNs, l.FromNs)
 			}
 		}
 		by, sent := by[a.Number]

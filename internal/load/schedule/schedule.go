@@ -59,14 +59,37 @@ func (s *Stage) ActiveSessions() int {
 	return s.Part.Shared.Sessions(s.Part.Takes[0], s.Part.Of, s.SessionsOfAll)
 }
 
-// Part selects the operations of a stage that a machine takes, counted from the stage's first: of each Of consecutive
-// operations, those with the numbers Takes, which are below Of and ascending. The zero value takes all.
+// Part says which operations of a stage belong to somebody: to a machine, or to one of the workers on a machine. They
+// are counted from the stage's first: of each Of consecutive operations, those with the numbers Takes, which are below
+// Of and ascending. The zero value has all.
 type Part struct {
 	Of    uint64
 	Takes []uint64
 	// Shared, if not nil, passes operations on to other machines when one is lost. Takes must then have one number.
 	Shared *Redistribution
+
+	machines uint64 // with Shared: Of of the machine's part if this is a worker's; else 0
 }
+
+// Worker returns the part that worker i of n has of a machine's part: every n-th of its operations, from number i on.
+func (p Part) Worker(i, n uint64) Part {
+	of, takes := max(p.Of, 1)*n, uint64(max(len(p.Takes), 1))
+	w := Part{Of: of, Takes: make([]uint64, takes), Shared: p.Shared, machines: p.Of}
+	for k := range takes {
+		w.Takes[k] = p.At(i + k*n)
+	}
+	return w
+}
+
+// owns reports whether an operation is the part's if it belongs to a machine. turn is its number among the operations
+// that this machine gets in the same way.
+func (p Part) owns(machine, turn uint64) bool {
+	worker, workers := p.Takes[0]/p.machines, p.Of/p.machines
+	return machine == p.machine() && turn%workers == worker
+}
+
+// machine returns the machine to which a worker's part belongs.
+func (p Part) machine() uint64 { return p.Takes[0] % p.machines }
 
 // At returns the number of the part's k-th operation, from 0.
 func (p Part) At(k uint64) uint64 {
@@ -105,12 +128,12 @@ func (p Part) After(k uint64) uint64 {
 	return p.Round(p.At(k-1) + 1)
 }
 
-// Stripe iterates over one worker's arrivals in an open stage: every n-th of its machine's part.
-type Stripe struct {
+// PartArrivals iterates over the arrivals of a part in an open stage.
+type PartArrivals struct {
 	Number     uint64 // of the current arrival, counted from the schedule's first
 	IntendedNs int64  // intended start of the current arrival, on the run's clock
-	Own        uint64 // number of the worker's earlier arrivals
-	Drawn      uint64 // number of the schedule's arrivals, of all workers, up to and including it
+	Own        uint64 // number of the part's earlier arrivals
+	Drawn      uint64 // number of the schedule's arrivals, of all parts, up to and including it
 	Over       bool   // there are no more arrivals
 	// Waits means that the current arrival isn't known yet: a growing shape doesn't reach that far, or it isn't decided
 	// whether this machine sends it. IntendedNs is then the earliest possible time. See Known.
@@ -119,8 +142,8 @@ type Stripe struct {
 	arrivals *Arrivals
 	startNs  int64
 	part     Part
-	i, n     uint64 // operation i of the part is next, then i + n
-	want     uint64 // its number
+	taken    uint64 // operations of the part that were drawn
+	want     uint64 // number of the part's next operation
 	end      uint64 // arrivals from this number on don't exist
 
 	view     *view // nil without Part.Shared
@@ -129,22 +152,16 @@ type Stripe struct {
 	holds    bool
 }
 
-// Stripe returns the arrivals with numbers below end of worker i of n on this machine.
-func (s *Stage) Stripe(i, n, end uint64) Stripe {
-	t, _ := s.Stripes(i, n, end)
-	return t
-}
-
-// Stripes returns two independent Stripes of the same arrivals: those with numbers below end of worker i of n on this
-// machine. Two goroutines may use them.
-func (s *Stage) Stripes(i, n, end uint64) (a, b Stripe) {
+// Arrivals returns two independent iterators over the same arrivals of an open stage: those of a worker's part with
+// numbers below end. Two goroutines may use them.
+func (s *Stage) Arrivals(worker Part, end uint64) (a, b PartArrivals) {
 	var shared *view
-	if s.Part.Shared != nil {
-		shared = &view{of: s.Part.Shared}
+	if worker.Shared != nil {
+		shared = &view{of: worker.Shared}
 	}
-	of := func() Stripe {
-		t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n,
-			want: s.Part.At(i), end: end, view: shared, offsetNs: s.OffsetNs}
+	of := func() PartArrivals {
+		t := PartArrivals{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: worker,
+			want: worker.At(0), end: end, view: shared, offsetNs: s.OffsetNs}
 		t.Advance()
 		t.Own = 0
 		return t
@@ -154,21 +171,21 @@ func (s *Stage) Stripes(i, n, end uint64) (a, b Stripe) {
 
 // Known reports whether the current arrival is known, or that there is none. If it isn't known, it checks whether the
 // shape has grown.
-func (t *Stripe) Known() bool {
+func (t *PartArrivals) Known() bool {
 	if t.Waits {
 		t.draw()
 	}
 	return !t.Waits
 }
 
-// Advance moves to the worker's next arrival.
-func (t *Stripe) Advance() {
+// Advance moves to the part's next arrival.
+func (t *PartArrivals) Advance() {
 	t.Own++
 	t.draw()
 }
 
-// draw takes arrivals from the schedule until the worker's next one.
-func (t *Stripe) draw() {
+// draw takes arrivals from the schedule until the part's next one.
+func (t *PartArrivals) draw() {
 	if t.view != nil {
 		t.drawShared()
 		return
@@ -186,8 +203,8 @@ func (t *Stripe) draw() {
 		}
 		if t.Drawn++; t.Drawn-1 == t.want {
 			t.Number, t.IntendedNs = t.want, t.startNs+at
-			t.i += t.n
-			t.want = t.part.At(t.i)
+			t.taken++
+			t.want = t.part.At(t.taken)
 			return
 		}
 	}

@@ -390,32 +390,32 @@ func (c *Coordinator) give(m *member) {
 	}
 	for _, other := range c.members {
 		if !other.lost && !other.given && other.state != Ended {
-			loss.Heirs = append(loss.Heirs, uint64(other.number))
+			loss.Receivers = append(loss.Receivers, uint64(other.number))
 		}
 	}
-	if len(loss.Heirs) == 0 {
+	if len(loss.Receivers) == 0 {
 		return
 	}
 	m.given = true
 	c.losses = append(c.losses, loss)
 	c.note(&event{Loss: &loss})
-	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Heirs),
+	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Receivers),
 		time.Duration(loss.FromNs).Round(100*time.Millisecond))
 }
 
 // grant answers a worker's request for operations of a closed stage. A worker that is lost, or whose share was given to
 // others, gets no new operations, and neither does any worker after Stop. c.mu must be held.
-func (c *Coordinator) grant(m *member, w *schedule.Wish) *schedule.Grant {
-	alive, wish := 0, *w
+func (c *Coordinator) grant(m *member, w *schedule.Request) *schedule.Grant {
+	alive, request := 0, *w
 	for _, other := range c.members {
 		if !other.lost && other.state != Ended {
 			alive++
 		}
 	}
 	if m.given || c.stop || m.lost {
-		wish.Number, wish.Ended = 0, false
+		request.Number, request.Ended = 0, false
 	}
-	g, events := c.granter.Grant(m.number, &wish, alive)
+	g, events := c.granter.Grant(m.number, &request, alive)
 	for i := range events {
 		c.note(&event{Grant: &events[i]})
 	}

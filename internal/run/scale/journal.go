@@ -218,7 +218,7 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		}
 		c.remember(&e)
 		if l := e.Loss; l != nil {
-			if l.Machine >= uint64(len(c.members)) || len(l.Heirs) == 0 {
+			if l.Machine >= uint64(len(c.members)) || len(l.Receivers) == 0 {
 				return fmt.Errorf("%s: line %d: no loss of a worker of this run", c.o.Journal, i+2)
 			}
 			c.members[l.Machine].given = true

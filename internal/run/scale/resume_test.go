@@ -124,7 +124,7 @@ func TestResumeKnowsWhatHappened(t *testing.T) {
 	}
 	c := resumed(t, o)
 	a, err := workers[0].reportAs(t, Running, 2, "")
-	if err != nil || len(a.Losses) != 1 || a.Losses[0].Machine != 2 || len(a.Losses[0].Heirs) != 2 || a.Stop {
+	if err != nil || len(a.Losses) != 1 || a.Losses[0].Machine != 2 || len(a.Losses[0].Receivers) != 2 || a.Stop {
 		t.Errorf("answer %+v, %v", a, err)
 	}
 	if c.state(1) != Ended {
@@ -181,8 +181,8 @@ func TestSharesOfLostWorkers(t *testing.T) {
 	c.mu.Unlock()
 	c.Exited(2, "signal: killed")
 	want := []schedule.Loss{
-		{Machine: 1, FromNs: first.UntilNs, Heirs: []uint64{0, 2, 3}},
-		{Machine: 2, FromNs: c.members[2].untilNs, Heirs: []uint64{0, 3}},
+		{Machine: 1, FromNs: first.UntilNs, Receivers: []uint64{0, 2, 3}},
+		{Machine: 2, FromNs: c.members[2].untilNs, Receivers: []uint64{0, 3}},
 	}
 	if got := c.answer(c.members[0]).Losses; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("losses %+v, want %+v", got, want)

@@ -197,8 +197,8 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 		c.awaitTurn(ctx, startHold)
 	}
 	answer := c.instruct(c.answer(m), said)
-	if said.Wish != nil && c.o.OnLost == Redistribute {
-		answer.Grant = c.grant(m, said.Wish)
+	if said.Request != nil && c.o.OnLost == Redistribute {
+		answer.Grant = c.grant(m, said.Request)
 	}
 	return answer, nil
 }

@@ -128,9 +128,9 @@ type Report struct {
 	Filled json.RawMessage `json:"filled,omitempty"`
 	// Rules are the thresholds that may end the load, with the worker's values. They are set with Job.Script.
 	Rules []record.AbortRule `json:"rules,omitempty"`
-	// Wish is the operations of a closed stage that the worker requests. It is set with Redistribute.
-	Wish  *schedule.Wish `json:"wish,omitempty"`
-	Lines []byte         `json:"-"`
+	// Request is the operations of a closed stage that the worker requests. It is set with Redistribute.
+	Request *schedule.Request `json:"wish,omitempty"`
+	Lines   []byte            `json:"-"`
 	// Packed contains the histograms of some of the lines, written by appendPacked. It follows Lines.
 	Packed  []byte `json:"-"`
 	PackedB int    `json:"packed_bytes,omitempty"` // length of Packed, for encode and decode
@@ -172,7 +172,7 @@ type Answer struct {
 	// Both are set with Redistribute. See schedule.Redistribution.
 	UntilNs int64           `json:"until_ns,omitempty"`
 	Losses  []schedule.Loss `json:"losses,omitempty"`
-	// Grant is the answer to Report.Wish.
+	// Grant is the answer to Report.Request.
 	Grant *schedule.Grant `json:"grant,omitempty"`
 }
 

@@ -125,7 +125,7 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 	}
 	if w.Job.Redistribute {
 		w.Shared = schedule.NewRedistribution()
-		w.Shared.OnWish(func() { _ = w.Interval(nil) })
+		w.Shared.OnRequest(func() { _ = w.Interval(nil) })
 	}
 	return w, ctx, nil
 }
@@ -344,7 +344,7 @@ func (w *Worker) report() bool {
 			Rules: w.rules}
 		w.mu.Unlock()
 		if w.Shared != nil {
-			said.Wish = w.Shared.Wish()
+			said.Request = w.Shared.Request()
 		}
 		said.Lines = w.lines.from(said.From)
 		var last uint64

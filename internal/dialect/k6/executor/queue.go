@@ -11,18 +11,18 @@ import (
 // after the start of the schedule.
 type queue struct {
 	mu      sync.Mutex
-	give    schedule.Stripe // the next arrival to take
-	over    bool            // take has found no more arrivals
+	give    schedule.PartArrivals // the next arrival to take
+	over    bool                  // take has found no more arrivals
 	begun   uint64
-	fell    schedule.Stripe // the first arrival that wasn't due at the last call of fall
-	told    uint64          // how many due arrivals the record already counts
+	fell    schedule.PartArrivals // the first arrival that wasn't due at the last call of fall
+	told    uint64                // how many due arrivals the record already counts
 	running int
 }
 
 // newQueue returns the queue of a stage whose schedule starts at 0.
 func newQueue(s *schedule.Stage) *queue {
 	q := &queue{}
-	q.give, q.fell = s.Stripes(0, 1, math.MaxUint64)
+	q.give, q.fell = s.Arrivals(s.Part.Worker(0, 1), math.MaxUint64)
 	return q
 }
 
