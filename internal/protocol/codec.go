@@ -71,6 +71,15 @@ type EOFScanner interface {
 	ScanEOF(req *Request, reply *Reply) (done bool)
 }
 
+// IdleScanner is implemented by codecs whose servers say that they are about to close an idle connection (FATAL in
+// PostgreSQL, GOAWAY in HTTP/2, status 408 in HTTP/1.1). Without it, bytes that arrive while no request is outstanding
+// are kept for Scan.
+type IdleScanner interface {
+	// ScanIdle reads bytes that arrived while no request was outstanding, and returns how many it has consumed. over says
+	// that the server accepts no further request over the connection.
+	ScanIdle(buf []byte) (n int, over bool)
+}
+
 // RowReader is implemented by codecs whose answers hold rows to pass to Reply.Each. It is used over blocking
 // connections only; event loops don't read rows.
 type RowReader interface {

@@ -140,13 +140,15 @@ func (t Target) Connecting(ctx context.Context) (context.Context, context.Cancel
 
 // Reply is the outcome of one request. It is reused: call Reset before each use.
 type Reply struct {
-	Rows     int64       // rows, tuples or elements returned
-	Affected int64       // rows changed, where the server says so
-	Status   int         // HTTP status; 0 for other protocols
-	BytesIn  int64       // size of the answer on the wire, if known
-	BadHash  bool        // HTTP: the body's hash differs from Web.Hash
-	Missing  bool        // the record to read, update or delete wasn't there; Request.Kind tells which
-	Again    bool        // it failed without effect, and will probably succeed if it is sent again at once
+	Rows     int64 // rows, tuples or elements returned
+	Affected int64 // rows changed, where the server says so
+	Status   int   // HTTP status; 0 for other protocols
+	BytesIn  int64 // size of the answer on the wire, if known
+	BadHash  bool  // HTTP: the body's hash differs from Web.Hash
+	Missing  bool  // the record to read, update or delete wasn't there; Request.Kind tells which
+	// Again says that it failed without effect, and will probably succeed if it is sent again at once. If the failure
+	// is fatal to the connection, it is sent over the next one.
+	Again    bool
 	Unsent   bool        // ctx was done before any byte of it was sent
 	Reopened bool        // an additional connection of the session had been lost and was opened again
 	Captured []gen.Value // one for each of Request.Capture; Null if the reply had no row
@@ -203,6 +205,34 @@ type Conn interface {
 	Do(ctx context.Context, req *Request, args []gen.Value, reply *Reply)
 	// Close releases the connection; it is safe to call twice.
 	Close() error
+}
+
+// Perishable is implemented by connections that know whether the server has ended them while no request was in flight.
+type Perishable interface {
+	// Ended reports whether nothing can be sent any more, because the server has closed the connection or said that it
+	// will. It doesn't wait. It is called between requests by the goroutine that uses the connection.
+	Ended() bool
+}
+
+// Ended reports whether a connection is known to have been ended by its server. Whoever keeps connections asks before
+// each use, as servers end idle connections by design (HTTP keep-alive, idle_session_timeout, wait_timeout, timeout in
+// Redis): a request that can be sent over a new connection hasn't failed.
+func Ended(c Conn) bool {
+	p, ok := c.(Perishable)
+	return ok && p.Ended()
+}
+
+// Stateless is implemented by connections, and by their codecs, whose requests may not depend on the connection that
+// earlier ones of the operation went over (HTTP): an operation then goes on after its server has closed the connection.
+type Stateless interface {
+	// Stateless reports whether no request depends on the connection.
+	Stateless() bool
+}
+
+// IsStateless reports whether no request over a connection or codec depends on the connection.
+func IsStateless(c any) bool {
+	s, ok := c.(Stateless)
+	return ok && s.Stateless()
 }
 
 // Driver is one protocol.

@@ -103,17 +103,21 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 		return
 	}
 	surplus, crowded := l.surplus(s, culprit == nil)
+	// The session connects again, and requests that don't depend on this connection are sent over the next one.
+	next := culprit == nil && !l.cutting && !l.thread.quitting && !s.leaving && !s.dialing
 	l.hangUp(s)
 	for s.head != nil {
-		f := l.retire(s)
-		l.breakOff(f, f.fate(culprit, failure))
+		if f := l.retire(s); !next || !f.waits() {
+			l.breakOff(f, f.fate(culprit, failure))
+		}
 	}
 	for i := range s.worker.requests {
-		if f := &s.worker.requests[i]; f.session == s && f.phase == pausing {
+		if f := &s.worker.requests[i]; f.session == s && f.phase == pausing && !(next && s.stateless) {
 			l.breakOff(f, f.fate(culprit, failure))
 		}
 	}
 	if surplus && l.conns.all > 0 {
+		l.unpark(s)
 		l.setAside(s.worker, crowded)
 		return
 	}
@@ -128,6 +132,17 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 		l.dial(s)
 		l.fleet.moved()
 	}
+}
+
+// waits makes a request wait for its session's next connection if nothing of it was sent and it doesn't depend on the
+// one that was lost. It returns false if it can't.
+func (f *request) waits() bool {
+	if f.wrote || !f.session.stateless && !f.cursor.First() || f.unsent >= protocol.AgainAtMost {
+		return false
+	}
+	f.unsent++
+	f.phase = parked
+	return true
 }
 
 // fate returns how an operation fails when its session is lost, unless it had failed before.

@@ -91,6 +91,7 @@ func (l *loop) startArrivals(now int64) {
 			p.ahead.Advance()
 		case l.timing.late(a != nil, lag, now-p.end()):
 			l.dropHead(l.blame(a, now))
+		case a != nil && l.gone(a, now): // another one may be free
 		case a != nil:
 			l.available.drop()
 			l.startHead(a, now)

@@ -59,6 +59,10 @@ func (l *loop) send(f *request) {
 		return
 	}
 	s := f.session
+	if l.router == nil && !s.up { // its server has closed the connection during a pause
+		l.park(f)
+		return
+	}
 	out, err := s.codec.Encode(s.out, f.cursor.Request(), f.cursor.Args())
 	l.encoded(f, out, err)
 }
@@ -140,13 +144,18 @@ func (l *loop) answered(s *session, end int64) {
 	l.carryOn(f, f.cursor.Answered(r, f.stepSent, end), end)
 }
 
-// sentAgain repeats a request that the server would accept now. It returns false if it can't be sent.
+// sentAgain repeats a request that the server would accept now, or over the session's next connection if it ends this
+// one without having looked at the request. It returns false if it can't be sent.
 func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
-	if r.Fatal || !f.session.up || f.redirects >= protocol.AgainAtMost {
+	if !f.session.up || f.redirects >= protocol.AgainAtMost || r.Fatal && f.session.leaving {
 		return false
 	}
 	f.redirects++
 	f.cursor.BytesIn += r.BytesIn
+	if r.Fatal {
+		f.phase = parked // the session is lost next, and connects again
+		return true
+	}
 	out, err := f.session.codec.Encode(f.session.out, f.cursor.Request(), f.cursor.Args())
 	l.encoded(f, out, err)
 	return true

@@ -36,12 +36,17 @@ func (l *loop) route(f *request) bool {
 		return true
 	}
 	l.fleet.moved()
+	l.park(f)
+	return false
+}
+
+// park has a request wait for its session's attempt to connect, if one is under way that has not failed yet.
+func (l *loop) park(f *request) {
 	if f.session.dialing && !l.conns.refusing[f.session.address] {
 		f.phase = parked
 	} else {
 		l.unroutable(f)
 	}
-	return false
 }
 
 func (l *loop) unroutable(f *request) {
@@ -80,9 +85,6 @@ func (l *loop) pick(f *request) *session {
 
 // unpark continues the requests that wait for a session.
 func (l *loop) unpark(s *session) {
-	if l.router == nil {
-		return
-	}
 	for i := range s.worker.requests {
 		f := &s.worker.requests[i]
 		switch {
@@ -92,6 +94,9 @@ func (l *loop) unpark(s *session) {
 		default:
 			l.unroutable(f)
 		}
+	}
+	if l.router == nil {
+		l.flushAll(s)
 	}
 }
 

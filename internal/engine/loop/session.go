@@ -32,9 +32,11 @@ type session struct {
 	served     bool  // the current connection has returned an answer
 	upSince    int64 // when the current connection was made
 	codec      protocol.Codec
-	eof        protocol.EOFScanner // nil if the codec isn't one
-	asker      protocol.Asker      // nil if the codec isn't one
-	tagged     protocol.Tagged     // nil if the codec isn't one
+	eof        protocol.EOFScanner  // nil if the codec isn't one
+	idle       protocol.IdleScanner // nil if the codec isn't one
+	asker      protocol.Asker       // nil if the codec isn't one
+	tagged     protocol.Tagged      // nil if the codec isn't one
+	stateless  bool                 // the codec is a protocol.Stateless
 	cancel     func(context.Context)
 
 	out     []byte // encoded; from outPos on not yet accepted by the kernel
@@ -58,11 +60,23 @@ type session struct {
 func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.up, s.fd, s.codec = true, fd, c.Codec
 	s.eof, _ = c.Codec.(protocol.EOFScanner)
+	s.idle, _ = c.Codec.(protocol.IdleScanner)
 	s.asker, _ = c.Codec.(protocol.Asker)
 	s.tagged, _ = c.Codec.(protocol.Tagged)
+	s.stateless = protocol.IsStateless(c.Codec)
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
 	s.out, s.outPos, s.need, s.scanned, s.ending, s.used, s.served = s.out[:0], 0, 0, false, false, false, false
+}
+
+// within reports whether the session is in the middle of an operation that waits, which depends on its connection.
+func (s *session) within() bool {
+	for i := range s.worker.requests {
+		if f := &s.worker.requests[i]; f.session == s && f.phase == pausing && !s.stateless {
+			return true
+		}
+	}
+	return false
 }
 
 // push adds f to the outstanding requests.
@@ -237,6 +251,7 @@ type request struct {
 	timed bool // it is in the list of deadlines
 
 	redirects int // how often a server named another one for the request
+	unsent    int // how often its connection ended before anything of it was sent
 	cursor    workload.Cursor
 
 	tag     uint64 // of the current request, if its codec is Tagged
@@ -246,7 +261,7 @@ type request struct {
 
 // start resets f for an operation. It has been free since freeAt.
 func (f *request) start(freeAt, intended, now int64) {
-	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
+	f.redirects, f.unsent, f.freeAt, f.idleAt = 0, 0, max(freeAt, 1), 0
 	f.intended, f.sent, f.began = intended, 0, now
 	f.wrote, f.eager, f.fresh = false, false, false
 	f.phase = requested

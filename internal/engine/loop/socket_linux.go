@@ -206,6 +206,15 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 			return
 		}
 	}
+	if s.head == nil && len(buf) > 0 && s.idle != nil && !s.within() {
+		n, over := s.idle.ScanIdle(buf)
+		if over {
+			l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the server ended the connection",
+				Fatal: true})
+			return
+		}
+		buf = buf[n:]
+	}
 	l.keep(s, buf)
 }
 
@@ -238,6 +247,30 @@ func (l *loop) keep(s *session, rest []byte) {
 		return
 	}
 	s.in = append(s.in[:0], rest...) // rest may be a part of the same array
+}
+
+// lookNs is the time for which a session must have been idle to be looked at before it is used. The events of this
+// moment are handled after arrivals are sent, so the end of an idle connection might be among them.
+const lookNs = int64(500_000_000)
+
+// gone reports whether the server has closed a free worker's connection, which is then lost. It looks only if the
+// worker has been idle for lookNs.
+func (l *loop) gone(a *worker, now int64) bool {
+	if now-a.freeAt < lookNs || l.router != nil {
+		return false
+	}
+	s := a.sessions[0]
+	var one [1]byte
+	n, _, err := unix.Recvfrom(s.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	if err == unix.EAGAIN || err == unix.EINTR {
+		return false
+	}
+	if n > 0 {
+		l.read(s)
+	} else {
+		l.endOfStream(s)
+	}
+	return !a.ready()
 }
 
 // endOfStream handles a connection that the server has closed.

@@ -197,6 +197,26 @@ func (c *many) ready(ctx context.Context) bool {
 	return c.up > 0
 }
 
+// fresh connects again to the nodes that have ended their connections, and reports whether there were any. Those that
+// can't be reached are tried further by goroutines.
+func (c *many) fresh(ctx context.Context) (found bool) {
+	c.look()
+	for i := range c.links {
+		if c.links[i].conn == nil || !protocol.Ended(c.links[i].conn) {
+			continue
+		}
+		found = true
+		c.close(i)
+		if conn, err := c.session.pool.dial(ctx, i); err == nil {
+			c.take(arrived{address: i, conn: conn, over: true})
+		}
+	}
+	if found {
+		c.dialMissing()
+	}
+	return found
+}
+
 // choose returns the node for a cursor's request, which is the node of the operation's first request.
 func (c *many) choose(cursor *workload.Cursor) int {
 	if !cursor.First() && c.links[c.address].conn != nil {

@@ -27,13 +27,15 @@ type session struct {
 	served   bool        // the current connection has returned an answer
 	failures int         // attempts to connect that have failed in a row
 	backoff  engine.Backoff
-	before   bool  // it has been connected before
-	behind   int64 // see measure.Sample
-	unsent   int   // how often the operation timed out before it was sent; begun once something was sent
-	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 if unknown
-	cursor   workload.Cursor
-	reply    protocol.Reply
-	sample   measure.Sample
+	// stateless says that requests don't depend on the connection of the operation's earlier ones.
+	stateless bool
+	before    bool  // it has been connected before
+	behind    int64 // see measure.Sample
+	unsent    int   // how often the operation timed out before it was sent; begun once something was sent
+	freeAt    int64 // when it became free to take an operation, on the run's clock; 0 if unknown
+	cursor    workload.Cursor
+	reply     protocol.Reply
+	sample    measure.Sample
 }
 
 // dial connects. The failure is reported and returned.
@@ -55,7 +57,7 @@ func (s *session) dial(ctx context.Context) error {
 		}
 		return e
 	}
-	s.conn = conn
+	s.conn, s.stateless = conn, protocol.IsStateless(conn)
 	s.failures, s.served = 0, false
 	p.refusing[s.address].Store(false)
 	p.up[s.address].Add(1)
@@ -143,9 +145,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !ok {
 			return
 		}
-		if s.many == nil && s.leaveAddress() {
-			s.dial(ctx) // if dial fails, the operation fails
-		}
+		s.fresh(ctx)
 		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if src.arrivals() {
@@ -157,6 +157,35 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			s.freeAt += int64(d)
 		}
 	}
+}
+
+// fresh makes sure that the session's connection can be used for the operation that it has taken: the session may have
+// got another address while it waited, or the server may have closed the connection. The time to connect is time
+// without a free session. If connecting fails, the operation fails, unless it is to wait for the end of an outage.
+func (s *session) fresh(ctx context.Context) {
+	switch {
+	case s.many != nil:
+		if !s.many.fresh(ctx) {
+			return
+		}
+	case s.leaveAddress(), s.ended():
+		ctx, cancel := context.WithTimeout(ctx, s.pool.cfg.OperationTimeout)
+		defer cancel()
+		for s.dial(ctx) != nil && s.pool.cfg.OutageWait && s.backOff(ctx) {
+		}
+	default:
+		return
+	}
+	s.freeAt, s.behind = max(s.pool.cfg.Clock.Now(), 1), 0
+}
+
+// ended closes the session's connection if its server has ended it, and reports whether it did.
+func (s *session) ended() bool {
+	if s.conn == nil || !protocol.Ended(s.conn) {
+		return false
+	}
+	s.hangUp()
+	return true
 }
 
 // unconnected pauses for the reconnect back-off after a request that couldn't be sent although the session itself stays
@@ -280,9 +309,16 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 			u.address.Store(int64(s.sample.Address) + 1)
 		}
 	}
+	if s.stateless && !c.First() && s.many == nil && (s.conn == nil || s.ended()) {
+		s.dial(ctx) // if it fails, so does the request
+	}
 	s.reply.Reset(len(request.Capture))
 	sent := cfg.Clock.Now()
 	s.do(ctx, request, c.Args(), &s.reply)
+	for again := 0; s.reply.Again && s.reply.Fatal && again < protocol.AgainAtMost && s.again(ctx); again++ {
+		s.reply.Reset(len(request.Capture))
+		s.do(ctx, request, c.Args(), &s.reply)
+	}
 	if s.unsent >= 0 && s.unsent < mostUnsent && s.reply.Unsent && protocol.IsLate(ctx, ctx.Err()) && hard.Err() == nil {
 		s.unsent++
 		return workload.Send
@@ -300,6 +336,15 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 		s.hangUp()
 	}
 	return next
+}
+
+// again replaces a connection that the server ended without having looked at the request.
+func (s *session) again(ctx context.Context) bool {
+	if s.many != nil {
+		return false
+	}
+	s.hangUp()
+	return s.dial(ctx) == nil
 }
 
 const never = int64(math.MaxInt64)

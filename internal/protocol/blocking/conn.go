@@ -25,6 +25,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 )
 
 const (
@@ -33,6 +34,7 @@ const (
 	longRequest = 64 << 10              // requests of more bytes are sent while the answer is being read
 	lastBytes   = 20 * time.Millisecond // time to finish sending a long request that has been answered already
 	idleCheck   = time.Second
+	endCheck    = time.Millisecond       // Ended looks at a connection that has been idle for so long
 	goodbye     = 100 * time.Millisecond // time to send the final message
 	cancelling  = 2 * time.Second        // time to ask the server to stop
 )
@@ -42,20 +44,23 @@ const (
 type Conn struct {
 	net    net.Conn
 	codec  protocol.Codec
-	eof    protocol.EOFScanner // nil if the codec isn't one
+	eof    protocol.EOFScanner  // nil if the codec isn't one
+	idle   protocol.IdleScanner // nil if the codec isn't one
 	cancel func(context.Context)
 
 	out       []byte
 	in        input
 	interrupt func()        // makes pending reads and writes return
 	ended     chan struct{} // receives when interrupt has run
-	lastAt    time.Time     // when the last exchange ended
+	lastAt    time.Time     // when the last exchange ended, or the connection was last looked at
 	closed    atomic.Bool
 }
 
 var (
-	_ protocol.AdHoc     = (*Conn)(nil)
-	_ protocol.Exchanger = (*Conn)(nil)
+	_ protocol.AdHoc      = (*Conn)(nil)
+	_ protocol.Exchanger  = (*Conn)(nil)
+	_ protocol.Perishable = (*Conn)(nil)
+	_ protocol.Stateless  = (*Conn)(nil)
 )
 
 // Dial opens a connection within Target.ConnectTimeout and prepares the program. An error is an *protocol.Error.
@@ -71,6 +76,7 @@ func Dial(ctx context.Context, d protocol.CodecDriver, t protocol.Target, p *pro
 func New(o protocol.CodecConn) *Conn {
 	c := &Conn{net: o.Net, codec: o.Codec, cancel: o.Cancel, ended: make(chan struct{}, 1), lastAt: time.Now()}
 	c.eof, _ = o.Codec.(protocol.EOFScanner)
+	c.idle, _ = o.Codec.(protocol.IdleScanner)
 	c.in.hold(o.Extra)
 	c.interrupt = func() {
 		c.net.SetDeadline(time.Unix(1, 0))
@@ -132,19 +138,30 @@ func (c *Conn) recycle(out []byte) {
 	}
 }
 
+// Ended reports whether the server has closed the connection, or said that it will; see protocol.Perishable.
+func (c *Conn) Ended() bool { return c.unusable(endCheck, c.idle) != nil }
+
+// Stateless implements protocol.Stateless.
+func (c *Conn) Stateless() bool { return protocol.IsStateless(c.codec) }
+
 // usable returns why nothing can be sent, or nil. If the connection has been idle for idleCheck, it checks
 // whether the server has closed it.
-func (c *Conn) usable() *protocol.Error {
+func (c *Conn) usable() *protocol.Error { return c.unusable(idleCheck, nil) }
+
+// unusable returns why nothing can be sent, or nil. It looks at the connection if it has been idle for the given time.
+// idle, if not nil, reads what the server has sent since: the session isn't in the middle of an operation.
+func (c *Conn) unusable(after time.Duration, idle protocol.IdleScanner) *protocol.Error {
 	if c.closed.Load() {
 		return unsent("the connection is closed", net.ErrClosed)
 	}
-	if time.Since(c.lastAt) < idleCheck {
+	if time.Since(c.lastAt) < after {
 		return nil
 	}
-	if err := c.look(); err != nil {
+	if err := c.look(idle); err != nil {
 		c.drop()
 		return unsent("the server had closed the idle connection", err)
 	}
+	c.lastAt = time.Now()
 	return nil
 }
 
@@ -154,9 +171,9 @@ func unsent(text string, err error) *protocol.Error {
 }
 
 // look reads what has arrived while no request was in flight. It returns an error if the connection has ended.
-func (c *Conn) look() error {
+func (c *Conn) look(idle protocol.IdleScanner) error {
 	for {
-		switch waiting, err := peek(c.net); {
+		switch waiting, err := socket.Peek(c.net); {
 		case err != nil:
 			return err
 		case !waiting:
@@ -170,6 +187,13 @@ func (c *Conn) look() error {
 		}
 		if err != nil {
 			return err
+		}
+		if idle != nil {
+			n, over := idle.ScanIdle(c.in.unread())
+			if over {
+				return errEnded
+			}
+			c.in.consume(n)
 		}
 	}
 }

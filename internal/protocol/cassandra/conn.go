@@ -107,6 +107,9 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	}
 }
 
+// Ended implements protocol.Perishable. The library reads all the time, and connects again only later.
+func (c *conn) Ended() bool { return c.received.Ended() }
+
 // read runs a query. The answer comes in one page.
 func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, statement string, args ...any) error {
 	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)

@@ -74,6 +74,24 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
+// ScanIdle implements protocol.IdleScanner: a GOAWAY between requests is the end of the connection.
+func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
+	for !c.leaving {
+		f, size, _, violation := cut(buf[n:])
+		if violation == "" && size == 0 {
+			break
+		}
+		if violation == "" {
+			n += size
+			_, violation = c.take(&f, nil, &protocol.Reply{})
+		}
+		if violation != "" {
+			return n, true
+		}
+	}
+	return n, c.leaving
+}
+
 // take processes a frame. finished says that the answer is complete. r is nil during the handshake, when there
 // are no streams.
 func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
@@ -188,6 +206,7 @@ func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, violatio
 	if c.stream == 0 || c.stream <= last {
 		return false, ""
 	}
+	reply.Again = true
 	reply.Fail(&protocol.Error{Class: protocol.Retryable, Code: "GOAWAY", Fatal: true,
 		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", uint32(code))})
 	return true, ""

@@ -8,15 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/socket"
+
+	"golang.org/x/net/http2"
 )
 
 // maxCaptured is the maximum size of a body that captures can read, in bytes.
@@ -30,8 +34,8 @@ type conn struct {
 	scheme    string
 	plan      *prepared
 	transport *http.Transport
-	http      *http.ClientConn // nil: the next request opens it
-	others    map[origin]*http.ClientConn
+	http      *link // nil: the next request opens it
+	others    map[origin]*link
 	lost      map[origin]bool // origins other than home whose connection was lost and hasn't been reopened
 	heard     bool            // the only server's description of itself is known
 
@@ -53,7 +57,7 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 	}
 	c.transport = &http.Transport{
 		Protocols: protocols, TLSClientConfig: config, TLSHandshakeTimeout: t.ConnectTime(),
-		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead,
+		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead, DialContext: dialSocket,
 	}
 	if p.options.proxy {
 		c.transport.Proxy = http.ProxyFromEnvironment
@@ -70,15 +74,62 @@ func (c *conn) connect(ctx context.Context, to origin) *protocol.Error {
 	return refused
 }
 
+// link is a connection of net/http.
+type link struct {
+	*http.ClientConn
+	socket net.Conn  // under it
+	usedAt time.Time // when the last request ended
+}
+
+// idleCheck is how long a connection must have been idle to be looked at before it is used.
+const idleCheck = time.Millisecond
+
+// ended reports whether the server has closed the connection, or said that it will. net/http notices what has arrived
+// a moment later.
+func (l *link) ended() bool {
+	if l.Err() != nil {
+		return true
+	}
+	if time.Since(l.usedAt) < idleCheck {
+		return false
+	}
+	for range 100 {
+		waiting, err := socket.Peek(l.socket)
+		if err != nil {
+			return true
+		}
+		if !waiting {
+			break
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+	return l.Err() != nil
+}
+
+// socketKey is the key of the context's value to which a dial assigns its socket: a *net.Conn.
+type socketKey struct{}
+
+// dialSocket opens a connection for net/http.
+func dialSocket(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, network, address)
+	if to, ok := ctx.Value(socketKey{}).(*net.Conn); ok && err == nil {
+		*to = c
+	}
+	return c, err
+}
+
 // reach opens a connection without storing it. It is safe for concurrent use.
-func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *protocol.Error) {
+func (c *conn) reach(ctx context.Context, to origin) (*link, *protocol.Error) {
 	ctx, cancel := context.WithTimeout(ctx, c.target.ConnectTime())
 	defer cancel()
-	h, err := c.transport.NewClientConn(ctx, to.scheme, to.address)
+	l := &link{usedAt: time.Now()}
+	var err error
+	l.ClientConn, err = c.transport.NewClientConn(context.WithValue(ctx, socketKey{}, &l.socket), to.scheme, to.address)
 	if err != nil {
 		return nil, unconnected(ctx, to.address, err)
 	}
-	return h, nil
+	return l, nil
 }
 
 // TLSFault is the error code for connections that failed because of TLS.
@@ -137,28 +188,30 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 // send sends one request and reads its answer. It returns nil if that failed.
 func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Request, out *http.Request,
 	reply *protocol.Reply) *http.Response {
-	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
-		c.shed(to)
-	}
-	if c.client(to) == nil {
-		if refused := c.connect(ctx, to); refused != nil {
+	var response *http.Response
+	for again := 0; ; again++ {
+		if refused := c.reopen(ctx, to, reply); refused != nil {
 			c.lose(to, refused, reply)
 			return nil
 		}
-		if c.lost[to] {
-			reply.Reopened = true
-			delete(c.lost, to)
+		var err error
+		if response, err = c.client(to).RoundTrip(out); err != nil && unsent(err) && again < protocol.AgainAtMost &&
+			ctx.Err() == nil {
+			c.shed(to)
+			out = c.renewed(out)
+			continue
 		}
+		if err == nil {
+			err = c.read(r, req.ID, response, reply)
+		}
+		if err != nil {
+			c.lose(to, c.failure(ctx, req, err), reply)
+			return nil
+		}
+		break
 	}
 	h := c.client(to)
-	response, err := h.RoundTrip(out)
-	if err == nil {
-		err = c.read(r, req.ID, response, reply)
-	}
-	if err != nil {
-		c.lose(to, c.failure(ctx, req, err), reply)
-		return nil
-	}
+	h.usedAt = time.Now()
 	switch {
 	case c.plan.options.noReuse:
 		c.drop(to)
@@ -175,11 +228,58 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Re
 	return response
 }
 
+// reopen connects to an origin if there is no connection, or none that accepts requests any more.
+func (c *conn) reopen(ctx context.Context, to origin, reply *protocol.Reply) *protocol.Error {
+	if h := c.client(to); h != nil && h.ended() {
+		c.shed(to)
+	}
+	if c.client(to) != nil {
+		return nil
+	}
+	refused := c.connect(ctx, to)
+	if refused == nil && c.lost[to] {
+		reply.Reopened = true
+		delete(c.lost, to)
+	}
+	return refused
+}
+
+// renewed returns a request of which nothing was sent, for another attempt.
+func (c *conn) renewed(out *http.Request) *http.Request {
+	again := out.WithContext(out.Context())
+	if again.ContentLength > 0 {
+		again.Body = io.NopCloser(bytes.NewReader(c.body))
+	}
+	return again
+}
+
+// unsent reports whether a request failed before the server looked at it: the connection had been closed while it was
+// idle, or the server said that it doesn't process this request (GOAWAY, REFUSED_STREAM). net/http has no exported
+// errors for that.
+func unsent(err error) bool {
+	if stream, ok := errors.AsType[http2.StreamError](err); ok {
+		return stream.Code == http2.ErrCodeRefusedStream
+	}
+	switch err.Error() {
+	case "http: server closed idle connection", "http2: client conn is closed", "http2: client conn not usable",
+		"http2: client conn could not be established",
+		"http2: Transport received Server's graceful shutdown GOAWAY":
+		return true
+	}
+	return fmt.Sprintf("%T", err) == "http.nothingWrittenError"
+}
+
+// Ended implements protocol.Perishable.
+func (c *conn) Ended() bool { return c.http != nil && c.http.ended() }
+
+// Stateless implements protocol.Stateless.
+func (*conn) Stateless() bool { return true }
+
 // spent reports whether a connection accepts no further request although the server didn't say so. net/http
 // closes an HTTP/1 connection if it learns too late that the request was written, as on a busy machine. That is
 // decided by the time that the answer has been read, but Err reports it only later; Available shows it at once.
 // In HTTP/2, Available can't be used, because the answer's own stream may still be counted.
-func spent(h *http.ClientConn, response *http.Response) bool {
+func spent(h *link, response *http.Response) bool {
 	return h.Err() != nil || response.ProtoMajor == 1 && h.Available() == 0
 }
 

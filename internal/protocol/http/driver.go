@@ -130,8 +130,11 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 // handOver passes a connection on which HTTP/2 was negotiated to net/http.
 func handOver(ctx context.Context, over net.Conn, c *conn) (protocol.Conn, error) {
 	taken := false
-	c.transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+	c.transport.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		taken = true
+		if to, ok := ctx.Value(socketKey{}).(*net.Conn); ok {
+			*to = over
+		}
 		return over, nil
 	}
 	refused := c.open(ctx)

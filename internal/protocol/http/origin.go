@@ -82,7 +82,7 @@ func (c *conn) open(ctx context.Context) *protocol.Error {
 		return c.connect(ctx, c.home())
 	}
 	first := c.plan.origins[:min(len(c.plan.origins), atOnce)]
-	opened := make([]*http.ClientConn, len(first))
+	opened := make([]*link, len(first))
 	var all sync.WaitGroup
 	for i, to := range first {
 		all.Go(func() { opened[i], _ = c.reach(ctx, to) })
@@ -97,7 +97,7 @@ func (c *conn) open(ctx context.Context) *protocol.Error {
 }
 
 // client returns the open connection to an origin, or nil.
-func (c *conn) client(to origin) *http.ClientConn {
+func (c *conn) client(to origin) *link {
 	if to == c.home() {
 		return c.http
 	}
@@ -105,7 +105,7 @@ func (c *conn) client(to origin) *http.ClientConn {
 }
 
 // keep stores the connection to an origin; nil removes it.
-func (c *conn) keep(to origin, h *http.ClientConn) {
+func (c *conn) keep(to origin, h *link) {
 	switch {
 	case to == c.home():
 		c.http = h
@@ -113,7 +113,7 @@ func (c *conn) keep(to origin, h *http.ClientConn) {
 		delete(c.others, to)
 	default:
 		if c.others == nil {
-			c.others = map[origin]*http.ClientConn{}
+			c.others = map[origin]*link{}
 		}
 		c.others[to] = h
 	}

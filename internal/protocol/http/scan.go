@@ -76,6 +76,15 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
+// ScanIdle implements protocol.IdleScanner: what a server sends between requests (status 408) is the end, except for an
+// empty line, which some send after a body.
+func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
+	return len(buf), len(bytes.TrimLeft(buf, "\r\n")) > 0
+}
+
+// Stateless implements protocol.Stateless.
+func (*codec) Stateless() bool { return true }
+
 // ScanEOF completes an answer whose body ends with the connection.
 func (c *codec) ScanEOF(req *protocol.Request, reply *protocol.Reply) (done bool) {
 	if c.stage != untilClosed {

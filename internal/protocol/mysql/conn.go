@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/socket"
 	"brunt/internal/protocol/sqlconn"
 
 	"github.com/go-sql-driver/mysql"
@@ -65,6 +66,10 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 		reply.Missing = req.Verb == protocol.SQL && st.kind.Missed(reply.Rows, reply.Affected)
 	}
 }
+
+// Ended implements protocol.Perishable. Between requests a server says at most that it closes the session
+// (wait_timeout).
+func (c *conn) Ended() bool { return !c.closed && socket.Ended(c.link) }
 
 func (c *conn) exec(ctx context.Context, st *statement, reply *protocol.Reply) error {
 	result, err := st.Exec(ctx, c, c.args)

@@ -47,6 +47,7 @@ type session struct {
 	sqlconn.Connection
 	secret   string
 	received socket.Meter
+	link     net.Conn
 	number   string // the server's connection id, once it has been asked for
 	closed   bool
 }
@@ -75,6 +76,7 @@ func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 			refusedAt = err
 			return nil, err
 		}
+		s.link = nc
 		return s.received.Conn(nc), nil
 	}
 	connector, err := mysql.NewConnector(c)

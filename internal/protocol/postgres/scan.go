@@ -75,6 +75,25 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 }
 
+// ScanIdle passes over notices between requests. An error there ends the session (idle_session_timeout, a shutdown).
+func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
+	for len(buf)-n >= headerBytes {
+		size := 1 + int(binary.BigEndian.Uint32(buf[n+1:]))
+		switch buf[n] {
+		case 'E':
+			return n, true
+		case 'S', 'N', 'A': // ParameterStatus, NoticeResponse, NotificationResponse
+		default:
+			return n, false
+		}
+		if size < headerBytes || size > len(buf)-n {
+			return n, false
+		}
+		n += size
+	}
+	return n, false
+}
+
 func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
 
 // broken fails an invalid answer and thereby ends the session.

@@ -126,6 +126,10 @@ func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.
 	received, reopened, misdirected := int64(0), false, false
 	for redirects := 0; ; redirects++ {
 		reply.Reset(len(req.Capture))
+		if n := c.nodes[address]; n != nil && n.Ended() {
+			delete(c.nodes, address)
+			c.lost[address] = true
+		}
 		again := c.lost[address]
 		n, refused := c.node(ctx, address)
 		if refused != nil {

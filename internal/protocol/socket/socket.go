@@ -57,6 +57,13 @@ func Reach(ctx context.Context, address string) error {
 	return err
 }
 
+// Ended reports whether the other side has closed a connection, or has sent something over it: for protocols whose
+// servers send nothing between requests, except that they are about to close the connection.
+func Ended(c net.Conn) bool {
+	waiting, err := Peek(c)
+	return waiting || err != nil
+}
+
 // Explain says why a connection to an address could not be made.
 func Explain(ctx context.Context, address string, err error) error {
 	var dns *net.DNSError
@@ -77,7 +84,13 @@ func Explain(ctx context.Context, address string, err error) error {
 
 // Meter counts the bytes received over connections. Its zero value is ready for use; it is safe for
 // concurrent use.
-type Meter struct{ received atomic.Int64 }
+type Meter struct {
+	received atomic.Int64
+	ended    atomic.Bool
+}
+
+// Ended reports whether the other side has closed one of the connections, as far as their reader has noticed.
+func (m *Meter) Ended() bool { return m.ended.Load() }
 
 // Received is how many bytes have been received so far.
 func (m *Meter) Received() int64 { return m.received.Load() }
@@ -93,6 +106,9 @@ type meteredConn struct {
 	m *Meter
 }
 
+// NetConn returns the connection itself.
+func (c *meteredConn) NetConn() net.Conn { return c.Conn }
+
 // Read implements io.Reader.
 func (c *meteredConn) Read(b []byte) (int, error) { return meteredReader{c.Conn, c.m}.Read(b) }
 
@@ -105,5 +121,8 @@ type meteredReader struct {
 func (r meteredReader) Read(b []byte) (int, error) {
 	n, err := r.r.Read(b)
 	r.m.received.Add(int64(n))
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		r.m.ended.Store(true)
+	}
 	return n, err
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package blocking
+package socket
 
 import (
 	"io"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek reports, without waiting, whether bytes have arrived. It returns an error if none can arrive any more:
+// Peek reports, without waiting, whether bytes have arrived. It returns an error if none can arrive any more:
 // io.EOF if the other side has closed the connection.
-func peek(c net.Conn) (waiting bool, err error) {
+func Peek(c net.Conn) (waiting bool, err error) {
 	if over, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = over.NetConn()
 	}
@@ -26,10 +26,10 @@ func peek(c net.Conn) (waiting bool, err error) {
 	}
 	n := 0
 	var failure error
-	err = raw.Read(func(fd uintptr) bool {
+	// Not raw.Read, which would wait for a goroutine that is reading.
+	err = raw.Control(func(fd uintptr) {
 		var one [1]byte
 		n, _, failure = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		return true
 	})
 	switch {
 	case err != nil:
