@@ -9,6 +9,7 @@ import (
 	"brunt/internal/base/secret"
 	"brunt/internal/cli/flags"
 	"brunt/internal/cli/usage"
+	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
 )
@@ -41,7 +42,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	usage.InGroup(fs, usage.Load)
 	fs.DurationVar(&l.Tolerance, "timing-tolerance", 0, "how late a request may be sent, to be sent together with others")
 	fs.DurationVar(&l.Spin, "spin", 0, "busy-wait so long before an intended start instead of sleeping")
-	fs.StringVar(&l.Tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
+	fs.StringVar(&l.Tier, "tier", plan.TierAuto, "auto, codec (event loops) or library (a goroutine a session)")
 	fs.IntVar(&l.Loops, "loops", 0, "event loops (default: as few as carry the load)")
 	fs.StringVar(&l.Awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	usage.InGroup(fs, usage.Machine)

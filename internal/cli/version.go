@@ -14,6 +14,7 @@ import (
 	"brunt/internal/dialect/k6"
 	"brunt/internal/engine/loop"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
 )
@@ -84,9 +85,9 @@ func contained(version string) *contents {
 // tiers returns the tiers that are available on this system.
 func tiers(codec bool) []string {
 	if codec && loop.Supported {
-		return []string{"codec", "library"}
+		return []string{plan.TierCodec, plan.TierLibrary}
 	}
-	return []string{"library"}
+	return []string{plan.TierLibrary}
 }
 
 func (c *contents) print(w io.Writer) error {

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/server/target"
@@ -130,7 +131,7 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		return exitcode.Usage(err)
 	}
 	if f.cmd.Flags().Changed("tier") {
-		if job.Plan.Settings.Tier = f.tier; f.tier == "library" {
+		if job.Plan.Settings.Tier = f.tier; f.tier == plan.TierLibrary {
 			job.Plan.Settings.Pipeline = 1
 		}
 	}

@@ -262,10 +262,16 @@ type member struct {
 
 // NewCollector returns a collector for the given numbers of operations and addresses.
 func NewCollector(operations, addresses int) *Collector {
+	return NewCollectorWaiting(operations, addresses, waitTwoSeconds)
+}
+
+// NewCollectorWaiting returns a collector whose Cut waits for owners by wait: Cut calls it with 0, 1, 2 … while some
+// owners have not polled, until it returns false. NewCollector's sleeps for 1 ms at a time, for 2 s.
+func NewCollectorWaiting(operations, addresses int, wait func(attempt int) bool) *Collector {
 	c := &Collector{
 		operations: operations,
 		addresses:  addresses,
-		wait:       waitTwoSeconds,
+		wait:       wait,
 		interval:   newInterval(operations, addresses),
 	}
 	if operations > 1 {
@@ -293,11 +299,6 @@ func waitTwoSeconds(attempt int) bool {
 	time.Sleep(time.Millisecond)
 	return attempt < 2000
 }
-
-// SetWait replaces the way in which Cut waits for owners. Cut calls wait with 0, 1, 2 … while some owners have not
-// polled, until wait returns false. By default it sleeps for 1 ms at a time, for 2 s. SetWait must be called before the
-// must not be called while anything is recorded.
-func (c *Collector) SetWait(wait func(attempt int) bool) { c.wait = wait }
 
 // NewRecorder returns a recorder whose owner polls.
 func (c *Collector) NewRecorder() *Recorder {
@@ -352,8 +353,8 @@ func (c *Collector) add(m member) {
 // returns it. Samples recorded later belong to the next interval. No sample is lost or counted twice. The Interval is
 // valid until the next Cut. LoopBusy and SendStalls in meta's Health are raised to the recorders' values.
 //
-// Cut asks all owners and waits for their Poll. If an owner doesn't poll within 2 s (see SetWait), the next Cut
-// collects its samples. Until then its gauges keep their last values, and its standstills are not reported.
+// Cut asks all owners and waits for their Poll. If an owner doesn't poll within 2 s (see NewCollectorWaiting), the next
+// Cut collects its samples. Until then its gauges keep their last values, and its standstills are not reported.
 func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.begin(endNs, meta)
 	c.mu.Lock()

@@ -137,6 +137,13 @@ type TLS struct {
 	ServerName         string
 }
 
+// The tiers: what drives the sessions of a load.
+const (
+	TierAuto    = "auto"    // event loops where a codec of the protocol can send the whole load
+	TierCodec   = "codec"   // event loops over a codec
+	TierLibrary = "library" // a goroutine for each session, over a client library or a blocking connection
+)
+
 // Settings configure the execution. A zero field means the default given next to it.
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
@@ -154,7 +161,7 @@ type Settings struct {
 	Interval        time.Duration // slice of the record; 1 s
 	TimingTolerance time.Duration // how late a request may be sent in order to be coalesced with others; 0
 	ErrorThreshold  float64       // percentage of failed operations at which the run is aborted; 0 means none
-	Tier            string        // "auto", "codec" or "library"; "auto"
+	Tier            string        // TierAuto, TierCodec or TierLibrary; TierAuto
 	Pipeline        int           // requests in flight per session (codec tier, single-request operations); 1
 	Loops           int           // event loops; 0 means as few as the load needs
 	Spin            time.Duration // busy-wait before an intended start instead of sleeping; 0
@@ -464,7 +471,7 @@ func (s Settings) WithDefaults() Settings {
 	s.LatePolicy = cmp.Or(s.LatePolicy, "queue")
 	s.Awake = cmp.Or(s.Awake, "auto")
 	s.Outage = cmp.Or(s.Outage, "fail")
-	s.Tier = cmp.Or(s.Tier, "auto")
+	s.Tier = cmp.Or(s.Tier, TierAuto)
 	s.Pipeline = max(s.Pipeline, 1)
 	return s
 }

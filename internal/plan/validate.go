@@ -155,7 +155,7 @@ func (c *checker) settings() {
 	c.oneOf(at("late"), "late", s.LatePolicy, "queue", "drop")
 	c.oneOf(at("outage"), "outage", s.Outage, "fail", "wait")
 	c.oneOf(at("awake"), "awake", s.Awake, "auto", "on", "off")
-	c.oneOf(at("tier"), "tier", s.Tier, "auto", "codec", "library")
+	c.oneOf(at("tier"), "tier", s.Tier, TierAuto, TierCodec, TierLibrary)
 	if s.DropAfter > 0 && s.LatePolicy != "drop" {
 		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: queue")
 	}

@@ -429,6 +429,9 @@ type Sequence struct {
 	Rows *uint64 `json:"rows,omitempty"`
 }
 
+// OnLoops reports whether event loops drove the sessions, that is, the codec tier.
+func (r *Run) OnLoops() bool { return r.Tier == "codec" }
+
 // Described returns a copy of the run for writing: with the templates of its texts in Messages.
 func (r *Run) Described() *Run {
 	out := *r

@@ -38,7 +38,7 @@ func Choices(flag string) []string {
 	case "outage":
 		return []string{"fail", "wait"}
 	case "tier":
-		return []string{"auto", "codec", "library"}
+		return []string{plan.TierAuto, plan.TierCodec, plan.TierLibrary}
 	case "awake":
 		return []string{machine.Auto, machine.On, machine.Off}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"brunt/internal/judge/exitcode"
 )
 
 // Options are the settings for the embedded k6.
@@ -21,8 +23,8 @@ type Options struct {
 // Version returns "": there is no k6 in this binary.
 func Version() string { return "" }
 
-// Main prints that k6 isn't in this binary, and ends the process with exit code 104.
+// Main prints that k6 isn't in this binary, and ends the process: the binary was asked for what it cannot do.
 func Main(o Options, _ []string) {
 	fmt.Fprintln(o.Err, "brunt: this binary was built without k6 (tag nok6); use one with it")
-	os.Exit(104)
+	os.Exit(exitcode.BadPlan)
 }

@@ -85,7 +85,7 @@ func (j *Job) loading() error {
 	}
 	if s.RetryLimit > 0 {
 		set := &p.Settings
-		set.Retries, set.RetryErrors, set.RetryPause, set.Tier = s.RetryLimit, true, s.RetryPause, "library"
+		set.Retries, set.RetryErrors, set.RetryPause, set.Tier = s.RetryLimit, true, s.RetryPause, plan.TierLibrary
 		set.OperationTimeout = time.Duration(float64(s.RetryLimit)*1.2*float64(s.RetryPause)) +
 			30*time.Second*time.Duration(s.RetryLimit+1)
 	}

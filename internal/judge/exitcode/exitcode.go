@@ -1,21 +1,18 @@
 // Package exitcode defines the exit codes of brunt and errors that carry one.
 package exitcode
 
-import (
-	"errors"
+import "errors"
 
-	"brunt/internal/judge/verdict"
-)
-
-// The exit codes, as documented in docs/exit-codes.md.
+// The exit codes, as documented in docs/exit-codes.md. Those from 97 on are k6's where k6 has one for the same end of a
+// run: 99, 104, 105 and 108.
 const (
-	Pass        = verdict.ExitPass
+	Pass        = 0
 	Other       = 1
 	Regression  = 97
-	Invalid     = verdict.ExitInvalid
-	Threshold   = verdict.ExitFail
+	Invalid     = 98
+	Threshold   = 99
 	BadPlan     = 104
-	Interrupted = verdict.ExitInterrupted
+	Interrupted = 105
 	Unreachable = 108
 )
 

@@ -80,15 +80,15 @@ func intervals(t *testing.T, samples []measure.Sample, endNs int64, pauses []str
 	t.Helper()
 	samples = slices.Clone(samples)
 	slices.SortStableFunc(samples, func(a, b measure.Sample) int { return cmp.Compare(a.End, b.End) })
-	c := measure.NewCollector(2, 2)
-	c.KeepArrivals(deadline)
-	recorders := []*measure.Recorder{c.NewRecorder(), c.NewRecorder()}
-	c.SetWait(func(int) bool {
+	var recorders []*measure.Recorder
+	c := measure.NewCollectorWaiting(2, 2, func(int) bool {
 		for _, r := range recorders {
 			r.Poll()
 		}
 		return true
 	})
+	c.KeepArrivals(deadline)
+	recorders = append(recorders, c.NewRecorder(), c.NewRecorder())
 	last := endNs
 	if n := len(samples); n > 0 {
 		last = max(last, samples[n-1].End)

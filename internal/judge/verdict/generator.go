@@ -18,64 +18,79 @@ type limits struct {
 	floor time.Duration
 }
 
-// The limits beyond which the generator, not the server, is considered the cause of a result.
+// The limits beyond which the generator, not the server, is considered the cause of a result. Each says where it comes
+// from: from the kernel or the runtime, or it is chosen, and then why. What the choices are worth is measured for all
+// of them together: `make verdict` counts wrong verdicts in situations whose truth is known (see docs/verdict.md).
 const (
 	// medianShare and tailShare are the shares of the median and the tail that the generator's lag may always make up.
-	// With fewer than fewestOfMedian arrivals the limits of the tail apply to the median too, since one or two late
-	// wake-ups decide it.
+	// Chosen; the tail's is larger because it rests on fewer arrivals and is less precise by itself. With fewer than
+	// fewestOfMedian arrivals the limits of the tail apply to the median too, since one or two late wake-ups decide it
+	// (chosen: two are then a tenth of the arrivals).
 	medianShare    = 0.1
 	tailShare      = 0.25
 	fewestOfMedian = 20
-	// waitingLimit is the share of the time with waiting arrivals from which on their cause matters. ownLimit is then
-	// the generator's largest allowed share of the sessions' time.
+	// waitingLimit is the share of the time with waiting arrivals from which on their cause matters. Chosen as
+	// 1 − rateDefault. ownLimit is then the generator's largest allowed share of the sessions' time. Chosen: up to a
+	// third, the server had at least twice the generator's time, so that a perfect generator could not have raised the
+	// rate by more than a half.
 	waitingLimit = 0.05
 	ownLimit     = 1.0 / 3
-	// givenUpLimit is the share of the arrivals that the generator may give up although a session was free.
+	// givenUpLimit is the share of the arrivals that the generator may give up although a session was free. Chosen: no
+	// more than what lies beyond the p99.
 	givenUpLimit = 0.01
-	// collectorLimit is the share of the process's CPU time that the garbage collector may use while arrivals wait.
-	// Below collectorFloor, a share of one core, the collector doesn't delay sending.
+	// collectorLimit is the share of the process's CPU time that the garbage collector may use while arrivals wait. The
+	// Go runtime gives its background workers a quarter of GOMAXPROCS while it collects (runtime/mgcpacer.go,
+	// gcBackgroundUtilization), so more than a third means that it collects most of the time, with the help of the
+	// sessions' goroutines. Below collectorFloor, a share of one core, the collector doesn't delay sending (chosen).
 	collectorLimit = 1.0 / 3
 	collectorFloor = 0.1
 	// turnaroundLimit is the share of the sessions' time in a closed load that may pass between an answer and the next
-	// send. A mean below turnaroundFloor is always accepted.
+	// send. Chosen as ownLimit, for the same reason. A mean below turnaroundFloor is always accepted (chosen: a quarter
+	// of the floor of the median on event loops; see lagLimits).
 	turnaroundLimit = 1.0 / 3
 	turnaroundFloor = 50 * time.Microsecond
 	// loopFullLimit is the share of the time during which an event loop of a closed load may use more than 95 % of a
-	// core.
+	// core. Chosen: the other nine tenths of the time still show what the server can do.
 	loopFullLimit = 0.1
-	// cpuLimit is the share of the allowed cores that the process may use on average.
+	// cpuLimit is the share of the allowed cores that the process may use on average. Chosen close to
+	// 1, with room for the inaccuracy of the kernel's CPU times.
 	cpuLimit = 0.95
 	// throttledLimit and pausedLimit are the shares of the time during which the control group may be throttled and the
-	// process may stand still.
+	// process may stand still. Chosen: two of the kernel's periods of 100 ms (the default of cpu.max) in 10 s; and as
+	// givenUpLimit, because what falls due in that time is then as much as lies beyond the p99.
 	throttledLimit = 0.02
 	pausedLimit    = 0.01
-	// heldLimit is the share of the time that stops shorter than a pause may add up to. Arrivals that they made late
-	// are counted separately.
+	// heldLimit is the share of the time that stops shorter than a pause may add up to. Chosen as waitingLimit.
+	// Arrivals that they made late are counted separately.
 	heldLimit = 0.05
 	// saturatedLimit is the share of the time with arrivals waiting for a session from which on the sessions, not the
-	// schedule, are considered to set the pace.
+	// schedule, are considered to set the pace. Chosen as waitingLimit.
 	saturatedLimit = 0.05
 	// starvedLimit is the share of the time that threads may wait for a core where such waiting distorts the times.
+	// Chosen as tailShare, because such waiting is part of the response times.
 	starvedLimit = 0.25
 	// wakeLimit is the share of the time that a thread which wakes 100 times a second may wait for a core. A thread
-	// that shares its cores gets one quickly; a thread whose cores are taken away doesn't.
+	// that shares its cores gets one quickly; a thread whose cores are taken away doesn't. It is 2 ms for each wake-up:
+	// half of the 4 ms that one tick of the scheduler lasts at 250 a second (CONFIG_HZ_250, the default).
 	wakeLimit = 0.2
-	// leastLoad is the shortest load whose shares of time are judged. A shorter load consists of its start only.
+	// leastLoad is the shortest load whose shares of time are judged. A shorter load consists of its start only. Chosen
+	// as the length from which on the watchdog calls a stop a pause.
 	leastLoad = 500 * time.Millisecond
 	// othersLimit and stealLimit are the shares of the cores from which on other processes and the hypervisor are named
-	// as the cause.
+	// as the cause. Chosen; they decide what a reason says, not whether there is one.
 	othersLimit = 0.5
 	stealLimit  = 0.1
 	// gcPauseLimit is the shortest stop-the-world pause that makes a result invalid. The pause must also exceed half of
-	// the p99 of the response times.
+	// the p99 of the response times. Chosen as the tail's floor of the library tier; see lagLimits.
 	gcPauseLimit = 10 * time.Millisecond
 )
 
-// lagLimits returns the limits of the median and of the tail for a tier. On a dedicated machine event loops keep within
-// tens of microseconds, client libraries within about a millisecond. The tail's floor of event loops is one scheduler
-// tick of most kernels (250 a second): another process can hold a core for that long, even on an idle machine.
-func lagLimits(tier string) (median, tail limits) {
-	if tier == "codec" {
+// lagLimits returns the limits of the median and of the tail for the run's tier. On a dedicated machine event loops
+// keep within tens of microseconds, client libraries within about a millisecond. The tail's floor of event loops is one
+// scheduler tick of most kernels (250 a second): another process can hold a core for that long, even on an idle
+// machine.
+func lagLimits(run *record.Run) (median, tail limits) {
+	if run.OnLoops() {
 		return limits{medianShare, 200 * time.Microsecond}, limits{tailShare, 4 * time.Millisecond}
 	}
 	return limits{medianShare, time.Millisecond}, limits{tailShare, 10 * time.Millisecond}
@@ -98,7 +113,8 @@ func (j *judge) invalid() (out []message.Message) {
 	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers(), j.parts())
 }
 
-// missingLimit is the share of the arrivals that may be missing because workers were lost.
+// missingLimit is the share of the arrivals that may be missing because workers were lost. Chosen as givenUpLimit:
+// to a result it is the same why arrivals are missing.
 const missingLimit = givenUpLimit
 
 // workers returns a reason for each worker that was lost with more than missingLimit of the load, and for each whose
@@ -119,7 +135,8 @@ func (j *judge) workers() (out []message.Message) {
 	return out
 }
 
-// togetherLimit is the smallest share of the longest part's time in which all parts of a load must have run.
+// togetherLimit is the smallest share of the longest part's time in which all parts of a load must have run. Chosen:
+// the rate was then offered in full for nine tenths of the load.
 const togetherLimit = 0.9
 
 // parts returns a reason for each part whose intervals lack more than missingLimit of the load, and one if parts
@@ -168,8 +185,8 @@ func (j *judge) late() []message.Message {
 	if j.all.WithoutGenerator.Count() == 0 {
 		return nil
 	}
-	median, tail := lagLimits(j.run.Tier)
-	roomyMedian, roomyTail := roomyFloors(j.run.Tier)
+	median, tail := lagLimits(j.run)
+	roomyMedian, roomyTail := roomyFloors(j.run)
 	if j.all.Arrivals() < fewestOfMedian {
 		median, roomyMedian = tail, roomyTail
 	}
@@ -282,7 +299,7 @@ func (j *judge) cause() message.Message {
 func (j *judge) starved() []message.Message {
 	h := &j.load.Health
 	waited := float64(h.RunQueueNs)
-	if j.run.Tier == "codec" {
+	if j.run.OnLoops() {
 		if j.open() {
 			return nil // answers are timestamped by the kernel
 		}
@@ -303,7 +320,7 @@ func (j *judge) remedy() message.Message {
 		return message.New("remedy.stood-still")
 	case j.run.Flags["engine"] != "":
 		return message.New("remedy.engine", message.Text("engine", j.run.Flags["engine"]))
-	case j.run.Tier != "codec":
+	case !j.run.OnLoops():
 		return message.New("remedy.library")
 	}
 	return message.New("remedy.codec", message.Nested("loops", j.with("loops", func(flag message.Arg) message.Message {

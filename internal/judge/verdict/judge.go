@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/plan/metric"
 	"brunt/internal/record"
@@ -20,26 +21,17 @@ const (
 	Invalid = "invalid"
 )
 
-// The exit codes of a run; see ExitCode.
-const (
-	ExitPass        = 0
-	ExitInvalid     = 98
-	ExitFail        = 99
-	ExitInterrupted = 105
-)
-
-// ExitCode returns the exit code of the program for a run: 105 if the run was interrupted, 98 if its result is invalid,
-// 99 if it failed, and 0 if it passed.
+// ExitCode returns the exit code of the program for a run, by how it ended and by its verdict.
 func ExitCode(run *record.Run) int {
 	switch {
 	case run.Interrupted:
-		return ExitInterrupted
+		return exitcode.Interrupted
 	case run.Verdict.Result == Invalid:
-		return ExitInvalid
+		return exitcode.Invalid
 	case run.Verdict.Result == Fail:
-		return ExitFail
+		return exitcode.Threshold
 	}
-	return ExitPass
+	return exitcode.Pass
 }
 
 // Judge fills run.Thresholds and run.Verdict from the account of the load, and then appends the warnings of Assess. The
@@ -136,11 +128,14 @@ func (j *judge) thresholds() (out []record.Threshold) {
 
 // The defaults for a run without thresholds.
 const (
-	// errorsDefault is the share of failed operations from which on the run fails.
+	// errorsDefault is the share of failed operations from which on the run fails. Chosen: from there on there is no
+	// p99 of the response times, because failed operations have none.
 	errorsDefault = 0.01
-	// rateDefault is the smallest share of the arrivals that must be sent before the schedule ends.
+	// rateDefault is the smallest share of the arrivals that must be sent before the schedule ends. Chosen: what is
+	// reported as a rate is then within a twentieth of the one asked for.
 	rateDefault = 0.95
-	// sessionsDefault is the smallest share of the requested sessions that must be connected on average.
+	// sessionsDefault is the smallest share of the requested sessions that must be connected on average. Chosen as
+	// rateDefault.
 	sessionsDefault = 0.95
 )
 
@@ -236,6 +231,7 @@ func (j *judge) sessions() []failure {
 }
 
 // comeBackNs is how long a session may be without a connection, on average, before it counts as missing.
+// Chosen: far above the round trips of a connection with TLS and authentication.
 const comeBackNs = 1e9
 
 // comeBack reports whether the sessions that were missing for missingNs altogether had only been closed by the server

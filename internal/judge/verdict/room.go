@@ -2,12 +2,15 @@ package verdict
 
 import (
 	"time"
+
+	"brunt/internal/record"
 )
 
 // roomyFloors returns how much the generator's own lag may add to the median and to the tail if the rules hold with a
-// margin; see roomy. Both are far below what a starved, stopped or throttled generator adds.
-func roomyFloors(tier string) (median, tail time.Duration) {
-	if tier == "codec" {
+// margin; see roomy. Chosen: two ticks of the scheduler for the tail on event loops, and far below what a starved,
+// stopped or throttled generator adds.
+func roomyFloors(run *record.Run) (median, tail time.Duration) {
+	if run.OnLoops() {
 		return time.Millisecond, 8 * time.Millisecond
 	}
 	return 2 * time.Millisecond, 10 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -461,11 +462,11 @@ func TestInvalidGoesBeforeFailed(t *testing.T) {
 	run, a := healthyLoad("p(99) < 1us")
 	a.Health.PausedNs = 5 * s
 	Judge(run, a)
-	if run.Verdict.Result != Invalid || ExitCode(run) != ExitInvalid || len(run.Verdict.Reasons) != 2 {
+	if run.Verdict.Result != Invalid || ExitCode(run) != exitcode.Invalid || len(run.Verdict.Reasons) != 2 {
 		t.Errorf("verdict %+v, exit %d", run.Verdict, ExitCode(run))
 	}
 	run.Interrupted = true
-	if ExitCode(run) != ExitInterrupted {
+	if ExitCode(run) != exitcode.Interrupted {
 		t.Errorf("exit %d of an interrupted run", ExitCode(run))
 	}
 }

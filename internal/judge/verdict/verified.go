@@ -3,6 +3,7 @@ package verdict
 import (
 	"time"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -191,9 +192,9 @@ func ExitCodeOfWrites(v *record.Verified) int {
 	sum := v.Sum()
 	switch {
 	case sum.Wrong()+v.LostMeanwhile > 0:
-		return ExitFail
+		return exitcode.Threshold
 	case sum.Acknowledged == sum.Unchecked():
-		return ExitInvalid
+		return exitcode.Invalid
 	}
-	return ExitPass
+	return exitcode.Pass
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -259,7 +260,7 @@ func assessModel(run *record.Run) (out []record.Warning) {
 	if run.ToleranceNs > 0 {
 		out = append(out, record.NewWarning(WarnTolerance, message.Ns("tolerance", run.ToleranceNs)))
 	}
-	if run.Tier == "library" && open(run) {
+	if run.Tier == plan.TierLibrary && open(run) {
 		w := record.NewWarning(WarnLibraryTier, message.Nested("why", run.TierReason))
 		if strings.Contains(run.TierReason.String(), "TLS") {
 			w.ID = WarnTLSLibraryTier

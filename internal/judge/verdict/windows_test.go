@@ -23,12 +23,12 @@ type second struct {
 // course calls f with the intervals that recorders would produce for a load.
 func course(t *testing.T, all []second, f func(*measure.Interval)) {
 	t.Helper()
-	c := measure.NewCollector(1, 1)
-	r := c.NewRecorder()
-	c.SetWait(func(int) bool {
+	var r *measure.Recorder
+	c := measure.NewCollectorWaiting(1, 1, func(int) bool {
 		r.Poll()
 		return true
 	})
+	r = c.NewRecorder()
 	at := int64(0)
 	for _, s := range all {
 		if s.ns == 0 {

@@ -43,13 +43,13 @@ func (r *Runner) newFleet() error {
 	if err := r.balance(&cfg); err != nil {
 		return &target.UsageError{Err: err}
 	}
-	r.Record.Tier, r.Record.TierReason = "library", message.New("tier.asked")
-	if s.Tier != "library" {
+	r.Record.Tier, r.Record.TierReason = plan.TierLibrary, message.New("tier.asked")
+	if s.Tier != plan.TierLibrary {
 		why := r.takeCodec(cfg)
 		if r.fleet != nil {
 			return nil
 		}
-		if s.Tier == "codec" {
+		if s.Tier == plan.TierCodec {
 			return &target.UsageError{Err: fmt.Errorf("the codec tier was asked for, but %s", why)}
 		}
 		r.Record.TierReason = why
@@ -86,7 +86,7 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 	if err != nil {
 		return message.OfError(err)
 	}
-	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, "codec", message.Message{}
+	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, plan.TierCodec, message.Message{}
 	if _, ok := p.(protocol.Unordered); ok {
 		r.noPipeline(message.New("pipeline-ignored.unordered"))
 	}
@@ -153,13 +153,13 @@ const loopGCPercent = 25
 
 // tuneGC reduces garbage collection during the load: it collects the garbage of the set-up first, and sets a target for
 // the tier, unless the user has set GOGC. The returned function restores the target.
-func tuneGC(tier string) (restore func()) {
+func tuneGC(run *record.Run) (restore func()) {
 	runtime.GC()
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	percent := loadGCPercent
-	if tier == "codec" {
+	if run.OnLoops() {
 		percent = loopGCPercent
 	}
 	before := debug.SetGCPercent(percent)

@@ -3,6 +3,9 @@ package runner
 import (
 	"runtime/debug"
 	"testing"
+
+	"brunt/internal/plan"
+	"brunt/internal/record"
 )
 
 func TestCollectorIsPutBack(t *testing.T) {
@@ -15,7 +18,7 @@ func TestCollectorIsPutBack(t *testing.T) {
 		return p
 	}
 	for tier, want := range map[string]int{"library": loadGCPercent, "codec": loopGCPercent} {
-		restore := tuneGC(tier)
+		restore := tuneGC(&record.Run{Tier: tier})
 		if got := percent(); got != want {
 			t.Errorf("%s: %d %%, want %d", tier, got, want)
 		}
@@ -25,7 +28,7 @@ func TestCollectorIsPutBack(t *testing.T) {
 		}
 	}
 	t.Setenv("GOGC", "50")
-	restore := tuneGC("library")
+	restore := tuneGC(&record.Run{Tier: plan.TierLibrary})
 	defer restore()
 	if got := percent(); got != 77 {
 		t.Errorf("set by the user: %d %%", got)

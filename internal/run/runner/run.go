@@ -244,7 +244,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		return err
 	}
 	if !r.o.KeepCollector {
-		defer tuneGC(r.Record.Tier)()
+		defer tuneGC(r.Record)()
 	}
 	defer r.watchNodes(ctx)()
 	if r.buckets != nil {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"brunt/internal/base/linefile"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -468,8 +469,8 @@ func (e *Error) Error() string { return e.Text }
 
 // The exit codes of Error; see docs/exit-codes.md.
 const (
-	codeBadPlan     = 104
-	codeUnreachable = 108
+	codeBadPlan     = exitcode.BadPlan
+	codeUnreachable = exitcode.Unreachable
 )
 
 // Gather waits until all workers have joined, checks that they can run one load, sends them their job, and waits until

@@ -26,7 +26,7 @@ func Keep(rows []Row, e *record.Environment, version string) (path string, err e
 // CeilingFor returns the rate that the last self-test on this machine measured for the run's protocol. It applies to
 // loads on the codec tier with one request in flight a session; for others, or if nothing was measured, it returns 0.
 func CeilingFor(run *record.Run) float64 {
-	if run.Tier != "codec" || run.Pipeline > 1 {
+	if !run.OnLoops() || run.Pipeline > 1 {
 		return 0
 	}
 	dir, err := os.UserCacheDir()

@@ -192,7 +192,7 @@ func (s *System) describe(ctx context.Context) (first int, err error) {
 func expand(ctx context.Context, d protocol.Driver, targets []protocol.Target, tier string) []protocol.Target {
 	e, expands := d.(protocol.Expander)
 	codec, ok := d.(protocol.CodecDriver)
-	if !expands || !ok || tier == "library" {
+	if !expands || !ok || tier == plan.TierLibrary {
 		return targets
 	}
 	out := slices.Clone(targets)

@@ -13,8 +13,10 @@ import (
 
 	"brunt/internal/base/secret"
 	"brunt/internal/inspect/observe"
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 	"brunt/internal/report/export"
@@ -55,7 +57,7 @@ func (s *Session) Begin(script Script) error {
 	run := s.run
 	*run = record.Run{
 		ID: record.NewID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
-		LoadModel: script.LoadModel, Tier: "library", TierReason: TierReason, IntervalNs: int64(interval),
+		LoadModel: script.LoadModel, Tier: plan.TierLibrary, TierReason: TierReason, IntervalNs: int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
 		Worker: s.o.Worker,
 		Cut:    script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
@@ -152,11 +154,11 @@ type Outcome struct {
 	Watched    record.Watched // checks, iterations, and the script's own metrics over the whole run
 }
 
-// Exit codes of k6 that describe the result of the run.
+// Exit codes of k6 that describe the result of the run. brunt's are the same.
 const (
-	codeOK         = 0
-	codeThresholds = 99
-	codeInterrupt  = 105
+	codeOK         = exitcode.Pass
+	codeThresholds = exitcode.Threshold
+	codeInterrupt  = exitcode.Interrupted
 )
 
 // Close closes what modules have opened, completes the record, judges the run and prints the verdict. Further calls

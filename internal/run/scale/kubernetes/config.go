@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"brunt/internal/judge/exitcode"
 	"brunt/internal/run/scale"
 
 	"go.yaml.in/yaml/v4"
@@ -26,7 +27,7 @@ import (
 // Exit codes; see docs/exit-codes.md.
 const (
 	codeBadFlags    = 104
-	codeUnreachable = 108
+	codeUnreachable = exitcode.Unreachable
 )
 
 // fault returns an error that occurs before the load, with its exit code.
