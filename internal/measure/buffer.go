@@ -2,6 +2,7 @@ package measure
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"brunt/internal/protocol"
 )
@@ -10,8 +11,9 @@ import (
 // together, so that each sample is counted once. The sums by operation and by address in an interval are computed from
 // these cells.
 type buffer struct {
-	cells      []*cell // [operation · columns + address]; nil until first used
-	columns    int     // number of addresses, plus one for samples without an address
+	cells      []*cell       // [operation · columns + address]; nil until first used
+	columns    int           // number of addresses, plus one for samples without an address
+	shown      *atomic.Int64 // how many addresses exist; samples of others have no address
 	gaps       gapFinder
 	gapsOf     []gapFinder // by operation; nil if there is one operation only
 	fates      []Counts    // by operation, of arrivals without a sample
@@ -49,16 +51,22 @@ type gauges struct {
 	backlog  uint64
 	loopBusy float64 // sum over calls
 	calls    int
+	upNs     float64 // connected sessions, integrated over spanNs
+	spanNs   int64
 }
 
 // follow makes g continue from o: it copies the state and resets the shares of time.
 func (g *gauges) follow(o *gauges) {
 	copy(g.up, o.up)
 	g.busy, g.backlog, g.loopBusy, g.calls = o.busy, o.backlog, 0, 0
+	if o.spanNs > 0 {
+		g.upNs, g.spanNs = o.upNs, o.spanNs
+	}
 }
 
-func newBuffer(operations, addresses int, deadlineNs int64) *buffer {
+func newBuffer(operations, addresses int, shown *atomic.Int64, deadlineNs int64) *buffer {
 	b := &buffer{
+		shown:      shown,
 		cells:      make([]*cell, operations*(addresses+1)),
 		columns:    addresses + 1,
 		fates:      make([]Counts, operations),
@@ -78,6 +86,9 @@ func newBuffer(operations, addresses int, deadlineNs int64) *buffer {
 // cell returns the cell of a sample and creates it if needed.
 func (b *buffer) cell(operation, address int) *cell {
 	column := min(uint(address), uint(b.columns-1))
+	if int64(column) >= b.shown.Load() {
+		column = uint(b.columns - 1) // nobody's address yet
+	}
 	c := &b.cells[operation*b.columns+int(column)]
 	if *c == nil {
 		*c = new(cell)
@@ -258,7 +269,7 @@ func (b *buffer) reset() {
 	for i := range b.gapsOf {
 		b.gapsOf[i].reset()
 	}
-	b.gauges.loopBusy, b.gauges.calls = 0, 0
+	b.gauges.loopBusy, b.gauges.calls, b.gauges.upNs, b.gauges.spanNs = 0, 0, 0, 0
 }
 
 // empty reports whether nothing was recorded.

@@ -12,6 +12,8 @@ type Interval struct {
 	Drain  bool   // the schedule has ended, and its arrivals are still being answered
 	// Control is the decision that was in force; nil if the load is not adaptive.
 	Control *Control
+	// SessionsMean is how many sessions were connected on average; 0 if only Sessions, their number at the end, is known.
+	SessionsMean float64
 
 	// Arrivals are those whose fate was decided in the interval, by intended start. They are listed only for an account
 	// of outages: see Collector.KeepArrivals. Tallies don't add them up. ArrivalsLost counts those for which there was
@@ -67,7 +69,11 @@ func (iv *Interval) Settle() {
 	}
 	iv.Health.settle(ns)
 	p := &iv.Pace
-	*p = Pace{SessionsNs: float64(iv.Sessions) * float64(ns), BacklogMax: iv.Backlog}
+	sessions := iv.SessionsMean
+	if sessions == 0 {
+		sessions = float64(iv.Sessions)
+	}
+	*p = Pace{SessionsNs: sessions * float64(ns), BacklogMax: iv.Backlog}
 	var lag, service float64
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
@@ -118,6 +124,9 @@ func (iv *Interval) Extend(o *Interval) bool {
 		iv.Account, iv.Arrivals, iv.ArrivalsLost = account, nil, 0
 	} else if iv.Phase != o.Phase || iv.WarmUp != o.WarmUp || iv.Drain != o.Drain {
 		return false
+	}
+	if before := float64(iv.LengthNs); iv.LengthNs+o.LengthNs > 0 {
+		iv.SessionsMean = (iv.SessionsMean*before + o.SessionsMean*float64(o.LengthNs)) / (before + float64(o.LengthNs))
 	}
 	iv.Add(&o.Account)
 	iv.ArrivalsLost += o.ArrivalsLost

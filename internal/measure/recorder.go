@@ -113,6 +113,13 @@ func (r *Recorder) SetGauges(up []int, busy int, backlog uint64, loopBusy float6
 	g.calls++
 }
 
+// SetUp adds the time for which sessions were connected, summed over them, during the last spanNs. Without it, the
+// sessions connected at an interval's end stand for all of it. It is called together with SetGauges.
+func (r *Recorder) SetUp(upNs float64, spanNs int64) {
+	g := &r.active.gauges
+	g.upNs, g.spanNs = g.upNs+upNs, g.spanNs+spanNs
+}
+
 // Asked reports whether the next Poll will hand over, so that the owner can set gauges first. It
 // costs one atomic load.
 func (r *Recorder) Asked() bool { return r.state.Load() == asked }
@@ -130,6 +137,7 @@ func (r *Recorder) handOver() {
 	full.flush()
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
+	r.active.gauges.upNs, r.active.gauges.spanNs = 0, 0
 	r.active.gaps.lastOK = full.gaps.lastOK
 	for i := range full.gapsOf {
 		r.active.gapsOf[i].lastOK = full.gapsOf[i].lastOK
@@ -316,8 +324,8 @@ func (c *Collector) NewShared() *Shared {
 
 func (c *Collector) recorder() *Recorder {
 	r := &Recorder{
-		active: newBuffer(c.operations, c.addresses, c.deadlineNs()),
-		spare:  newBuffer(c.operations, c.addresses, c.deadlineNs()),
+		active: newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
+		spare:  newBuffer(c.operations, c.addresses, &c.shown, c.deadlineNs()),
 		last:   gauges{up: make([]int, c.addresses)},
 		told:   newTold(),
 	}
@@ -522,7 +530,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	}
 	iv.Index, iv.UnixNs = c.cuts, meta.UnixNs
 	iv.Phase, iv.Kind, iv.WarmUp, iv.Drain = meta.Phase, meta.Kind, meta.WarmUp, meta.Drain
-	iv.Control = meta.Control
+	iv.Control, iv.SessionsMean = meta.Control, 0
 	c.cuts++
 }
 
@@ -578,10 +586,17 @@ func (c *Collector) take(b *buffer) {
 }
 
 func (iv *Interval) addGauges(g *gauges) {
-	for i, up := range g.up {
-		iv.Addresses[i].Up += up
-		iv.Sessions += up
+	up := 0
+	for i, n := range g.up {
+		iv.Addresses[i].Up += n
+		up += n
 	}
+	iv.Sessions += up
 	iv.Busy += g.busy
 	iv.Backlog += g.backlog
+	if g.spanNs > 0 {
+		iv.SessionsMean += g.upNs / float64(g.spanNs)
+	} else {
+		iv.SessionsMean += float64(up)
+	}
 }

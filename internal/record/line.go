@@ -28,6 +28,7 @@ type intervalLine struct {
 	WarmUp     bool                 `json:"warm_up,omitempty"`
 	Drain      bool                 `json:"drain,omitempty"`
 	Sessions   int                  `json:"sessions"`
+	Mean       float64              `json:"sessions_mean,omitempty"` // over the interval
 	Busy       int                  `json:"busy"`
 	Backlog    uint64               `json:"backlog"`
 	Offered    uint64               `json:"offered"`
@@ -103,7 +104,7 @@ func (e *lineEncoder) lineOf(iv *measure.Interval) *intervalLine {
 	e.text = e.text[:0]
 	line := &intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
-		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
+		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Mean: iv.SessionsMean, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
 		Events: iv.Events, Still: iv.Standstills, Health: iv.Health, Control: iv.Control,
 		Arrivals: arrivalLines(iv.Arrivals), Lost: iv.ArrivalsLost,
@@ -317,7 +318,7 @@ func (d *lineDecoder) interval(t *lineText, run *Run) (*measure.Interval, error)
 	operations, addresses := iv.Operations, iv.Addresses
 	*iv = measure.Interval{
 		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp,
-		Drain: line.Drain, Control: line.Control,
+		Drain: line.Drain, Control: line.Control, SessionsMean: line.Mean,
 		Account: measure.Account{
 			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
 			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health,

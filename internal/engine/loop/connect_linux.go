@@ -48,7 +48,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	}
 	s.open(fd, c)
 	s.upSince = l.now()
-	l.conns.connected(s.address)
+	l.conns.connected(s.address, s.upSince)
 	l.reaches(s)
 	if s.worker.up++; s.worker.up == 1 {
 		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince

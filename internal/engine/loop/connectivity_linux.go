@@ -1,6 +1,10 @@
 package loop
 
-import "slices"
+import (
+	"slices"
+
+	"brunt/internal/engine"
+)
 
 // connectivity counts the connections of a loop's sessions to each address.
 type connectivity struct {
@@ -8,6 +12,7 @@ type connectivity struct {
 	all       int    // of all addresses
 	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
 	downSince int64  // since when no session is connected
+	uptime    engine.Uptime
 }
 
 func newConnectivity(addresses int) connectivity {
@@ -15,7 +20,8 @@ func newConnectivity(addresses int) connectivity {
 }
 
 // connected records that a session has connected to an address.
-func (c *connectivity) connected(address int) {
+func (c *connectivity) connected(address int, now int64) {
+	c.uptime.Add(1, now)
 	c.refusing[address] = false
 	c.up[address]++
 	c.all++
@@ -23,6 +29,7 @@ func (c *connectivity) connected(address int) {
 
 // closed records that the connection of a session has ended.
 func (c *connectivity) closed(address int, now int64) {
+	c.uptime.Add(-1, now)
 	c.up[address]--
 	if c.all--; c.all == 0 {
 		c.downSince = now

@@ -24,6 +24,7 @@ type recorder interface {
 	Stall()
 	Reconnect(address int)
 	SetGauges(up []int, busy int, backlog uint64, loopBusy float64)
+	SetUp(upNs float64, spanNs int64)
 	Asked() bool
 	Poll()
 	Close()
@@ -215,6 +216,7 @@ func (l *loop) gauge() {
 		backlog = p.due.Own - min(p.done, p.due.Own)
 	}
 	l.rec.SetGauges(l.conns.up, l.pending.operations, backlog, l.thread.busy(now))
+	l.rec.SetUp(l.conns.uptime.Take(now))
 }
 
 // readMail handles the messages in the mailbox.

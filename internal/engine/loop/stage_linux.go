@@ -10,6 +10,7 @@ import (
 // startStage starts the loop's part of a stage.
 func (l *loop) startStage(p *stagePart) {
 	l.part = p
+	l.conns.uptime.Take(l.now()) // the time before doesn't count
 	l.available.clear()
 	l.stamp(p.stage.Open())
 	for i := range l.workers {

@@ -142,7 +142,7 @@ func (c *many) take(a arrived) {
 	l.conn = a.conn
 	c.reach.Add(a.address)
 	p.refusing[a.address].Store(false)
-	p.up[a.address].Add(1)
+	p.connect(a.address, 1)
 	if c.up++; c.up == 1 {
 		p.connected.Add(1)
 	}
@@ -270,7 +270,7 @@ func (c *many) close(address int) {
 	l.conn = nil
 	c.reach.Remove(address)
 	p := c.session.pool
-	p.up[address].Add(-1)
+	p.connect(address, -1)
 	if c.up--; c.up == 0 && p.connected.Add(-1) == 0 {
 		p.downSince.Store(p.cfg.Clock.Now())
 	}

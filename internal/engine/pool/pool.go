@@ -33,8 +33,10 @@ type Pool struct {
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
-	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
-	downSince atomic.Int64   // when the last session was lost, on the run's clock
+	uptimeMu  sync.Mutex
+	uptime    engine.Uptime // of connections
+	refusing  []atomic.Bool // addresses that refused the last attempt to connect, or have no session
+	downSince atomic.Int64  // when the last session was lost, on the run's clock
 
 	crew crew // of the current stage; used by the goroutine of Run
 
@@ -145,6 +147,7 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	defer cancel()
 	src := p.newSource(stage)
 	p.account.Do(func(*measure.Recorder) { p.source = src })
+	p.takeUptime() // the time before doesn't count
 	var wg sync.WaitGroup
 	work := func(s *session) { wg.Go(func() { s.work(ctx, hardCtx, src) }) }
 	p.crew = crew{stage: stage, work: work}
@@ -199,6 +202,20 @@ func (p *Pool) inherit() {
 	}
 }
 
+// connect counts n further connections to an address, or −n fewer.
+func (p *Pool) connect(address, n int) {
+	p.up[address].Add(int64(n))
+	p.uptimeMu.Lock()
+	defer p.uptimeMu.Unlock()
+	p.uptime.Add(n, p.cfg.Clock.Now())
+}
+
+func (p *Pool) takeUptime() (upNs float64, spanNs int64) {
+	p.uptimeMu.Lock()
+	defer p.uptimeMu.Unlock()
+	return p.uptime.Take(p.cfg.Clock.Now())
+}
+
 // tell passes the pool's current state to the recorder.
 func (p *Pool) tell(r *measure.Recorder) {
 	var backlog uint64
@@ -213,6 +230,7 @@ func (p *Pool) tell(r *measure.Recorder) {
 		up[i] = int(p.up[i].Load())
 	}
 	r.SetGauges(up, p.inFlight, backlog, 0)
+	r.SetUp(p.takeUptime())
 }
 
 // lost reports whether no session is connected and none should be waited for, because every address refused the last

@@ -60,7 +60,7 @@ func (s *session) dial(ctx context.Context) error {
 	s.conn, s.stateless = conn, protocol.IsStateless(conn)
 	s.failures, s.served = 0, false
 	p.refusing[s.address].Store(false)
-	p.up[s.address].Add(1)
+	p.connect(s.address, 1)
 	p.connected.Add(1)
 	if s.before {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
@@ -94,7 +94,7 @@ func (s *session) hangUp() {
 	s.conn.Close()
 	s.conn = nil
 	s.pool.refusing[s.address].Store(false)
-	s.pool.up[s.address].Add(-1)
+	s.pool.connect(s.address, -1)
 	if s.pool.connected.Add(-1) == 0 {
 		s.pool.downSince.Store(s.pool.cfg.Clock.Now())
 	}

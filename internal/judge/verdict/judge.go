@@ -236,8 +236,7 @@ const comeBackNs = 1e9
 
 // comeBack reports whether the sessions that were missing for missingNs altogether had only been closed by the server
 // and were connecting again: no attempt to connect failed, and each took less than comeBackNs. Servers that end
-// connections by design (after a number of requests, HTTP/1.0, idle timeouts) do so all the time, and whether a session
-// is connected at the moment at which an interval ends, when sessions are counted, is then a matter of chance.
+// connections by design (after a number of requests, HTTP/1.0, idle timeouts) do so all the time.
 func (j *judge) comeBack(missingNs float64) bool {
 	if slices.ContainsFunc(j.run.Failures, record.FailureCount.OfConnecting) {
 		return false

@@ -332,6 +332,9 @@ func (c *Cursor) Expire(atNs int64) Move {
 // fail ends an attempt. If it is inside a transaction, the transaction is rolled back first. BEGIN is step 0: if it
 // failed, there is nothing to roll back.
 func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
+	if f.Class == protocol.UnknownOutcome && c.request != nil && !c.request.MayWrite() {
+		f.Class = protocol.Connect // the outcome is known: a request that changes nothing changed nothing
+	}
 	c.Failure, c.EndNs, c.news = f, atNs, true
 	if c.op.verified {
 		c.doubt(&f)

@@ -106,7 +106,8 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 		{"ok no unsendable", "begin read rollback", protocol.Server, 1, 20},
 		{"ok fatal", "begin read", protocol.Server, 1, 20},
 		{"ok closed", "begin read", protocol.Connect, 1, 20},
-		{"ok lost", "begin read", protocol.UnknownOutcome, 1, 20},
+		{"ok lost", "begin read", protocol.Connect, 1, 20}, // a read can't have been applied
+		{"ok ok resume lost", "begin read think write", protocol.UnknownOutcome, 1, 40},
 		{"ok ok lost", "begin read think", protocol.Connect, 1, 30},
 		{"ok ok expire ok", "begin read think rollback", protocol.Timeout, 1, 30},
 		{"ok ok resume unsendable ok", "begin read think write rollback", protocol.Client, 1, 40},
@@ -157,7 +158,7 @@ func TestCursorTellsOfFailures(t *testing.T) {
 			told = append(told, fmt.Sprintf("%v at attempt %d", f.Class, c.Attempts))
 		}
 	}
-	if want := []string{"unknown-outcome at attempt 1", "server at attempt 2"}; next != Over || !slices.Equal(told, want) {
+	if want := []string{"connect at attempt 1", "server at attempt 2"}; next != Over || !slices.Equal(told, want) {
 		t.Errorf("told of %v, want %v", told, want)
 	}
 }

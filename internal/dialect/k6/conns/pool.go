@@ -87,11 +87,15 @@ func (p *Pool) Take(ctx context.Context) (*Link, *protocol.Error) {
 		}
 	}
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
+	for n := len(p.idle); n > 0; n = len(p.idle) {
 		l := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return l, nil
+		if !protocol.Ended(l.Conn) {
+			p.mu.Unlock()
+			return l, nil
+		}
+		delete(p.open, l)
+		_ = l.Conn.Close() // the server has closed it
 	}
 	first := p.Policy(p.dialed)
 	p.dialed++
@@ -263,5 +267,8 @@ func (l *Link) ask(ctx context.Context, vu *bind.VU, timeout time.Duration, a *R
 	l.Conn.Do(ctx, r, args, reply)
 	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
 	l.Broken = l.Broken || reply.Fatal
+	if reply.Class == protocol.UnknownOutcome && !r.MayWrite() {
+		reply.Class = protocol.Connect
+	}
 	return reply.Err()
 }
