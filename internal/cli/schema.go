@@ -22,14 +22,14 @@ func newSchema(s *streams) *cobra.Command {
 func newSchemaUp(s *streams) *cobra.Command {
 	f, w := &planFlags{}, &workerFlags{}
 	var o schema.FillOptions
-	var verify, checkpoint string
+	var check, checkpoint string
 	var quiet bool
 	cmd := command("schema-up", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		p, err := f.read(s, args)
 		if err != nil {
 			return err
 		}
-		if o.Verify, err = fill.ParseVerify(verify); err != nil {
+		if o.Check, err = fill.ParseCheck(check); err != nil {
 			return exitcode.Usage(err)
 		}
 		o.Checkpoint = loadtest.CheckpointOf(p, checkpoint)
@@ -41,8 +41,10 @@ func newSchemaUp(s *streams) *cobra.Command {
 	})
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
-	cmd.Flags().StringVar(&verify, "verify", "count",
-		"proof at the end: none, count, sample (some rows are read back) or full (all are)")
+	cmd.Flags().StringVar(&check, "check", "count",
+		"check at the end: none, count, sample (some rows are read back) or full (all are)")
+	cmd.Flags().StringVar(&check, "verify", "count", "the earlier name of --check")
+	_ = cmd.Flags().MarkHidden("verify")
 	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")

@@ -50,8 +50,8 @@ func (f *filling) schema(what string, more ...string) (code int, said string) {
 // full runs schema up, which must fill the table, and returns the checksum.
 func (f *filling) full(more ...string) string {
 	f.t.Helper()
-	code, said := f.schema("up", append(more, "--verify", "full")...)
-	sum := regexp.MustCompile(`20000 rows.*, checksum ([0-9a-f]+), verified by full, analyzed`).FindStringSubmatch(said)
+	code, said := f.schema("up", append(more, "--check", "full")...)
+	sum := regexp.MustCompile(`20000 rows.*, checksum ([0-9a-f]+), checked by full, analyzed`).FindStringSubmatch(said)
 	if code != exitcode.Pass || sum == nil {
 		f.t.Fatalf("exit %d\n%s", code, said)
 	}

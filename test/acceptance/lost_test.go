@@ -32,7 +32,7 @@ tables_schema:
 	server := testserver.Postgres(t, testserver.Settings("synchronous_commit = on", "fsync = on", "full_page_writes = on"))
 	s := of("pg", server)
 	checkpoint := filepath.Join(t.TempDir(), "big.load")
-	up := s.with("schema", "up", "-c", plan, "--checkpoint", checkpoint, "--workers", "1", "--verify", "full", "--quiet")
+	up := s.with("schema", "up", "-c", plan, "--checkpoint", checkpoint, "--workers", "1", "--check", "full", "--quiet")
 	first := make(chan outcome)
 	go func() { first <- brunt(t, up...) }()
 	eventually(t, "a chunk is in place", func() bool {
@@ -50,7 +50,7 @@ tables_schema:
 	if again.code != 0 {
 		t.Fatalf("exit %d\n%s%s", again.code, again.out, again.err)
 	}
-	for _, text := range []string{"resumed", fmt.Sprint(rows, " rows"), "by an earlier run", "verified by full"} {
+	for _, text := range []string{"resumed", fmt.Sprint(rows, " rows"), "by an earlier run", "checked by full"} {
 		if !strings.Contains(again.out, text) {
 			t.Errorf("it doesn't say %q:\n%s", text, again.out)
 		}

@@ -176,13 +176,13 @@ func TestSameRowsAreProved(t *testing.T) {
 	for _, s := range []stand{postgres(t), tarantool(t), sqlite(t)} {
 		for _, workers := range []string{"1", "3"} {
 			checkpoint := t.TempDir() + "/load"
-			up := brunt(t, s.with("schema", "up", "-c", plan, "--verify", "full", "--workers", workers, "--checkpoint",
+			up := brunt(t, s.with("schema", "up", "-c", plan, "--check", "full", "--workers", workers, "--checkpoint",
 				checkpoint)...)
 			down := brunt(t, s.with("schema", "down", "-c", plan)...)
 			if up.code != 0 || down.code != 0 {
 				t.Fatalf("%s: exits %d, %d", s.proto, up.code, down.code)
 			}
-			if !strings.Contains(up.out, "verified by full") {
+			if !strings.Contains(up.out, "checked by full") {
 				t.Errorf("%s: not verified:\n%s", s.proto, up.out)
 			}
 			_, after, found := strings.Cut(up.out, "checksum ")

@@ -75,7 +75,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 		plan := file(t, "plan.yml", keyed("seeds", 500))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
-		if up := brunt(t, append([]string{"schema", "up", "--quiet", "--seed", "7", "--verify", "full", "--checkpoint",
+		if up := brunt(t, append([]string{"schema", "up", "--quiet", "--seed", "7", "--check", "full", "--checkpoint",
 			point}, flags...)...); up.code != 0 || strings.Contains(up.err, "brunt_tables") {
 			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 		}
@@ -119,12 +119,12 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 // A proof of an existing table finds a single row that differs from the generated one.
 func TestFullProofOfAnExistingTable(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--verify", "full", "--checkpoint",
+		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--check", "full", "--checkpoint",
 			t.TempDir()+"/load")
 		up := append([]string{"schema", "up"}, flags...)
 		for _, action := range []string{"created", "complete"} {
 			if o := brunt(t, up...); o.code != 0 || !strings.Contains(o.out, action+", 7000 rows") ||
-				!strings.Contains(o.out, "verified by full") {
+				!strings.Contains(o.out, "checked by full") {
 				t.Fatalf("%s: exit %d\n%s%s", action, o.code, o.out, o.err)
 			}
 		}

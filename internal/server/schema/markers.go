@@ -100,7 +100,7 @@ func (s *database) addMarker(ctx context.Context, a protocol.Admin, m *markers, 
 	return err
 }
 
-// markComplete marks tables as complete: they have all rows and indexes, and have been verified.
+// markComplete marks tables as complete: they have all rows and indexes, and have been checked.
 func (s *database) markComplete(ctx context.Context, a protocol.Admin, m *markers, tables []*plan.Table) {
 	var names []string
 	for _, t := range tables {

@@ -49,7 +49,7 @@ func FillPart(ctx context.Context, p *plan.Plan, o PartOptions) ([]fill.TableRep
 		tables = append(tables, t)
 	}
 	report, err := s.load(ctx, tables, nil, FillOptions{
-		Checkpoint: o.Checkpoint, Workers: o.Sessions, Verify: fill.VerifyNone, Progress: o.Progress,
+		Checkpoint: o.Checkpoint, Workers: o.Sessions, Check: fill.CheckNone, Progress: o.Progress,
 		part: o.Part, replace: o.Resumed,
 	})
 	return report.Tables, err

@@ -145,9 +145,9 @@ func (s *database) checkDDL() error {
 
 // FillOptions are the options of Up.
 type FillOptions struct {
-	Checkpoint string      // path of the file; "" means none
-	Workers    int         // number of database sessions; 0 means 4
-	Verify     fill.Verify // "" means fill.VerifyCount
+	Checkpoint string     // path of the file; "" means none
+	Workers    int        // number of database sessions; 0 means 4
+	Check      fill.Check // "" means fill.CheckCount
 	Progress   func(fill.Progress)
 	Force      bool   // also fill empty tables that brunt didn't create
 	Version    string // version of brunt, for the markers of tables
@@ -161,12 +161,12 @@ type FillOptions struct {
 	replace bool          // rows may exist already and are replaced
 }
 
-// load fills tables and verifies them. The tables in keep have their rows already. They are only verified, and only if
-// o.Verify asks for more than a count.
+// load fills tables and checks them. The tables in keep have their rows already. They are only checked, and only if
+// o.Check asks for more than a count.
 func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
 	cfg := fill.Config{
 		Driver: s.Driver.(protocol.AdminDriver), Targets: s.Targets, SQL: s.Flavor,
-		Verify: o.Verify, Workers: o.Workers, Seed: s.Plan.Seed, Progress: o.Progress,
+		Check: o.Check, Workers: o.Workers, Seed: s.Plan.Seed, Progress: o.Progress,
 		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
 		Part:   o.part, Replace: o.replace,
 	}
@@ -181,7 +181,7 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 		cfg.Tables = append(cfg.Tables, lt)
 	}
 	cfg.Plan = fingerprint(cfg.Tables)
-	if o.Verify == fill.VerifySample || o.Verify == fill.VerifyFull {
+	if o.Check == fill.CheckSample || o.Check == fill.CheckFull {
 		for _, t := range keep {
 			lt, err := s.loadTable(t)
 			if err != nil {
@@ -194,7 +194,7 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 	if o.Checkpoint != "" && len(tables) > 0 {
 		c, err := linefile.Open(o.Checkpoint)
 		if err != nil {
-			return fill.Report{}, &target.UsageError{Err: fmt.Errorf("load: open the checkpoint: %w", err)}
+			return fill.Report{}, &target.UsageError{Err: fmt.Errorf("fill: open the checkpoint: %w", err)}
 		}
 		defer c.Close()
 		cfg.Checkpoint = c

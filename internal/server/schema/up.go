@@ -39,8 +39,8 @@ func (c *Change) String() string {
 		if l.Checksum != "" {
 			fmt.Fprintf(&b, ", checksum %s", l.Checksum)
 		}
-		if l.Verified != fill.VerifyNone && l.Verified != "" {
-			fmt.Fprintf(&b, ", verified by %s", l.Verified)
+		if l.Checked != fill.CheckNone && l.Checked != "" {
+			fmt.Fprintf(&b, ", checked by %s", l.Checked)
 		}
 	}
 	if c.Analyzed {
@@ -68,7 +68,7 @@ type up struct {
 }
 
 // Up creates the plan's tables and indexes, fills the tables, and updates the planner's statistics of the tables that
-// it filled. A table that is complete already is left alone, and only verified if o.Verify asks for it. A table that an
+// it filled. A table that is complete already is left alone, and only checked if o.Check asks for it. A table that an
 // interrupted Up left unfinished is completed from its checkpoint. A table with other rows, or one that brunt didn't
 // create, is a *target.UsageError.
 func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Warning, error) {
@@ -236,7 +236,7 @@ func (u *up) compare(f *found) error {
 	return err
 }
 
-// explain adds the reason to a failed verification, if it is known why the rows can't be the plan's.
+// explain adds the reason to a failed check, if it is known why the rows can't be the plan's.
 func (u *up) explain(err error) error {
 	var m *fill.MismatchError
 	if !errors.As(err, &m) {

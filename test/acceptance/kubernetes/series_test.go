@@ -91,7 +91,7 @@ func TestPodsFillTables(t *testing.T) {
 	sum := regexp.MustCompile(`20000 rows.*(checksum [0-9a-f]+)`)
 	var sums []string
 	for _, more := range [][]string{nil, pods} {
-		c := schema("up", append(more, "--verify", "full", "--quiet")...)
+		c := schema("up", append(more, "--check", "full", "--quiet")...)
 		if code := c.wait(); code != exitcode.Pass {
 			t.Fatalf("exit code %d", code)
 		}

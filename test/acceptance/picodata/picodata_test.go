@@ -54,13 +54,13 @@ func TestTablesAndQueries(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		for _, text := range []string{cars, keyed} {
 			plan := file(t, text)
-			o := up(t, c, plan, "--verify", "full")
-			if o.code != 0 || !strings.Contains(o.out, "verified by full") {
+			o := up(t, c, plan, "--check", "full")
+			if o.code != 0 || !strings.Contains(o.out, "checked by full") {
 				t.Fatalf("schema up: exit %d", o.code)
 			}
-			if again := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--verify", "full", "--checkpoint",
+			if again := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--check", "full", "--checkpoint",
 				t.TempDir()+"/load")...); again.code != 0 || !strings.Contains(again.out, "complete") ||
-				!strings.Contains(again.out, "verified by full") {
+				!strings.Contains(again.out, "checked by full") {
 				t.Errorf("schema up on what is there: exit %d", again.code)
 			}
 			for _, tier := range []string{"codec", "library"} {

@@ -126,7 +126,7 @@ func (t *Series) step(ctx context.Context, r campaign.Run) (*program.Outcome, er
 // schema creates and fills a plan's tables for a campaign.
 func (t *Series) schema(ctx context.Context, p *plan.Plan) error {
 	o := schema.FillOptions{Version: t.load.Process.Version, Workers: 4}
-	o.Verify, _ = fill.ParseVerify("count")
+	o.Check = fill.CheckCount
 	changes, notices, err := schema.Up(ctx, p, o)
 	for _, n := range notices {
 		t.Say("%s", n.Text)

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/load/gen"
 )
 
-// The largest numbers of rows that one query of VerifyFull reads, by a range of keys and by a list of keys.
+// The largest numbers of rows that one query of CheckFull reads, by a range of keys and by a list of keys.
 const (
 	blockRows  = 5000
 	listedRows = 500
@@ -24,10 +24,10 @@ type block struct {
 	ordered     bool // lo and hi are integers of one kind
 }
 
-// verifyFull reads all rows of a table back and compares them. If the generated values of the first key column are
+// checkFull reads all rows of a table back and compares them. If the generated values of the first key column are
 // integers and the blocks' ranges don't overlap, as with counted keys, it reads blocks by ranges of keys. Otherwise it
 // reads lists of keys if the server limits the size of answers, and else the whole table with one query.
-func (j *job) verifyFull(ctx context.Context, table int) error {
+func (j *job) checkFull(ctx context.Context, table int) error {
 	t := &j.c.Tables[table]
 	most := j.c.SQL.MostRows(len(t.Columns))
 	size := uint64(blockRows)

@@ -129,7 +129,7 @@ func (j *job) resume() error {
 			j.id = own.ID
 		}
 		if err := j.c.Checkpoint.Append(marshal(checkpointLine{Load: &own})); err != nil {
-			return fmt.Errorf("load: write the checkpoint %s: %w", name, err)
+			return fmt.Errorf("fill: write the checkpoint %s: %w", name, err)
 		}
 		return nil
 	}
@@ -141,21 +141,21 @@ func (j *job) resume() error {
 	for i, line := range lines {
 		var l checkpointLine
 		if json.Unmarshal(line, &l) != nil {
-			return fmt.Errorf("load: %s:%d: not a line of a checkpoint: delete the file to load from the start", name, i+1)
+			return fmt.Errorf("fill: %s:%d: not a line of a checkpoint: delete the file to load from the start", name, i+1)
 		}
 		if i == 0 {
 			if l.Load == nil {
-				return fmt.Errorf("load: %s:1: not a checkpoint: give another path", name)
+				return fmt.Errorf("fill: %s:1: not a checkpoint: give another path", name)
 			}
 			if what := own.differs(*l.Load); what != "" {
 				return &CheckpointError{fmt.Sprintf(
-					"load: %s: the checkpoint is of %s: delete it to load from the start, or give another path", name, what)}
+					"fill: %s: the checkpoint is of %s: delete it to load from the start, or give another path", name, what)}
 			}
 			j.id = l.Load.ID
 			continue
 		}
 		if err := j.mark(&l, known); err != nil {
-			return fmt.Errorf("load: %s:%d: %w: delete the file to load from the start", name, i+1, err)
+			return fmt.Errorf("fill: %s:%d: %w: delete the file to load from the start", name, i+1, err)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestKilledLoadResumes(t *testing.T) {
 	kills := 0
 	for budget := uint64(2500); ; budget += 1700 {
 		c := config(s, numbered("t", 20_000), named("k", 9_000))
-		c.Checkpoint, c.Plan, c.Seed, c.Verify = open(t, path), "p", 7, VerifyFull
+		c.Checkpoint, c.Plan, c.Seed, c.Check = open(t, path), "p", 7, CheckFull
 		rows = 0
 		s.before = func(ch *protocol.Chunk, _ bool) error {
 			if ch.Table == "t" && done[ch.First] {
@@ -73,7 +73,7 @@ func TestKilledLoadResumes(t *testing.T) {
 	if kills < 3 {
 		t.Errorf("killed %d times only", kills)
 	}
-	// All rows are loaded: another run has nothing to load and verifies them again.
+	// All rows are loaded: another run has nothing to load and checks them again.
 	c := config(s, numbered("t", 20_000), named("k", 9_000))
 	c.Checkpoint, c.Plan, c.Seed = open(t, path), "p", 7
 	s.before = func(ch *protocol.Chunk, _ bool) error {

@@ -135,7 +135,7 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 	t := &j.c.Tables[ch.table]
 	if j.c.Checkpoint != nil {
 		if err := j.c.Checkpoint.Append(chunkLine(t, ch, false, 0)); err != nil {
-			return fmt.Errorf("load: write the checkpoint: %w", err)
+			return fmt.Errorf("fill: write the checkpoint: %w", err)
 		}
 	}
 	j.begin(ch.table)
@@ -157,11 +157,11 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("load: table %q, rows %d to %d: %w", t.Name, ch.first, ch.first+ch.rows-1, err)
+		return fmt.Errorf("fill: table %q, rows %d to %d: %w", t.Name, ch.first, ch.first+ch.rows-1, err)
 	}
 	if j.c.Checkpoint != nil {
 		if err := j.c.Checkpoint.Append(chunkLine(t, ch, true, sum)); err != nil {
-			return fmt.Errorf("load: write the checkpoint: %w", err)
+			return fmt.Errorf("fill: write the checkpoint: %w", err)
 		}
 	}
 	j.end(ch.table, sum)

@@ -1,4 +1,4 @@
-// Package fill fills tables with rows and verifies them. It divides tables into chunks of rows, which several sessions
+// Package fill fills tables with rows and checks them. It divides tables into chunks of rows, which several sessions
 // load at the same time over all addresses. With a checkpoint, a load that was killed can be resumed. At the end fill
 // queries the server for what it stores, and compares.
 package fill
@@ -26,11 +26,11 @@ type Table struct {
 	Unique string
 	// Row sets values, one for each column, to those of row number row. It must be safe for concurrent use.
 	Row func(values []gen.Value, row uint64)
-	// Filled means that the table has its rows already and is only verified.
+	// Filled means that the table has its rows already and is only checked.
 	Filled bool
 }
 
-// SQL writes the queries for verification in the server's flavor of SQL.
+// SQL writes the queries for checks in the server's flavor of SQL.
 type SQL interface {
 	// CountRows returns a query whose single value is the number of rows.
 	CountRows(table string) string
@@ -44,24 +44,24 @@ type SQL interface {
 	MostRows(columns int) uint64
 }
 
-// Verify says how thoroughly a load is verified.
-type Verify string
+// Check says how thoroughly a load is checked.
+type Check string
 
-// The levels of verification. Each includes those before it.
+// The levels of checks. Each includes those before it.
 const (
-	VerifyNone   Verify = "none"
-	VerifyCount  Verify = "count"  // the number of rows of each table
-	VerifySample Verify = "sample" // rows spread over each table are also read back by key and compared
-	VerifyFull   Verify = "full"   // all rows are also read back and compared by checksum
+	CheckNone   Check = "none"
+	CheckCount  Check = "count"  // the number of rows of each table
+	CheckSample Check = "sample" // rows spread over each table are also read back by key and compared
+	CheckFull   Check = "full"   // all rows are also read back and compared by checksum
 )
 
-// ParseVerify returns the level with this name.
-func ParseVerify(name string) (Verify, error) {
-	switch v := Verify(name); v {
-	case VerifyNone, VerifyCount, VerifySample, VerifyFull:
+// ParseCheck returns the level with this name.
+func ParseCheck(name string) (Check, error) {
+	switch v := Check(name); v {
+	case CheckNone, CheckCount, CheckSample, CheckFull:
 		return v, nil
 	}
-	return "", fmt.Errorf("load: unknown proof %q: use none, count, sample or full", name)
+	return "", fmt.Errorf("fill: unknown check %q: use none, count, sample or full", name)
 }
 
 // Config describes a load. Zero values mean the defaults given in the comments.
@@ -69,18 +69,18 @@ type Config struct {
 	Driver  protocol.AdminDriver
 	Targets []protocol.Target
 	Tables  []Table
-	SQL     SQL    // required unless Verify is VerifyNone
-	Verify  Verify // default VerifyCount
+	SQL     SQL   // required unless Check is CheckNone
+	Check   Check // default CheckCount
 
 	Workers    int    // number of sessions over all addresses; default 4
 	ChunkRows  uint64 // the most rows in a chunk; default 50 000
 	Attempts   int    // attempts per chunk; default 3 for each address, at least 5
-	SampleRows uint64 // rows of a table that VerifySample reads; default 100
+	SampleRows uint64 // rows of a table that CheckSample reads; default 100
 	Replace    bool   // rows may exist already, so every chunk is loaded such that it replaces them
 
 	// Part selects the chunks that this process loads. If Others is not nil, it has other processes load all chunks,
 	// each process one Part. This process then only keeps the checkpoint, which records the number of parts, and
-	// verifies the whole load. An error is a *NotBegunError if no process has begun to load.
+	// checks the whole load. An error is a *NotBegunError if no process has begun to load.
 	Part   Part
 	Others func(ctx context.Context, s *Shared) ([]TableReport, error)
 
@@ -90,11 +90,11 @@ type Config struct {
 	Plan       string
 	Seed       uint64
 
-	// Loaded, if not nil, is called after all rows have been loaded and before verification.
+	// Loaded, if not nil, is called after all rows have been loaded and before they are checked.
 	Loaded   func(ctx context.Context) error
 	Progress func(Progress)   // called once a second and at the end of each table, never concurrently
 	Now      func() time.Time // default time.Now
-	// Pause waits after attempt number attempt (from 1) of a chunk or query, and before verification looks again at
+	// Pause waits after attempt number attempt (from 1) of a chunk or query, and before a check looks again at
 	// rows that differ. The default starts with 50 ms and doubles up to 5 s. It returns an error if ctx is done.
 	Pause func(ctx context.Context, attempt int) error
 }
@@ -113,11 +113,11 @@ type TableReport struct {
 	// Checksum is the sum of gen.ChecksumRow over all generated rows, in 16 hexadecimal digits; "" for a table with
 	// Filled set.
 	Checksum string
-	Verified Verify // the level of verification that succeeded
+	Checked  Check  // the level of checks that succeeded
 	Compared uint64 // number of rows that were read back and are equal
 }
 
-// Run loads all tables and then verifies them. With an error it also returns a report of what was done before, except
+// Run loads all tables and then checks them. With an error it also returns a report of what was done before, except
 // if another process failed.
 func Run(ctx context.Context, config Config) (Report, error) {
 	c := config.withDefaults()
@@ -136,14 +136,14 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	if err == nil && c.Loaded != nil {
 		err = c.Loaded(ctx)
 	}
-	if err == nil && c.Verify != VerifyNone {
-		err = j.verify(ctx)
+	if err == nil && c.Check != CheckNone {
+		err = j.checkTables(ctx)
 	}
 	return Report{j.reports()}, err
 }
 
 func (c Config) withDefaults() Config {
-	c.Verify = cmp.Or(c.Verify, VerifyCount)
+	c.Check = cmp.Or(c.Check, CheckCount)
 	c.Workers = cmp.Or(max(c.Workers, 0), 4)
 	c.ChunkRows = cmp.Or(c.ChunkRows, 50_000)
 	c.Attempts = cmp.Or(max(c.Attempts, 0), max(5, 3*len(c.Targets)))
@@ -165,30 +165,30 @@ func pauseDoubling(ctx context.Context, attempt int) error {
 func (c *Config) check() error {
 	switch {
 	case c.Driver == nil:
-		return errors.New("load: no driver was given")
+		return errors.New("fill: no driver was given")
 	case len(c.Targets) == 0:
-		return errors.New("load: there is no address: name at least one")
-	case c.SQL == nil && c.Verify != VerifyNone:
-		return errors.New("load: the proof needs an SQL flavor: give one, or ask for no proof")
+		return errors.New("fill: there is no address: name at least one")
+	case c.SQL == nil && c.Check != CheckNone:
+		return errors.New("fill: the check needs an SQL flavor: give one, or ask for no check")
 	case c.Part.Of > 0 && (c.Part.Number < 0 || c.Part.Number >= c.Part.Of):
-		return fmt.Errorf("load: there is no part %d of %d", c.Part.Number+1, c.Part.Of)
+		return fmt.Errorf("fill: there is no part %d of %d", c.Part.Number+1, c.Part.Of)
 	}
-	if _, err := ParseVerify(string(c.Verify)); err != nil {
+	if _, err := ParseCheck(string(c.Check)); err != nil {
 		return err
 	}
 	names := make(map[string]bool)
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		if names[t.Name] {
-			return fmt.Errorf("load: table %q is named twice", t.Name)
+			return fmt.Errorf("fill: table %q is named twice", t.Name)
 		}
 		names[t.Name] = true
 		if len(t.Columns) == 0 || t.Row == nil {
-			return fmt.Errorf("load: table %q has no columns", t.Name)
+			return fmt.Errorf("fill: table %q has no columns", t.Name)
 		}
 		for _, key := range t.Keys {
 			if t.column(key) < 0 {
-				return fmt.Errorf("load: table %q has no column %q, which its primary key names", t.Name, key)
+				return fmt.Errorf("fill: table %q has no column %q, which its primary key names", t.Name, key)
 			}
 		}
 	}

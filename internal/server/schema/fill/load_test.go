@@ -26,41 +26,41 @@ func sumOf(t Table) string {
 }
 
 func TestLoadsAndProves(t *testing.T) {
-	for _, verify := range []Verify{"", VerifyNone, VerifyCount, VerifySample, VerifyFull} {
+	for _, check := range []Check{"", CheckNone, CheckCount, CheckSample, CheckFull} {
 		s := newServer()
 		big, small, keyed := numbered("big", 12_345), numbered("small", 3), named("keyed", 7001)
 		c := config(s, big, small, numbered("empty", 0), keyed)
-		c.Verify = verify
+		c.Check = check
 		r := mustRun(t, c)
-		want := cmp.Or(verify, VerifyCount)
+		want := cmp.Or(check, CheckCount)
 		for i, table := range c.Tables {
 			got := r.Tables[i]
 			if got.Name != table.Name || got.Rows != table.Rows || len(s.tables[table.Name]) != int(table.Rows) ||
 				got.Checksum != sumOf(table) {
-				t.Errorf("%s: %+v, checksum should be %s; the server holds %d rows", verify, got, sumOf(table),
+				t.Errorf("%s: %+v, checksum should be %s; the server holds %d rows", check, got, sumOf(table),
 					len(s.tables[table.Name]))
 			}
-			compared := map[Verify]uint64{VerifySample: min(100, table.Rows), VerifyFull: table.Rows}[want]
-			if want != VerifyNone && got.Verified != want || got.Compared != compared {
-				t.Errorf("%s: %+v", verify, got)
+			compared := map[Check]uint64{CheckSample: min(100, table.Rows), CheckFull: table.Rows}[want]
+			if want != CheckNone && got.Checked != want || got.Compared != compared {
+				t.Errorf("%s: %+v", check, got)
 			}
 		}
 		if len(s.loads) != 3 {
-			t.Errorf("%s: addresses used: %v", verify, s.loads)
+			t.Errorf("%s: addresses used: %v", check, s.loads)
 		}
-		if verify == VerifyFull && (!has(s.queries, "range|big|5000|9999") || !has(s.queries, "all|keyed")) {
+		if check == CheckFull && (!has(s.queries, "range|big|5000|9999") || !has(s.queries, "all|keyed")) {
 			t.Errorf("queries: %q", s.queries)
 		}
 	}
 }
 
-// If the server limits the size of answers, no query of a full verification exceeds the limit, for any keys.
+// If the server limits the size of answers, no query of a full check exceeds the limit, for any keys.
 func TestProofWithinBounds(t *testing.T) {
 	s := newServer()
 	big, keyed := numbered("big", 2_345), named("keyed", 1_234)
 	keyed.Unique = "id"
 	c := config(s, big, keyed)
-	c.Verify, c.SQL = VerifyFull, flavor{most: 600}
+	c.Check, c.SQL = CheckFull, flavor{most: 600}
 	r := mustRun(t, c)
 	if r.Tables[0].Compared != 2345 || r.Tables[1].Compared != 1234 {
 		t.Errorf("%+v", r.Tables)
@@ -123,10 +123,10 @@ func TestProofFindsFaults(t *testing.T) {
 		},
 	}
 	for what, hurt := range damage {
-		for _, verify := range []Verify{VerifyCount, VerifySample, VerifyFull} {
+		for _, check := range []Check{CheckCount, CheckSample, CheckFull} {
 			s := newServer()
 			c := config(s, numbered("t", 5000))
-			c.Verify = verify
+			c.Check = check
 			s.after = func(ch *protocol.Chunk) error {
 				if ch.First == 0 {
 					hurt(s.tables["t"])
@@ -136,11 +136,11 @@ func TestProofFindsFaults(t *testing.T) {
 			r, err := Run(context.Background(), c)
 			var mismatch *MismatchError
 			found := errors.As(err, &mismatch)
-			if want := verify != VerifyCount || what == "a row is lost"; found != want {
-				t.Errorf("%s, proof %s: %v", what, verify, err)
+			if want := check != CheckCount || what == "a row is lost"; found != want {
+				t.Errorf("%s, check %s: %v", what, check, err)
 			}
 			if len(r.Tables) != 1 || found && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s, proof %s: report %+v, error %v", what, verify, r, err)
+				t.Errorf("%s, check %s: report %+v, error %v", what, check, r, err)
 			}
 		}
 	}
@@ -162,8 +162,8 @@ func TestProofWaitsForReplicas(t *testing.T) {
 		{"as long as more are seen", 40, true, false, false},
 		{"not for ever", 1000, true, false, true},
 	} {
-		for _, verify := range []Verify{VerifyCount, VerifySample, VerifyFull} {
-			t.Run(c.name+", proof "+string(verify), func(t *testing.T) {
+		for _, check := range []Check{CheckCount, CheckSample, CheckFull} {
+			t.Run(c.name+", check "+string(check), func(t *testing.T) {
 				s := newServer()
 				looks := 0
 				s.seen = func(query, key string) bool {
@@ -171,7 +171,7 @@ func TestProofWaitsForReplicas(t *testing.T) {
 					return looks >= c.looks || c.counted && query == "count" || c.changes && n > 2000 && n < 2000+looks
 				}
 				config := config(s, numbered("t", 5000))
-				config.Verify, config.Workers = verify, 1
+				config.Check, config.Workers = check, 1
 				config.Pause = func(ctx context.Context, _ int) error { looks++; return ctx.Err() }
 				_, err := Run(context.Background(), config)
 				var wrong *MismatchError
@@ -208,7 +208,7 @@ func TestDeadAddress(t *testing.T) {
 		return nil
 	}
 	c := config(s, numbered("t", 20_000))
-	c.Verify = VerifyFull
+	c.Check = CheckFull
 	r := mustRun(t, c)
 	if len(s.tables["t"]) != 20_000 || s.loads["b:2"] != 0 || s.loads["c:3"] != 2 ||
 		r.Tables[0].Checksum != sumOf(c.Tables[0]) {
@@ -243,7 +243,7 @@ func TestUnknownOutcome(t *testing.T) {
 		return nil
 	}
 	c := config(s, numbered("t", 5000))
-	c.Verify = VerifyFull
+	c.Check = CheckFull
 	var last Progress
 	c.Progress = func(p Progress) { last = p }
 	r := mustRun(t, c)
@@ -301,7 +301,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no driver":     func(c *Config) { c.Driver = nil },
 		"no address":    func(c *Config) { c.Targets = nil },
 		"SQL flavor":    func(c *Config) { c.SQL = nil },
-		"unknown proof": func(c *Config) { c.Verify = "most" },
+		"unknown check": func(c *Config) { c.Check = "most" },
 		"named twice":   func(c *Config) { c.Tables = append(c.Tables[:1:1], c.Tables[0]) },
 		"no columns":    func(c *Config) { c.Tables = []Table{{Name: "x", Rows: 1}} },
 		`no column "k"`: func(c *Config) { x := numbered("x", 1); x.Keys = []string{"k"}; c.Tables = []Table{x} },

@@ -60,7 +60,7 @@ func (j *job) loadByOthers(ctx context.Context) error {
 			if t := &j.tables[i]; t.Name == p.Name {
 				sum, err := strconv.ParseUint(p.Checksum, 16, 64)
 				if err != nil {
-					return fmt.Errorf("load: table %q: checksum %q of a part is no 64-bit number in hex", p.Name, p.Checksum)
+					return fmt.Errorf("fill: table %q: checksum %q of a part is no 64-bit number in hex", p.Name, p.Checksum)
 				}
 				t.sum += sum
 				t.Resumed += p.Resumed
@@ -71,7 +71,7 @@ func (j *job) loadByOthers(ctx context.Context) error {
 	}
 	for i := range j.tables {
 		if t := &j.tables[i]; !j.c.Tables[i].Filled && loaded[i] != t.Rows {
-			return fmt.Errorf("load: table %q: the parts have %d rows together, not %d", t.Name, loaded[i], t.Rows)
+			return fmt.Errorf("fill: table %q: the parts have %d rows together, not %d", t.Name, loaded[i], t.Rows)
 		}
 	}
 	return nil

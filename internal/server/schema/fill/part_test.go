@@ -24,7 +24,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 				loaded[fmt.Sprint(ch.Table, " ", ch.First)]++
 				return nil
 			}
-			c.Part, c.Verify = Part{Of: parts}, VerifyFull
+			c.Part, c.Check = Part{Of: parts}, CheckFull
 			c.Others = inParts(t, &c, parts)
 			r := mustRun(t, c)
 			for i, table := range c.Tables {
@@ -51,7 +51,7 @@ func inParts(t *testing.T, whole *Config, parts int) func(context.Context, *Shar
 		reports, errs := make([]Report, parts), make([]error, parts)
 		for k := range parts {
 			c := *whole
-			c.Others, c.Part, c.Verify, c.Replace = nil, Part{Number: k, Of: parts}, VerifyNone, s.Resumed
+			c.Others, c.Part, c.Check, c.Replace = nil, Part{Number: k, Of: parts}, CheckNone, s.Resumed
 			if whole.Checkpoint != nil {
 				c.Checkpoint = open(t, c.Part.File(whole.Checkpoint.Name()))
 			}
@@ -70,7 +70,7 @@ func TestPartsResume(t *testing.T) {
 	s := newServer()
 	path := filepath.Join(t.TempDir(), "whole")
 	c := config(s, numbered("t", 20_000))
-	c.Plan, c.Seed, c.Verify, c.Part, c.Checkpoint = "p", 7, VerifyFull, Part{Of: 3}, open(t, path)
+	c.Plan, c.Seed, c.Check, c.Part, c.Checkpoint = "p", 7, CheckFull, Part{Of: 3}, open(t, path)
 	c.Workers = 1
 	failing := errors.New("broken")
 	s.after = func(ch *protocol.Chunk) error {

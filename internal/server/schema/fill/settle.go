@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// How often verification looks at rows that differ before it fails. Servers that read from replicas return what the
+// How often a check looks at rows that differ before it fails. Servers that read from replicas return what the
 // replica has applied so far.
 const (
 	looksAlike = 10  // equal results in a row; takes 16 s with the default pauses
 	looksMost  = 100 // looks altogether
 )
 
-// settle calls Settle with the defaults of verification.
+// settle calls Settle with the defaults of checks.
 func (c *Config) settle(ctx context.Context, look func() error) error {
 	return Settle(ctx, looksAlike, c.Pause, look)
 }

@@ -18,38 +18,38 @@ type MismatchError struct {
 
 // Error implements error.
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("load: table %q: %s: drop it (brunt schema down) and load again", e.Table, e.What)
+	return fmt.Sprintf("fill: table %q: %s: drop it (brunt schema down) and load again", e.Table, e.What)
 }
 
-// verify verifies one table after the other.
-func (j *job) verify(ctx context.Context) error {
+// checkTables checks one table after the other.
+func (j *job) checkTables(ctx context.Context) error {
 	s := j.newSession(0)
 	defer s.close()
 	for i := range j.c.Tables {
-		if err := j.c.settle(ctx, func() error { return j.verifyCount(ctx, s, i) }); err != nil {
+		if err := j.c.settle(ctx, func() error { return j.checkCount(ctx, s, i) }); err != nil {
 			return err
 		}
 		t := &j.tables[i]
-		t.Verified = VerifyCount
-		if j.c.Verify == VerifyCount || t.Rows == 0 {
-			t.Verified = j.c.Verify
+		t.Checked = CheckCount
+		if j.c.Check == CheckCount || t.Rows == 0 {
+			t.Checked = j.c.Check
 			continue
 		}
 		var err error
-		if keys := j.c.sampleKeys(i); j.c.Verify == VerifySample && keys != nil {
-			err = j.verifySample(ctx, i, keys)
+		if keys := j.c.sampleKeys(i); j.c.Check == CheckSample && keys != nil {
+			err = j.checkSample(ctx, i, keys)
 		} else {
-			err = j.verifyFull(ctx, i)
+			err = j.checkFull(ctx, i)
 		}
 		if err != nil {
 			return err
 		}
-		t.Verified = j.c.Verify
+		t.Checked = j.c.Check
 	}
 	return nil
 }
 
-func (j *job) verifyCount(ctx context.Context, s *session, table int) error {
+func (j *job) checkCount(ctx context.Context, s *session, table int) error {
 	t := &j.c.Tables[table]
 	var count uint64
 	var answered bool
@@ -68,7 +68,7 @@ func (j *job) verifyCount(ctx context.Context, s *session, table int) error {
 		return err
 	}
 	if !answered {
-		return fmt.Errorf("load: table %q: count rows: the server gave no answer", t.Name)
+		return fmt.Errorf("fill: table %q: count rows: the server gave no answer", t.Name)
 	}
 	if count != t.Rows {
 		return &MismatchError{t.Name, fmt.Sprintf("the server holds %d rows, %d were loaded", count, t.Rows)}
@@ -84,7 +84,7 @@ func (s *session) query(ctx context.Context, t *Table, statement string, start f
 		return a.Query(ctx, statement, row)
 	})
 	if err != nil {
-		return fmt.Errorf("load: table %q: read back: %w", t.Name, err)
+		return fmt.Errorf("fill: table %q: read back: %w", t.Name, err)
 	}
 	return nil
 }
@@ -119,9 +119,9 @@ func (c *Config) sampleKeys(table int) []uint64 {
 	return rows
 }
 
-// verifySample finds each sampled row by its first key column. If that isn't the whole key, the query may return
+// checkSample finds each sampled row by its first key column. If that isn't the whole key, the query may return
 // several rows, and the generated one must be among them.
-func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error {
+func (j *job) checkSample(ctx context.Context, table int, rows []uint64) error {
 	t := &j.c.Tables[table]
 	err := parallel(ctx, min(j.c.Workers, len(rows)), func(ctx context.Context, worker int) error {
 		s := j.newSession(worker)
