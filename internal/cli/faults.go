@@ -17,7 +17,7 @@ const healFaults = "heal-faults"
 
 // newHealFaults returns the command of the watchdog, which undoes faults when brunt is killed; see package fault.
 func newHealFaults(s *streams) *cobra.Command {
-	cmd := command(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.in) })
+	cmd := command(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.in, s.out) })
 	cmd.Hidden = true
 	return cmd
 }

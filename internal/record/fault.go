@@ -27,11 +27,16 @@ type Fault struct {
 	BeginNs int64 `json:"begin_ns"`
 	DoneNs  int64 `json:"done_ns"`
 	// before and after the action that undid it; 0 if there is nothing to undo
-	HealBeginNs int64  `json:"heal_begin_ns,omitempty"`
-	HealedNs    int64  `json:"healed_ns,omitempty"`
-	Error       string `json:"error,omitempty"`      // why it couldn't be injected
-	HealError   string `json:"heal_error,omitempty"` // why it couldn't be undone
+	HealBeginNs int64 `json:"heal_begin_ns,omitempty"`
+	HealedNs    int64 `json:"healed_ns,omitempty"`
+	// HealedBy says who undid it, if that wasn't the process that injected it: HealedByWatchdog.
+	HealedBy  string `json:"healed_by,omitempty"`
+	Error     string `json:"error,omitempty"`      // why it couldn't be injected
+	HealError string `json:"heal_error,omitempty"` // why it couldn't be undone
 }
+
+// HealedByWatchdog is the HealedBy of a fault that the watchdog undid.
+const HealedByWatchdog = "watchdog"
 
 // same reports whether f and o are states of the same fault.
 func (f *Fault) same(o *Fault) bool {

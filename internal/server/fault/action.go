@@ -40,8 +40,9 @@ func (c *Executor) action(f *plan.Fault, number int) (*action, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.cure.identify(occurrence(f, number))
 	if d.cure != nil && d.heal == nil {
-		d.heal = d.cure.Do
+		d.heal = c.doer(d.cure, f, number, true)
 	}
 	if f.Affects != nil {
 		d.addresses = f.Affects
@@ -54,8 +55,8 @@ func (c *Executor) made(f *plan.Fault, number int) (*action, error) {
 	case plan.FaultProcess:
 		return c.processAction(f, number)
 	case plan.FaultCommand:
-		d := &action{target: said([]byte(f.Command.Inject)), inject: (&Cure{Command: f.Command.Inject,
-			Timeout: f.Command.Timeout}).Do}
+		d := &action{target: said([]byte(f.Command.Inject)), inject: c.doer(&Cure{Command: f.Command.Inject,
+			Timeout: f.Command.Timeout}, f, number, false)}
 		if f.Heals() {
 			d.cure = &Cure{Command: f.Command.Heal, Timeout: f.Command.Timeout}
 		}
@@ -73,6 +74,18 @@ func (c *Executor) made(f *plan.Fault, number int) (*action, error) {
 		return c.networkAction(f, number), nil
 	}
 	return c.floodAction(f, number), nil
+}
+
+// doer returns a function that does something, of whose commands the watchdog knows.
+func (c *Executor) doer(what *Cure, f *plan.Fault, number int, heals bool) func(context.Context) error {
+	if c.dog == nil {
+		return what.Do
+	}
+	tell := commands{ended: c.dog.ended, begun: func(r *running) {
+		r.ID, r.Heals, r.Limit = occurrence(f, number), heals, what.limit()
+		c.dog.begun(r)
+	}}
+	return func(ctx context.Context) error { return what.do(ctx, tell) }
 }
 
 func (c *Executor) processAction(f *plan.Fault, number int) (*action, error) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -40,15 +39,26 @@ type requests struct {
 	Requests []protocol.Request `json:"requests"`
 }
 
+// limit returns how long the cure may take.
+func (c *Cure) limit() time.Duration { return cmp.Or(c.Timeout, defaultTimeout) }
+
 // Do heals the fault.
-func (c *Cure) Do(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
+func (c *Cure) Do(ctx context.Context) error { return c.do(ctx, commands{}) }
+
+// commands are told of the commands that run. Both fields may be nil.
+type commands struct {
+	begun, ended func(*running)
+}
+
+// do is Do in a process that has a watchdog.
+func (c *Cure) do(ctx context.Context, tell commands) error {
+	ctx, cancel := context.WithTimeout(ctx, c.limit())
 	defer cancel()
 	switch {
 	case len(c.Processes) > 0:
 		return signal(c.Processes, continueSignal())
 	case c.Command != "":
-		return shell(ctx, c.Command)
+		return shell(ctx, c.Command, tell)
 	case c.HTTP != nil:
 		return ask(ctx, c.HTTP)
 	case c.Requests != nil:
@@ -88,8 +98,9 @@ func said(b []byte) string {
 	return secret.Text(line)
 }
 
-// shell runs a command. It doesn't wait for processes that the command leaves in the background, nor end them.
-func shell(ctx context.Context, line string) error {
+// shell runs a command. It doesn't wait for processes that the command leaves in the background, nor end them. If ctx
+// ends, all its processes are ended. If this process dies before tell.begun has returned, the command isn't run.
+func shell(ctx context.Context, line string, tell commands) error {
 	out, err := os.CreateTemp("", "brunt-fault-")
 	if err != nil {
 		return err
@@ -98,10 +109,7 @@ func shell(ctx context.Context, line string) error {
 		_ = out.Close()
 		_ = os.Remove(out.Name())
 	}()
-	c := exec.CommandContext(ctx, "sh", "-c", line)
-	c.Stdout, c.Stderr = out, out
-	grouped(c)
-	err = c.Run()
+	err = runMarked(ctx, line, out, tell)
 	if err == nil {
 		return nil
 	}

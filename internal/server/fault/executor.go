@@ -80,7 +80,7 @@ func Prepare(o Options) (c *Executor, err error) {
 		if !c.mine(f) {
 			continue
 		}
-		dog = dog || f.Heals() && f.Kind != plan.FaultNetwork && f.Kind != plan.FaultFlood
+		dog = dog || f.Heals() && f.Kind != plan.FaultNetwork && f.Kind != plan.FaultFlood || f.Kind == plan.FaultCommand
 		if err := c.check(f); err != nil && !o.Resumes {
 			return c, plan.Problems{{At: f.At, Text: fmt.Sprintf("fault %q: %v", f.Name, err)}}
 		}
@@ -278,10 +278,9 @@ func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		return
 	}
 	if err == nil {
-		d.cure.identify(occurrence(f, at.Number))
 		r.Target, r.Addresses = d.target, d.addresses
 		if c.dog != nil && d.cure != nil {
-			c.dog.add(d.cure)
+			c.dog.add(d.cure, c.due(at, injecting(f)))
 		}
 		if c.o.Begins != nil {
 			c.o.Begins()
@@ -291,6 +290,9 @@ func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 		c.changed(r)
 		err = d.inject(ctx)
 		r.DoneNs = c.o.Now()
+		if c.dog != nil && d.cure != nil {
+			c.dog.due(d.cure.ID, c.due(at, 0))
+		}
 		if d.told != nil {
 			r.Target = d.told()
 		}
@@ -320,6 +322,33 @@ func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
 	c.heal(f, d, r)
 }
 
+// grace is how much later than planned a fault may be healed before the watchdog does it.
+const grace = time.Second
+
+// due returns when the watchdog heals a fault by itself: when its time has been over for long enough that this process
+// must have been stopped, or have no time. more is how long the injection may still take. It returns zero for a fault
+// whose end isn't known.
+func (c *Executor) due(at *Instant, more time.Duration) time.Time {
+	if at.Until == 0 {
+		return time.Time{}
+	}
+	left := max(time.Duration(c.startNs+int64(at.Until)-c.o.Now()), 0)
+	return time.Now().Add(left + more + grace)
+}
+
+// injecting returns how long it may take to inject a fault.
+func injecting(f *plan.Fault) time.Duration {
+	switch f.Kind {
+	case plan.FaultCommand:
+		return (&Cure{Timeout: f.Command.Timeout}).limit()
+	case plan.FaultHTTP:
+		return (&Cure{Timeout: f.HTTP.Timeout}).limit()
+	case plan.FaultRequest:
+		return (&Cure{Timeout: f.Request.Timeout}).limit()
+	}
+	return 0
+}
+
 // over calls the hook Over.
 func (c *Executor) over(r *record.Fault) {
 	if c.o.Over != nil {
@@ -344,6 +373,9 @@ const (
 
 // heal undoes a fault. The watchdog keeps a cure that has failed, so that it tries again at the end.
 func (c *Executor) heal(f *plan.Fault, d *action, r *record.Fault) {
+	if c.healedLate(f, d, r) {
+		return
+	}
 	healBegin := c.o.Now()
 	var err error
 	for n := range healAttempts {
@@ -368,6 +400,26 @@ func (c *Executor) heal(f *plan.Fault, d *action, r *record.Fault) {
 			message.Text("error", r.HealError)))
 	}
 	c.changed(r)
+}
+
+// healedLate claims the cure of a fault, and reports whether the watchdog has done it: this process was stopped, or had
+// no time, when it was due.
+func (c *Executor) healedLate(f *plan.Fault, d *action, r *record.Fault) bool {
+	if c.dog == nil || d.cure == nil {
+		return false
+	}
+	h := c.dog.claim(d.cure)
+	if h == nil {
+		return false
+	}
+	onClock := func(unixNs int64) int64 { return max(c.o.Now()-(time.Now().UnixNano()-unixNs), r.BeginNs, 1) }
+	c.mu.Lock()
+	r.HealBeginNs, r.HealedNs, r.HealedBy = onClock(h.BeginNs), onClock(h.DoneNs), record.HealedByWatchdog
+	c.mu.Unlock()
+	c.dog.done(d.cure.ID)
+	c.warn(record.Notice("fault-healed-by-watchdog", message.Text("fault", f.Name), message.Count("n", r.Number)))
+	c.changed(r)
+	return true
 }
 
 // doing returns the action of a fault's kind, for the record; "" for kinds that have only one.

@@ -44,6 +44,37 @@ func TestMain(m *testing.M) {
 		}
 		c.Begin(context.Background())
 		select {}
+	case "injects": // injects a fault by a command, in a folder
+		_ = os.Unsetenv(roleVariable)
+		c, err := Prepare(options(slow(os.Args[1], os.Args[2])))
+		if err != nil {
+			panic(err)
+		}
+		c.Begin(context.Background())
+		select {}
+	case "stopped": // stops a process for two seconds, and reports how that ended
+		_ = os.Unsetenv(roleVariable)
+		pid, _ := strconv.Atoi(os.Args[1])
+		healed := make(chan struct{})
+		o := options(stopped(pid, 2*time.Second))
+		o.Changed = func(f *record.Fault) {
+			switch {
+			case f.HealedNs > 0:
+				_, _ = os.Stdout.WriteString("healed by " + f.HealedBy + "\n")
+				close(healed)
+			case f.DoneNs > 0:
+				_, _ = os.Stdout.WriteString("stopped\n")
+			}
+		}
+		c, err := Prepare(o)
+		if err != nil {
+			panic(err)
+		}
+		c.Begin(context.Background())
+		<-healed
+		c.End()
+		c.Close()
+		os.Exit(0)
 	}
 }
 
@@ -61,7 +92,7 @@ func TestWatchdogProcess(t *testing.T) {
 	if os.Args[len(os.Args)-1] != "watchdog" {
 		return
 	}
-	if err := Watch(os.Stdin); err != nil {
+	if err := Watch(os.Stdin, os.Stdout); err != nil {
 		t.Error(err)
 	}
 }
@@ -268,7 +299,7 @@ func TestARestartedWatchdogHeals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.add(&Cure{ID: "stop 1", Processes: []Process{p}})
+	w.add(&Cure{ID: "stop 1", Processes: []Process{p}}, time.Time{})
 	if err := send(p, stopSignal()); err != nil {
 		t.Fatal(err)
 	}
@@ -536,10 +567,131 @@ func TestTheWatchdogTakesTornLines(t *testing.T) {
 {"add":{"id":"c","command":"echo c >> ` + mark + `"}}
 {"done":"b"}
 {"add":{"id":"d","comm`
-	if err := Watch(strings.NewReader(in)); err != nil {
+	if err := Watch(strings.NewReader(in), io.Discard); err != nil {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(mark); string(text) != "c\na\n" {
 		t.Errorf("healed %q, want the latest first and none that was done", text)
+	}
+}
+
+// slow returns a fault whose injection does something, goes on for long, and would then do damage. Its heal notes that
+// it was healed. It leaves its PID in a file.
+func slow(dir, inject string) plan.Fault {
+	return plan.Fault{Name: "slow", Kind: plan.FaultCommand, Command: plan.CommandFault{Timeout: time.Hour,
+		Inject: "cd " + dir + "; " + inject, Heal: "cd " + dir + "; echo healed >> log"}}
+}
+
+// read waits until a file has a line, and returns it.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	for range 4000 {
+		if text, _ := os.ReadFile(path); strings.HasSuffix(string(text), "\n") {
+			return strings.TrimSpace(string(text))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("%s has no line", path)
+	return ""
+}
+
+// When brunt is killed while an injection runs, all processes of the injection are ended before the fault is healed:
+// those of its process group, and those that have left it.
+func TestKilledWhileInjecting(t *testing.T) {
+	const damage = `; echo damage >> log`
+	for name, inject := range map[string]string{
+		"in the foreground": "echo $$ > pid; sleep 1000" + damage,
+		"in a pipe":         "(echo $$ > pid; sleep 1000" + damage + ") | cat",
+		"in the background": "(echo $$ > pid; sleep 1000" + damage + ") & wait",
+		"in a new session":  "setsid sh -c 'echo $$ > pid; sleep 1000" + damage + "' & wait",
+		"ignoring signals":  "trap '' TERM HUP INT; echo $$ > pid; sleep 1000" + damage,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(self, dir, inject)
+			c.Env = append(os.Environ(), roleVariable+"=injects")
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid, _ := strconv.Atoi(read(t, filepath.Join(dir, "pid")))
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait()
+			if text := read(t, filepath.Join(dir, "log")); text != "healed" {
+				t.Errorf("the log has %q", text)
+			}
+			if s := state(pid); s != "gone" && s != "Z" {
+				t.Errorf("process %d of the injection is %s", pid, s)
+			}
+		})
+	}
+}
+
+// What an injection that has ended leaves in the background is meant to stay, until the fault is healed.
+func TestWhatInjectionsLeaveStays(t *testing.T) {
+	dir := t.TempDir()
+	o := options(slow(dir, "sleep 1000 >/dev/null 2>&1 & echo $! > pid"))
+	l := &log{}
+	l.join(&o)
+	c, err := Prepare(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Begin(t.Context())
+	l.until(t, "it is injected", func() bool { return len(l.faults) > 0 && l.faults[len(l.faults)-1].DoneNs > 0 })
+	c.End()
+	pid, _ := strconv.Atoi(read(t, filepath.Join(dir, "pid")))
+	if p, _, err := lookUp(pid); err != nil || p.Command != "sleep" {
+		t.Errorf("process %d is %+v, %v", pid, p, err)
+	} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}
+
+// A fault whose time is over is healed even if brunt is stopped, once, and brunt learns of it when it continues.
+func TestAStoppedProgramsFaultsAreHealed(t *testing.T) {
+	server := child(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, strconv.Itoa(server.Process.Pid))
+	c.Env = append(os.Environ(), roleVariable+"=stopped")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	if lines.Scan(); lines.Text() != "stopped" {
+		t.Fatalf("it says %q", lines.Text())
+	}
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	becomes(t, server.Process.Pid, "S")
+	if s := state(c.Process.Pid); s != "T" {
+		t.Errorf("the program that did it is %s", s)
+	}
+	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		if text := lines.Text(); text != "stopped" && text != "healed by watchdog" {
+			t.Errorf("it says %q", text)
+		}
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -152,7 +152,7 @@ func (c *Executor) healAgain(f *plan.Fault, r *record.Fault) {
 	every := *f
 	every.Pick = ""
 	d, err := &action{cure: &Cure{Command: f.Process.Restart}}, error(nil)
-	if d.heal = d.cure.Do; f.Process.Restart == "" {
+	if d.heal = c.doer(d.cure, f, r.Number, true); f.Process.Restart == "" {
 		d, err = c.action(&every, r.Number)
 	}
 	if err == nil && d.cure != nil {

@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +16,54 @@ import (
 // detach starts a command in a new session, so that signals of the terminal don't reach it.
 func detach(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// grouped starts a command in a new process group. When the command is cancelled, the whole group is killed.
-func grouped(c *exec.Cmd) {
+// gate makes a shell wait for a line on descriptor 3 before it becomes the command: if this process dies before that,
+// the shell ends.
+const gate = `read -r go <&3 || exit 125; exec 3<&-; unset go; exec sh -c "$1"`
+
+// runMarked runs a command in a new process group, with a mark in its environment.
+func runMarked(ctx context.Context, line string, out *os.File, tell commands) error {
+	open, gated, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer gated.Close()
+	r := &running{Mark: newMark()}
+	c := exec.CommandContext(ctx, "sh", "-c", gate, "sh", line)
+	c.Stdout, c.Stderr, c.ExtraFiles, c.Env = out, out, []*os.File{open}, environment(r.Mark)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.Cancel = func() error {
+		r.end()
+		return nil
+	}
+	err = c.Start()
+	_ = open.Close()
+	if err != nil {
+		return err
+	}
+	if r.Process, _, err = lookUp(c.Process.Pid); err != nil { // not on Linux
+		r.Process = Process{PID: c.Process.Pid}
+	}
+	if tell.begun != nil {
+		tell.begun(r)
+	}
+	_, _ = gated.WriteString("go\n") // if it can't be written, the shell has ended
+	err = c.Wait()
+	if tell.ended != nil {
+		tell.ended(r)
+	}
+	return err
+}
+
+// kill sends SIGKILL to all processes of a command. It reports whether there were any.
+func (r *running) kill() bool {
+	any := false
+	if now, _, err := lookUp(r.Process.PID); err != nil || now.Started == r.Process.Started || r.Process.Started == 0 {
+		any = syscall.Kill(-r.Process.PID, syscall.SIGKILL) == nil // the group can outlive its first process
+	}
+	for _, p := range r.marked() {
+		any = send(p, syscall.SIGKILL) == nil || any
+	}
+	return any
 }
 
 // signalOf returns the signal with a name such as SIGHUP.

@@ -1,72 +1,17 @@
 package fault
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
-	"brunt/internal/base/linefile"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
-
-// line is a message to the watchdog: a cure to do if brunt dies, or the ID of a cure that is no longer needed.
-type line struct {
-	Add  *Cure  `json:"add,omitempty"`
-	Done string `json:"done,omitempty"`
-	Log  string `json:"log,omitempty"` // file for what the watchdog heals; see Executor.Keep
-}
-
-// Watch runs the watchdog. It reads lines until in ends, which happens when brunt ends for any reason. Then it does
-// the remaining cures, the latest first. It returns the errors of those that failed, joined.
-func Watch(in io.Reader) error {
-	const longest = 16 << 20
-	var open []*Cure
-	var log *linefile.File
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, longest)
-	for lines.Scan() {
-		var l line
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			break // cut off in the middle: brunt was killed while writing
-		}
-		if l.Add != nil {
-			open = append(open, l.Add)
-		}
-		if l.Log != "" && log == nil {
-			log = keepLog(l.Log)
-		}
-		for i, c := range open {
-			if c.ID == l.Done {
-				open = append(open[:i], open[i+1:]...)
-				break
-			}
-		}
-	}
-	var errs []error
-	note := func(h healed) {
-		if log != nil {
-			_ = log.AppendJSON(&h) // a fault that isn't noted is healed again
-		}
-	}
-	note(healed{BeginNs: time.Now().UnixNano()})
-	for i := len(open) - 1; i >= 0; i-- {
-		h := healed{ID: open[i].ID, BeginNs: time.Now().UnixNano()}
-		if err := open[i].Do(context.Background()); err != nil && !errors.Is(err, errEnded) {
-			errs = append(errs, fmt.Errorf("%s: %w", open[i].ID, err))
-			h.Error = said([]byte(err.Error()))
-		}
-		h.DoneNs = time.Now().UnixNano()
-		note(h)
-	}
-	return errors.Join(errs...)
-}
 
 // mostRestarts is how many times a watchdog that died is restarted.
 const mostRestarts = 3
@@ -80,15 +25,23 @@ type watchdog struct {
 	process  *exec.Cmd
 	pipe     io.WriteCloser
 	log      string // see Executor.Keep
-	open     []*Cure
+	open     []*guarded
+	commands []*running
+	claims   map[string]chan *healed // by ID of the cure
 	restarts int
 	closed   bool
 	gone     chan struct{} // closed when the current process has ended
 }
 
+// guarded is a cure that the watchdog holds.
+type guarded struct {
+	*Cure
+	due time.Time // when the watchdog does it even if this process lives; zero for never
+}
+
 // startWatchdog starts a watchdog. command is the command line of a program that calls Watch on its standard input.
 func startWatchdog(command []string, warn func(record.Warning)) (*watchdog, error) {
-	w := &watchdog{command: command, warn: warn}
+	w := &watchdog{command: command, warn: warn, claims: map[string]chan *healed{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w, w.start()
@@ -102,6 +55,10 @@ func (w *watchdog) start() error {
 	if err != nil {
 		return err
 	}
+	answers, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("the watchdog that heals faults can't be started: %w", err)
 	}
@@ -110,19 +67,24 @@ func (w *watchdog) start() error {
 	if w.log != "" {
 		w.tell(line{Log: w.log})
 	}
+	for _, r := range w.commands {
+		w.tell(line{Begun: r})
+	}
 	for _, cure := range w.open {
-		w.tell(line{Add: cure})
+		w.tell(line{Add: cure.Cure})
+		w.tellDue(cure)
 	}
 	go func() {
+		w.listen(answers)
 		err := c.Wait()
 		close(gone)
-		w.ended(err)
+		w.restart(err)
 	}()
 	return nil
 }
 
-// ended restarts the watchdog after its process has ended unexpectedly.
-func (w *watchdog) ended(err error) {
+// restart restarts the watchdog after its process has ended unexpectedly.
+func (w *watchdog) restart(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -159,24 +121,97 @@ func (w *watchdog) keep(log string) {
 	w.tell(line{Log: log})
 }
 
-// add registers a cure that is to be done if this process dies.
-func (w *watchdog) add(c *Cure) {
+// add registers a cure that is to be done if this process dies, or at the time due even if it lives; zero for never.
+func (w *watchdog) add(c *Cure, due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open = append(w.open, c)
+	g := &guarded{c, due}
+	w.open = append(w.open, g)
 	w.tell(line{Add: c})
+	w.tellDue(g)
+}
+
+// due changes when a cure is to be done even if this process lives; zero for never.
+func (w *watchdog) due(id string, at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, g := range w.open {
+		if g.ID == id {
+			g.due = at
+			w.tellDue(g)
+		}
+	}
+}
+
+func (w *watchdog) tellDue(g *guarded) {
+	l := line{Due: g.ID}
+	if !g.due.IsZero() {
+		l.Within = max(time.Until(g.due), 1)
+	}
+	w.tell(l)
+}
+
+// claim is called before a cure is done. It returns what the watchdog has done of it, since it was overdue; nil if
+// nothing.
+func (w *watchdog) claim(c *Cure) *healed {
+	w.mu.Lock()
+	if w.pipe == nil || w.closed || c.ID == "" {
+		w.mu.Unlock()
+		return nil
+	}
+	answered, gone := make(chan *healed, 1), w.gone
+	w.claims[c.ID] = answered
+	w.tell(line{Claim: c.ID})
+	w.mu.Unlock()
+	limit := time.NewTimer(c.limit() + claimed) // it may be about to do it
+	defer limit.Stop()
+	select {
+	case h := <-answered:
+		return h
+	case <-gone:
+	case <-limit.C:
+	}
+	return nil
+}
+
+// listen takes the watchdog's answers until it ends.
+func (w *watchdog) listen(from io.Reader) {
+	for lines := json.NewDecoder(from); ; {
+		var a answer
+		if lines.Decode(&a) != nil {
+			_, _ = io.Copy(io.Discard, from)
+			return
+		}
+		w.mu.Lock()
+		if to := w.claims[a.Claim]; to != nil {
+			to <- a.Healed
+			delete(w.claims, a.Claim)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// begun tells of a command before it runs, so that the watchdog ends it if this process dies.
+func (w *watchdog) begun(r *running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.commands = append(w.commands, r)
+	w.tell(line{Begun: r})
+}
+
+// ended tells that a command has ended.
+func (w *watchdog) ended(r *running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.commands = slices.DeleteFunc(w.commands, func(o *running) bool { return o == r })
+	w.tell(line{Ended: r.Mark})
 }
 
 // done removes a cure that is no longer needed.
 func (w *watchdog) done(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, c := range w.open {
-		if c.ID == id {
-			w.open = append(w.open[:i:i], w.open[i+1:]...)
-			break
-		}
-	}
+	w.open = slices.DeleteFunc(w.open, func(g *guarded) bool { return g.ID == id })
 	w.tell(line{Done: id})
 }
 
