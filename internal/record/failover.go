@@ -38,6 +38,9 @@ type Outage struct {
 	EndNs   int64  `json:"end_ns"`
 	Ended   bool   `json:"ended"` // false: it lasted until the end of the load
 	Bad     uint64 `json:"bad"`   // bad arrivals
+	// Fault and Number name the incident to which the outage belongs; "" if no fault explains it.
+	Fault  string `json:"fault,omitempty"`
+	Number int    `json:"number,omitempty"`
 	// Invalid says that the generator itself stalled during the outage, so its length says little about the servers.
 	Invalid bool `json:"invalid,omitempty"`
 }

@@ -24,6 +24,10 @@ const (
 // similarly require at least 50 to 100 requests a second.
 const enough = 10
 
+// rateSlack is how much lower than needed the rate of arrivals may be: random arrivals at the rate needed are as often
+// fewer as more.
+const rateSlack = 0.1
+
 // The maximum number of operations and of addresses that get their own figures.
 const (
 	mostOperations = 16
@@ -46,7 +50,8 @@ var _ measure.Sink = (*Taker)(nil)
 type span struct {
 	stretch
 	pause, closed, drain bool
-	stillNs              int64  // how long the generator itself stood still
+	stoodNs              int64  // how long the generator itself was stopped
+	lagNs                int64  // the longest time by which the generator itself was late
 	answers              []byte // response times of successful arrivals; see measure.Histogram.AppendCompact
 }
 
@@ -65,7 +70,8 @@ func NewTaker(run *record.Run) *Taker {
 // Interval implements measure.Sink. It never fails.
 func (t *Taker) Interval(iv *measure.Interval) error {
 	s := span{stretch: stretch{iv.StartNs, iv.EndNs}, pause: iv.Kind == measure.KindPause,
-		closed: iv.Kind == measure.KindClosed, drain: iv.Drain, stillNs: max(iv.Health.PausedNs, int64(iv.OwnLag.Max()))}
+		closed: iv.Kind == measure.KindClosed, drain: iv.Drain, stoodNs: iv.Health.PausedNs + iv.Health.HeldNs,
+		lagNs: int64(iv.OwnLag.Max())}
 	t.lost += iv.ArrivalsLost
 	if iv.WarmUp {
 		return nil
@@ -150,6 +156,8 @@ type account struct {
 	closed   bool
 	gaps     []stretch
 	outages  [][]record.Outage // by scope
+	causes   []*cause          // in order of their beginning
+	owners   [][]*cause        // by scope and outage
 	tooFew   []bool            // by scope
 	before   *record.Incident  // the previous incident
 }
@@ -170,19 +178,21 @@ func (a *account) make() {
 			a.closed = a.closed || s.closed
 		}
 	}
-	f.RatePerS = a.t.scopes[0].ratePerS()
+	f.RatePerS = a.ratePerS(a.t.scopes[0])
 	needed := enough / (float64(f.ToleranceNs) / 1e9)
 	switch {
 	case a.t.lost > 0:
 		f.Refused = message.New("failover.lost", message.Count("n", a.t.lost))
 		return
-	case f.RatePerS < needed:
+	case f.RatePerS < (1-rateSlack)*needed:
 		f.Refused = message.New("failover.few", message.Rate("rate", f.RatePerS), message.Rate("needed", needed),
 			message.Ns("tolerance", f.ToleranceNs))
 		return
 	}
 	a.findOutages()
-	a.findIncidents()
+	a.findCauses()
+	a.listOutages()
+	a.addHarm()
 	a.summarise()
 }
 
@@ -190,16 +200,23 @@ func (a *account) findOutages() {
 	f := a.settings
 	for _, s := range a.t.scopes {
 		least := f.ToleranceNs
-		rate := s.ratePerS()
-		tooFew := rate*float64(f.ToleranceNs)/1e9 < enough
+		rate := a.ratePerS(s)
+		tooFew := rate*float64(f.ToleranceNs)/1e9 < (1-rateSlack)*enough
 		if tooFew {
 			least = int64(enough * 1e9 / max(rate, 1e-9))
 		}
 		all := s.outages(least, a.toNs, a.gaps)
 		for i := range all {
-			all[i].Invalid = a.still(all[i].StartNs, all[i].EndNs)
+			all[i].Invalid = a.still(all[i].StartNs, all[i].EndNs, all[i].EndNs-all[i].StartNs)
 		}
 		a.outages, a.tooFew = append(a.outages, all), append(a.tooFew, tooFew)
+	}
+}
+
+// listOutages lists the outages of all scopes in order, once their causes are known.
+func (a *account) listOutages() {
+	f := a.settings
+	for _, all := range a.outages {
 		f.Outages = append(f.Outages, all...)
 	}
 	slices.SortStableFunc(f.Outages, func(x, y record.Outage) int { return cmp.Compare(x.StartNs, y.StartNs) })
@@ -208,54 +225,39 @@ func (a *account) findOutages() {
 	}
 }
 
-// still reports whether the generator itself stood still between two times for at least the deadline, so that arrivals
-// went bad because of it.
-func (a *account) still(fromNs, toNs int64) bool {
-	return slices.ContainsFunc(a.t.spans, func(s span) bool {
-		return s.stillNs >= a.settings.DeadlineNs && s.toNs > fromNs && s.fromNs < toNs
-	})
+// still reports whether the generator itself stood still between two times for so long that arrivals went bad because of
+// it: for at least the deadline, or, for an outage of lengthNs, for half of that.
+func (a *account) still(fromNs, toNs, lengthNs int64) bool {
+	stood := int64(0)
+	half := cmp.Or(lengthNs, 2*(toNs-fromNs)) / 2
+	for i := range a.t.spans {
+		s := &a.t.spans[i]
+		if s.toNs <= fromNs || s.fromNs >= toNs {
+			continue
+		}
+		if max(s.stoodNs, s.lagNs) >= a.settings.DeadlineNs || s.lagNs >= max(half, a.settings.DeadlineNs/2) {
+			return true
+		}
+		stood += s.stoodNs
+	}
+	return lengthNs > 0 && stood >= half
 }
 
-// findIncidents makes an incident of every fault, and of every outage that no fault explains.
-func (a *account) findIncidents() {
-	f := a.settings
-	for i := range a.faults {
-		x := &a.faults[i]
-		limit := a.toNs
-		if i+1 < len(a.faults) {
-			limit = min(limit, a.faults[i+1].BeginNs)
+// ratePerS returns the number of arrivals per second of a scope, over the time of the load in the pages that have any.
+func (a *account) ratePerS(s *scope) float64 {
+	var n uint64
+	var ns int64
+	for index, p := range s.pages {
+		for k := range p.good {
+			n += uint64(p.good[k]) + uint64(p.bad[k])
 		}
-		if x.BeginNs >= a.toNs {
-			continue
-		}
-		in := a.incident(record.Incident{Fault: x.Name, Number: x.Number, BeginNs: x.BeginNs, DoneNs: x.DoneNs},
-			max(x.DoneNs, x.HealedNs), limit)
-		f.Incidents = append(f.Incidents, in)
-		if x.HealBeginNs > in.EndNs && x.HealBeginNs < limit {
-			healing := a.incident(record.Incident{Fault: x.Name, Number: x.Number, Healing: true, BeginNs: x.HealBeginNs,
-				DoneNs: max(x.HealedNs, x.HealBeginNs)}, x.HealedNs, limit)
-			if healing.Affected {
-				f.Incidents = append(f.Incidents, healing)
-			}
+		of := stretch{max(index*pageNs, a.fromNs), min((index+1)*pageNs, a.toNs)}
+		ns += max(of.toNs-of.fromNs, 0)
+		for _, g := range a.gaps {
+			ns -= max(min(g.toNs, of.toNs)-max(g.fromNs, of.fromNs), 0)
 		}
 	}
-	for _, o := range f.Outages {
-		explained := func(in record.Incident) bool {
-			return o.StartNs < in.EndNs && o.EndNs > in.BeginNs-f.DeadlineNs
-		}
-		if slices.ContainsFunc(f.Incidents, explained) || len(f.Incidents) >= record.MaxOutages {
-			continue
-		}
-		limit := a.toNs
-		for i := range a.faults {
-			if begin := a.faults[i].BeginNs; begin > o.StartNs {
-				limit = min(limit, begin)
-			}
-		}
-		in := a.incident(record.Incident{BeginNs: o.StartNs, DoneNs: o.StartNs}, o.EndNs, limit)
-		f.Incidents = append(f.Incidents, in)
-	}
-	slices.SortStableFunc(f.Incidents, func(x, y record.Incident) int { return cmp.Compare(x.BeginNs, y.BeginNs) })
+	return float64(n) / (float64(max(ns, measure.SlotNs)) / 1e9)
 }
 
 // summarise summarizes the incidents of each fault.

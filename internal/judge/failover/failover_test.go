@@ -268,8 +268,8 @@ func TestIncidents(t *testing.T) {
 			append(kill(10_000), record.Fault{Name: "kill", Number: 2, BeginNs: 20 * sec, DoneNs: 20 * sec}),
 			func(t *testing.T, f *record.Failover) {
 				if len(f.Incidents) != 2 || len(f.ByFault) != 1 || f.ByFault[0].N != 2 ||
-					!near(f.ByFault[0].RTO.LeastNs, 990*ms, 1000) || !near(f.ByFault[0].RTO.MostNs, 2*sec, 1000) ||
-					!near(f.ByFault[0].RTO.MedianNs, 1495*ms, 1000) {
+					!near(f.ByFault[0].RTO.LeastNs, sec, 1000) || !near(f.ByFault[0].RTO.MostNs, 2*sec, 1000) ||
+					!near(f.ByFault[0].RTO.MedianNs, 1500*ms, 1000) {
 					t.Errorf("%+v: %+v", *f.ByFault[0].RTO, f.Incidents)
 				}
 			}},

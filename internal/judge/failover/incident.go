@@ -2,7 +2,6 @@ package failover
 
 import (
 	"cmp"
-	"slices"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -21,20 +20,6 @@ const (
 	checked   = 200
 	mostSteps = 32 // longest window in which they are looked for, in steps
 )
-
-// incident completes an incident: it follows the load from in.BeginNs to limitNs at most. Bad arrivals that begin later
-// than dueNs plus the holding time have another cause.
-func (a *account) incident(in record.Incident, dueNs, limitNs int64) record.Incident {
-	in.Baseline = a.baseline(in.BeginNs)
-	w := a.watch(&in, dueNs, limitNs)
-	w.walk()
-	w.settle()
-	in.Invalid = a.still(in.BeginNs, in.EndNs)
-	a.harm(&in)
-	kept := in
-	a.before = &kept
-	return in
-}
 
 // baseline returns what the load was like before an incident. If that time is too short, it returns the baseline of the
 // previous incident.
@@ -191,79 +176,5 @@ func (w *watch) settle() {
 		in.EndNs = w.upNs
 		in.RecoveredNs, in.RTONs = new(w.upNs), new(max(w.upNs-in.DoneNs, 0))
 		in.Unconfirmed = w.limitNs-w.upNs < w.settings.HoldNs
-	}
-}
-
-// harm adds up the harm that the incident did, per scope.
-func (a *account) harm(in *record.Incident) {
-	from := in.BeginNs - a.settings.DeadlineNs
-	for i, s := range a.t.scopes {
-		h := record.Harm{Scope: s.Scope, TooFew: a.tooFew[i]}
-		first := int64(0)
-		s.bads(max(from, 0), in.EndNs, func(slot *measure.Slot) {
-			h.Retried += uint64(slot.Retried)
-			if slot.Bad == 0 || slot.SeenNs < in.BeginNs {
-				return
-			}
-			if first == 0 {
-				first = slot.Index * measure.SlotNs
-			}
-			h.Bad += uint64(slot.Bad)
-			h.Failed += uint64(slot.Failed)
-			h.Unknown += uint64(slot.Unknown)
-			h.Waited += uint64(slot.Waited)
-			h.WaitNs += slot.WaitNs
-			if i == 0 && (in.NoticedNs == 0 || slot.SeenNs < in.NoticedNs) {
-				in.NoticedNs = slot.SeenNs
-			}
-		})
-		h.Unsent = h.Bad - h.Failed - h.Waited
-		good, bad := s.count(in.BeginNs/stepNs, (in.EndNs+stepNs-1)/stepNs)
-		h.Arrivals = good + bad
-		for _, o := range a.outages[i] {
-			if o.StartNs < in.EndNs && o.EndNs > from && o.StartNs >= from {
-				h.Outages++
-				h.OutageNs += o.EndNs - o.StartNs
-				h.OutageLongestNs = max(h.OutageLongestNs, o.EndNs-o.StartNs)
-			}
-		}
-		if i == 0 {
-			in.FirstAffectedNs = first
-			if in.NoticedNs != 0 {
-				in.DetectionNs = max(in.NoticedNs-in.DoneNs, 0)
-			}
-		}
-		a.brownOut(&h, s, in)
-		if i == 0 || h.Bad > 0 || h.Outages > 0 {
-			in.Scopes = append(in.Scopes, h)
-		}
-		in.Affected = in.Affected || h.Outages > 0 || h.BrownOutNs > 0 || h.Bad > 0 && in.Baseline.GoodShare == 1
-	}
-}
-
-// brownOut adds up the windows that have a smaller share of good arrivals than before the incident. Outages in them are
-// left out.
-func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
-	run := int64(0)
-	steps := min(max(int64(checked/(max(s.ratePerS(), 1)*stepNs/1e9))+1, 1), mostSteps)
-	for from := in.BeginNs / stepNs; from*stepNs < in.EndNs; from += steps {
-		window := stretch{max(from*stepNs, in.BeginNs), min((from+steps)*stepNs, in.EndNs)}
-		good, bad := s.count(from, from+steps)
-		ns := window.toNs - window.fromNs
-		for _, o := range a.outages[slices.Index(a.t.scopes, s)] {
-			part := stretch{max(o.StartNs, from*stepNs), min(o.EndNs, (from+steps)*stepNs)}
-			if part.fromNs >= part.toNs {
-				continue
-			}
-			ns -= max(min(part.toNs, window.toNs)-max(part.fromNs, window.fromNs), 0)
-			s.bads(part.fromNs, part.toNs, func(slot *measure.Slot) { bad -= min(bad, uint64(slot.Bad)) })
-		}
-		if good+bad == 0 || float64(good) >= (1-goodSlack)*in.Baseline.GoodShare*float64(good+bad) {
-			run = 0
-			continue
-		}
-		run += max(ns, 0)
-		h.BrownOutNs += max(ns, 0)
-		h.BrownOutLongestNs = max(h.BrownOutLongestNs, run)
 	}
 }

@@ -93,17 +93,6 @@ func (s *scope) thinOut() {
 // order returns the indices of the pages, ascending.
 func (s *scope) order() []int64 { return slices.Sorted(maps.Keys(s.pages)) }
 
-// ratePerS returns the number of arrivals per second, averaged over the pages that have any.
-func (s *scope) ratePerS() float64 {
-	var n uint64
-	for _, p := range s.pages {
-		for k := range p.good {
-			n += uint64(p.good[k]) + uint64(p.bad[k])
-		}
-	}
-	return float64(n) / (float64(max(len(s.pages), 1)) * pageNs / 1e9)
-}
-
 // count returns the number of good and bad arrivals in the steps [from, to).
 func (s *scope) count(from, to int64) (good, bad uint64) {
 	for k := from; k < to; k++ {
@@ -128,6 +117,12 @@ func (s *scope) bads(fromNs, toNs int64, f func(*measure.Slot)) {
 			}
 		}
 	}
+}
+
+// seenNs returns when the bad arrivals of the slot at a time were first found to be bad.
+func (s *scope) seenNs(atNs int64) (seen int64) {
+	s.bads(atNs, atNs+measure.SlotNs, func(slot *measure.Slot) { seen = slot.SeenNs })
+	return seen
 }
 
 // outages returns the maximal stretches of time in which every arrival was bad, if they last at least leastNs. gaps are
