@@ -19,11 +19,22 @@ type Verified struct {
 	DurationNs int64  `json:"duration_ns" merge:"most"`
 	// LateNs is how long after the load it took until writes that were stale at first were read as written.
 	LateNs int64 `json:"late_ns,omitempty" merge:"most"`
+	// Divisions are pairs of addresses that both acknowledged writes which the other one lacks: a split brain.
+	Divisions []Division `json:"divisions,omitempty" merge:"by A B"`
 	// AfterFaults is what was found after each fault, during the load; only for plans that request it.
 	AfterFaults []VerifiedFault `json:"after_faults,omitempty" merge:"by Fault Number"`
 	// LostMeanwhile is the number of writes that were lost when read back after a fault, but that the last reading
 	// doesn't report as lost: they have been overwritten since, or could not be read.
 	LostMeanwhile uint64 `json:"lost_meanwhile,omitempty" merge:"sum"`
+}
+
+// Division is a pair of addresses that have gone separate ways: each acknowledged writes that the other one lacks.
+type Division struct {
+	A       string `json:"a" merge:"same"`
+	B       string `json:"b" merge:"same"`
+	OnlyA   uint64 `json:"only_a" merge:"sum"`      // writes that A acknowledged and has, and B lacks
+	OnlyB   uint64 `json:"only_b" merge:"sum"`      // the same the other way round
+	SinceNs int64  `json:"since_ns" merge:"latest"` // when both had acknowledged one
 }
 
 // VerifiedFault is the result of reading back after a fault, during the load. It covers the writes that were

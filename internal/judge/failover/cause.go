@@ -26,8 +26,8 @@ type tally struct {
 	brown   map[int64]int64 // by step: bad arrivals outside outages
 }
 
-// findCauses makes an incident of every fault, gives each outage to one of them, and makes incidents of the outages that
-// no fault explains.
+// findCauses makes an incident of every fault, gives each outage to one of them, and makes incidents of the outages
+// that no fault explains.
 func (a *account) findCauses() {
 	for i := range a.faults {
 		a.addFault(i)
@@ -232,8 +232,8 @@ func (a *account) conclude(c *cause) {
 	}
 }
 
-// brownOut adds up the windows that have a smaller share of good arrivals than before the incident, of those that belong
-// to it. Outages in them are left out.
+// brownOut adds up the windows that have a smaller share of good arrivals than before the incident, of those that
+// belong to it. Outages in them are left out.
 func (a *account) brownOut(h *tally, scope int, c *cause) {
 	s, run := a.t.scopes[scope], int64(0)
 	steps := min(max(int64(checked/(max(a.ratePerS(s), 1)*stepNs/1e9))+1, 1), mostSteps)

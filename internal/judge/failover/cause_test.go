@@ -25,8 +25,8 @@ func outageOf(f *record.Failover, name string, number int) int64 {
 	return -1
 }
 
-// Each outage belongs to the fault that caused it, although the arrivals that were in flight when a fault began were due
-// before it, and although the fault before it hadn't been recovered from.
+// Each outage belongs to the fault that caused it, although the arrivals that were in flight when a fault began were
+// due before it, and although the fault before it hadn't been recovered from.
 func TestOutagesOfFaults(t *testing.T) {
 	flapping := &history{}
 	var flaps []record.Fault
@@ -106,8 +106,8 @@ func addsUp(f *record.Failover) error {
 	return nil
 }
 
-// On random timelines the outages and bad arrivals of the incidents are those of the run: none is counted twice, none is
-// left out.
+// On random timelines the outages and bad arrivals of the incidents are those of the run: none is counted twice, none
+// is left out.
 func TestIncidentsAddUp(t *testing.T) {
 	for seed := range uint64(24) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

@@ -225,8 +225,8 @@ func (a *account) listOutages() {
 	}
 }
 
-// still reports whether the generator itself stood still between two times for so long that arrivals went bad because of
-// it: for at least the deadline, or, for an outage of lengthNs, for half of that.
+// still reports whether the generator itself stood still between two times for so long that arrivals went bad because
+// of it: for at least the deadline, or, for an outage of lengthNs, for half of that.
 func (a *account) still(fromNs, toNs, lengthNs int64) bool {
 	stood := int64(0)
 	half := cmp.Or(lengthNs, 2*(toNs-fromNs)) / 2

@@ -507,6 +507,13 @@ func TestWrongDataFailWhateverElse(t *testing.T) {
 				AfterFaults: []record.VerifiedFault{{Fault: "kill", Number: 1,
 					Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Duplicated: 1}}}}}
 		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"addresses that don't agree, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Stale: 1}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
+		{"a split brain, and it stood still", func(r *record.Run) {
+			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 9}},
+				Divisions: []record.Division{{A: "a:1", B: "b:1", OnlyA: 3, OnlyB: 4, SinceNs: 5}}}
+		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},
 		{"a value that nobody wrote, and it stood still", func(r *record.Run) {
 			r.Verified = &record.Verified{Operations: []record.VerifiedOperation{{Acknowledged: 9, OK: 8, Unexpected: 1}}}
 		}, func(a *measure.Account) { a.Health.PausedNs = 5 * s }, Fail},

@@ -16,6 +16,12 @@ func (j *judge) wrongWrites() (out []failure) {
 		return nil
 	}
 	sum := v.Sum()
+	for i := range v.Divisions {
+		d := &v.Divisions[i]
+		out = append(out, failure{certain: true, text: message.New("verdict.split-brain", message.Text("a", d.A),
+			message.Text("b", d.B), message.Count("onlya", d.OnlyA), message.Count("onlyb", d.OnlyB),
+			message.Span("since", time.Duration(d.SinceNs).Round(time.Millisecond)))})
+	}
 	if sum.Lost > 0 {
 		out = append(out, failure{certain: true, text: message.New("verdict.lost-writes", message.Count("n", sum.Lost),
 			message.Nested("first", firstLost(v.Bad)))})
@@ -29,6 +35,9 @@ func (j *judge) wrongWrites() (out []failure) {
 		}
 		out = append(out, failure{certain: true, text: message.New("verdict.lost-meanwhile",
 			message.Count("n", v.LostMeanwhile), message.Nested("first", first))})
+	}
+	if sum.Stale > 0 {
+		out = append(out, failure{certain: true, text: message.New("verdict.stale-writes", message.Count("n", sum.Stale))})
 	}
 	if others := wrong(&sum); len(others) > 0 {
 		return append(out, failure{certain: true, text: message.New("verdict.wrong-writes",
@@ -124,7 +133,6 @@ func (j *judge) undecided() []message.Message {
 // The ids of warnings about writes that were read back.
 const (
 	WarnUnchecked = "writes-unchecked"
-	WarnStale     = "writes-stale"
 	WarnUnread    = "writes-unread"
 	WarnUndecided = "registers-undecided"
 	// The ids of warnings about reading back after faults.
@@ -145,9 +153,6 @@ func assessVerified(run *record.Run) (out []record.Warning) {
 	sum := v.Sum()
 	if n := sum.Unchecked() + v.Unrecorded; n > 0 {
 		out = append(out, record.NewWarning(WarnUnchecked, message.Count("n", n), message.Nested("why", v.Reason)))
-	}
-	if sum.Stale > 0 {
-		out = append(out, record.NewWarning(WarnStale, message.Count("n", sum.Stale)))
 	}
 	out = append(out, assessReadings(v)...)
 	for _, n := range v.Nodes {
@@ -186,12 +191,12 @@ func assessReadings(v *record.Verified) (out []record.Warning) {
 	return out
 }
 
-// ExitCodeOfWrites returns the exit code of the program after reading writes back: 99 if a write is lost or wrong,
-// 98 if none could be read, and 0 otherwise.
+// ExitCodeOfWrites returns the exit code of the program after reading writes back: 99 if a write is lost or wrong, or
+// if addresses don't agree, 98 if none could be read, and 0 otherwise.
 func ExitCodeOfWrites(v *record.Verified) int {
 	sum := v.Sum()
 	switch {
-	case sum.Wrong()+v.LostMeanwhile > 0:
+	case sum.Wrong()+sum.Stale+v.LostMeanwhile > 0, len(v.Divisions) > 0:
 		return exitcode.Threshold
 	case sum.Acknowledged == sum.Unchecked():
 		return exitcode.Invalid

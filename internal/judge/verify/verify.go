@@ -75,7 +75,7 @@ const (
 	Overwritten      // of writes only: another write came later or at the same time
 	Lost
 	Duplicated
-	Stale       // an address has an older value, another address the written one
+	Stale       // an address that takes no writes has an older value, another address the written one
 	Resurrected // a value is there that was deleted or whose write certainly failed
 	Unknown     // a value is there that no write wrote
 	NeverRead   // no address answered
@@ -202,15 +202,48 @@ type Judgement struct {
 	Node  int // first address with a wrong value; −1 if there is none
 }
 
-// Judge returns the result for a key, given one reading from each address that was to be read.
-func (h *History) Judge(readings []Reading) Judgement {
+// Node is what is known of an address besides its readings.
+type Node struct {
+	Primary     bool  // it says that it takes writes
+	AckedSentNs int64 // when the latest write that it acknowledged was sent; 0 if it acknowledged none
+}
+
+// leads reports whether clients see what an address has rather than what others have: it takes writes now, or it has
+// acknowledged a write that began after w had ended. What such an address doesn't have is lost, even if another address
+// still has it: a primary that was replaced and returned, or the other side of a split brain.
+func (n *Node) leads(w *Write) bool { return n.Primary || n.AckedSentNs > w.EndNs }
+
+// Judge returns the result for a key, given one reading from each address that was to be read. nodes describes these
+// addresses; nil if nothing is known of them.
+func (h *History) Judge(readings []Reading, nodes []Node) Judgement {
+	j := h.judge(readings)
+	if j.Fate != Stale || h.last < 0 {
+		return j
+	}
+	for i, r := range readings[:min(len(readings), len(nodes))] {
+		if !nodes[i].leads(&h.writes[h.last]) {
+			continue
+		}
+		switch m, _ := h.Match(r); m {
+		case Missing, Old:
+			j.Fate, j.Node = Lost, i
+			return j
+		case Back:
+			j.Fate, j.Node = Resurrected, i
+			return j
+		}
+	}
+	return j
+}
+
+func (h *History) judge(readings []Reading) Judgement {
 	j := Judgement{Shows: -1, Node: -1}
 	var seen [NumMatches]int
-	apart := false // addresses show different writes, each of which fits
+	apart := -1 // first address that shows another write than an earlier one, although both fit
 	for i, r := range readings {
 		m, shows := h.Match(r)
-		if m == Fits && seen[Fits] > 0 && shows != j.Shows {
-			apart = true
+		if m == Fits && seen[Fits] > 0 && shows != j.Shows && apart < 0 {
+			apart = i
 		}
 		seen[m]++
 		if m == Fits && (j.Shows < 0 || !h.writes[j.Shows].acknowledged()) {
@@ -231,8 +264,10 @@ func (h *History) Judge(readings []Reading) Judgement {
 		j.Fate = Resurrected
 	case seen[Fits] == 0:
 		j.Fate = Lost
-	case seen[Missing]+seen[Old]+seen[Back] > 0, apart && !h.moving:
+	case seen[Missing]+seen[Old]+seen[Back] > 0:
 		j.Fate = Stale
+	case apart >= 0 && !h.moving:
+		j.Fate, j.Node = Stale, apart
 	}
 	return j
 }

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"brunt/internal/judge/verify"
@@ -74,8 +75,81 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := verify.Of(row.writes)
-			if j := h.Judge(row.readings); j.Fate != row.want {
+			if j := h.Judge(row.readings, nil); j.Fate != row.want {
 				t.Errorf("it is %v, want %v", j.Fate, row.want)
+			}
+		})
+	}
+}
+
+// What an address that leads doesn't have is lost, wherever else it still is.
+func TestJudgeNodes(t *testing.T) {
+	const acked = protocol.Applied
+	absent := verify.Reading{State: verify.Absent}
+	one := all(at(0, 10, 1, acked))
+	two := all(at(0, 10, 1, acked), at(20, 30, 2, acked))
+	deleted := all(at(0, 10, 1, acked), gone(20, 30, acked))
+	none, primary, later, earlier := verify.Node{}, verify.Node{Primary: true}, verify.Node{AckedSentNs: 40},
+		verify.Node{AckedSentNs: 5}
+	for name, row := range map[string]struct {
+		writes   []verify.Write
+		readings []verify.Reading
+		nodes    []verify.Node
+		want     verify.Fate
+		node     int
+	}{
+		"a replica lags":                      {one, from(has(1), absent), []verify.Node{primary, none}, verify.Stale, 1},
+		"a former primary returns without it": {one, from(absent, has(1)), []verify.Node{earlier, later}, verify.Stale, 0},
+		"a former primary returns with it":    {one, from(has(1), absent), []verify.Node{earlier, later}, verify.Lost, 1},
+		"the primary doesn't have it":         {one, from(has(1), absent), []verify.Node{none, primary}, verify.Lost, 1},
+		"two primaries":                       {one, from(has(1), absent), []verify.Node{primary, primary}, verify.Lost, 1},
+		"everyone has it":                     {one, from(has(1), has(1)), []verify.Node{primary, primary}, verify.OK, -1},
+		"the primary has an older value":      {two, from(has(2), has(1)), []verify.Node{none, primary}, verify.Lost, 1},
+		"the primary has what was deleted": {deleted, from(absent, has(1)), []verify.Node{none, primary},
+			verify.Resurrected, 1},
+		"both values of two at once, two primaries": {all(at(0, 30, 1, acked), at(20, 40, 2, acked)), from(has(1), has(2)),
+			[]verify.Node{primary, primary}, verify.Stale, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := verify.Of(row.writes)
+			if j := h.Judge(row.readings, row.nodes); j.Fate != row.want || j.Node != row.node {
+				t.Errorf("it is %v at %d, want %v at %d", j.Fate, j.Node, row.want, row.node)
+			}
+		})
+	}
+}
+
+// Addresses are divided if each has writes that it acknowledged and that the other one lacks.
+func TestDivisions(t *testing.T) {
+	absent := verify.Reading{State: verify.Absent}
+	type key struct {
+		by       int
+		endNs    int64
+		readings []verify.Reading
+	}
+	for name, row := range map[string]struct {
+		keys []key
+		want []verify.Division
+	}{
+		"they agree":                     {[]key{{0, 10, from(has(1), has(1))}, {1, 20, from(has(1), has(1))}}, nil},
+		"one lags":                       {[]key{{0, 10, from(has(1), absent)}, {0, 20, from(has(1), absent)}}, nil},
+		"a write moved to the other one": {[]key{{0, 10, from(absent, has(1))}, {1, 20, from(absent, has(1))}}, nil},
+		"both have their own": {[]key{{0, 10, from(has(1), has(1))}, {0, 20, from(has(1), absent)},
+			{1, 30, from(absent, has(1))}, {1, 40, from(absent, has(1))}},
+			[]verify.Division{{A: 0, B: 1, OnlyA: 1, OnlyB: 2, SinceNs: 30}}},
+		"one doesn't answer": {[]key{{0, 20, from(has(1), verify.Reading{})}, {1, 30, from(absent, has(1))}}, nil},
+		"two of three": {[]key{{0, 50, from(has(1), has(1), absent)}, {2, 30, from(has(1), absent, has(1))},
+			{2, 40, from(absent, absent, has(1))}},
+			[]verify.Division{{A: 0, B: 2, OnlyA: 1, OnlyB: 1, SinceNs: 50}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d verify.Divisions
+			for _, k := range row.keys {
+				h := verify.Of(all(at(0, k.endNs, 1, protocol.Applied)))
+				d.Add(&h, h.About(k.readings), k.by, k.readings)
+			}
+			if got := d.Found(); !slices.Equal(got, row.want) {
+				t.Errorf("divisions %+v, want %+v", got, row.want)
 			}
 		})
 	}
@@ -152,7 +226,7 @@ func TestARegisterThatWorksIsFine(t *testing.T) {
 	for seed := range uint64(20_000) {
 		writes, state := history(rand.New(rand.NewPCG(seed, 1)))
 		h := verify.Of(writes)
-		j := h.Judge([]verify.Reading{state, state})
+		j := h.Judge([]verify.Reading{state, state}, nil)
 		if j.Fate != verify.OK {
 			t.Fatalf("seed %d: %v for %+v of %+v", seed, j.Fate, state, writes)
 		}
@@ -184,7 +258,7 @@ func TestARegisterThatLosesItsLastWriteIsFound(t *testing.T) {
 		}
 		writes = append(writes, at(last+1, last+2, 99, protocol.Applied))
 		h := verify.Of(writes)
-		j := h.Judge([]verify.Reading{before})
+		j := h.Judge([]verify.Reading{before}, nil)
 		if j.Fate != verify.Lost || h.Fate(len(writes)-1, &j) != verify.Lost {
 			t.Fatalf("seed %d: %v for %+v of %+v", seed, j.Fate, before, writes)
 		}

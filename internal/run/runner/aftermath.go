@@ -249,7 +249,7 @@ func (p *partition) trace(w *keyed, f verify.Fate) (known bool) {
 		if len(p.losses) < mostLost {
 			p.losses[id] = lostWrite{p.live.entry, w.EndNs}
 		}
-	case known && (f == verify.OK || f == verify.Stale): // it was not lost; no address showed it
+	case known && f == verify.OK: // it was not lost; no address showed it
 		was.entry.Returned++
 		for i := range was.entry.Bad {
 			if bad := &was.entry.Bad[i]; bad.Index == w.Index && bad.Fate == verify.Lost.String() {

@@ -67,6 +67,7 @@ func (r *Runner) joined(number int, t protocol.Target) {
 // changed adds changes of the nodes to the record. It is safe for concurrent use.
 func (r *Runner) changed(changes []protocol.Change) {
 	for _, c := range changes {
+		c.Address = r.unproxied(c.Address)
 		r.collector.Note(measure.Event{AtNs: r.clock.Now(), Kind: "node", Text: changeText(c)})
 	}
 }

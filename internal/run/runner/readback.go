@@ -52,6 +52,7 @@ type partition struct {
 	before   []verify.Reading // readings of the last pass
 	homes    []int            // by key: the node that is read; −1 for all nodes
 	late     []bool           // by key: the first reading was wrong
+	about    []verify.Node    // by node: what is known of it
 	open     []bool           // by key: reading was interrupted before the patience was over
 
 	end   uint64                 // operations with this number or a higher one are in neither all nor begun
@@ -92,6 +93,7 @@ func (b *readBack) partition(ctx context.Context, all []keyed, end uint64) {
 		again = slices.DeleteFunc(every, func(k int) bool { return !p.late[k] || p.excused(k) })
 	}
 	p.settle(ctx, again)
+	p.describe(ctx)
 	for k := range keys {
 		p.conclude(ctx, k)
 	}
@@ -142,7 +144,7 @@ func (p *partition) of(key int) (verify.History, []verify.Reading) {
 // well reports whether all addresses have the expected value.
 func (p *partition) well(key int) bool {
 	h, readings := p.of(key)
-	return h.Judge(readings).Fate == verify.OK && !slices.ContainsFunc(readings, func(r verify.Reading) bool {
+	return h.Judge(readings, nil).Fate == verify.OK && !slices.ContainsFunc(readings, func(r verify.Reading) bool {
 		return r.State == verify.Unread
 	})
 }
@@ -357,7 +359,7 @@ func (p *partition) keep(key, number int, r verify.Reading, text []byte) {
 // conclude adds the result for a key.
 func (p *partition) conclude(ctx context.Context, key int) {
 	h, readings := p.of(key)
-	j := h.Judge(readings)
+	j := h.Judge(readings, p.nodesOf(key))
 	first := p.starts[key]
 	all := p.all[first:p.starts[key+1]]
 	if p.open[key] && !p.well(key) || p.excused(key) {
@@ -399,6 +401,9 @@ func (p *partition) conclude(ctx context.Context, key int) {
 		}
 	}
 	about := h.About(readings)
+	if about >= 0 && about < len(all) && p.homes[key] < 0 && p.live == nil {
+		p.divisions.Add(&h, about, p.nodeAt(all[about].Address), readings)
+	}
 	if about >= 0 && all[about].Effect == protocol.NotApplied {
 		p.v.Operations[all[about].Operation].FailedThere++
 	}
@@ -482,7 +487,7 @@ func (p *partition) bad(key int, w *keyed, j *verify.Judgement) {
 	if w.Address < len(p.addresses) {
 		out.Address = p.addresses[w.Address]
 	}
-	if j.Fate != verify.Lost {
+	if j.Fate != verify.Lost || p.somewhere(key) {
 		out.Where = p.nodes[number].seen.Address
 	}
 	again := &writer{work: p.work}

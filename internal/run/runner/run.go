@@ -247,6 +247,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		defer tuneGC(r.Record)()
 	}
 	defer r.watchNodes(ctx)()
+	defer r.watchPrimaries(ctx)()
 	if r.buckets != nil {
 		defer r.buckets.watch(ctx)()
 	}
@@ -339,6 +340,7 @@ func (r *Runner) Finish() error {
 		r.outages.Fill(run)
 	}
 	fillLosses(run, r.lost)
+	addDivisions(run)
 	verdict.Judge(run, r.collector.Total())
 	r.within.Fill(r.Record)
 	return r.bundle.Finish(run)

@@ -108,6 +108,9 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 		return nil, err
 	}
 	b.losses.add(w, earlier)
+	if run.Verified != nil { // what was lost then doesn't become stale because an address has returned with it
+		b.losses.add(w, []record.VerifiedFault{{Bad: run.Verified.Bad}})
+	}
 	if run.Stride > 1 {
 		b.part = schedule.Part{Of: run.Stride, Takes: []uint64{run.Offset}}
 	}
@@ -223,9 +226,11 @@ type readBack struct {
 	losses    losses   // found by earlier readings
 	live      *live    // nil after the load
 
-	v     *record.Verified
-	began time.Time
-	lost  []int64
+	v         *record.Verified
+	began     time.Time
+	lost      []int64
+	ackedNs   map[int]int64 // by address of the record: when the latest write that it acknowledged was sent
+	divisions verify.Divisions
 }
 
 // mostLost limits the lost writes that are attributed to incidents.
@@ -233,7 +238,7 @@ const mostLost = 1 << 20
 
 // do reads back the writes. It returns the results, and when each lost write was acknowledged.
 func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
-	b.v, b.began = &record.Verified{}, time.Now()
+	b.v, b.began, b.ackedNs = &record.Verified{}, time.Now(), map[int]int64{}
 	b.v.Operations = make([]record.VerifiedOperation, len(b.work.Operations))
 	for i := range b.work.Operations {
 		b.v.Operations[i].Name = b.work.Operations[i].Name
@@ -257,6 +262,7 @@ func (b *readBack) do(ctx context.Context) (*record.Verified, []int64) {
 		b.v.Reason = message.New("verify.limit", message.Span("limit", b.how.Limit))
 	}
 	b.keepOldest()
+	b.recordDivisions()
 	if b.live == nil {
 		b.v.LostMeanwhile = uint64(len(b.losses))
 		for _, l := range b.losses {
@@ -312,6 +318,9 @@ func (b *readBack) survey() (*survey, error) {
 		s.writes++
 		s.end = max(s.end, w.Index+1)
 		s.seen.add(w.Index - first)
+		if w.Effect == protocol.Applied || w.Effect == protocol.AppliedAgain {
+			b.ackedNs[w.Address] = max(b.ackedNs[w.Address], w.SentNs)
+		}
 		return nil
 	})
 	b.v.Unrecorded = max(damage.Lost, b.missing)

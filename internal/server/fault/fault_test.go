@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -415,7 +416,7 @@ func TestMatchLeavesOutWhoAsks(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].PID != victim.Process.Pid {
 		t.Errorf("%v, %v", found, err)
 	}
-	own := &plan.ProcessFault{Match: filepath.Base(os.Args[0])}
+	own := &plan.ProcessFault{Match: "^" + regexp.QuoteMeta(strings.Join(os.Args, " ")) + "$"}
 	if _, err := (&selector{fault: own, own: []int{os.Getpid()}}).find(); err == nil {
 		t.Error("this test's own program was found")
 	}

@@ -56,14 +56,14 @@ func runMarked(ctx context.Context, line string, out *os.File, tell commands) er
 
 // kill sends SIGKILL to all processes of a command. It reports whether there were any.
 func (r *running) kill() bool {
-	any := false
+	found := false
 	if now, _, err := lookUp(r.Process.PID); err != nil || now.Started == r.Process.Started || r.Process.Started == 0 {
-		any = syscall.Kill(-r.Process.PID, syscall.SIGKILL) == nil // the group can outlive its first process
+		found = syscall.Kill(-r.Process.PID, syscall.SIGKILL) == nil // the group can outlive its first process
 	}
 	for _, p := range r.marked() {
-		any = send(p, syscall.SIGKILL) == nil || any
+		found = send(p, syscall.SIGKILL) == nil || found
 	}
-	return any
+	return found
 }
 
 // signalOf returns the signal with a name such as SIGHUP.
