@@ -23,7 +23,104 @@ type Declaration struct {
 	Embedded bool
 	// SharesFile says of an embedded server that several processes may open its file at the same time.
 	SharesFile bool
+	// Notation is how connection strings are written; nil if addresses are host:port only.
+	Notation *Notation
+	// Text is the verb of a request of which only a text is given: SQL, Command (its words) or HTTP (a path).
+	Text Verb
+	// SQL lists the servers that may answer and understand SQL.
+	SQL []SQLServer
+	// Picodata is the type of connection under which Picodata lists the addresses of this protocol in the table
+	// _pico_peer_address; "" if Picodata doesn't speak it.
+	Picodata string
+	// Records is how the records of key-value loads such as YCSB's are stored.
+	Records Records
+	// Doctor is what brunt doctor asks the server.
+	Doctor Doctor
+	// SelfTest is how brunt selftest measures the protocol; nil if it doesn't.
+	SelfTest *SelfTest
 }
+
+// Notation is how connection strings are written, such as URLs with a user and a database.
+type Notation struct {
+	// Schemes are those of URLs. The value says whether the scheme stands for TLS with a verified certificate.
+	Schemes map[string]bool
+	// Database is the parameter of URLs that names the database instead of the path; "" if none does.
+	Database string
+	// Pairs says that keyword-value pairs such as "host=db port=5432" are understood, too, as by libpq.
+	Pairs bool
+	// Variables are the environment variables that supply what an address and a plan don't. The keys are host, port,
+	// user, password, dbname, sslmode, sslrootcert, sslcert and sslkey.
+	Variables map[string]string
+	// Refused are environment variables that other clients of the protocol understand and brunt doesn't. They decide
+	// where or how to connect, so a run stops if one is set.
+	Refused []string
+}
+
+// SQLServer is a server that understands SQL.
+type SQLServer struct {
+	Product string // as in ServerInfo; letter case doesn't matter. "" stands for all that aren't listed.
+	Flavor  Flavor
+	// KeyFirst says that tables need their primary key from the start, because rows are stored by it.
+	KeyFirst bool
+	// Without is what versions begin with that have no SQL; "" if all have it.
+	Without string
+}
+
+// Flavor is a flavor of SQL. Statements of plans are translated to it.
+type Flavor uint8
+
+// The flavors, named by the products that they belong to.
+const (
+	FlavorPostgreSQL Flavor = iota
+	FlavorPicodata
+	FlavorTarantool
+	FlavorSQLite
+	FlavorMySQL // also MariaDB and TiDB
+)
+
+// String returns the product's name as in ServerInfo.
+func (f Flavor) String() string {
+	return [...]string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}[f]
+}
+
+// Records is how records with a key and named fields are stored, and thereby which requests read and write them.
+type Records uint8
+
+// The ways to store records.
+const (
+	NoRecords         Records = iota
+	RecordsByVerb             // by the verbs Read, Scan, Insert, Update and Delete; the driver creates what it needs
+	RecordsInTables           // rows of a table of SQL, by INSERT … ON CONFLICT DO NOTHING
+	RecordsInSQLite           // rows of a table of SQL, by INSERT OR IGNORE
+	RecordsByCommands         // by Redis' commands for hashes, strings and JSON
+	RecordsInSpaces           // tuples of a space of Tarantool
+	RecordsAsPages            // JSON documents at the paths of an HTTP service
+)
+
+// Doctor is what to ask a server before a load.
+type Doctor struct {
+	// Clock is a query for the server's time, in seconds since 1970; "" if there is none.
+	Clock string
+	// Limit is the setting in ServerInfo that limits the number of connections; "" if none does.
+	Limit string
+	// Taken is a query for the number of connections that the server has, and the number that it reserves for others.
+	Taken string
+}
+
+// SelfTest is a server that gives the same answer to every request, and does as little as a server can, so that the
+// generator is the bottleneck.
+type SelfTest struct {
+	// Request is what is sent. Its parameter is a number.
+	Request Request
+	// Greeting is what the server sends to a new connection.
+	Greeting string
+	// Answers returns the function that answers the requests of a connection.
+	Answers func() AnswerFunc
+}
+
+// AnswerFunc answers the requests at the start of in: it appends the answers to out and returns how many bytes it
+// consumed. The remaining bytes are the beginning of an incomplete request. A malformed request is an error.
+type AnswerFunc func(out, in []byte) (answers []byte, consumed int, err error)
 
 // Name returns the canonical name, "" if there is none.
 func (d *Declaration) Name() string {

@@ -2,6 +2,7 @@ package ycsb
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 )
 
 // Database is a database that workloads can be run against: its names, its properties, its address, and the requests
@@ -19,13 +21,12 @@ type Database struct {
 	Protocol   string   // name in plans
 	Properties []Property
 	Batches    bool // batch.size may be above 1
+	Dry        bool // nothing is stored: verbose=true prints what would be
 	// LoadPipeline is the default of load.pipeline; 0 means 1. Only protocols with a codec, whose servers answer in
 	// order, may have more than 1.
 	LoadPipeline int
 	// Target returns the database's address and options.
 	Target func(set *properties.Reader) plan.Target
-	// Store returns the store that makes requests; nil: a store that uses the verbs of key-value stores.
-	Store func(s *Settings, set *properties.Reader) Store
 	// Notes returns lines that go-ycsb prints before the properties; may be nil.
 	Notes func(s *Settings) []string
 }
@@ -37,13 +38,27 @@ func (d *Database) target(set *properties.Set) (plan.Target, error) {
 	return t, r.Err()
 }
 
-// store returns the store that makes the database's requests.
+// store returns the store that makes the database's requests. Its protocol declares how records are stored.
 func (d *Database) store(s *Settings) (Store, error) {
-	if d.Store == nil {
-		return &kvStore{s: s}, nil
-	}
 	r := &properties.Reader{Set: s.Set}
-	store := d.Store(s, r)
+	var store Store
+	switch protocols.Of(d.Protocol).Records {
+	case protocol.RecordsInTables:
+		store = &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING"}
+	case protocol.RecordsInSQLite:
+		store = &sqlStore{s: s, insert: "INSERT OR IGNORE"}
+	case protocol.RecordsByCommands:
+		store = newRedisStore(s, r)
+	case protocol.RecordsInSpaces:
+		store = newTarantoolStore(s, r)
+	case protocol.RecordsAsPages:
+		store = newHTTPStore(s, r)
+	default:
+		store = &kvStore{s: s}
+	}
+	if d.Dry {
+		store = &basicStore{kvStore{s: s}}
+	}
 	return store, r.Err()
 }
 
@@ -94,13 +109,50 @@ type Lister interface {
 	List(fields []string) []Request
 }
 
-// Databases returns all databases. To add one, write a function like those in the list, and its section of
-// properties.txt.
+// Databases returns all databases: those of YCSB and go-ycsb, and the other protocols whose declarations say how
+// records are stored.
 func Databases() []*Database {
+	all := theirs()
+	for _, d := range protocols.All() {
+		used := slices.ContainsFunc(all, func(o *Database) bool { return d.Has(o.Protocol) })
+		if d.Records != protocol.NoRecords && !used {
+			all = append(all, declaredDatabase(&d))
+		}
+	}
+	return all
+}
+
+// theirs returns the databases that YCSB and go-ycsb have properties for. To add one, write a function like those in
+// the list, and its section of properties.txt.
+func theirs() []*Database {
 	return []*Database{
 		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),
 		cassandraDatabase(), mongoDatabase(), dynamoDatabase(), boltDatabase(), badgerDatabase(), pebbleDatabase(),
 		httpDatabase(), basicDatabase(),
+	}
+}
+
+// declaredDatabase returns the database of a protocol that YCSB doesn't know.
+func declaredDatabase(d *protocol.Declaration) *Database {
+	name := d.Name()
+	standard := name
+	if d.Port != "" {
+		standard = net.JoinHostPort("127.0.0.1", d.Port)
+	}
+	return &Database{
+		Names: d.Names, About: "protocol " + name, Protocol: name,
+		Properties: []Property{
+			{name + ".addr", standard, "addresses, or the path of an embedded database"},
+			{name + ".user", "", "name of the user"},
+			{name + ".password", "", "the user's password"},
+			{name + ".db", "", "name of the database"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{
+				Protocol: name, Addresses: list(set.Text(name+".addr", standard)), User: set.Text(name+".user", ""),
+				Password: set.Text(name+".password", ""), Database: set.Text(name+".db", ""),
+			}
+		},
 	}
 }
 

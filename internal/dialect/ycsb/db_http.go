@@ -20,10 +20,11 @@ func httpDatabase() *Database {
 			return plan.Target{Protocol: "http", Addresses: addresses,
 				TLS: plan.TLS{Enabled: secure, InsecureSkipVerify: set.Bool("http.tls_insecure_skip_verify", false)}}
 		},
-		Store: func(s *Settings, set *properties.Reader) Store {
-			return &httpStore{s: s, prefix: strings.TrimSuffix(set.Text("http.prefix", ""), "/")}
-		},
 	}
+}
+
+func newHTTPStore(s *Settings, set *properties.Reader) Store {
+	return &httpStore{s: s, prefix: strings.TrimSuffix(set.Text("http.prefix", ""), "/")}
 }
 
 // httpStore stores a record as a JSON document under /table/key. An update is a PUT of an object with the updated

@@ -243,7 +243,7 @@ func mysqlDatabase() *Database {
 
 func basicDatabase() *Database {
 	return &Database{
-		Names: []string{"basic"}, About: "no database: says what would be done, with verbose=true", Protocol: "noop",
+		Names: []string{"basic"}, About: "no database: says what would be done, with verbose=true", Protocol: "noop", Dry: true,
 		Properties: propertiesOf("basic"),
 		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "noop", Addresses: []string{"none"}}
@@ -257,7 +257,6 @@ func basicDatabase() *Database {
 			t.Options = map[string]string{option: (time.Duration(ms) * time.Millisecond).String()}
 			return t
 		},
-		Store: func(s *Settings, _ *properties.Reader) Store { return &basicStore{kvStore{s: s}} },
 	}
 }
 
@@ -276,10 +275,11 @@ func tarantoolDatabase() *Database {
 				User: set.Text("tarantool.user", ""), Password: set.Text("tarantool.password", ""),
 			}
 		},
-		Store: func(s *Settings, set *properties.Reader) Store {
-			return &tarantoolStore{kvStore{s: s}, set.Choice("tarantool.engine", "memtx", "memtx", "vinyl")}
-		},
 	}
+}
+
+func newTarantoolStore(s *Settings, set *properties.Reader) Store {
+	return &tarantoolStore{kvStore{s: s}, set.Choice("tarantool.engine", "memtx", "memtx", "vinyl")}
 }
 
 // tarantoolStore stores records as tuples of the key and an element for each field.

@@ -44,13 +44,6 @@ func redisDatabase() *Database {
 			t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.CertFile != "" || t.TLS.InsecureSkipVerify
 			return t
 		},
-		Store: func(s *Settings, set *properties.Reader) Store {
-			kind := set.Choice("redis.datatype", "hash", "hash", "string", "json")
-			if kind == "json" && s.Integrity {
-				set.Keep(errors.New("dataintegrity=true: redis.datatype=json can't be checked; use hash or string"))
-			}
-			return &redisStore{s: s, kind: kind}
-		},
 		Notes: func(s *Settings) []string {
 			var out []string
 			if v, ok := s.Set.Get("redis.pool_size"); !ok || v == "0" {
@@ -60,6 +53,14 @@ func redisDatabase() *Database {
 			return append(out, "Using the redis datatype: "+s.Set.Text("redis.datatype", "hash"))
 		},
 	}
+}
+
+func newRedisStore(s *Settings, set *properties.Reader) Store {
+	kind := set.Choice("redis.datatype", "hash", "hash", "string", "json")
+	if kind == "json" && s.Integrity {
+		set.Keep(errors.New("dataintegrity=true: redis.datatype=json can't be checked; use hash or string"))
+	}
+	return &redisStore{s: s, kind: kind}
 }
 
 // redisStore stores a record under table/key, as a hash or as JSON.

@@ -158,9 +158,6 @@ func postgresDatabase() *Database {
 			t.TLS.InsecureSkipVerify = mode == "require"
 			return t
 		},
-		Store: func(s *Settings, _ *properties.Reader) Store {
-			return &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING"}
-		},
 	}
 }
 
@@ -174,9 +171,6 @@ func sqliteDatabase() *Database {
 				Addresses: []string{set.Text("sqlite.db", filepath.Join(os.TempDir(), "ycsb.db"))},
 				Options:   options(set, map[string]string{"sqlite.journalmode": "journal_mode"}),
 			}
-		},
-		Store: func(s *Settings, _ *properties.Reader) Store {
-			return &sqlStore{s: s, insert: "INSERT OR IGNORE"}
 		},
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Narrate makes the database basic print each finished operation to out, if verbose is set. The content of an operation
 // is generated again from its number.
 func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
-	if j.Settings.Database.Protocol != "noop" || !j.Settings.Verbose {
+	if !j.Settings.Database.Dry || !j.Settings.Verbose {
 		return
 	}
 	var mu sync.Mutex

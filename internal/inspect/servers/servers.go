@@ -12,6 +12,9 @@ import (
 	"brunt/internal/render/message"
 )
 
+// inspectsPostgres is the name of the only inspector. A load of any protocol may be inspected with it.
+const inspectsPostgres = "pg"
+
 // Parse returns the inspector for a text of the form pg=DSN. Its errors are for the user: one line, without
 // secrets.
 func Parse(text string) (inspect.Inspector, error) {
@@ -53,8 +56,8 @@ func Lacks(ctx context.Context, text string) (counts, builds message.Message, er
 }
 
 func split(text string) (dsn string, err error) {
-	kind, dsn, ok := strings.Cut(text, "=")
-	if !ok || kind != "pg" || dsn == "" {
+	name, dsn, ok := strings.Cut(text, "=")
+	if !ok || name != inspectsPostgres || dsn == "" {
 		return "", fmt.Errorf("%s: write pg= and how to connect, such as pg=postgres://host:5432/database?user=name",
 			secret.Text(text))
 	}

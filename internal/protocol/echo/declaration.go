@@ -8,5 +8,9 @@ func Declaration() protocol.Declaration {
 		Names: []string{"echo"},
 		Open:  func() protocol.Driver { return Driver{} },
 		Port:  "7",
+		SelfTest: &protocol.SelfTest{
+			Request: protocol.Request{Verb: protocol.Call, Text: "request"},
+			Answers: func() protocol.AnswerFunc { return selfTestAnswers },
+		},
 	}
 }

@@ -8,5 +8,6 @@ func Declaration() protocol.Declaration {
 		Names:    []string{"pebble"},
 		Open:     func() protocol.Driver { return New() },
 		Embedded: true,
+		Records:  protocol.RecordsByVerb,
 	}
 }

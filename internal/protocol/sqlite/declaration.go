@@ -9,5 +9,7 @@ func Declaration() protocol.Declaration {
 		Open:       func() protocol.Driver { return New() },
 		Embedded:   true,
 		SharesFile: true,
+		SQL:        []protocol.SQLServer{{Product: "SQLite", Flavor: protocol.FlavorSQLite}},
+		Records:    protocol.RecordsInSQLite,
 	}
 }

@@ -181,41 +181,35 @@ func (e *examination) machine() {
 		message.Count("most", most), message.Count("open", open)), message.Message{})
 }
 
-// limits are the server settings that limit the number of connections.
-var limits = []string{"max_connections", "maxclients"}
-
 // sessions compares the requested sessions with the connections that each server allows.
 func (e *examination) sessions(ctx context.Context) {
 	addresses := len(e.system.Targets)
 	each := (e.plan.MostSessions() + addresses - 1) / addresses
+	name := e.declared.Doctor.Limit
 	for i, t := range e.system.Targets {
-		for _, name := range limits {
-			most, err := strconv.Atoi(e.system.Servers[i].Settings[name])
-			if err != nil {
-				continue
-			}
-			taken, reserved := e.taken(ctx, t)
-			args := []message.Arg{message.Count("sessions", each), message.Count("most", most), message.Text("setting", name),
-				message.Count("taken", taken+reserved)}
-			if each+taken+reserved > most {
-				e.add(Problem, t.Address, message.New("doctor.sessions-over", args...),
-					message.New("doctor.sessions-over.remedy", message.Text("setting", name), message.Text("flag", e.flag),
-						message.Count("room", max(most-taken-reserved, 0)*addresses)))
-			} else {
-				e.add(Fine, t.Address, message.New("doctor.sessions", args...), message.Message{})
-			}
+		most, err := strconv.Atoi(e.system.Servers[i].Settings[name])
+		if err != nil {
+			continue
+		}
+		taken, reserved := e.taken(ctx, t)
+		args := []message.Arg{message.Count("sessions", each), message.Count("most", most), message.Text("setting", name),
+			message.Count("taken", taken+reserved)}
+		if each+taken+reserved > most {
+			e.add(Problem, t.Address, message.New("doctor.sessions-over", args...),
+				message.New("doctor.sessions-over.remedy", message.Text("setting", name), message.Text("flag", e.flag),
+					message.Count("room", max(most-taken-reserved, 0)*addresses)))
+		} else {
+			e.add(Fine, t.Address, message.New("doctor.sessions", args...), message.Message{})
 		}
 	}
 }
 
 // taken returns how many connections a server has, and how many it reserves for other users, as far as known.
 func (e *examination) taken(ctx context.Context, t protocol.Target) (taken, reserved int) {
-	if e.driver.Name() != "pg" {
+	query := e.declared.Doctor.Taken
+	if query == "" {
 		return 0, 0
 	}
-	const query = `select (select count(*) from pg_stat_activity where backend_type = 'client backend'
-		and pid <> pg_backend_pid()), case when current_setting('is_superuser') = 'on' then 0
-		else current_setting('superuser_reserved_connections')::int end`
 	_ = e.ask(ctx, t, query, func(values []*string) {
 		taken, reserved = number(values, 0), number(values, 1)
 	})
@@ -251,18 +245,12 @@ func (e *examination) ask(ctx context.Context, t protocol.Target, query string, 
 	})
 }
 
-// clockQueries are the queries for a server's time, in seconds since 1970, by protocol.
-var clockQueries = map[string]string{
-	"pg":    "select extract(epoch from clock_timestamp())",
-	"mysql": "select unix_timestamp(now(6))",
-}
-
 // leastClockDifference is the largest difference between two clocks that is acceptable.
 const leastClockDifference = time.Second
 
 // clock compares servers' clocks with this machine's.
 func (e *examination) clock(ctx context.Context) {
-	query := clockQueries[e.driver.Name()]
+	query := e.declared.Doctor.Clock
 	if query == "" {
 		return
 	}

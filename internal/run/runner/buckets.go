@@ -29,9 +29,9 @@ func (r *Runner) newBuckets(by *balance.Balancer) (*buckets, error) {
 	b := &r.system.Plan.Target.Balance
 	asked := bucket.Asked{Vshard: b.Map.Source == "vshard", Eval: b.Map.Eval, SQL: b.Map.SQL}
 	if b.Map.Source == "picodata" {
-		kind := "iproto"
-		if r.system.Driver.Name() == "pg" {
-			kind = "pgproto"
+		kind := r.system.Protocol.Picodata
+		if kind == "" {
+			return nil, fmt.Errorf("balance: map: picodata: Picodata isn't reached over protocol %s", r.system.Protocol.Name())
 		}
 		asked.SQL = bucket.Picodata(kind, cmp.Or(b.Map.Tier, "default"))
 	}

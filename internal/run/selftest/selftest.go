@@ -13,6 +13,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 	"brunt/internal/record"
 	"brunt/internal/run/runner"
 )
@@ -44,14 +45,20 @@ type Row struct {
 // Open reports whether the row's load was open.
 func (r *Row) Open() bool { return r.OfferedPS > 0 }
 
+// The self-test has two protocols that no server speaks.
+const (
+	engineOnly = "noop" // answers without sockets
+	reference  = "echo" // shows what sockets add, at several numbers of sessions and rates
+)
+
 // rows returns the measurements in the order of the table.
 func rows(cores int) []Row {
-	all := []Row{{Protocol: "noop", Sessions: 1}}
+	all := []Row{{Protocol: engineOnly, Sessions: 1}}
 	for _, n := range []int{1, 16, 50} {
-		all = append(all, Row{Protocol: "echo", Sessions: n, Loops: 1})
+		all = append(all, Row{Protocol: reference, Sessions: n, Loops: 1})
 	}
 	for _, p := range Protocols() {
-		if p != "echo" {
+		if p != reference {
 			all = append(all, Row{Protocol: p, Sessions: 50, Loops: 1})
 		}
 		if half := cores / 2; half > 1 { // the servers need the other half
@@ -59,7 +66,7 @@ func rows(cores int) []Row {
 		}
 	}
 	for _, perS := range []float64{1_000, 10_000, 50_000} {
-		all = append(all, Row{Protocol: "echo", Sessions: 50, Loops: 1, OfferedPS: perS})
+		all = append(all, Row{Protocol: reference, Sessions: 50, Loops: 1, OfferedPS: perS})
 	}
 	return all
 }
@@ -106,19 +113,11 @@ func (r *Row) fill(run *record.Run) {
 
 // planOf returns the load of a row: the same request, with a random number as its parameter.
 func planOf(r *Row, o *Options) *plan.Plan {
-	request := protocol.Request{Name: "request", Verb: protocol.Call, Text: "request", Params: []gen.Kind{gen.Int}}
-	switch r.Protocol {
-	case "pg":
-		request.Verb, request.Text = protocol.SQL, "SELECT v FROM t WHERE k = $1"
-	case "redis":
-		request.Verb, request.Text, request.Words = protocol.Command, "", []string{"GET", "key:$1"}
-	case "http":
-		request.Verb, request.Text, request.Web = protocol.HTTP, "", &protocol.Web{Method: "GET", Path: "/page/$1"}
+	request, address := protocol.Request{Verb: protocol.Call, Text: "request"}, "none"
+	if of := protocols.Of(r.Protocol).SelfTest; of != nil {
+		request, address = of.Request, o.Addresses[r.Protocol]
 	}
-	address := o.Addresses[r.Protocol]
-	if r.Protocol == "noop" {
-		address = "none"
-	}
+	request.Name, request.Params = "request", []gen.Kind{gen.Int}
 	p := &plan.Plan{
 		Name: "selftest", Seed: 1,
 		Target: plan.Target{Protocol: r.Protocol, Addresses: []string{address}},

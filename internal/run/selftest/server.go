@@ -6,15 +6,11 @@ import (
 	"net"
 	"sync"
 
-	"brunt/internal/protocol/echo"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 )
 
-// rule answers the requests at the start of in: it appends the answers to out and returns how many bytes it consumed.
-// The remaining bytes are the beginning of an incomplete request. A malformed request is an error.
-type rule func(out, in []byte) (answers []byte, consumed int, err error)
-
-// Servers are small servers on loopback, one for each of Protocols, that give the same answer to every request. They do
-// as little as a server can, so the generator is the bottleneck.
+// Servers are small servers on loopback, one for each of Protocols; see protocol.SelfTest.
 type Servers struct {
 	// Addresses are host:port by protocol.
 	Addresses map[string]string
@@ -23,39 +19,33 @@ type Servers struct {
 	closed bool
 	open   map[net.Conn]struct{}
 	listen []net.Listener
-	echo   *echo.Server
 	wg     sync.WaitGroup
 }
 
-// Protocols returns the protocols that have a server here, in the order of the table.
-func Protocols() []string { return []string{"echo", "pg", "iproto", "redis", "http"} }
+// Protocols returns the protocols that have a server here, in the order of the table: first the reference.
+func Protocols() []string {
+	names := []string{reference}
+	for _, d := range protocols.All() {
+		if d.SelfTest != nil && d.Name() != reference {
+			names = append(names, d.Name())
+		}
+	}
+	return names
+}
 
 // Listen starts the servers on free ports of 127.0.0.1.
 func Listen() (*Servers, error) {
 	s := &Servers{Addresses: make(map[string]string), open: make(map[net.Conn]struct{})}
-	var err error
-	if s.echo, err = echo.Listen("127.0.0.1:0", echo.Config{}); err != nil {
-		return nil, err
-	}
-	s.Addresses["echo"] = s.echo.Address()
-	for _, c := range []struct {
-		protocol string
-		greeting string
-		start    func() rule // called for each connection
-	}{
-		{"pg", "", func() rule { return (&postgres{}).answer }},
-		{"iproto", iprotoGreeting(), func() rule { return iproto }},
-		{"redis", "", func() rule { return redis }},
-		{"http", "", func() rule { return http }},
-	} {
+	for _, name := range Protocols() {
+		of := protocols.Of(name).SelfTest
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			s.Close()
-			return nil, fmt.Errorf("start the %s server: %w", c.protocol, err)
+			return nil, fmt.Errorf("start the %s server: %w", name, err)
 		}
-		s.Addresses[c.protocol] = l.Addr().String()
+		s.Addresses[name] = l.Addr().String()
 		s.listen = append(s.listen, l)
-		s.wg.Go(func() { s.accept(l, c.greeting, c.start) })
+		s.wg.Go(func() { s.accept(l, of) })
 	}
 	return s, nil
 }
@@ -72,10 +62,9 @@ func (s *Servers) Close() {
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
-	s.echo.Close()
 }
 
-func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
+func (s *Servers) accept(l net.Listener, of *protocol.SelfTest) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -86,7 +75,7 @@ func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
 			c.Close()
 		} else {
 			s.open[c] = struct{}{}
-			s.wg.Go(func() { s.serve(c, greeting, start()) })
+			s.wg.Go(func() { s.serve(c, of.Greeting, of.Answers()) })
 		}
 		s.mu.Unlock()
 	}
@@ -97,7 +86,7 @@ const longest = 64 << 10
 
 var errTooLong = errors.New("a request is longer than 64 KiB")
 
-func (s *Servers) serve(c net.Conn, greeting string, answer rule) {
+func (s *Servers) serve(c net.Conn, greeting string, answer protocol.AnswerFunc) {
 	defer func() {
 		c.Close()
 		s.mu.Lock()

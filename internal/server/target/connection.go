@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,18 +13,9 @@ import (
 	"brunt/internal/base/lazyregexp"
 	"brunt/internal/base/secret"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
 )
-
-// variables maps libpq's keywords to its environment variables, which supply values that aren't given otherwise.
-var variables = map[string]string{
-	"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
-}
-
-// tlsVariables are those of its keywords about TLS.
-var tlsVariables = map[string]string{
-	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
-}
 
 // Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
 // It accepts URLs of PostgreSQL and Redis, and libpq's keyword-value pairs. Addresses of the form host:port are
@@ -33,14 +23,14 @@ var tlsVariables = map[string]string{
 func Unfold(p *plan.Plan) error {
 	var addresses []string
 	for i, text := range connections(p.Target.Addresses) {
-		settings, protocol, err := parse(text)
+		settings, of, err := parse(text)
 		if err == nil && settings == nil {
 			addresses = append(addresses, text)
 			continue
 		}
 		var hosts []string
 		if err == nil {
-			hosts, err = settings.unfold(p, protocol, i > 0)
+			hosts, err = settings.unfold(p, of, i > 0)
 		}
 		if err != nil {
 			return fmt.Errorf("address %s: %w", shown(text), err)
@@ -60,22 +50,16 @@ func shown(text string) string {
 	return keyword + "=…"
 }
 
-// ignored are libpq's variables that decide where or how to connect and that brunt doesn't understand. To pass one over
-// would reach another server than psql does, or in another way.
-var ignored = []string{
-	"PGSERVICE", "PGSERVICEFILE", "PGPASSFILE", "PGHOSTADDR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS",
-	"PGREQUIREAUTH", "PGCHANNELBINDING", "PGREQUIRESSL", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLSNI", "PGSSLNEGOTIATION",
-	"PGSSLCERTMODE", "PGGSSENCMODE", "PGKRBSRVNAME", "PGREQUIREPEER",
-}
-
-// Fill fills in missing fields of a target of protocol pg from libpq's environment variables. A password that
-// was hidden in a record counts as missing. secured says that an address or a flag decides about TLS, so that PGSSLMODE
-// and its certificates don't. An error names a variable that isn't understood.
+// Fill fills in missing fields of a target from the environment variables of its protocol, such as libpq's. A password
+// that was hidden in a record counts as missing. secured says that an address or a flag decides about TLS, so that
+// PGSSLMODE and its certificates don't. An error names a variable that isn't understood.
 func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
-	if !isProtocol(t.Protocol, "pg") {
+	d := protocols.Of(t.Protocol)
+	notation := d.Notation
+	if notation == nil || len(notation.Variables) == 0 {
 		return nil
 	}
-	for _, name := range ignored {
+	for _, name := range notation.Refused {
 		if getenv(name) != "" {
 			return fmt.Errorf("%s is set, and brunt doesn't understand it; unset it, and say what it says in the address or "+
 				"the plan (docs/environment.md)", name)
@@ -83,14 +67,19 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 	}
 	if !secured && !t.TLS.Enabled {
 		s := settings{}
-		for keyword, name := range tlsVariables {
+		for keyword, name := range notation.Variables {
 			s[keyword] = getenv(name)
 		}
 		if err := s.secure(&t.TLS); err != nil {
-			return fmt.Errorf("PGSSLMODE: %w", err)
+			return fmt.Errorf("%s: %w", notation.Variables["sslmode"], err)
 		}
 	}
-	get := func(keyword string) string { return getenv(variables[keyword]) }
+	get := func(keyword string) string {
+		if name := notation.Variables[keyword]; name != "" {
+			return getenv(name)
+		}
+		return ""
+	}
 	port := get("port")
 	if len(t.Addresses) == 0 && (get("host") != "" || port != "") {
 		t.Addresses = addressesOf(cmp.Or(get("host"), "127.0.0.1"), port)
@@ -111,7 +100,7 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 func connections(addresses []string) (whole []string) {
 	for _, a := range addresses {
 		last := len(whole) - 1
-		if begins().MatchString(a) || last < 0 || !begins().MatchString(whole[last]) {
+		if isConnection(a) || last < 0 || !isConnection(whole[last]) {
 			whole = append(whole, a)
 		} else {
 			whole[last] += "," + a
@@ -121,7 +110,7 @@ func connections(addresses []string) (whole []string) {
 }
 
 var (
-	begins  = lazyregexp.New(`^(?:postgres(?:ql)?://|rediss?://|\s*(?:host|port|user|password|dbname|sslmode)\s*=)`)
+	pair    = lazyregexp.New(`^\s*(?:host|port|user|password|dbname|sslmode)\s*=`)
 	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
 	escaped = lazyregexp.New(`\\(.)`)
 )
@@ -129,27 +118,48 @@ var (
 // settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
 type settings map[string]string
 
-// parse parses one address. settings are nil if it isn't a connection string.
-func parse(text string) (s settings, protocol string, err error) {
+// notationOf returns the protocol in whose notation an address is a connection string, and whether it is a URL. ok is
+// false if it is no connection string.
+func notationOf(text string) (d protocol.Declaration, isURL, ok bool) {
 	scheme, _, isURL := strings.Cut(text, "://")
-	switch {
-	case isURL && slices.Contains([]string{"postgres", "postgresql"}, scheme):
-		s, err = parseURL(text)
-		return s, "pg", err
-	case isURL && slices.Contains([]string{"redis", "rediss"}, scheme):
-		if s, err = parseURL(text); err == nil && scheme == "rediss" {
-			s["sslmode"] = "verify-full"
+	for _, d := range protocols.All() {
+		if d.Notation == nil {
+			continue
 		}
-		if db, given := s["db"]; given {
-			s["dbname"] = db
-			delete(s, "db")
+		if _, has := d.Notation.Schemes[scheme]; isURL && has || !isURL && d.Notation.Pairs && pair().MatchString(text) {
+			return d, isURL, true
 		}
-		return s, "redis", err
-	case !isURL && begins().MatchString(text):
-		s, err = parseKeywords(text)
-		return s, "pg", err
 	}
-	return nil, "", nil
+	return d, isURL, false
+}
+
+func isConnection(text string) bool {
+	_, _, ok := notationOf(text)
+	return ok
+}
+
+// parse parses one address. settings are nil if it isn't a connection string.
+func parse(text string) (s settings, of string, err error) {
+	d, isURL, ok := notationOf(text)
+	switch {
+	case !ok:
+		return nil, "", nil
+	case !isURL:
+		s, err = parseKeywords(text)
+		return s, d.Name(), err
+	}
+	if s, err = parseURL(text); err != nil {
+		return nil, d.Name(), err
+	}
+	scheme, _, _ := strings.Cut(text, "://")
+	if d.Notation.Schemes[scheme] {
+		s["sslmode"] = "verify-full"
+	}
+	if db, given := s[d.Notation.Database]; given && d.Notation.Database != "" {
+		s["dbname"] = db
+		delete(s, d.Notation.Database)
+	}
+	return s, d.Name(), nil
 }
 
 // parseURL parses a URL, which may have several hosts, as in libpq.
@@ -208,13 +218,13 @@ func parseKeywords(text string) (settings, error) {
 
 // unfold stores the settings in the plan's target and returns their addresses. further says that it isn't the
 // first connection string: its user, password and database must be the same as before.
-func (s settings) unfold(p *plan.Plan, protocol string, further bool) ([]string, error) {
+func (s settings) unfold(p *plan.Plan, of string, further bool) ([]string, error) {
 	t := &p.Target
 	if t.Protocol == "" {
-		t.Protocol = protocol
+		t.Protocol = of
 	}
-	if !isProtocol(t.Protocol, protocol) {
-		return nil, fmt.Errorf("it is one of %s, and the protocol is %s", protocol, t.Protocol)
+	if d := protocols.Of(t.Protocol); d.Name() != of {
+		return nil, fmt.Errorf("it is one of %s, and the protocol is %s", of, t.Protocol)
 	}
 	for _, field := range []struct {
 		keyword string
@@ -307,10 +317,4 @@ func addressesOf(hosts, ports string) (addresses []string) {
 		}
 	}
 	return addresses
-}
-
-// isProtocol reports whether name is one of the names of protocol own.
-func isProtocol(name, own string) bool {
-	d := protocols.Of(name)
-	return d.Name() == own
 }

@@ -90,7 +90,7 @@ func Named(phases []plan.Phase) []plan.Phase {
 
 // FlavorOf returns the SQL dialect of the server that answered.
 func (s *System) FlavorOf() (sql.Flavor, error) {
-	flavor, err := sql.For(s.Servers[s.first].Product, s.Servers[s.first].Version)
+	flavor, err := sql.For(s.Protocol.SQL, s.Servers[s.first].Product, s.Servers[s.first].Version)
 	if err != nil {
 		err = &UsageError{err}
 	}

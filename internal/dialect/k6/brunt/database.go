@@ -17,6 +17,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/plan/planfile"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 )
 
 // database is an open target of one virtual user.
@@ -140,15 +141,15 @@ func readRequest(proto string, what any, params int) (*conns.Request, error) {
 
 // shorthand returns the request that a text stands for: the words of a command for Redis, a path for HTTP, otherwise
 // SQL.
-func shorthand(protocol, text string) map[string]any {
-	switch protocol {
-	case "redis":
+func shorthand(name, text string) map[string]any {
+	switch protocols.Of(name).Text {
+	case protocol.Command:
 		words := []any{}
 		for w := range strings.FieldsSeq(text) {
 			words = append(words, w)
 		}
 		return map[string]any{"command": words}
-	case "http", "https":
+	case protocol.HTTP:
 		return map[string]any{"http": text}
 	}
 	return map[string]any{"sql": text}

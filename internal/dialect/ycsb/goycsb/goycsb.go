@@ -204,7 +204,7 @@ func CheckWorkers(s *ycsb.Settings, workers int) error {
 		name   string
 	}{
 		{s.Output.Raw, "measurementtype=raw"}, {s.Resume, "resume=true"},
-		{s.Verbose && s.Database.Protocol == "noop", "verbose=true"},
+		{s.Verbose && s.Database.Dry, "verbose=true"},
 	} {
 		if c.wanted {
 			return fmt.Errorf("-p %s: operations are sent by workers, and only their sums are known here; "+

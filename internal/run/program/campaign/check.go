@@ -9,6 +9,7 @@ import (
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign/campaignfile"
 )
@@ -161,7 +162,7 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 	if c.Inspect != "" && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
 		// If the load itself sends statements, the advisor knows them without the server's statistics.
-		blind := slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Advisor && s.Load.Target.Protocol == "http" })
+		blind := slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Advisor && !sendsSQL(s.Load) })
 		switch {
 		case err != nil:
 			return fmt.Errorf("inspect: %w", &UnreachableError{err})
@@ -187,4 +188,11 @@ func (c *Campaign) reach(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sendsSQL reports whether a load has statements, which the advisor then knows.
+func sendsSQL(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Operations, func(o plan.Operation) bool {
+		return slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return s.Request.Verb == protocol.SQL })
+	})
 }

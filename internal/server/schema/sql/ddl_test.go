@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 func TestCarsDDL(t *testing.T) {
@@ -192,11 +193,21 @@ func TestTableFaults(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want an error with %q", name, got, err, c.want)
 		}
 	}
-	if _, err := For("Oracle", "23"); err == nil {
-		t.Error("Oracle has no flavor here")
+	for _, c := range []struct {
+		name, product, version, want string
+		servers                      []protocol.SQLServer
+	}{
+		{"another product", "Oracle", "23", `for "Oracle", only for PostgreSQL, CockroachDB`, declaredServers()},
+		{"an old version", "Tarantool", "1.10.15", "Tarantool 1.10.15 has no SQL", declaredServers()},
+		{"no SQL at all", "Redis", "7", "Redis isn't asked in SQL", nil},
+	} {
+		if _, err := For(c.servers, c.product, c.version); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
 	}
-	if _, err := For("Tarantool", "1.10.15"); err == nil {
-		t.Error("Tarantool 1.10 has no SQL")
+	other, err := For([]protocol.SQLServer{{Product: "X", Flavor: MySQL}, {Flavor: SQLite}}, "Y", "")
+	if err != nil || other.Product() != SQLite {
+		t.Errorf("a server that isn't listed: %v, %v", other.Product(), err)
 	}
 }
 

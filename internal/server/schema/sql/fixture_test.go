@@ -6,6 +6,8 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 )
 
 func column(name string, t gen.Type, nullable bool) plan.Column {
@@ -49,11 +51,19 @@ func everything() []plan.Table {
 
 func flavor(t testing.TB, product string) Flavor {
 	t.Helper()
-	f, err := For(product, "")
+	f, err := For(declaredServers(), product, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// declaredServers are those that brunt's protocols declare.
+func declaredServers() (all []protocol.SQLServer) {
+	for _, d := range protocols.All() {
+		all = append(all, d.SQL...)
+	}
+	return all
 }
 
 var products = []string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}

@@ -2,8 +2,8 @@
 // SQLite and MySQL. It converts texts and values, and does no I/O.
 //
 // The input is Picodata's flavor, in which plans are written: types with the names of gen.Type, casts such as
-// `$1::integer`, and unquoted names in lower case. If a server lacks a feature that affects only cost or placement, the
-// feature is ignored with one Notice. If it would change results, it is an error.
+// `$1::integer`, and unquoted names in lower case. If a server lacks a feature that affects only cost or placement,
+// the feature is ignored with one Notice. If it would change results, it is an error.
 package sql
 
 import (
@@ -11,62 +11,49 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/protocol"
 	"brunt/internal/render/message"
 )
 
-// Product is a server product with a flavor of its own.
-type Product uint8
-
-// The products.
+// The products with a flavor of their own.
 const (
-	PostgreSQL Product = iota
-	Picodata
-	Tarantool
-	SQLite
-	MySQL // also MariaDB and TiDB
+	PostgreSQL = protocol.FlavorPostgreSQL
+	Picodata   = protocol.FlavorPicodata
+	Tarantool  = protocol.FlavorTarantool
+	SQLite     = protocol.FlavorSQLite
+	MySQL      = protocol.FlavorMySQL
 )
-
-// String returns the product's name as in protocol.ServerInfo.
-func (p Product) String() string {
-	return [...]string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}[p]
-}
 
 // Flavor writes SQL for one product. It is immutable and safe for concurrent use. The zero value is PostgreSQL's.
 type Flavor struct {
-	product  Product
+	product  protocol.Flavor
 	keyFirst bool // tables need their primary key from the start
 }
 
-// For returns the flavor of a server with this product name and version, as in protocol.ServerInfo. Letter case doesn't
-// matter. version may be empty. It returns an error for an unknown product and for Tarantool before version 2, which
-// has no SQL.
-func For(product, version string) (Flavor, error) {
-	switch strings.ToLower(product) {
-	case "postgresql", "postgres":
-		return Flavor{product: PostgreSQL}, nil
-	case "cockroachdb", "yugabytedb":
-		// These servers store rows by the primary key, so it can't be added later.
-		return Flavor{product: PostgreSQL, keyFirst: true}, nil
-	case "picodata":
-		return Flavor{product: Picodata}, nil
-	case "sqlite":
-		return Flavor{product: SQLite}, nil
-	case "mysql", "mariadb", "tidb":
-		return Flavor{product: MySQL}, nil
-	case "tarantool":
-		if strings.HasPrefix(version, "1.") {
-			return Flavor{}, fmt.Errorf(
-				"choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
+// For returns the flavor of a server with this product name and version, as in protocol.ServerInfo, among those that
+// the server's protocol declares. version may be empty. It returns an error for a server without SQL.
+func For(servers []protocol.SQLServer, product, version string) (Flavor, error) {
+	var known []string
+	for _, of := range servers {
+		if of.Product != "" && !strings.EqualFold(of.Product, product) {
+			known = append(known, of.Product)
+			continue
 		}
-		return Flavor{product: Tarantool}, nil
+		if of.Without != "" && strings.HasPrefix(version, of.Without) {
+			return Flavor{}, fmt.Errorf("choose SQL flavor: %s %s has no SQL: use a later version, or requests other than SQL",
+				product, version)
+		}
+		return Flavor{product: of.Flavor, keyFirst: of.KeyFirst}, nil
 	}
-	return Flavor{}, fmt.Errorf(
-		"choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool, SQLite, MySQL or MariaDB",
-		product)
+	if known == nil {
+		return Flavor{}, fmt.Errorf("choose SQL flavor: %s isn't asked in SQL: use requests other than SQL", product)
+	}
+	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q, only for %s", product,
+		strings.Join(known, ", "))
 }
 
 // Product returns the flavor's product.
-func (f Flavor) Product() Product { return f.product }
+func (f Flavor) Product() protocol.Flavor { return f.product }
 
 // Notice says once per run that something was ignored or mapped. Notices with the same ID have the same text.
 type Notice struct {

@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/render/message"
 )
 
@@ -96,7 +97,7 @@ func (f Flavor) typeNotice(t gen.Type) []Notice {
 }
 
 // storedAs says how each product stores the types that it doesn't have.
-var storedAs = map[Product]map[gen.Type]message.Message{
+var storedAs = map[protocol.Flavor]map[gen.Type]message.Message{
 	Tarantool: {
 		gen.TypeDatetime: message.New("sql-mapped.microseconds"),
 		gen.TypeDecimal:  message.New("sql-mapped.double"),
