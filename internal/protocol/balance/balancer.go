@@ -72,6 +72,7 @@ type Balancer struct {
 	total       atomic.Int64  // sum of outstanding
 	connectNs   []atomic.Int64
 	returnedAt  []atomic.Int64 // slow start: when the node returned; 0: it has its full share
+	missed      []atomic.Int64 // slow start: turns in a row in which the node wasn't connected
 
 	owner atomic.Pointer[[]int32] // mode bucket, see SetBuckets
 
@@ -138,7 +139,7 @@ func NewBalancer(o Options, nodes *protocol.Nodes) (*Balancer, error) {
 	b := &Balancer{
 		o: o, mode: mode(at), nodes: nodes, draws: gen.NewStream(o.Seed, "balance"),
 		outstanding: make([]load, nodes.Cap()), connectNs: make([]atomic.Int64, nodes.Cap()),
-		returnedAt: make([]atomic.Int64, nodes.Cap()),
+		returnedAt: make([]atomic.Int64, nodes.Cap()), missed: make([]atomic.Int64, nodes.Cap()),
 	}
 	b.look()
 	nodes.OnChange(func(changes []protocol.Change) {
@@ -365,11 +366,29 @@ func (b *Balancer) weighted(c *choice, up Set) (node int, ok bool) {
 	at := int(turn % uint64(len(c.cycle)))
 	for i := range c.cycle {
 		k := (at + i) % len(c.cycle)
-		if node = c.cycle[k]; up.Has(node) && (b.o.SlowStart == 0 || b.started(node, turn+uint64(i))) {
+		if node = c.cycle[k]; b.o.SlowStart > 0 {
+			b.meet(node, up.Has(node))
+		}
+		if up.Has(node) && (b.o.SlowStart == 0 || b.started(node, turn+uint64(i))) {
 			return node, true
 		}
 	}
 	return after(c.nodes, 0, up)
+}
+
+// awayTurns is the number of turns in a row in which a node must not have been connected to count as lost. A single
+// session that connects again doesn't make a node lost that others use meanwhile.
+const awayTurns = 16
+
+// meet notes whether a node was connected when it had a turn. A node that was lost and is connected again has returned:
+// no topology reports that of a server that was restarted.
+func (b *Balancer) meet(node int, connected bool) {
+	switch {
+	case !connected:
+		b.missed[node].Add(1)
+	case b.missed[node].Load() > 0 && b.missed[node].Swap(0) >= awayTurns:
+		b.Returned(node)
+	}
 }
 
 // started reports whether a node, which may be in slow start, takes its turn.

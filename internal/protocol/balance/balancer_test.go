@@ -187,6 +187,38 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
+// A node that was restarted begins slowly, although it never left the list of nodes. A session that connects again while
+// others use the node doesn't make it slow.
+func TestSlowStartAfterARestart(t *testing.T) {
+	for name, row := range map[string]struct {
+		away int // turns without the node
+		all  bool
+		want float64
+	}{"lost by all": {1000, true, 0}, "lost by one session": {1000, false, 0.5}, "lost for a moment": {4, true, 0.5}} {
+		t.Run(name, func(t *testing.T) {
+			nodes, now := nodesOf(2), int64(1)
+			b := newBalancer(t, Options{Mode: "weighted", SlowStart: time.Minute, Now: func() int64 { return now }}, nodes)
+			without := Set{1}
+			for range row.away {
+				b.Pick(protocol.AnyRole, 0, without)
+				if !row.all {
+					b.Pick(protocol.AnyRole, 0, all(nodes))
+					b.Pick(protocol.AnyRole, 0, all(nodes))
+				}
+			}
+			n := 0
+			for range 1000 {
+				if node, _ := b.Pick(protocol.AnyRole, 0, all(nodes)); node == 1 {
+					n++
+				}
+			}
+			if got := float64(n) / 1000; math.Abs(got-row.want) > 0.02 {
+				t.Errorf("it has %.3f of the load, want %.3f", got, row.want)
+			}
+		})
+	}
+}
+
 func TestTheNearestIsChosen(t *testing.T) {
 	nodes := nodesOf(3)
 	up := all(nodes)
