@@ -29,6 +29,21 @@ func (j *judge) noAccount() (out []message.Message) {
 	return out
 }
 
+// notDone returns a reason for the first fault that was not done, if the run has thresholds: they hold for a load that
+// was not disturbed as the plan says.
+func (j *judge) notDone() []message.Message {
+	if len(j.run.Thresholds) == 0 || j.run.Interrupted {
+		return nil
+	}
+	for i := range j.run.Faults {
+		if f := &j.run.Faults[i]; f.Error != "" {
+			return []message.Message{message.New("verdict.fault-not-done", message.Text("fault", f.Name),
+				message.Count("n", f.Number), message.Text("error", f.Error))}
+		}
+	}
+	return nil
+}
+
 // incident returns the name of an incident: its fault, or an outage without one, and when it began.
 func incident(in *record.Incident) message.Message {
 	at := message.Span("at", time.Duration(in.BeginNs).Round(time.Millisecond))

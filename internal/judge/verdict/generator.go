@@ -110,7 +110,8 @@ func (j *judge) invalid() (out []message.Message) {
 	} else {
 		out = append(out, j.slowTurn()...)
 	}
-	return slices.Concat(out, j.noAccount(), j.unverified(), j.undecided(), j.machine(), j.workers(), j.parts())
+	return slices.Concat(out, j.noAccount(), j.notDone(), j.unverified(), j.undecided(), j.machine(), j.workers(),
+		j.parts())
 }
 
 // missingLimit is the share of the arrivals that may be missing because workers were lost. Chosen as givenUpLimit:

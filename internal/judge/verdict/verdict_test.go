@@ -484,6 +484,28 @@ func TestAnInterruptedRunSaysSo(t *testing.T) {
 	}
 }
 
+// Thresholds say nothing about a fault that was not done.
+func TestFaultsThatWereNotDone(t *testing.T) {
+	for _, c := range []struct {
+		name, err  string
+		thresholds []string
+		result     string
+	}{
+		{"done", "", []string{"p(99) < 1s"}, Pass},
+		{"not done", "exit 3", []string{"p(99) < 1s"}, Invalid},
+		{"not done, and nothing is asked", "exit 3", nil, Pass},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run, a := healthyLoad(c.thresholds...)
+			run.Faults = []record.Fault{{Name: "kill", Number: 1, BeginNs: 1, DoneNs: 2, Error: c.err}}
+			Judge(run, a)
+			if run.Verdict.Result != c.result {
+				t.Errorf("%s: %q, want %s", run.Verdict.Result, run.Verdict.Texts(), c.result)
+			}
+		})
+	}
+}
+
 // Wrong data fails a run, even if the generator was disturbed, which is also reported.
 func TestWrongDataFailWhateverElse(t *testing.T) {
 	lost := func(r *record.Run) {

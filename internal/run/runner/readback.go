@@ -516,21 +516,49 @@ func (b *readBack) keepOldest() {
 	}
 }
 
-// faultAt returns the fault that was in progress at a time, or else the next one.
-func faultAt(all []record.Fault, from, to int64) (next *record.Fault) {
+// faultAt returns the fault that was in progress at a time, or else the next one, or else the last one that nothing
+// undid. A fault that needs no healing is over when it has been done. Where there is an account of outages, blame knows
+// better.
+func faultAt(all []record.Fault, from, to int64) *record.Fault {
+	var next, last *record.Fault
 	for i := range all {
 		f := &all[i]
 		if f.BeginNs == 0 {
 			continue
 		}
-		if f.BeginNs <= to && (f.HealedNs == 0 || f.HealedNs >= from) {
+		over, open := cmp.Or(f.HealedNs, f.DoneNs), f.HealedNs == 0 && f.HealBeginNs > 0
+		switch {
+		case f.BeginNs > to:
+			if next == nil || f.BeginNs < next.BeginNs {
+				next = f
+			}
+		case over >= from || open:
 			return f
-		}
-		if f.BeginNs > to && (next == nil || f.BeginNs < next.BeginNs) {
-			next = f
+		case f.HealedNs == 0:
+			last = f
 		}
 	}
-	return next
+	return cmp.Or(next, last)
+}
+
+// blame attributes bad writes to faults as fillLosses attributes lost ones to incidents, so that both name the same.
+func blame(v *record.Verified, f *record.Failover) {
+	if v == nil || f == nil || len(f.Incidents) == 0 {
+		return
+	}
+	for i := range v.Bad {
+		w := &v.Bad[i]
+		w.Fault, w.Number, w.AheadNs = "", 0, 0
+		for k := range f.Incidents {
+			if in := &f.Incidents[k]; in.EndNs >= w.EndNs {
+				w.Fault, w.Number = in.Fault, in.Number
+				if in.Fault != "" {
+					w.AheadNs = max(in.BeginNs-w.EndNs, 0)
+				}
+				break
+			}
+		}
+	}
 }
 
 // fillLosses attributes lost writes to the incidents of the account of outages: each to the first incident that had not

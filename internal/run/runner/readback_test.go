@@ -48,3 +48,21 @@ func TestFaultAtATime(t *testing.T) {
 		t.Errorf("after all it is %+v", f)
 	}
 }
+
+// The list of bad writes names the faults that the account of outages does, and not a command that ended long ago.
+func TestBadWritesNameTheIncident(t *testing.T) {
+	v := &record.Verified{Bad: []record.BadWrite{{EndNs: 150, Fault: "one-shot", Number: 1}, {EndNs: 250}, {EndNs: 350},
+		{EndNs: 900, Fault: "one-shot"}}}
+	blame(v, &record.Failover{Incidents: []record.Incident{{Fault: "one-shot", Number: 1, BeginNs: 50, EndNs: 100},
+		{Fault: "kill", Number: 1, BeginNs: 200, EndNs: 300}, {BeginNs: 320, EndNs: 400}}})
+	for i, want := range []record.BadWrite{{EndNs: 150, Fault: "kill", Number: 1, AheadNs: 50},
+		{EndNs: 250, Fault: "kill", Number: 1}, {EndNs: 350}, {EndNs: 900}} {
+		if v.Bad[i] != want {
+			t.Errorf("write %d is %+v, want %+v", i, v.Bad[i], want)
+		}
+	}
+	all := []record.Fault{{Name: "one-shot", BeginNs: 100, DoneNs: 110}, {Name: "kill", BeginNs: 500, DoneNs: 510}}
+	if f := faultAt(all, 300, 310); f == nil || f.Name != "kill" {
+		t.Errorf("a write before the second fault is charged to %+v", f)
+	}
+}

@@ -340,6 +340,7 @@ func (r *Runner) Finish() error {
 		r.outages.Fill(run)
 	}
 	fillLosses(run, r.lost)
+	blame(run.Verified, run.Failover)
 	addDivisions(run)
 	verdict.Judge(run, r.collector.Total())
 	r.within.Fill(r.Record)

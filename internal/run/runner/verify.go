@@ -118,6 +118,7 @@ func ReadBack(ctx context.Context, recorded *record.Recorded, p *plan.Plan) (*re
 		b.nodes = append(b.nodes, &node{target: t})
 	}
 	v, _ := b.do(ctx)
+	blame(v, run.Failover)
 	v.AfterFaults = earlier
 	return v, nil
 }
