@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -86,11 +87,35 @@ func (c *FleetConfig) AnyAddress(index uint64) int {
 	return int(index % n)
 }
 
-// NewRoute returns the route of the configuration, which decides to which addresses its sessions and requests go.
-func (c *FleetConfig) NewRoute() balance.Route {
+// Complete returns the configuration with its defaults in place of what is missing. Each tier's fleet begins with it,
+// so that both mean the same by a configuration. It fails if no fleet can be made of it.
+func (c FleetConfig) Complete() (FleetConfig, error) {
+	if len(c.Targets) == 0 && c.Nodes == nil || c.Workload == nil || c.Collector == nil {
+		return c, errors.New("make a fleet: targets, a workload and a collector are needed")
+	}
+	c.Sessions = max(c.Sessions, 1)
+	c.Pipeline = max(c.Pipeline, 1)
+	if c.OperationTimeout <= 0 {
+		c.OperationTimeout = defaultOperationTimeout
+	}
+	if c.ConnectTimeout <= 0 {
+		c.ConnectTimeout = defaultConnectTimeout
+	}
 	if c.Nodes == nil {
 		c.Nodes = protocol.NewNodes(c.Targets, 0)
 	}
+	return c, nil
+}
+
+// The timeouts of a FleetConfig without its own. Plans always have them.
+const (
+	defaultOperationTimeout = 30 * time.Second
+	defaultConnectTimeout   = 5 * time.Second
+)
+
+// NewRoute returns the route of a complete configuration, which decides to which addresses its sessions and requests
+// go.
+func (c *FleetConfig) NewRoute() balance.Route {
 	policy := c.Balance
 	if policy == nil {
 		policy = balance.RoundRobin(c.Nodes.Len())

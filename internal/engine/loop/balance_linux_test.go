@@ -82,7 +82,7 @@ func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Pl
 	if codec {
 		h.fleet, err = loop.NewFleet(h.cfg, echo.Driver{})
 	} else {
-		h.fleet = pool.NewPool(h.cfg)
+		h.fleet, err = pool.NewPool(h.cfg)
 	}
 	if err != nil {
 		t.Fatal(err)

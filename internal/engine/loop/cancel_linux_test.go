@@ -82,11 +82,14 @@ func onTiers(t *testing.T, d protocol.CodecDriver, p *plan.Plan, target protocol
 			cfg.Workload, cfg.Driver, cfg.Targets = w, d, []protocol.Target{target}
 			cfg.ConnectTimeout, cfg.Clock = 10*time.Second, engine.NewClock(time.Now())
 			cfg.Collector = measure.NewCollector(len(w.Operations), 1)
-			var fleet engine.Fleet = pool.NewPool(cfg)
+			var fleet engine.Fleet
 			if name == "codec" {
-				if fleet, err = loop.NewFleet(cfg, d); err != nil {
-					t.Fatal(err)
-				}
+				fleet, err = loop.NewFleet(cfg, d)
+			} else {
+				fleet, err = pool.NewPool(cfg)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			defer fleet.Close()
 			if err := fleet.Connect(context.Background()); err != nil {

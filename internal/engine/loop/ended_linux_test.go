@@ -155,11 +155,14 @@ func TestConnectionsEndedWhileIdleFailNothing(t *testing.T) {
 						Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
 						OnError: func(e engine.ErrorEvent) { t.Errorf("%+v", e) },
 					}
-					var fleet engine.Fleet = pool.NewPool(cfg)
+					var fleet engine.Fleet
 					if tier == "loops" {
-						if fleet, err = loop.NewFleet(cfg, codec); err != nil {
-							t.Fatal(err)
-						}
+						fleet, err = loop.NewFleet(cfg, codec)
+					} else {
+						fleet, err = pool.NewPool(cfg)
+					}
+					if err != nil {
+						t.Fatal(err)
 					}
 					defer fleet.Close()
 					if err := fleet.Connect(context.Background()); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 
 	"brunt/internal/engine"
 	"brunt/internal/load/schedule"
@@ -51,19 +50,12 @@ const Supported = true
 // Requests are pipelined only if every operation of the workload is a single request, because a
 // session can't do anything else during a transaction.
 func NewFleet(cfg engine.FleetConfig, p protocol.CodecDriver) (*Fleet, error) {
-	if len(cfg.Targets) == 0 && cfg.Nodes == nil || cfg.Workload == nil || cfg.Collector == nil {
-		return nil, errors.New("make a fleet of event loops: targets, a workload and a collector are needed")
+	cfg, err := cfg.Complete()
+	if err != nil {
+		return nil, err
 	}
 	if cfg.RetryErrors && cfg.Retries > 0 {
 		return nil, errors.New("retrying every failure (retry_errors) needs the library tier")
-	}
-	cfg.Sessions = max(cfg.Sessions, 1)
-	cfg.Pipeline = max(cfg.Pipeline, 1)
-	if cfg.OperationTimeout <= 0 {
-		cfg.OperationTimeout = 30 * time.Second
-	}
-	if cfg.ConnectTimeout <= 0 {
-		cfg.ConnectTimeout = 5 * time.Second
 	}
 	if _, ok := p.(protocol.Unordered); ok {
 		cfg.Pipeline = 1

@@ -76,11 +76,14 @@ func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, 
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
 	}
-	var fleet engine.Fleet = pool.NewPool(cfg)
+	var fleet engine.Fleet
 	if codec {
-		if fleet, err = loop.NewFleet(cfg, cfg.Driver.(protocol.CodecDriver)); err != nil {
-			t.Fatal(err)
-		}
+		fleet, err = loop.NewFleet(cfg, cfg.Driver.(protocol.CodecDriver))
+	} else {
+		fleet, err = pool.NewPool(cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(fleet.Close)
 	return fleet, cfg

@@ -109,11 +109,14 @@ func play(t *testing.T, p parity, codec bool) string {
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
 	}
-	var fleet engine.Fleet = pool.NewPool(cfg)
+	var fleet engine.Fleet
 	if codec {
-		if fleet, err = loop.NewFleet(cfg, echo.Driver{}); err != nil {
-			t.Fatal(err)
-		}
+		fleet, err = loop.NewFleet(cfg, echo.Driver{})
+	} else {
+		fleet, err = pool.NewPool(cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer fleet.Close()
 	if err := fleet.Connect(context.Background()); (err != nil) != p.absent {

@@ -76,6 +76,7 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 				Workload: &workload.Workload{}}
 			count := map[[2]int]int{}
 			perLoop := map[int]int{}
+			cfg.Nodes = protocol.NewNodes(cfg.Targets, 0)
 			route := cfg.NewRoute()
 			for id, loop := range spread(&cfg, &route, loops) {
 				count[[2]int{loop, route.Home(id)}]++
@@ -106,6 +107,7 @@ func uneven(session int) int {
 func TestSessionsFollowThePolicy(t *testing.T) {
 	cfg := engine.FleetConfig{Sessions: 12, Targets: make([]protocol.Target, 3), Balance: uneven,
 		Workload: &workload.Workload{}}
+	cfg.Nodes = protocol.NewNodes(cfg.Targets, 0)
 	route := cfg.NewRoute()
 	perLoop := map[int]int{}
 	last := map[int]int{}

@@ -47,7 +47,7 @@ func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.Codec
 		}
 		fleet, err = loop.NewFleet(cfg, d)
 	} else {
-		fleet = pool.NewPool(cfg)
+		fleet, err = pool.NewPool(cfg)
 	}
 	if err != nil {
 		t.Fatal(err)

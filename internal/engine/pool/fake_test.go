@@ -112,7 +112,7 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 		targets = append(targets, protocol.Target{Address: a})
 	}
 	s := p.Settings
-	b.pool = NewPool(engine.FleetConfig{
+	b.pool, err = NewPool(engine.FleetConfig{
 		Workload: w, Driver: f, Targets: targets, Sessions: s.Sessions, Collector: c, Clock: clock,
 		OnError: func(e engine.ErrorEvent) {
 			b.mu.Lock()
@@ -122,6 +122,9 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout, Retries: s.Retries,
 		DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.cfg = engine.Config{Workload: w, Fleet: b.pool, Collector: c, Clock: clock, Sinks: []measure.Sink{b}}
 	t.Cleanup(b.pool.Close)
 	return b

@@ -26,7 +26,10 @@ func newPlacing(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench
 	b := newBench(t, f, p, addresses...)
 	cfg := b.pool.cfg
 	cfg.Driver = placing{f}
-	b.pool = NewPool(cfg)
+	var err error
+	if b.pool, err = NewPool(cfg); err != nil {
+		t.Fatal(err)
+	}
 	b.cfg.Fleet = b.pool
 	t.Cleanup(b.pool.Close)
 	return b

@@ -54,8 +54,12 @@ var (
 	_ engine.Growing = (*Pool)(nil)
 )
 
-// NewPool returns a fleet that isn't connected yet.
-func NewPool(cfg engine.FleetConfig) *Pool {
+// NewPool returns a fleet that isn't connected yet. It fails if the configuration is invalid.
+func NewPool(cfg engine.FleetConfig) (*Pool, error) {
+	cfg, err := cfg.Complete()
+	if err != nil {
+		return nil, err
+	}
 	route := cfg.NewRoute()
 	p := &Pool{
 		cfg: cfg, route: route,
@@ -83,7 +87,7 @@ func NewPool(cfg engine.FleetConfig) *Pool {
 		p.growth.Wake(1)
 		p.refusing[p.sessions[i].address].Store(false)
 	}
-	return p
+	return p, nil
 }
 
 // Connect opens all sessions; see engine.Fleet.

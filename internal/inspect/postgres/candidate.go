@@ -51,8 +51,8 @@ func (c *candidate) special() bool {
 // (PostgreSQL's documentation, "Operator Classes and Operator Families").
 const patternClass = " text_pattern_ops"
 
-// wish describes how a plan uses the rows of one of its tables.
-type wish struct {
+// tableUse describes how a plan uses the rows of one of its tables.
+type tableUse struct {
 	table       string
 	equal       []string   // columns that are compared by = with a value or another table's column
 	ranged      []string   // columns that are compared by <, >, <= or >=
@@ -76,7 +76,7 @@ func candidates(root *node, known *catalog, distinct func(table, column string) 
 			out = append(out, c)
 		}
 	}
-	for _, w := range wishes(root, known) {
+	for _, w := range tableUses(root, known) {
 		for _, e := range w.expressions {
 			add(candidate{table: w.table, columns: []string{e}})
 		}
@@ -133,16 +133,16 @@ func quoteWhereNeeded(name string) string {
 	return name
 }
 
-// wishes returns one wish for each table of a plan, sorted by table.
-func wishes(root *node, known *catalog) []wish {
+// tableUses returns one tableUse for each table of a plan, sorted by table.
+func tableUses(root *node, known *catalog) []tableUse {
 	tables := tablesOf(root)
-	by := map[string]*wish{}
-	get := func(alias string) *wish {
+	by := map[string]*tableUse{}
+	get := func(alias string) *tableUse {
 		if tables[alias] == "" {
 			return nil
 		}
 		if by[alias] == nil {
-			by[alias] = &wish{table: tables[alias]}
+			by[alias] = &tableUse{table: tables[alias]}
 		}
 		return by[alias]
 	}
@@ -174,16 +174,16 @@ func wishes(root *node, known *catalog) []wish {
 			}
 		}
 	})
-	var out []wish
+	var out []tableUse
 	for _, w := range by {
 		out = append(out, *w)
 	}
-	slices.SortFunc(out, func(a, b wish) int { return cmp.Compare(a.table, b.table) })
+	slices.SortFunc(out, func(a, b tableUse) int { return cmp.Compare(a.table, b.table) })
 	return out
 }
 
-// take adds a condition on the wish's table.
-func (w *wish) take(c *condition) {
+// take adds a condition on the table.
+func (w *tableUse) take(c *condition) {
 	constant := c.literal != "" || strings.HasPrefix(c.operator, "IS ")
 	if constant && c.expression == "" {
 		once(&w.partial, withoutAlias(c))
@@ -234,7 +234,7 @@ func beginning(literal string) string {
 }
 
 // takeEither adds a disjunction, if an index can serve each of its sides and all are about the same table.
-func (w *wish) takeEither(sides []condition) {
+func (w *tableUse) takeEither(sides []condition) {
 	var all []string
 	for i := range sides {
 		key := sides[i].indexed()

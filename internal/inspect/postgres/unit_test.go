@@ -77,7 +77,7 @@ func TestDisjunctions(t *testing.T) {
 		"((b.a = 1) OR (now() > $1))":                           "",
 		"(b.a = 1)":                                             "",
 	} {
-		w := wish{}
+		w := tableUse{}
 		for _, sides := range disjunctions(text) {
 			w.takeEither(sides)
 		}

@@ -53,11 +53,12 @@ func run(t testing.TB, p *plan.Plan, address string, sessions int, operations ui
 	}
 	var fleet engine.Fleet
 	if codec {
-		if fleet, err = loop.NewFleet(cfg, New()); err != nil {
-			t.Fatal(err)
-		}
+		fleet, err = loop.NewFleet(cfg, New())
 	} else {
-		fleet = pool.NewPool(cfg)
+		fleet, err = pool.NewPool(cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer fleet.Close()
 	if err := fleet.Connect(t.Context()); err != nil {

@@ -310,11 +310,12 @@ func (s *subject) drive(t *testing.T, target protocol.Target, want []answer, pie
 	var fleet engine.Fleet
 	if loops {
 		cfg.Pipeline = s.pipeline
-		if fleet, err = loop.NewFleet(cfg, driver); err != nil {
-			t.Fatal(err)
-		}
+		fleet, err = loop.NewFleet(cfg, driver)
 	} else {
-		fleet = pool.NewPool(cfg)
+		fleet, err = pool.NewPool(cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer fleet.Close()
 	if err := fleet.Connect(t.Context()); err != nil {

@@ -84,8 +84,11 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 		},
 	}
 	if o.library {
-		l.fleet = pool.NewPool(cfg)
-	} else if l.fleet, err = loop.NewFleet(cfg, o.protocol); err != nil {
+		l.fleet, err = pool.NewPool(cfg)
+	} else {
+		l.fleet, err = loop.NewFleet(cfg, o.protocol)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.fleet.Close)

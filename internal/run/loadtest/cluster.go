@@ -40,13 +40,13 @@ const (
 const schedulePatience = 20 * time.Second
 
 // patience returns the time within which workers must join.
-func (f *Workers) patience() time.Duration {
+func (w *Workers) patience() time.Duration {
 	switch {
-	case f.JoinTimeout > 0:
-		return f.JoinTimeout
-	case f.On == Kubernetes:
+	case w.JoinTimeout > 0:
+		return w.JoinTimeout
+	case w.On == Kubernetes:
 		return joinPatienceCluster
-	case f.On == External:
+	case w.On == External:
 		return joinPatienceExternal
 	}
 	return joinPatience

@@ -245,11 +245,11 @@ func (d *leading) identify() (pair *scale.Pair, err error) {
 }
 
 // address returns the host:port at which the coordinator listens. Port 0 means a free port.
-func (f *Workers) address() string {
+func (w *Workers) address() string {
 	switch {
-	case f.Listen != "":
-		return f.Listen
-	case f.On == SSH, f.On == Slurm, f.On == Kubernetes:
+	case w.Listen != "":
+		return w.Listen
+	case w.On == SSH, w.On == Slurm, w.On == Kubernetes:
 		return ":0"
 	}
 	return "127.0.0.1:0"

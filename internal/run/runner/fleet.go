@@ -55,7 +55,11 @@ func (r *Runner) newFleet() error {
 		r.Record.TierReason = why
 	}
 	r.noPipeline(message.New("pipeline-ignored.library"))
-	r.fleet = pool.NewPool(cfg)
+	fleet, err := pool.NewPool(cfg)
+	if err != nil {
+		return err
+	}
+	r.fleet = fleet
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 	"brunt/internal/render/message"
 )
 
-// contest writes and reads the plan's registers during the load, with sessions of its own.
-type contest struct {
+// registerCheck writes and reads the plan's registers during the load, with sessions of its own.
+type registerCheck struct {
 	r       *Runner
 	how     plan.Registers
 	cancel  context.CancelFunc
@@ -50,13 +50,13 @@ const (
 // mostRegister limits the number of a run's first register, to numbers that every number format can represent.
 const mostRegister = 1 << 52
 
-// contest starts the sessions for the registers, if the plan has any.
-func (r *Runner) contest(ctx context.Context) *contest {
+// checkRegisters starts the sessions for the registers, if the plan has any.
+func (r *Runner) checkRegisters(ctx context.Context) *registerCheck {
 	p := r.system.Plan
 	if p.Registers == nil {
 		return nil
 	}
-	c := &contest{r: r, how: p.Registers.WithDefaults(), timeout: p.Settings.OperationTimeout}
+	c := &registerCheck{r: r, how: p.Registers.WithDefaults(), timeout: p.Settings.OperationTimeout}
 	c.next = rand.Int64N(mostRegister) // keys that differ from those of other runs and machines
 	for range c.how.Keys {
 		c.registers = append(c.registers, c.fresh())
@@ -69,13 +69,13 @@ func (r *Runner) contest(ctx context.Context) *contest {
 }
 
 // fresh returns a register that has not been used.
-func (c *contest) fresh() *register {
+func (c *registerCheck) fresh() *register {
 	c.next++
 	return &register{number: c.next}
 }
 
 // session writes and reads registers at one address until ctx is done.
-func (c *contest) session(ctx context.Context, number int) {
+func (c *registerCheck) session(ctx context.Context, number int) {
 	target := c.r.nodes.At(number % c.r.nodes.Len())
 	random := rand.New(rand.NewPCG(c.r.system.Plan.Seed, uint64(number)))
 	pause := time.Duration(float64(time.Second) * float64(c.how.Sessions) / c.how.RatePerS)
@@ -104,7 +104,7 @@ func (c *contest) session(ctx context.Context, number int) {
 	}
 }
 
-func (c *contest) failed(ctx context.Context, text string) {
+func (c *registerCheck) failed(ctx context.Context, text string) {
 	if ctx.Err() == nil {
 		c.mu.Lock()
 		c.failure = text
@@ -113,7 +113,7 @@ func (c *contest) failed(ctx context.Context, text string) {
 }
 
 // operate performs a write or read of a register.
-func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, random *rand.Rand,
+func (c *registerCheck) operate(ctx context.Context, conn protocol.Conn, session int, random *rand.Rand,
 	reply *protocol.Reply) {
 	c.mu.Lock()
 	register := c.registers[random.IntN(len(c.registers))]
@@ -143,7 +143,9 @@ func (c *contest) operate(ctx context.Context, conn protocol.Conn, session int, 
 }
 
 // add adds an operation to the history unless its result is of no use.
-func (c *contest) add(register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply) {
+func (c *registerCheck) add(
+	register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply,
+) {
 	state := stateOf(request, reply)
 	switch {
 	case op.Write && reply.Effect(request) == protocol.NotApplied:
@@ -198,13 +200,13 @@ const (
 )
 
 // end ends the sessions.
-func (c *contest) end() {
+func (c *registerCheck) end() {
 	c.cancel()
 	c.all.Wait()
 }
 
 // check checks the histories after the sessions have ended.
-func (c *contest) check(ctx context.Context) *record.Registers {
+func (c *registerCheck) check(ctx context.Context) *record.Registers {
 	out := &record.Registers{Failure: c.failure}
 	until, reads := time.Now().Add(registerTime), 0
 	for _, r := range append(c.over, c.registers...) {
@@ -253,7 +255,7 @@ func (c *contest) check(ctx context.Context) *record.Registers {
 // mostExample limits the operations of a counterexample that are kept.
 const mostExample = 100
 
-func (c *contest) example(ops []verify.RegisterOp) (out []record.RegisterOp) {
+func (c *registerCheck) example(ops []verify.RegisterOp) (out []record.RegisterOp) {
 	for _, op := range ops[:min(len(ops), mostExample)] {
 		kept := record.RegisterOp{Session: op.Session, Register: op.Register, Write: op.Write, CallNs: op.CallNs,
 			Address: c.r.unproxied(c.r.nodes.At(op.Session % c.r.nodes.Len()).Address)}

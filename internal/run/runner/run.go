@@ -54,11 +54,11 @@ type Runner struct {
 	faults    *fault.Executor      // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
-	lost      []int64       // when each lost write was acknowledged
-	registers *contest      // nil for plans without registers
-	aftermath *aftermath    // nil unless writes are read back after each fault
-	eachFault bool          // the plan wants writes read back after each fault
-	begun     atomic.Uint64 // operations that write, with this number or a higher one, have not been sent
+	lost      []int64        // when each lost write was acknowledged
+	registers *registerCheck // nil for plans without registers
+	aftermath *aftermath     // nil unless writes are read back after each fault
+	eachFault bool           // the plan wants writes read back after each fault
+	begun     atomic.Uint64  // operations that write, with this number or a higher one, have not been sent
 	arrivals  arrivals
 	suspect   chan struct{} // signals a failure that indicates a change of the nodes
 	buckets   *buckets      // nil unless requests go by buckets
@@ -266,7 +266,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 			return err
 		}
 	}
-	if r.registers = r.contest(ctx); r.registers != nil {
+	if r.registers = r.checkRegisters(ctx); r.registers != nil {
 		defer r.registers.end()
 	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
