@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"brunt/internal/protocol"
 )
@@ -31,23 +32,63 @@ func (u Unsent) String() string {
 
 // Counts are the counters of an operation or address. Every arrival that fell due is counted in exactly one of OK,
 // Errors, Unsent and Unfinished: its fate.
+//
+// A field is all that a counter needs to be added up, merged and recorded. It is a uint64 or an array of them. The tag
+// json is its name in the record, in exports and for metrics; the tag help, if present, exports it with that text, and
+// the tag export gives the exported family another name.
 type Counts struct {
 	Done       uint64   `json:"done"`                // operations that finished, with any outcome
 	Errors     ByClass  `json:"errors,omitzero"`     // how many of them failed
 	Unsent     ByReason `json:"unsent,omitzero"`     // arrivals given up without being sent
 	Unfinished uint64   `json:"unfinished,omitzero"` // sent, and in flight when the load was cut off
-	Attempts   uint64   `json:"attempts"`            // tries including retries; ≥ Done
-	Retries    uint64   `json:"retries"`             // further attempts after retryable errors
-	Late       uint64   `json:"late"`                // sent more than 1 ms after their intended start
-	Missing    uint64   `json:"missing,omitzero"`    // reads that found no row or key, counted as done
 
-	MissingUpdates uint64   `json:"missing_updates,omitzero"` // updates that found no row or key
-	MissingDeletes uint64   `json:"missing_deletes,omitzero"` // deletes that found no row or key
-	BadHash        uint64   `json:"bad_hash,omitzero"`        // replies whose body's hash was wrong
-	Misdirected    uint64   `json:"misdirected,omitzero"`     // operations with a request to a node that lacks its key
-	Unmapped       uint64   `json:"unmapped,omitzero"`        // operations whose bucket had no known node
-	BytesIn        uint64   `json:"bytes_in,omitzero"`        // of answers, where known
-	Status         ByStatus `json:"status,omitzero"`          // HTTP
+	// Tries including retries; ≥ Done.
+	Attempts uint64 `json:"attempts" help:"Tries, retries included."`
+	// Further attempts after retryable errors.
+	Retries uint64 `json:"retries" help:"Further attempts after retryable errors."`
+	// Sent more than LateNs after their intended start.
+	Late uint64 `json:"late" help:"Operations sent more than 1 ms after their intended start."`
+	// Reads, updates and deletes that found no row or key, counted as done.
+	Missing        uint64 `json:"missing,omitzero" help:"Reads that found no row or key."`
+	MissingUpdates uint64 `json:"missing_updates,omitzero" help:"Updates that found no row or key."`
+	MissingDeletes uint64 `json:"missing_deletes,omitzero" help:"Deletes that found no row or key."`
+
+	BadHash     uint64 `json:"bad_hash,omitzero" help:"Answers whose body had a wrong hash."`
+	Misdirected uint64 `json:"misdirected,omitzero" help:"Operations with a request to an address that lacks its key."`
+	Unmapped    uint64 `json:"unmapped,omitzero" help:"Operations whose bucket had no known address."`
+	// Of answers, where known.
+	BytesIn uint64   `json:"bytes_in,omitzero" help:"Bytes of answers." export:"received_bytes"`
+	Status  ByStatus `json:"status,omitzero"` // HTTP
+}
+
+// Counter is a counter that is exported.
+type Counter struct {
+	Name   string // in the record
+	Family string // name of the exported family, without prefix and suffix
+	Help   string // one line
+	field  int
+}
+
+// Of returns the counter's value.
+func (k *Counter) Of(c *Counts) uint64 { return reflect.ValueOf(c).Elem().Field(k.field).Uint() }
+
+// Exported returns the counters that are exported, in the order of Counts.
+func Exported() (all []Counter) {
+	t := reflect.TypeFor[Counts]()
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		if help := tag.Get("help"); help != "" {
+			name := counterName(t.Field(i))
+			all = append(all, Counter{Name: name, Family: cmp.Or(tag.Get("export"), name), Help: help, field: i})
+		}
+	}
+	return all
+}
+
+// counterName returns the name of a field of Counts in the record.
+func counterName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // Counters by kind. In JSON they are an object by name, without those that are 0.
@@ -154,8 +195,7 @@ func (c *Counts) Number(name string) uint64 {
 	}
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
-		key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if key == name && v.Field(i).CanUint() {
+		if counterName(v.Type().Field(i)) == name && v.Field(i).CanUint() {
 			return v.Field(i).Uint()
 		}
 	}
@@ -178,26 +218,13 @@ func sum(all []uint64) (n uint64) {
 	return n
 }
 
-// Add adds o to c.
-func (c *Counts) Add(o *Counts) {
-	c.Done += o.Done
-	c.Unfinished += o.Unfinished
-	c.Attempts += o.Attempts
-	c.Retries += o.Retries
-	c.Late += o.Late
-	c.Missing += o.Missing
-	c.MissingUpdates += o.MissingUpdates
-	c.MissingDeletes += o.MissingDeletes
-	c.BadHash += o.BadHash
-	c.Misdirected += o.Misdirected
-	c.Unmapped += o.Unmapped
-	c.BytesIn += o.BytesIn
-	add(c.Errors[:], o.Errors[:])
-	add(c.Unsent[:], o.Unsent[:])
-	add(c.Status[:], o.Status[:])
-}
+// words is how many numbers Counts consists of.
+const words = unsafe.Sizeof(Counts{}) / unsafe.Sizeof(uint64(0))
 
-func add(to, from []uint64) {
+// Add adds o to c. All fields are numbers that are added up, so Counts is added as an array of them.
+// A test checks that all fields are numbers.
+func (c *Counts) Add(o *Counts) {
+	to, from := (*[words]uint64)(unsafe.Pointer(c)), (*[words]uint64)(unsafe.Pointer(o))
 	for i, n := range from {
 		to[i] += n
 	}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,5 +43,43 @@ func TestUnknownNamesOfCountsAreRefused(t *testing.T) {
 				t.Errorf("read as %+v", c)
 			}
 		})
+	}
+}
+
+// A field is all that a counter needs: it is added up, has a name, and a value that Number and exports find.
+func TestEveryCounterIsAddedUp(t *testing.T) {
+	var a, b, want Counts
+	n := uint64(0)
+	each := func(c *Counts, f func(name string, number reflect.Value)) {
+		v := reflect.ValueOf(c).Elem()
+		for i := range v.NumField() {
+			field, name := v.Field(i), v.Type().Field(i).Name
+			switch {
+			case field.Kind() == reflect.Uint64:
+				f(name, field)
+			case field.Kind() == reflect.Array && field.Type().Elem().Kind() == reflect.Uint64:
+				for k := range field.Len() {
+					f(name, field.Index(k))
+				}
+			default:
+				t.Errorf("%s is neither a uint64 nor an array of them: Add would corrupt it", name)
+			}
+		}
+	}
+	each(&a, func(_ string, v reflect.Value) { n++; v.SetUint(n) })
+	each(&b, func(_ string, v reflect.Value) { n++; v.SetUint(n << 20) })
+	k := uint64(0)
+	each(&want, func(_ string, v reflect.Value) { k++; v.SetUint(k + (k+n/2)<<20) })
+	if n/2 != uint64(words) {
+		t.Errorf("Counts has %d numbers, and Add adds %d", n/2, words)
+	}
+	a.Add(&b)
+	if a != want {
+		t.Errorf("the sum is %+v, want %+v", a, want)
+	}
+	for _, c := range Exported() {
+		if c.Name == "" || c.Of(&a) == 0 || c.Of(&a) != a.Number(c.Name) {
+			t.Errorf("%s: exported as %d, by its name it is %d", c.Name, c.Of(&a), a.Number(c.Name))
+		}
 	}
 }

@@ -158,16 +158,10 @@ func (f *families) outcomes(name, help string, c *measure.Counts, of label) {
 func (f *families) operation(name string, o *operationPoint) {
 	of, c := label{"operation", name}, &o.counts
 	f.outcomes("brunt_operations_total", "Operations finished, by outcome: ok or the class of failure.", c, of)
-	f.counter("brunt_attempts_total", "Tries, retries included.", float64(c.Attempts), of)
-	f.counter("brunt_retries_total", "Further attempts after retryable errors.", float64(c.Retries), of)
 	f.counter("brunt_dropped_total", "Arrivals given up without being sent.", float64(c.Dropped()), of)
-	f.counter("brunt_late_total", "Operations sent more than 1 ms after their intended start.", float64(c.Late), of)
-	f.counter("brunt_missing_total", "Reads that found no row or key.", float64(c.Missing), of)
-	f.counter("brunt_bad_hash_total", "Answers whose body had a wrong hash.", float64(c.BadHash), of)
-	f.counter("brunt_misdirected_total", "Operations with a request to an address that lacks its key.",
-		float64(c.Misdirected), of)
-	f.counter("brunt_unmapped_total", "Operations whose bucket had no known address.", float64(c.Unmapped), of)
-	f.counter("brunt_received_bytes_total", "Bytes of answers.", float64(c.BytesIn), of)
+	for _, k := range measure.Exported() {
+		f.counter("brunt_"+k.Family+"_total", k.Help, float64(k.Of(c)), of)
+	}
 	for class := 1; class < len(c.Status); class++ {
 		if n := c.Status[class]; n > 0 {
 			f.counter("brunt_http_responses_total", "HTTP responses by class of status.", float64(n), of,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/measure"
 	"brunt/internal/protocol"
 )
 
@@ -62,15 +63,10 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		o := &p.operations[i]
 		w.begin("brunt", n, p, label{"operation", nameAt(n.operations, i)})
 		w.counts(o.counts.Done, o.counts.OK(), o.counts.Failed())
-		w.number("attempts", o.counts.Attempts)
-		w.number("retries", o.counts.Retries)
 		w.number("dropped", o.counts.Dropped())
-		w.number("late", o.counts.Late)
-		w.number("missing", o.counts.Missing)
-		w.number("bad_hash", o.counts.BadHash)
-		w.number("misdirected", o.counts.Misdirected)
-		w.number("unmapped", o.counts.Unmapped)
-		w.number("bytes_in", o.counts.BytesIn)
+		for _, k := range measure.Exported() {
+			w.number(k.Name, k.Of(&o.counts))
+		}
 		for class := 1; class < len(o.counts.Errors); class++ {
 			if k := o.counts.Errors[class]; k > 0 {
 				w.number("failed_"+strings.ReplaceAll(protocol.Class(class).String(), "-", "_"), k)
