@@ -41,6 +41,8 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Load, "rate", "sessions", "duration", "requests")
 	fs.BoolVarP(&f.Insecure, "insecure", "k", false, "don't verify certificates")
 	fs.StringVar(&f.CA, "cacert", "", "authority's certificate (PEM)")
+	fs.StringVar(&f.Cert, "cert", "", "the client's certificate (PEM)")
+	fs.StringVar(&f.Key, "key", "", "the key of the client's certificate (PEM)")
 	fs.BoolVar(&f.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&f.Redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.Compress, "compress", false, "ask for gzip")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type streams struct {
 // Main runs the command line and returns the process's exit code. If it is called by the name of a tool that brunt
 // replaces, it accepts that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	log.SetOutput(io.Discard) // net/http and other libraries write lines of their own, which nobody can act on
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
 	rest, all := usage.WantsAllHelp(args[1:])
 	if s.dialect.arguments != nil {

@@ -229,3 +229,19 @@ func ValidHeader(name, value string) error {
 	}
 	return nil
 }
+
+// Secure gives a target the settings of TLS that a command line names: whether certificates are not verified, and the
+// files of an authority's certificate and of the client's own with its key. redirects says that redirects are followed,
+// which may lead to https from addresses without it.
+func Secure(t *plan.Target, insecure bool, ca, cert, key string, redirects bool) {
+	given := insecure || ca != "" || cert != "" || key != ""
+	if !t.TLS.Enabled && given && redirects {
+		if t.Options == nil {
+			t.Options = map[string]string{}
+		}
+		t.TLS.Enabled, t.Options["plain"] = true, strings.Join(t.Addresses, ",")
+	}
+	if t.TLS.Enabled {
+		t.TLS.InsecureSkipVerify, t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = insecure, ca, cert, key
+	}
+}

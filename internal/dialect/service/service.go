@@ -32,6 +32,7 @@ type Options struct {
 	Good       string // statuses that count as success
 	Insecure   bool   // don't verify certificates
 	CA         string // file of an authority's certificate
+	Cert, Key  string // files of the client's certificate and its key
 	HTTP1      bool   // don't use HTTP/2 even if the server offers it
 	Redirects  int    // how many redirects a request follows, up to 20
 	Compress   bool
@@ -97,9 +98,7 @@ func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
 	if err := endpoints.SetTarget(p, requests); err != nil {
 		return nil, err
 	}
-	if p.Target.TLS.Enabled {
-		p.Target.TLS.InsecureSkipVerify, p.Target.TLS.CAFile = o.Insecure, o.CA
-	}
+	endpoints.Secure(&p.Target, o.Insecure, o.CA, o.Cert, o.Key, o.Redirects > 0)
 	p.Target.Options["good"] = o.Good
 	for name, on := range map[string]bool{"compress": o.Compress, "noreuse": o.NoReuse} {
 		if on {

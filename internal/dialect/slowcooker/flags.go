@@ -69,6 +69,8 @@ func (f *flags) ours() {
 	fs.BoolVar(&o.Compat, "compat", false, "slow_cooker's known faults too: see docs/cook.md")
 	fs.BoolVar(&o.Insecure, "k", false, "don't verify certificates")
 	fs.StringVar(&o.CAFile, "cacert", "", "authority's certificate, PEM `file`")
+	fs.StringVar(&o.CertFile, "cert", "", "the client's certificate, PEM `file`")
+	fs.StringVar(&o.KeyFile, "key", "", "the key of the client's certificate, PEM `file`")
 	fs.BoolVar(&o.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&o.Redirects, "redirects", 0, "redirects `n` that a request follows; 0 takes them for answers")
 	fs.DurationVar(&o.Duration, "duration", 0, "end after this `time`; 0 means never")

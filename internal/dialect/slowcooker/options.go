@@ -47,6 +47,8 @@ type Options struct {
 	Summary     string // "1.0", "1.2", "report" or "none"
 	Insecure    bool   // don't verify certificates
 	CAFile      string
+	CertFile    string
+	KeyFile     string
 	HTTP1       bool // don't use HTTP/2
 	Redirects   int  // how many a request follows
 	Duration    time.Duration

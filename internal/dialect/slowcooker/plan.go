@@ -38,10 +38,7 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	if err := endpoints.SetTarget(p, requests); err != nil {
 		return nil, err
 	}
-	p.Target.TLS.InsecureSkipVerify, p.Target.TLS.CAFile = o.Insecure && p.Target.TLS.Enabled, ""
-	if p.Target.TLS.Enabled {
-		p.Target.TLS.CAFile = o.CAFile
-	}
+	endpoints.Secure(&p.Target, o.Insecure, o.CAFile, o.CertFile, o.KeyFile, o.Redirects > 0)
 	maps.Copy(p.Target.Options, map[string]string{
 		"good": GoodStatuses, "compress": onOff(o.Compress), "noreuse": onOff(o.NoReuse), "http2": onOff(!o.HTTP1),
 	})

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,10 @@ func (d *database) inspected(load func(i *Inspector), operations ...inspect.Oper
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	// On a busy machine, making the counters visible may take longer than the load does.
+	out.Plans = slices.DeleteFunc(out.Plans, func(p record.QueryPlan) bool {
+		return strings.Contains(p.Text, "pg_stat_force_next_flush")
+	})
 	return out
 }
 

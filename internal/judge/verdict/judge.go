@@ -145,7 +145,7 @@ const brokenID = "verdict.broken"
 // Broken returns the message that a threshold is broken, with its measured value.
 func Broken(t *record.Threshold) message.Message {
 	return message.New("threshold.broken", message.Text("threshold", t.Text),
-		message.Figure("value", float64(t.Value), t.Unit))
+		message.Beside("value", float64(t.Value), t.Limit, t.Unit))
 }
 
 // WithoutTables returns a reason of a verdict without its reference to the report's tables. Only the report of a single

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -169,10 +170,14 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	to := r.origin
 	for hop := 0; ; hop++ {
 		response := c.send(ctx, to, r, req, out, reply)
-		if response == nil || hop == c.plan.options.follow {
+		if response == nil || c.plan.options.follow == 0 {
 			return
 		}
-		if out, to = redirect(ctx, out, response, c.body); out == nil {
+		if out, to = redirect(ctx, out, response, c.body); out == nil || hop == c.plan.options.follow {
+			if broken := undelivered(response, out, c.plan.options.follow); broken != "" && reply.Class == protocol.OK {
+				reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
+				reply.Text = broken
+			}
 			return
 		}
 		if c.http == nil && to == c.home() || reply.Fatal && to == c.home() {
@@ -183,6 +188,22 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 		reply.Reset(len(req.Capture))
 		reply.BytesIn, reply.Reopened = in, reopened
 	}
+}
+
+// undelivered says why a redirect isn't followed further although redirects are to be followed; "" if the answer isn't
+// a redirect. next is the request that it leads to, if any.
+func undelivered(answer *http.Response, next *http.Request, most int) string {
+	switch answer.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+	default:
+		return ""
+	}
+	if next == nil {
+		return "the redirect names no place that can be requested: " +
+			protocol.Line(strconv.Quote(answer.Header.Get("Location")), "")
+	}
+	return fmt.Sprintf("more than %d redirects in a row", most)
 }
 
 // send sends one request and reads its answer. It returns nil if that failed.

@@ -220,11 +220,16 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return protocol.CodecConn{Net: c, Codec: newCodec(plan)}, nil
 }
 
-// hostOf returns the Host header for an address, without the port if it is the scheme's default.
+// hostOf returns the Host header for an address, without the port if it is the scheme's default, and without the zone
+// of an IPv6 address, which means something on this machine only (RFC 6874, 4).
 func hostOf(address, scheme string) string {
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || port != usualPort(scheme) {
+	if err != nil {
 		return address
+	}
+	host, _, _ = strings.Cut(host, "%")
+	if port != usualPort(scheme) {
+		return net.JoinHostPort(host, port)
 	}
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"slices"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
@@ -23,15 +24,28 @@ func (c *codec) statusLine(text []byte) (violation protocol.Violation) {
 	if c.status == 101 {
 		return "the server wants to change the protocol"
 	}
-	c.stage = atField
+	c.stage, c.last = atField, noField
 	return ""
 }
+
+// lastField says what the last header field was, for lines that continue it (obs-fold in RFC 9112, 5.2).
+type lastField uint8
+
+const (
+	noField lastField = iota
+	anyField
+	framing // it decides where the answer ends
+)
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // field processes one header field. Only few fields matter. The others are recognized by their first letter, so
 // that they cost almost nothing; of their syntax, only the first byte is checked.
 func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation protocol.Violation) {
+	if (text[0] == ' ' || text[0] == '\t') && c.last != noField {
+		return c.folded(trim(text), r, reply)
+	}
+	c.last = anyField
 	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 &&
 		isTokenByte(text[0]) {
 		return ""
@@ -45,13 +59,16 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation
 	case c.status < 200: // interim
 		return ""
 	case colon == len("content-length") && foldEqual(name, "content-length"):
+		c.last = framing
 		if violation := c.contentLength(trim(text[colon+1:])); violation != "" {
 			return violation
 		}
 	case colon == len("transfer-encoding") && foldEqual(name, "transfer-encoding"):
+		c.last = framing
 		c.coded = true
 		c.chunked = lastToken(trim(text[colon+1:]), "chunked")
 	case colon == len("connection") && foldEqual(name, "connection"):
+		c.last = framing
 		value := trim(text[colon+1:])
 		if foldEqual(value, "keep-alive") {
 			c.keepAlive = true
@@ -66,7 +83,23 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (violation
 		k := &r.captures[i]
 		if v := &reply.Captured[i]; v.Kind == gen.Null && len(k.name) == colon && foldEqual(name, k.name) {
 			template.SetText(v, k.kind, trim(text[colon+1:]))
+			c.capturing = i + 1
+		} else if c.capturing == i+1 {
+			c.capturing = 0
 		}
+	}
+	return ""
+}
+
+// folded continues the value of the last field.
+func (c *codec) folded(text []byte, r *request, reply *protocol.Reply) (violation protocol.Violation) {
+	switch {
+	case len(text) == 0:
+	case c.last == framing:
+		return "a field that decides where the answer ends is folded"
+	case c.capturing > 0:
+		v := &reply.Captured[c.capturing-1]
+		template.SetText(v, r.captures[c.capturing-1].kind, append(append(slices.Clone(v.B), ' '), text...))
 	}
 	return ""
 }
@@ -113,7 +146,7 @@ func (c *codec) endOfHeader(r *request) (done bool, violation protocol.Violation
 		c.close = true
 	}
 	if c.coded && c.length != noLength {
-		return false, "the answer has both a Content-Length and a Transfer-Encoding"
+		c.length, c.close = noLength, true // the coding counts, and the connection isn't trusted further (RFC 9112, 6.3)
 	}
 	switch {
 	case r.head || c.status == 204 || c.status == 304:

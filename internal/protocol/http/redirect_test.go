@@ -1,6 +1,7 @@
 package http
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,7 +70,11 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		var reply protocol.Reply
 		conn.Do(t.Context(), &program.Requests[0], nil, &reply)
 		conn.Close()
-		if got := strings.Join(asked, ", "); got != c.want || reply.Status != c.status || reply.Class != protocol.OK {
+		class := protocol.OK
+		if c.status == 302 && c.redirects != "0" {
+			class = protocol.Server // redirects are to be followed, and this one leads nowhere
+		}
+		if got := strings.Join(asked, ", "); got != c.want || reply.Status != c.status || reply.Class != class {
 			t.Errorf("%s: %q, want %q; %+v", c.path, got, c.want, reply)
 		}
 	}
@@ -77,5 +82,43 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		if _, err := parseOptions(protocol.Target{Options: map[string]string{"redirects": bad}}); err == nil {
 			t.Errorf("%q passes", bad)
 		}
+	}
+}
+
+// Certificates that aren't verified, and the client's own, count for the addresses that redirects lead to.
+func TestRedirectsLeadToHTTPSWithTheTargetsSettings(t *testing.T) {
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) == 0 {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	secure.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	secure.StartTLS()
+	defer secure.Close()
+	home := httptest.NewServer(http.RedirectHandler(secure.URL, http.StatusFound))
+	defer home.Close()
+	address := strings.TrimPrefix(home.URL, "http://")
+	for name, c := range map[string]struct {
+		config *tls.Config
+		class  protocol.Class
+	}{
+		"verified":     {nil, protocol.Connect},
+		"not verified": {&tls.Config{InsecureSkipVerify: true}, protocol.Server},
+		"certificate": {&tls.Config{InsecureSkipVerify: true, Certificates: secure.TLS.Certificates},
+			protocol.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := protocol.Target{Address: address, TLS: c.config,
+				Options: map[string]string{"redirects": "1", "plain": address}}
+			program := &protocol.Program{Requests: []protocol.Request{get("/")}}
+			conn, err := New().Dial(t.Context(), target, program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if r := do(t, conn, &program.Requests[0]); r.Class != c.class {
+				t.Errorf("%+v, want class %v", r, c.class)
+			}
+		})
 	}
 }

@@ -43,6 +43,9 @@ type answer struct {
 	chunked   bool // its last encoding is "chunked"
 	close     bool
 	keepAlive bool
+
+	last      lastField
+	capturing int // number of the capture that the last field filled, from 1; 0 if none
 }
 
 // Scan reads the answer to req. If the answer says that the connection will be closed, reply is Fatal with class

@@ -26,7 +26,7 @@ type use struct {
 var kinds = map[string]string{
 	"Count": "count", "Number": KindNumber, "Signed": KindSigned, "Ns": "ns", "Span": KindSpan, "Rate": "per_s",
 	"Share": "share", "Part": "share",
-	"Change": "change", "Bytes": "bytes", "Figure": "ns", "Text": KindText, "Nested": KindMessage,
+	"Change": "change", "Bytes": "bytes", "Figure": "ns", "Beside": "ns", "Text": KindText, "Nested": KindMessage,
 }
 
 // scan finds the messages that the code creates. An id must be a text or a constant, except in NewOr, whose ids begin

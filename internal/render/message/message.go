@@ -24,6 +24,7 @@ type Arg struct {
 	Name     string
 	Kind     string    // one of the Kind constants, or a unit that units.Value knows
 	Number   float64   // value of figures
+	Step     float64   // a figure has as many digits as show a difference of Step; 0: as usual
 	Text     string    // value of KindText
 	Messages []Message // values of KindMessage (one), KindList and KindSentences
 }
@@ -122,6 +123,15 @@ func Figure(name string, x float64, unit string) Arg {
 	return Arg{Name: name, Kind: unit, Number: x}
 }
 
+// Beside returns an argument like Figure, with as many digits as show that x isn't limit.
+func Beside(name string, x, limit float64, unit string) Arg {
+	a := Figure(name, x, unit)
+	if x != limit && units.Value(x, unit) == units.Value(limit, unit) {
+		a.Step = math.Abs(x - limit)
+	}
+	return a
+}
+
 // Text returns an argument with a text that is the same in every language.
 func Text(name, text string) Arg { return Arg{Name: name, Kind: KindText, Text: text} }
 
@@ -164,7 +174,10 @@ func (a *Arg) in(l units.Language) string {
 	case KindSigned:
 		return l.Figure(units.Signed(a.Number))
 	case "share", "fraction":
-		return l.Value(min(max(a.Number, 0), 1), a.Kind)
+		return l.Figure(units.To(min(max(a.Number, 0), 1), a.Step, a.Kind))
+	}
+	if a.Step > 0 {
+		return l.Figure(units.To(a.Number, a.Step, a.Kind))
 	}
 	return l.Value(a.Number, a.Kind)
 }
@@ -201,6 +214,9 @@ type Value struct {
 // value maps an argument's kind to its value: a number (null if it is infinite or NaN), a text, or messages.
 type value map[string]any
 
+// stepKey is the key of Arg.Step beside an argument's kind.
+const stepKey = "step"
+
 // value returns the complete form of a message.
 func (m Message) value() Value {
 	out := Value{ID: m.ID}
@@ -223,6 +239,9 @@ func (m Message) value() Value {
 			v = a.Number
 		}
 		out.Args[a.Name] = value{a.Kind: v}
+		if a.Step > 0 {
+			out.Args[a.Name][stepKey] = a.Step
+		}
 	}
 	return out
 }
@@ -231,8 +250,12 @@ func (m Message) value() Value {
 func (v Value) message() (Message, error) {
 	m := Message{ID: v.ID}
 	for _, name := range sortedKeys(v.Args) {
+		step, _ := v.Args[name][stepKey].(float64)
 		for kind, x := range v.Args[name] {
-			a := Arg{Name: name, Kind: kind}
+			if kind == stepKey {
+				continue
+			}
+			a := Arg{Name: name, Kind: kind, Step: step}
 			switch x := x.(type) {
 			case nil:
 				a.Number = math.Inf(1)

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -74,7 +76,8 @@ func New(o Options) (*Exporter, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", e.metrics)
-	e.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute}
+	e.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = e.server.Serve(e.listener) }()
 	return e, nil
 }

@@ -4,6 +4,8 @@ package live
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -70,7 +72,7 @@ func Listen(address string, o Options) (*Server, error) {
 	}
 	s.http = &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10,
+		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	go func() { _ = s.http.Serve(l) }() // its only error is ErrServerClosed
 	go s.broadcast()

@@ -330,7 +330,7 @@ func (c *Coordinator) silence() time.Duration {
 
 // leastSilence is the minimum of silence. It prevents that workers with very short intervals are lost because a machine
 // is busy.
-const leastSilence = 500 * time.Millisecond
+const leastSilence = 1500 * time.Millisecond
 
 // watch declares workers lost that have not reported for longer than silence.
 func (c *Coordinator) watch() {
