@@ -187,8 +187,8 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
-// A node that was restarted begins slowly, although it never left the list of nodes. A session that connects again while
-// others use the node doesn't make it slow.
+// A node that was restarted begins slowly, although it never left the list of nodes. A session that connects again
+// while others use the node doesn't make it slow.
 func TestSlowStartAfterARestart(t *testing.T) {
 	for name, row := range map[string]struct {
 		away int // turns without the node

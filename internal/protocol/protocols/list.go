@@ -47,9 +47,8 @@ func (l *List) Find(name string) (protocol.Declaration, error) {
 			return l.all[i], nil
 		}
 	}
-	return protocol.Declaration{}, fmt.Errorf("unknown protocol %q; brunt speaks %s; to add another, register it with "+
-		"brunt.Register in a program that calls brunt.Main, and run the plan with that program", name,
-		strings.Join(l.names(), ", "))
+	return protocol.Declaration{}, fmt.Errorf("unknown protocol %q; brunt speaks %s; to use another, build a brunt "+
+		"with it (docs/contributing.md, \"Adding a protocol\")", name, strings.Join(l.names(), ", "))
 }
 
 // All returns all protocols in the order in which they were added.

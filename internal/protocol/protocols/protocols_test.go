@@ -96,7 +96,7 @@ func TestRegisteredProtocolsAreFound(t *testing.T) {
 		}
 	}
 	_, err := l.Find("other")
-	if err == nil || !strings.Contains(err.Error(), "noop, mine; to add another, register it with brunt.Register") {
+	if err == nil || !strings.Contains(err.Error(), "noop, mine; to use another, build a brunt with it") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
