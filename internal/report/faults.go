@@ -44,6 +44,8 @@ func (t *writer) fateOf(f *record.Fault) cell.Cell {
 		return cell.Text(t.say("not done: %s", units.Clean(f.Error))).Marked(cell.Bad)
 	case f.HealError != "":
 		return cell.Text(t.say("not healed: %s", units.Clean(f.HealError))).Marked(cell.Bad)
+	case f.HealedBy == record.HealedByWatchdog:
+		return cell.Text(t.say("healed by the watchdog")).Marked(cell.Warn)
 	case f.HealedNs > 0:
 		return cell.Text(t.say("healed"))
 	case f.DoneNs == 0 || !t.run.Complete:
