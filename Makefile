@@ -33,7 +33,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -66,6 +66,9 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 	@echo '== staticcheck'
 	@staticcheck=$$($(ALIKE) $(TOOLS) tool -n staticcheck); \
 	$(ALIKE) $$staticcheck ./...; cd tools; $(ALIKE) $$staticcheck ./...
+
+dead: ## functions that no program reaches (a minute, 3 GB)
+	@$(ALIKE) $(GO) run ./test/dead
 
 race: ## every test, against real servers, under the race detector where it can find something
 	@echo '== go test of what has no races'
