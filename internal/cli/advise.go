@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
@@ -33,9 +34,9 @@ type adviseFlags struct {
 	coolDown time.Duration
 }
 
-func newAdvise(s *streams) *cobra.Command {
+func newAdvise(s *command.Env) *cobra.Command {
 	f := &adviseFlags{}
-	cmd := command("advise", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("advise", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		return f.advise(s, args)
 	})
 	cmd.Flags().SortFlags = false
@@ -49,15 +50,15 @@ func newAdvise(s *streams) *cobra.Command {
 	return cmd
 }
 
-func (f *adviseFlags) advise(s *streams, args []string) error {
+func (f *adviseFlags) advise(s *command.Env, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := f.outputFlags.check(); err != nil {
+	if err := f.OutputFlags.Check(); err != nil {
 		return err
 	}
 	switch {
-	case len(f.live.Inspected) != 1:
+	case len(f.Live.Inspected) != 1:
 		return exitcode.Usage(errors.New("name the database to ask, once: --inspect pg=postgres://host:5432/database?user=name"))
 	case f.apply && f.times < advise.Fewest:
 		return exitcode.Usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, advise.Fewest))
@@ -68,7 +69,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 			bundle, args = args[0], nil
 		}
 	}
-	planned := len(args) == 1 || f.target.Config != ""
+	planned := len(args) == 1 || f.Target.Config != ""
 	if f.apply && !planned {
 		return exitcode.Usage(errors.New("--apply measures a load before and after: name its plan"))
 	}
@@ -77,7 +78,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	db, err := servers.Open(ctx, f.live.Inspected[0], f.build)
+	db, err := servers.Open(ctx, f.Live.Inspected[0], f.build)
 	if err != nil {
 		return exitcode.With(exitcode.Unreachable, fmt.Errorf("--inspect: %w", err))
 	}
@@ -94,7 +95,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.printProofs(s.out, series.Unproven(proposals))
+	return f.printProofs(s.Out, series.Unproven(proposals))
 }
 
 // inspectionsOf reads the database inspections of a run's record.
@@ -110,7 +111,7 @@ func inspectionsOf(dir string) ([]record.Inspection, error) {
 }
 
 // measured runs the plan: once to observe its statements, or repeatedly to test the proposals.
-func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) error {
+func (f *adviseFlags) measured(s *command.Env, args []string, db inspect.Database) error {
 	p, err := f.read(s, args, nil)
 	if err != nil {
 		return exitcode.Usage(err)
@@ -129,11 +130,11 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 
 // printProofs writes the proposals and the results of their tests in the chosen form.
 func (f *adviseFlags) printProofs(w io.Writer, proofs []record.Proof) error {
-	if f.output == "json" {
+	if f.Output == "json" {
 		if proofs == nil {
 			proofs = []record.Proof{}
 		}
 		return cell.WriteJSON(w, proofs)
 	}
-	return f.tables(w, func(l units.Language) []cell.Table { return report.Advice(proofs, l) })
+	return f.Tables(w, func(l units.Language) []cell.Table { return report.Advice(proofs, l) })
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/flags"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -20,16 +21,16 @@ import (
 
 // campaignFlags are the flags of the campaign commands.
 type campaignFlags struct {
-	workerFlags
-	record recordFlags // only its folders are flags
+	command.WorkerFlags
+	record command.RecordFlags // only its folders are flags
 	scale  float64
 	anyway bool
 	quiet  bool
 	lang   string
 }
 
-func newCampaign(s *streams) *cobra.Command {
-	return group("campaign", newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
+func newCampaign(s *command.Env) *cobra.Command {
+	return newGroup("campaign", newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
 }
 
 func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
@@ -42,8 +43,8 @@ func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
 	if folders {
 		fs.BoolVar(&f.anyway, "anyway", false,
 			"judge runs that the generator spoiled all the same, for rehearsals on a busy machine; every result says so")
-		fs.StringVar(&f.record.record.Root, "results", record.DefaultRoot, "folder for the campaign's folder")
-		fs.StringVar(&f.record.record.Dir, "bundle", "", "the campaign's folder, empty or new")
+		fs.StringVar(&f.record.Record.Root, "results", record.DefaultRoot, "folder for the campaign's folder")
+		fs.StringVar(&f.record.Record.Dir, "bundle", "", "the campaign's folder, empty or new")
 	}
 	fs.StringVar(&f.lang, "lang", string(units.English), "language: en or ru")
 	fs.BoolVar(&f.quiet, "quiet", false, "no progress, only the result")
@@ -58,7 +59,7 @@ func (f *campaignFlags) language() (units.Language, error) {
 }
 
 // program reads a campaign's file with its plans, and parses the language of reports.
-func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, units.Language, error) {
+func (f *campaignFlags) program(s *command.Env, path string) (*campaign.Program, units.Language, error) {
 	l, err := f.language()
 	if err != nil {
 		return nil, l, err
@@ -67,7 +68,7 @@ func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, uni
 	if err != nil {
 		return nil, l, exitcode.Usage(err)
 	}
-	p, err := campaign.Parse(path, text, f.scale, s.readPlan)
+	p, err := campaign.Parse(path, text, f.scale, readPlan(s))
 	if err != nil {
 		return nil, l, exitcode.Usage(err)
 	}
@@ -75,9 +76,9 @@ func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, uni
 	return p, l, nil
 }
 
-func newCampaignRun(s *streams) *cobra.Command {
+func newCampaignRun(s *command.Env) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := command("campaign-run", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("campaign-run", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		p, l, err := f.program(s, args[0])
 		if err != nil {
 			return err
@@ -86,16 +87,16 @@ func newCampaignRun(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.Begin(s.out, s.err, p, p.Name+"-campaign")
+		return c.Begin(s.Out, s.Err, p, p.Name+"-campaign")
 	})
-	f.workerFlags.bind(cmd)
+	f.WorkerFlags.Bind(cmd)
 	f.bind(cmd, true, true)
 	return cmd
 }
 
-func newCampaignResume(s *streams) *cobra.Command {
+func newCampaignResume(s *command.Env) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := command("campaign-resume", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("campaign-resume", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		l, err := f.language()
 		if err != nil {
 			return err
@@ -104,16 +105,16 @@ func newCampaignResume(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.Resume(s.out, s.err, args[0])
+		return c.Resume(s.Out, s.Err, args[0])
 	})
-	f.workerFlags.bind(cmd)
+	f.WorkerFlags.Bind(cmd)
 	f.bind(cmd, false, false)
 	return cmd
 }
 
-func newCampaignPlan(s *streams) *cobra.Command {
+func newCampaignPlan(s *command.Env) *cobra.Command {
 	f := &campaignFlags{}
-	cmd := command("campaign-plan", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("campaign-plan", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		p, l, err := f.program(s, args[0])
 		if err != nil {
 			return err
@@ -121,27 +122,27 @@ func newCampaignPlan(s *streams) *cobra.Command {
 		if err := p.Check(target.Check); err != nil {
 			return exitcode.Usage(err)
 		}
-		o := loadtest.Look(s.out)
-		return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
+		o := loadtest.Look(s.Out)
+		return cell.WriteText(s.Out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
 	})
 	f.bind(cmd, true, false)
 	return cmd
 }
 
-func newCampaignReport(s *streams) *cobra.Command {
+func newCampaignReport(s *command.Env) *cobra.Command {
 	f := &campaignFlags{}
 	var html, md string
-	cmd := command("campaign-report", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("campaign-report", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		l, err := f.language()
 		if err != nil {
 			return err
 		}
-		files, err := campaign.Report(args[0], s.readPlan, l, html, md)
+		files, err := campaign.Report(args[0], readPlan(s), l, html, md)
 		if err != nil {
 			return exitcode.Usage(err)
 		}
 		for _, name := range files {
-			fmt.Fprintln(s.out, name)
+			fmt.Fprintln(s.Out, name)
 		}
 		return nil
 	})
@@ -151,22 +152,24 @@ func newCampaignReport(s *streams) *cobra.Command {
 	return cmd
 }
 
-// readPlan reads the plan of a campaign's step.
-func (s *streams) readPlan(path string) (*plan.Plan, error) { return flags.ReadPlan(path, s.in, s.err) }
+// readPlan returns the function that reads the plan of a campaign's step.
+func readPlan(s *command.Env) func(path string) (*plan.Plan, error) {
+	return func(path string) (*plan.Plan, error) { return flags.ReadPlan(path, s.In, s.Err) }
+}
 
 // campaign returns the series.Campaign that the flags describe. steps are those of the campaign, as far as known.
-func (f *campaignFlags) campaign(s *streams, l units.Language, steps []campaign.Step) (*series.Campaign, error) {
-	if err := f.checkSeries(&f.record.record); err != nil {
+func (f *campaignFlags) campaign(s *command.Env, l units.Language, steps []campaign.Step) (*series.Campaign, error) {
+	if err := f.CheckSeries(&f.record.Record); err != nil {
 		return nil, err
 	}
 	for i := range steps {
-		if load := steps[i].Load; load != nil && f.workers.Number > 0 {
-			if err := f.workers.CheckTarget(load); err != nil {
+		if load := steps[i].Load; load != nil && f.Workers.Number > 0 {
+			if err := f.Workers.CheckTarget(load); err != nil {
 				return nil, exitcode.Usage(err)
 			}
 		}
 	}
 	return &series.Campaign{
-		Record: f.record.record, Workers: f.workers, Process: s.process(), Quiet: f.quiet, Language: l, Read: s.readPlan,
+		Record: f.record.Record, Workers: f.Workers, Process: s.Process(), Quiet: f.quiet, Language: l, Read: readPlan(s),
 	}, nil
 }

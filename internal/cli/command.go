@@ -2,34 +2,27 @@ package cli
 
 import (
 	"embed"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/command"
 )
 
-// helpTexts has a file for each command: its usage, a line about it, and, if present, its description and examples.
+// helpFiles has a file for each command; see command.Texts.
 //
 //go:embed help/*.txt
-var helpTexts embed.FS
+var helpFiles embed.FS
 
-// command returns a command that is described by help/<name>.txt, takes the positional arguments args, and is executed
-// by run.
-func command(name string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
-	text, err := helpTexts.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic(err) // each command of newRoot has its file
-	}
-	head, example, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
-	use, rest, _ := strings.Cut(head, "\n")
-	short, long, _ := strings.Cut(rest, "\n\n")
-	return &cobra.Command{
-		Use: use, Short: strings.TrimSpace(short), Long: long, Example: example, Args: args, RunE: run,
-	}
+// helpTexts returns the descriptions of the commands.
+func helpTexts() command.Texts { return command.Texts{Files: helpFiles, Folder: "help"} }
+
+// newCommand returns a command that is described by help/<name>.txt, takes the positional arguments args, and is
+// executed by run.
+func newCommand(name string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	return helpTexts().New(name, args, run)
 }
 
-// group returns a command that only has subcommands. help/<name>.txt describes it.
-func group(name string, commands ...*cobra.Command) *cobra.Command {
-	cmd := command(name, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
-	cmd.AddCommand(commands...)
-	return cmd
+// newGroup returns a command that only has subcommands. help/<name>.txt describes it.
+func newGroup(name string, commands ...*cobra.Command) *cobra.Command {
+	return helpTexts().Group(name, commands...)
 }

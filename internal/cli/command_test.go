@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/tools"
 )
 
 // Each file of help describes one command, and the usage in it begins with the command's name.
@@ -20,13 +23,20 @@ func TestHelpTextsHaveCommands(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&streams{}))
+	walk(newRoot(&command.Env{}))
+	for _, tool := range tools.All() {
+		for _, c := range tool.Commands {
+			if got := c.New(&command.Env{}).Name(); got != c.Name {
+				t.Errorf("the command %q is declared as %q", got, c.Name)
+			}
+		}
+	}
 	for name, construct := range commands() {
-		if got := construct(&streams{}).Name(); got != name {
+		if got := construct(&command.Env{}).Name(); got != name {
 			t.Errorf("the command %q is in the table as %q", got, name)
 		}
 	}
-	files, err := fs.Glob(helpTexts, "help/*.txt")
+	files, err := fs.Glob(helpFiles, "help/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

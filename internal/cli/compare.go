@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/compare"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result"
@@ -16,9 +18,9 @@ import (
 	"brunt/internal/render/message"
 )
 
-func newCompare(s *streams) *cobra.Command {
+func newCompare(s *command.Env) *cobra.Command {
 	f := &resultFlags{}
-	cmd := command("compare", cobra.MinimumNArgs(2), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("compare", cobra.MinimumNArgs(2), func(cmd *cobra.Command, args []string) error {
 		o, err := f.options()
 		if err != nil {
 			return err
@@ -52,32 +54,32 @@ func newCompare(s *streams) *cobra.Command {
 	return cmd
 }
 
-func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code int, base,
+func (f *resultFlags) printComparison(s *command.Env, c *compare.Comparison, code int, base,
 	candidate []*result.Result) error {
-	switch f.output {
+	switch f.Output {
 	case "json":
-		return c.JSON(s.out, code)
+		return c.JSON(s.Out, code)
 	case "junit":
-		return c.JUnit(s.out)
+		return c.JUnit(s.Out)
 	case "benchfmt":
-		return compare.Benchfmt(s.out, base, candidate)
+		return compare.Benchfmt(s.Out, base, candidate)
 	case "csv":
-		s.warn(c.Warnings)
-		return c.CSV(s.out)
+		warn(s, c.Warnings)
+		return c.CSV(s.Out)
 	}
-	return f.tables(s.out, c.Tables)
+	return f.Tables(s.Out, c.Tables)
 }
 
 // warn writes warnings about results to standard error, because machine-readable forms have no place for them.
-func (s *streams) warn(warnings []message.Message) {
+func warn(s *command.Env, warnings []message.Message) {
 	for _, w := range warnings {
-		fmt.Fprintf(s.err, "brunt: note: %s\n", w)
+		fmt.Fprintf(s.Err, "brunt: note: %s\n", w)
 	}
 }
 
 // resultFlags are the flags that determine how results are compared and printed.
 type resultFlags struct {
-	formFlags
+	command.FormFlags
 	confidence float64
 	tolerances []string
 	anyway     bool
@@ -85,7 +87,7 @@ type resultFlags struct {
 
 func (f *resultFlags) bind(cmd *cobra.Command, forms ...string) {
 	fs := cmd.Flags()
-	f.formFlags.bind(fs, "text", "tables", forms...)
+	f.FormFlags.Bind(fs, "text", "tables", forms...)
 	fs.Float64VarP(&f.confidence, "confidence", "p", 95, "confidence of intervals in per cent")
 	fs.StringArrayVar(&f.tolerances, "tolerance", nil,
 		"change that doesn't matter: 5%, or METRIC=5% (rate, count, errors, response, response.p(99), …; repeatable)")
@@ -94,7 +96,7 @@ func (f *resultFlags) bind(cmd *cobra.Command, forms ...string) {
 }
 
 func (f *resultFlags) options() (compare.Options, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return compare.Options{}, err
 	}
 	if !(f.confidence >= 50 && f.confidence < 100) {
@@ -110,13 +112,13 @@ func (f *resultFlags) options() (compare.Options, error) {
 
 // readResults reads all results. Its error contains the errors of all of them.
 func readResults(paths []string) ([]*result.Result, error) {
-	all, err := reader.ReadAll(record.OS{}, paths, resultFormats())
+	all, err := reader.ReadAll(record.OS{}, paths, tools.All().Results())
 	return all, exitcode.Usage(err)
 }
 
-func newIntervals(s *streams) *cobra.Command {
+func newIntervals(s *command.Env) *cobra.Command {
 	f := &resultFlags{}
-	cmd := command("intervals", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("intervals", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
 		o, err := f.options()
 		if err != nil {
 			return err
@@ -129,14 +131,14 @@ func newIntervals(s *streams) *cobra.Command {
 		if err != nil {
 			return compare.Refusal(err)
 		}
-		switch f.output {
+		switch f.Output {
 		case "json":
-			return summary.JSON(s.out)
+			return summary.JSON(s.Out)
 		case "csv":
-			s.warn(summary.Warnings)
-			return summary.CSV(s.out)
+			warn(s, summary.Warnings)
+			return summary.CSV(s.Out)
 		}
-		return f.tables(s.out, summary.Tables)
+		return f.Tables(s.Out, summary.Tables)
 	})
 	f.bind(cmd, "text", "json", "md", "csv")
 	return cmd

@@ -378,7 +378,7 @@ func TestCookUsage(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"-qps", "0", "http://a"}, {"-nonsense"}, {"@missing"},
 		{"-threshold", "x", "http://a"}, {"ftp://a"}} {
-		for name, code := range map[string]int{"slow_cooker": exitCookUsage, "brunt cook": exitcode.BadPlan} {
+		for name, code := range map[string]int{"slow_cooker": 64, "brunt cook": exitcode.BadPlan} {
 			var out, err bytes.Buffer
 			got := Main("test", append(strings.Fields(name), args...), strings.NewReader(""), &out, &err)
 			if got != code || strings.Count(err.String(), "\n") != 1 || out.Len() > 0 {
@@ -387,7 +387,7 @@ func TestCookUsage(t *testing.T) {
 		}
 	}
 	var out, err bytes.Buffer
-	if code := Main("test", []string{"slow_cooker", "-help"}, nil, &out, &err); code != exitCookUsage || out.Len() > 0 ||
+	if code := Main("test", []string{"slow_cooker", "-help"}, nil, &out, &err); code != 64 || out.Len() > 0 ||
 		!strings.Contains(err.String(), "Usage: slow_cooker") {
 		t.Errorf("help: exit %d", code)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
@@ -10,27 +11,27 @@ import (
 	"brunt/internal/run/loadtest"
 )
 
-func newDoctor(s *streams) *cobra.Command {
-	f := &planFlags{}
-	var form formFlags
-	cmd := command("doctor", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
-		if err := form.check(); err != nil {
+func newDoctor(s *command.Env) *cobra.Command {
+	f := &command.PlanFlags{}
+	var form command.FormFlags
+	cmd := newCommand("doctor", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		if err := form.Check(); err != nil {
 			return err
 		}
-		p, err := f.read(s, args)
+		p, err := f.Read(s, args)
 		if err != nil {
 			return err
 		}
-		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 		defer stop()
-		all, err := doctor.Examine(ctx, p, s.flags["sessions"])
+		all, err := doctor.Examine(ctx, p, s.Flags["sessions"])
 		if err != nil {
 			return loadtest.Failure(ctx, err)
 		}
-		if form.output == "json" {
-			err = doctor.JSON(s.out, all, form.language())
+		if form.Output == "json" {
+			err = doctor.JSON(s.Out, all, form.Language())
 		} else {
-			err = form.tables(s.out, func(l units.Language) []cell.Table { return doctor.Tables(all, l) })
+			err = form.Tables(s.Out, func(l units.Language) []cell.Table { return doctor.Tables(all, l) })
 		}
 		if err != nil {
 			return err
@@ -43,7 +44,7 @@ func newDoctor(s *streams) *cobra.Command {
 		}
 		return nil
 	})
-	f.bind(cmd)
-	form.bind(cmd.Flags(), "text", "findings", "text", "md", "csv", "json")
+	f.Bind(cmd)
+	form.Bind(cmd.Flags(), "text", "findings", "text", "md", "csv", "json")
 	return cmd
 }

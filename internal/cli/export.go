@@ -8,14 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/report/export"
 )
 
-func newExport(s *streams) *cobra.Command {
+func newExport(s *command.Env) *cobra.Command {
 	var format, path string
-	cmd := command("export", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("export", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		if !slices.Contains(export.FileFormats(), format) {
 			return exitcode.Usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"),
 				strings.Join(export.FileFormats(), ", ")))
@@ -24,11 +25,11 @@ func newExport(s *streams) *cobra.Command {
 		if err != nil {
 			return exitcode.Usage(err)
 		}
-		if err := export.Write(s.out, path, format, bundle); err != nil {
+		if err := export.Write(s.Out, path, format, bundle); err != nil {
 			return err
 		}
 		for _, w := range bundle.Damage() {
-			fmt.Fprintf(s.err, "brunt: note: %s\n", w.Text)
+			fmt.Fprintf(s.Err, "brunt: note: %s\n", w.Text)
 		}
 		return nil
 	})

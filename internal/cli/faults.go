@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
@@ -16,8 +17,8 @@ import (
 const healFaults = "heal-faults"
 
 // newHealFaults returns the command of the watchdog, which undoes faults when brunt is killed; see package fault.
-func newHealFaults(s *streams) *cobra.Command {
-	cmd := command(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.in, s.out) })
+func newHealFaults(s *command.Env) *cobra.Command {
+	cmd := newCommand(healFaults, cobra.NoArgs, func(*cobra.Command, []string) error { return fault.Watch(s.In, s.Out) })
 	cmd.Hidden = true
 	return cmd
 }
@@ -37,10 +38,10 @@ func watchdogCommand() []string {
 }
 
 // timetable prints the times of a plan's faults.
-func timetable(s *streams, p *plan.Plan) error {
+func timetable(s *command.Env, p *plan.Plan) error {
 	entries, err := fault.Timetable(p)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	return cell.WriteText(s.out, cell.Look{}, fault.Table(p, entries))
+	return cell.WriteText(s.Out, cell.Look{}, fault.Table(p, entries))
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/judge/exitcode"
 )
 
@@ -22,25 +23,25 @@ func shownFlags(help string) (names []string) {
 // in its group.
 func TestHelpInGroups(t *testing.T) {
 	const most = 10 + 2
-	for command, first := range map[string][]string{
+	for name, first := range map[string][]string{
 		"run":   {"config", "proto", "addr", "user", "vu", "threshold", "output"},
 		"queue": {"config", "proto", "addr", "user", "vu"},
 		"rate":  {"config", "addr", "rate", "duration", "vu"},
 		"spike": {"config", "addr", "base", "peak"},
 		"http":  {"rate", "sessions", "duration", "requests", "header", "data", "insecure", "threshold"},
 	} {
-		t.Run(command, func(t *testing.T) {
-			short := cookAs(t, "brunt", command, "--help")
+		t.Run(name, func(t *testing.T) {
+			short := cookAs(t, "brunt", name, "--help")
 			shown := shownFlags(short.out)
-			for _, name := range append(first, "help", usage.HelpAll) {
-				if !slices.Contains(shown, name) {
-					t.Errorf("help lacks --%s", name)
+			for _, flag := range append(first, "help", usage.HelpAll) {
+				if !slices.Contains(shown, flag) {
+					t.Errorf("help lacks --%s", flag)
 				}
 			}
 			if len(shown) > most {
 				t.Errorf("help shows %d flags, want %d at most: %v", len(shown), most, shown)
 			}
-			all := cookAs(t, "brunt", command, "--help-all")
+			all := cookAs(t, "brunt", name, "--help-all")
 			at := 0
 			for _, group := range usage.Groups {
 				i := strings.Index(all.out, "\n"+group+":\n")
@@ -49,7 +50,7 @@ func TestHelpInGroups(t *testing.T) {
 				}
 				at = i
 			}
-			cmd, _, err := newRoot(&streams{}).Find([]string{command})
+			cmd, _, err := newRoot(&command.Env{}).Find([]string{name})
 			if err != nil {
 				t.Fatal(err)
 			}

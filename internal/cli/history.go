@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/compare"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/history"
@@ -19,10 +20,10 @@ import (
 // defaultHistory is the folder of the history unless the user gives another.
 const defaultHistory = "history"
 
-func newHistory(s *streams) *cobra.Command {
+func newHistory(s *command.Env) *cobra.Command {
 	var dir string
 	store := func() history.Store { return history.Store{Dir: dir} }
-	cmd := group("history",
+	cmd := newGroup("history",
 		newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true),
 		newHistoryAcknowledge(s, store))
 	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory,
@@ -30,10 +31,10 @@ func newHistory(s *streams) *cobra.Command {
 	return cmd
 }
 
-func newHistoryAdd(s *streams, store func() history.Store) *cobra.Command {
+func newHistoryAdd(s *command.Env, store func() history.Store) *cobra.Command {
 	var version, series string
 	var commit, anyway bool
-	cmd := command("history-add", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("history-add", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
 		runs, err := readResults(args)
 		if err != nil {
 			return err
@@ -54,7 +55,7 @@ func newHistoryAdd(s *streams, store func() history.Store) *cobra.Command {
 				return err
 			}
 		}
-		fmt.Fprintf(s.out, "added %s of %q, %d run(s), to %s\n", e.Version, e.Series, len(args), st.Dir)
+		fmt.Fprintf(s.Out, "added %s of %q, %d run(s), to %s\n", e.Version, e.Series, len(args), st.Dir)
 		return nil
 	})
 	cmd.Flags().StringVar(&version, "version", "", "what was measured: a commit or a release")
@@ -67,13 +68,13 @@ func newHistoryAdd(s *streams, store func() history.Store) *cobra.Command {
 
 // historyView holds the flags that determine how a history is shown.
 type historyView struct {
-	formFlags
+	command.FormFlags
 	options history.Options
 }
 
 func (v *historyView) bind(cmd *cobra.Command, forms ...string) {
 	fs := cmd.Flags()
-	v.formFlags.bind(fs, "text", "tables", forms...)
+	v.FormFlags.Bind(fs, "text", "tables", forms...)
 	fs.IntVar(&v.options.Window, "window", 50, "versions looked at together")
 	fs.Float64Var(&v.options.P, "max-p", 0.001, "greatest p-value of a change")
 	fs.IntVar(&v.options.Permutations, "permutations", 0,
@@ -83,7 +84,7 @@ func (v *historyView) bind(cmd *cobra.Command, forms ...string) {
 }
 
 func (v *historyView) check() error {
-	if err := v.formFlags.check(); err != nil {
+	if err := v.FormFlags.Check(); err != nil {
 		return err
 	}
 	return exitcode.Usage(v.options.Check())
@@ -91,12 +92,12 @@ func (v *historyView) check() error {
 
 // newHistoryShow returns the command history show or history check. The latter exits with 97 if there is a new
 // regression.
-func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
+func newHistoryShow(s *command.Env, store func() history.Store, check bool) *cobra.Command {
 	v, name, last := &historyView{}, "history-show", "html"
 	if check {
 		name, last = "history-check", "junit"
 	}
-	cmd := command(name, cobra.NoArgs, func(_ *cobra.Command, _ []string) error {
+	cmd := newCommand(name, cobra.NoArgs, func(_ *cobra.Command, _ []string) error {
 		if err := v.check(); err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 			return exitcode.Usage(err)
 		}
 		if len(damaged) > 0 {
-			fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
+			fmt.Fprintf(s.Err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
 		}
 		if len(all) == 0 {
 			return exitcode.Usage(fmt.Errorf(
@@ -116,7 +117,7 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 		if check && history.Fresh(all) {
 			code = exitcode.Regression
 		}
-		return exitcode.With(code, v.print(s.out, all, check))
+		return exitcode.With(code, v.print(s.Out, all, check))
 	})
 	v.bind(cmd, "text", "json", "md", "csv", last)
 	return cmd
@@ -124,7 +125,7 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 
 // print prints series. For a check, it prints only what changed.
 func (v *historyView) print(w io.Writer, all []*history.Series, check bool) error {
-	switch v.output {
+	switch v.Output {
 	case "json":
 		return history.JSON(w, all)
 	case "junit":
@@ -132,14 +133,14 @@ func (v *historyView) print(w io.Writer, all []*history.Series, check bool) erro
 	case "csv":
 		return history.CSV(w, all)
 	case "html":
-		return history.Page(w, v.language(), all, v.options)
+		return history.Page(w, v.Language(), all, v.options)
 	}
-	return v.tables(w, func(l units.Language) []cell.Table { return history.Tables(l, all, v.options, check) })
+	return v.Tables(w, func(l units.Language) []cell.Table { return history.Tables(l, all, v.options, check) })
 }
 
-func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Command {
+func newHistoryAcknowledge(s *command.Env, store func() history.Store) *cobra.Command {
 	a := history.Acknowledged{}
-	cmd := command("history-acknowledge", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("history-acknowledge", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		if a.Reason = strings.TrimSpace(units.Clean(a.Reason)); a.Reason == "" {
 			return exitcode.Usage(errors.New("say why with --reason, for those who read it next year"))
 		}
@@ -155,7 +156,7 @@ func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Comman
 		if err := st.Acknowledge(a); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "acknowledged %s\n", a.Version)
+		fmt.Fprintf(s.Out, "acknowledged %s\n", a.Version)
 		return nil
 	})
 	cmd.Flags().StringVar(&a.Reason, "reason", "", "why the change is fine")

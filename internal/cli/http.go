@@ -6,24 +6,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/dialect/service"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
 
+// httpCommand is the name of the command for HTTP services.
+const httpCommand = "http"
+
 // httpFlags are the flags of the http command.
 type httpFlags struct {
-	loadFlags
+	command.LoadFlags
 	service.Options
 	wait time.Duration
 }
 
-func newHTTP(s *streams) *cobra.Command {
+func newHTTP(s *command.Env) *cobra.Command {
 	f := &httpFlags{}
-	cmd := command("http", cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error { return f.run(s, args) })
+	cmd := newCommand(httpCommand, cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error { return f.run(s, args) })
 	f.bind(cmd)
 	return cmd
 }
@@ -57,41 +62,41 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Data, "method", "header", "data")
 	fs.StringVar(&f.Good, "good", "200-399", "statuses that are no failure")
 	usage.InGroup(fs, usage.Judging)
-	f.loadFlags.bind(cmd, "brief")
+	f.LoadFlags.Bind(cmd, "brief")
 }
 
 // run sends the load and prints the result.
-func (f *httpFlags) run(s *streams, targets []string) error {
-	if err := f.outputFlags.check(); err != nil {
+func (f *httpFlags) run(s *command.Env, targets []string) error {
+	if err := f.OutputFlags.Check(); err != nil {
 		return err
 	}
 	p, err := f.plan(s, targets)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	if err := f.checkWorkers(&f.record, p); err != nil {
+	if err := f.CheckWorkers(&f.Record, p); err != nil {
 		return err
 	}
 	l := &loadtest.Test{
-		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
-		Quiet: f.quiet, Language: f.language(),
-		Options: runner.Options{Wait: f.wait}, Hooks: f.report().Hooks,
+		Plan: p, Record: f.Record, Live: f.Live, Workers: f.Workers, Process: s.Process(),
+		Quiet: f.Quiet, Language: f.Language(),
+		Options: runner.Options{Wait: f.wait}, Hooks: f.Report().Hooks,
 	}
-	return l.Perform(s.out, s.err)
+	return l.Perform(s.Out, s.Err)
 }
 
 // plan builds a plan from the arguments and the flags.
-func (f *httpFlags) plan(s *streams, targets []string) (*plan.Plan, error) {
-	f.Given = f.load.Given
-	p, err := f.Options.Plan(targets, s.in)
+func (f *httpFlags) plan(s *command.Env, targets []string) (*plan.Plan, error) {
+	f.Given, f.Lists = f.Load.Given, tools.All().Requests()
+	p, err := f.Options.Plan(targets, s.In)
 	if err != nil {
 		return nil, err
 	}
 	if f.wait < 0 {
 		return nil, fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)
 	}
-	if err := f.load.Settings(&p.Settings); err != nil {
+	if err := f.Load.Settings(&p.Settings); err != nil {
 		return nil, err
 	}
-	return p, f.load.Shape(p)
+	return p, f.Load.Shape(p)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/test/testserver"
@@ -122,7 +123,7 @@ func TestHTTPLoad(t *testing.T) {
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := f.plan(&streams{}, []string{"http://a/"})
+		p, err := f.plan(&command.Env{}, []string{"http://a/"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"brunt/internal/dialect/tools"
 )
 
 // Every manual page contains the sections that apply to all commands.
@@ -37,7 +39,7 @@ func TestDialectOf(t *testing.T) {
 		"picostress_v2": "picostress", "brunt-1.2": "", "brunt": "", "k60": "", "my-k6": "",
 	} {
 		t.Run(path, func(t *testing.T) {
-			if got := dialectOf(path).tool; got != want {
+			if _, got := tools.All().Called(path); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/run/program/campaign"
 )
@@ -16,9 +17,9 @@ type matrixFlags struct {
 	campaign.Matrix
 }
 
-func newMatrix(s *streams) *cobra.Command {
+func newMatrix(s *command.Env) *cobra.Command {
 	f := &matrixFlags{}
-	cmd := command("matrix", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("matrix", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		l, err := f.language()
 		if err != nil {
 			return err
@@ -27,7 +28,7 @@ func newMatrix(s *streams) *cobra.Command {
 		if err != nil {
 			return exitcode.Usage(err)
 		}
-		p, err := campaign.Parse(filepath.Join(filepath.Dir(args[0]), "matrix.yml"), text, f.scale, s.readPlan)
+		p, err := campaign.Parse(filepath.Join(filepath.Dir(args[0]), "matrix.yml"), text, f.scale, readPlan(s))
 		if err != nil {
 			return exitcode.Usage(err)
 		}
@@ -36,9 +37,9 @@ func newMatrix(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.Begin(s.out, s.err, p, p.Name)
+		return c.Begin(s.Out, s.Err, p, p.Name)
 	})
-	f.workerFlags.bind(cmd)
+	f.WorkerFlags.Bind(cmd)
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&f.Set, "set", nil,

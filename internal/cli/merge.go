@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
@@ -13,16 +14,16 @@ import (
 	"brunt/internal/run/s3"
 )
 
-func newMerge(s *streams) *cobra.Command {
-	f := &outputFlags{}
+func newMerge(s *command.Env) *cobra.Command {
+	f := &command.OutputFlags{}
 	var dir string
-	cmd := command("merge", func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("merge", func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && strings.HasPrefix(args[0], s3.Scheme) { // the prefix may contain several bundles
 			return nil
 		}
 		return cobra.MinimumNArgs(2)(cmd, args)
 	}, func(_ *cobra.Command, args []string) error {
-		if err := f.check(); err != nil {
+		if err := f.Check(); err != nil {
 			return err
 		}
 		if dir == "" {
@@ -37,12 +38,12 @@ func newMerge(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := f.report().Print(s.out, run, dir); err != nil {
+		if err := f.Report().Print(s.Out, run, dir); err != nil {
 			return err
 		}
 		return exitcode.With(verdict.ExitCode(run), nil)
 	})
-	f.bind(cmd, "text")
+	f.Bind(cmd, "text")
 	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
 	return cmd
 }

@@ -8,17 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/run/loadtest/series"
 	"brunt/internal/run/program"
 )
 
-func newRepeat(s *streams) *cobra.Command {
+func newRepeat(s *command.Env) *cobra.Command {
 	f := &seriesFlags{}
 	var base string
 	var coolDown time.Duration
-	cmd := command("repeat", cobra.RangeArgs(1, 2), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("repeat", cobra.RangeArgs(1, 2), func(_ *cobra.Command, args []string) error {
 		times, err := strconv.Atoi(args[0])
 		if err != nil || times < 1 {
 			return exitcode.Usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
@@ -33,7 +34,7 @@ func newRepeat(s *streams) *cobra.Command {
 		r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
 		plans := []*plan.Plan{p}
 		if base != "" {
-			f.target.Config = ""
+			f.Target.Config = ""
 			if r.Base, err = f.read(s, []string{base}, nil); err != nil {
 				return exitcode.Usage(err)
 			}
@@ -43,7 +44,7 @@ func newRepeat(s *streams) *cobra.Command {
 			plans = []*plan.Plan{r.Base, p}
 		}
 		return f.runs(s, "repeat", strconv.Itoa(times), plans, func(ctx context.Context, t *series.Series) error {
-			return t.Repeat(ctx, r, f.report())
+			return t.Repeat(ctx, r, f.Report())
 		})
 	})
 	cmd.Flags().SortFlags = false

@@ -8,19 +8,23 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/report/summary"
 	"brunt/internal/run/loadtest"
-	"brunt/internal/run/loadtest/script"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign"
 )
 
-func newResume(s *streams) *cobra.Command {
-	f := &outputFlags{}
-	cmd := command("resume", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		if err := f.check(); err != nil {
+// resumeFlags are the flags of the resume command.
+type resumeFlags struct{ command.OutputFlags }
+
+func newResume(s *command.Env) *cobra.Command {
+	f := &resumeFlags{}
+	cmd := newCommand("resume", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		if err := f.Check(); err != nil {
 			return err
 		}
 		h := program.HeaderOf(args[0])
@@ -43,43 +47,43 @@ func newResume(s *streams) *cobra.Command {
 			return exitcode.Usage(err)
 		}
 		cmd.Flags().Visit(func(flag *pflag.Flag) { again = append(again, "--"+flag.Name+"="+flag.Value.String()) })
-		return s.execute(again)
+		return execute(s, again)
 	})
-	f.bind(cmd, "text")
+	f.Bind(cmd, "text")
 	return cmd
 }
 
 // execute executes another command line of brunt in this process.
-func (s *streams) execute(args []string) error {
+func execute(s *command.Env, args []string) error {
 	other := *s
-	other.args = append([]string{s.args[0]}, args...)
+	other.Args = append([]string{s.Args[0]}, args...)
 	root := newRoot(&other, args...)
-	root.SetArgs(pageAddress(args))
+	root.SetArgs(command.PageAddress(args))
 	return root.Execute()
 }
 
 // resumeCampaign goes on with a campaign, by the workers that it began with.
-func (f *outputFlags) resumeCampaign(s *streams, h *program.Header, dir string) error {
-	workers, _, err := takeWorkers(h.Command)
+func (f *resumeFlags) resumeCampaign(s *command.Env, h *program.Header, dir string) error {
+	workers, _, err := command.TakeWorkers(h.Command)
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	c, err := (&campaignFlags{workerFlags: *workers, quiet: f.quiet}).campaign(s, f.language(), nil)
+	c, err := (&campaignFlags{WorkerFlags: *workers, quiet: f.Quiet}).campaign(s, f.Language(), nil)
 	if err != nil {
 		return err
 	}
-	return c.Resume(s.out, s.err, dir)
+	return c.Resume(s.Out, s.Err, dir)
 }
 
 // resumeLoad goes on with a load of workers.
-func (f *outputFlags) resumeLoad(s *streams, dir string) error {
-	l := &loadtest.Test{Process: s.process(), Quiet: f.quiet, Language: f.language()}
+func (f *resumeFlags) resumeLoad(s *command.Env, dir string) error {
+	l := &loadtest.Test{Process: s.Process(), Quiet: f.Quiet, Language: f.Language()}
 	l.Options.Faults.Watchdog = watchdogCommand()
 	l.Hooks = func(out *loadtest.Outputs) (loadtest.Hooks, error) {
-		report := f.report()
+		report := f.Report()
 		v, err := report.Hooks(out)
 		if l.Script != nil {
-			v.Exit = script.Exit
+			v.Exit = tools.All().Scripts().Exit
 		}
 		v.Result = func(run *record.Run, dir string) error {
 			_, err := summary.Write(record.OS{}, dir, run)
@@ -87,5 +91,5 @@ func (f *outputFlags) resumeLoad(s *streams, dir string) error {
 		}
 		return v, err
 	}
-	return l.Resume(dir, s.out, s.err)
+	return l.Resume(dir, s.Out, s.Err)
 }

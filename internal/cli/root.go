@@ -13,39 +13,36 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/base/secret"
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/usage"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan/planfile"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/run/loadtest"
+	"brunt/internal/run/program/campaign/campaignfile"
 )
-
-// streams holds the process's standard streams, its command line and its version.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	args     []string
-	version  string
-	dialect  dialect           // dialect of the tool whose name the program was called by
-	flags    map[string]string // see record.Run.Flags
-}
 
 // Main runs the command line and returns the process's exit code. If it is called by the name of a tool that brunt
 // replaces, it accepts that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	log.SetOutput(io.Discard) // net/http and other libraries write lines of their own, which nobody can act on
-	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
+	linked := tools.All()
+	tool, program := linked.Called(args[0])
+	s := &command.Env{In: stdin, Out: stdout, Err: stderr, Args: args, Version: version, Program: program, Form: tool.Form}
 	rest, all := usage.WantsAllHelp(args[1:])
-	if s.dialect.arguments != nil {
-		rest = s.dialect.arguments(s, rest)
+	if program != "" {
+		rest = tool.Brunt(s, rest)
 	}
-	rest, err := javaYCSB(rest)
+	rest, err := rewritten(linked, rest)
 	if err != nil {
 		loadtest.Say(stderr, errorLines(exitcode.Usage(err), args))
 		return exitcode.BadPlan
 	}
 	root := newRoot(s, rest...)
 	usage.GroupHelp(root, all)
-	root.SetArgs(pageAddress(rest))
+	root.SetArgs(command.PageAddress(rest))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -54,6 +51,19 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		loadtest.Say(stderr, text)
 	}
 	return exitcode.Of(err)
+}
+
+// rewritten returns a command line after its tool's command, if it is one, has rewritten its arguments.
+func rewritten(linked dialect.Tools, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return args, nil
+	}
+	c := linked.Command(args[0])
+	if c == nil || c.Rewrite == nil {
+		return args, nil
+	}
+	rest, err := c.Rewrite(args[1:])
+	return append([]string{c.Name}, rest...), err
 }
 
 // errorLines returns the printed form of an error: its lines, each prefixed with the program's name. Passwords in the
@@ -73,29 +83,33 @@ func errorLines(err error, args []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// commands returns the constructors of the commands under brunt that need no other command, by their names. Dialects
+// commands returns the constructors of the commands under brunt that need no other command, by their names. Tools
 // have others, and manual describes all.
-func commands() map[string]func(*streams) *cobra.Command {
-	return map[string]func(*streams) *cobra.Command{
+func commands() map[string]func(*command.Env) *cobra.Command {
+	return map[string]func(*command.Env) *cobra.Command{
 		"run": newRun, "queue": newQueue, "rate": newRate, "spike": newSpike, "resume": newResume, "repeat": newRepeat,
 		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
 		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
 		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
-		"version": newVersion, "heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
+		"version": newVersion, httpCommand: newHTTP, "heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
 	}
 }
 
 // newRoot returns the command brunt for a command line. If that begins with the name of a command, root has only this
 // command, because binding the flags of all takes a millisecond. Otherwise it has all.
-func newRoot(s *streams, args ...string) *cobra.Command {
-	root := group("brunt")
-	root.Version, root.SilenceUsage, root.SilenceErrors = s.version, true, true
+func newRoot(s *command.Env, args ...string) *cobra.Command {
+	root := newGroup("brunt")
+	root.Version, root.SilenceUsage, root.SilenceErrors = s.Version, true, true
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		s.flags = adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
+		s.Flags = command.Adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
 	}
-	all := commands()
+	all, linked := commands(), tools.All()
+	if len(args) > 0 {
+		c := linked.Command(args[0])
+		s.Properties = c != nil && c.Properties
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if word := s.wordAfter(cmd); word != "" { // its flags belong to a command that doesn't exist
+		if word := wordAfter(s, cmd); word != "" { // its flags belong to a command that doesn't exist
 			return usage.UnknownCommand(cmd, word, commandFor)
 		}
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && all[unknown.GetSpecifiedName()] != nil {
@@ -111,7 +125,11 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 			root.AddCommand(construct(s))
 		}
 		root.AddCommand(newManual())
-		addDialects(root, s)
+		for _, tool := range linked {
+			for _, c := range tool.Commands {
+				root.AddCommand(c.New(s))
+			}
+		}
 	}
 	root.InitDefaultHelpCmd()
 	usage.StrictHelp(root)
@@ -121,11 +139,11 @@ func newRoot(s *streams, args ...string) *cobra.Command {
 }
 
 // wordAfter returns the argument that follows the name of a command with subcommands only; "" if it is a flag.
-func (s *streams) wordAfter(cmd *cobra.Command) string {
+func wordAfter(s *command.Env, cmd *cobra.Command) string {
 	if cmd.HasParent() && !cmd.HasSubCommands() || cmd.HasParent() && cmd.Parent().HasParent() {
 		return ""
 	}
-	rest := s.args[1:]
+	rest := s.Args[1:]
 	if cmd.HasParent() {
 		rest = rest[min(len(rest), slices.Index(rest, cmd.Name())+1):]
 	}
@@ -158,8 +176,10 @@ func commandFor(cmd *cobra.Command, word string) string {
 // newManual returns the command that writes the files that packages contain besides the binary: a manual page for every
 // command, shell completions, and the schemas of plans and campaigns for editors.
 func newManual() *cobra.Command {
-	cmd := command("manual", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		return usage.WriteManual(cmd.Root(), args[0])
+	cmd := newCommand("manual", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return usage.WriteManual(cmd.Root(), args[0], map[string][]byte{
+			"plan": planfile.Schema(), "campaign": campaignfile.Schema(),
+		})
 	})
 	cmd.Hidden = true
 	return cmd

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/flags"
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -18,18 +19,18 @@ import (
 	"brunt/internal/run/runner"
 )
 
-func newRun(s *streams) *cobra.Command {
+func newRun(s *command.Env) *cobra.Command {
 	f := &runFlags{}
-	cmd := command("run", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("run", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		return f.run(s, args, nil)
 	})
 	f.bind(s, cmd)
 	return cmd
 }
 
-func newQueue(s *streams) *cobra.Command {
+func newQueue(s *command.Env) *cobra.Command {
 	f := &runFlags{}
-	cmd := command("queue", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("queue", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		l := plan.QueueLoad()
 		return f.run(s, args, &l)
 	})
@@ -37,11 +38,11 @@ func newQueue(s *streams) *cobra.Command {
 	return cmd
 }
 
-func newRate(s *streams) *cobra.Command {
+func newRate(s *command.Env) *cobra.Command {
 	f := &runFlags{}
 	var rate float64
 	var duration time.Duration
-	cmd := command("rate", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("rate", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
 		if rate <= 0 && cmd.Flags().Changed("rate") {
 			return exitcode.Usage(fmt.Errorf("--rate %v: give a rate above zero, such as 1000 or 600/m", rate))
 		}
@@ -62,11 +63,11 @@ func newRate(s *streams) *cobra.Command {
 	return cmd
 }
 
-func newSpike(s *streams) *cobra.Command {
+func newSpike(s *command.Env) *cobra.Command {
 	f := &runFlags{}
 	var base, peak float64
 	var rise, hold, fall time.Duration
-	cmd := command("spike", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := newCommand("spike", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		if peak <= 0 || base < 0 || base > peak {
 			return exitcode.Usage(fmt.Errorf("--base %g --peak %g: the peak must be above zero and not below the base", base, peak))
 		}
@@ -89,8 +90,8 @@ func newSpike(s *streams) *cobra.Command {
 
 // runFlags are the flags of the commands that run a plan.
 type runFlags struct {
-	planFlags
-	loadFlags
+	command.PlanFlags
+	command.LoadFlags
 	changes      flags.Run
 	noSetup      bool
 	noTeardown   bool
@@ -100,8 +101,8 @@ type runFlags struct {
 	faultsDryRun bool
 }
 
-func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
-	f.planFlags.bind(cmd)
+func (f *runFlags) bind(s *command.Env, cmd *cobra.Command) {
+	f.PlanFlags.Bind(cmd)
 	fs, r := cmd.Flags(), &f.changes
 	fs.IntVar(&r.Sessions, "vu", 1, "sessions (connections) over all addresses")
 	fs.StringVar(&r.Balance, "balance", "round-robin",
@@ -121,12 +122,12 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Load)
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
 	usage.InGroup(fs, usage.Output)
-	f.loadFlags.bind(cmd, cmp.Or(s.dialect.report, "text"))
+	f.LoadFlags.Bind(cmd, cmp.Or(s.Form, "text"))
 }
 
 // run reads the plan, runs it and prints the result. load, if not nil, replaces the plan's own.
-func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
-	if err := f.outputFlags.check(); err != nil {
+func (f *runFlags) run(s *command.Env, args []string, load *plan.Load) error {
+	if err := f.OutputFlags.Check(); err != nil {
 		return err
 	}
 	p, err := f.read(s, args, load)
@@ -137,22 +138,22 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	if f.changes.Part != "" && f.workers.Number > 0 {
+	if f.changes.Part != "" && f.Workers.Number > 0 {
 		return exitcode.Usage(errors.New("--part and --workers exclude each other: --workers gives each worker its part"))
 	}
 	if f.faultsDryRun {
 		return timetable(s, p)
 	}
-	if err := f.checkWorkers(&f.record, p); err != nil {
+	if err := f.CheckWorkers(&f.Record, p); err != nil {
 		return err
 	}
 	l := &loadtest.Test{
-		Plan: p, Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(),
-		Quiet: f.quiet, Language: f.language(),
+		Plan: p, Record: f.Record, Live: f.Live, Workers: f.Workers, Process: s.Process(),
+		Quiet: f.Quiet, Language: f.Language(),
 		Options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
 			Faults: f.faults()},
 		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
-			report := f.report()
+			report := f.Report()
 			v, err := report.Hooks(out)
 			v.Result = func(run *record.Run, dir string) error {
 				return errors.Join(f.summaries(run, dir), report.Print(out.Out, run, dir))
@@ -160,7 +161,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 			return v, err
 		},
 	}
-	return l.Perform(s.out, s.err)
+	return l.Perform(s.Out, s.Err)
 }
 
 // summaries writes Picostress' summary next to the record and to the requested folder.
@@ -176,10 +177,10 @@ func (f *runFlags) summaries(run *record.Run, dir string) error {
 }
 
 // read reads the plan, applies the flags to it, and replaces its load if load isn't nil.
-func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan, error) {
-	p, err := f.planFlags.read(s, args)
+func (f *runFlags) read(s *command.Env, args []string, load *plan.Load) (*plan.Plan, error) {
+	p, err := f.PlanFlags.Read(s, args)
 	if err != nil {
 		return nil, err
 	}
-	return p, f.changes.Apply(p, &f.load, load)
+	return p, f.changes.Apply(p, &f.Load, load)
 }

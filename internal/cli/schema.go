@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
@@ -15,17 +16,17 @@ import (
 	"brunt/internal/server/schema/fill"
 )
 
-func newSchema(s *streams) *cobra.Command {
-	return group("schema", newSchemaUp(s), newSchemaDown(s))
+func newSchema(s *command.Env) *cobra.Command {
+	return newGroup("schema", newSchemaUp(s), newSchemaDown(s))
 }
 
-func newSchemaUp(s *streams) *cobra.Command {
-	f, w := &planFlags{}, &workerFlags{}
+func newSchemaUp(s *command.Env) *cobra.Command {
+	f, w := &command.PlanFlags{}, &command.WorkerFlags{}
 	var o schema.FillOptions
 	var check, checkpoint string
 	var quiet bool
-	cmd := command("schema-up", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
-		p, err := f.read(s, args)
+	cmd := newCommand("schema-up", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		p, err := f.Read(s, args)
 		if err != nil {
 			return err
 		}
@@ -33,13 +34,13 @@ func newSchemaUp(s *streams) *cobra.Command {
 			return exitcode.Usage(err)
 		}
 		o.Checkpoint = loadtest.CheckpointOf(p, checkpoint)
-		o.Version = s.version
-		if err := w.checkFilling(p); err != nil {
+		o.Version = s.Version
+		if err := checkFilling(w, p); err != nil {
 			return exitcode.Usage(err)
 		}
-		return loadtest.FillTables(s.out, s.err, p, o, w.workers, quiet)
+		return loadtest.FillTables(s.Out, s.Err, p, o, w.Workers, quiet)
 	})
-	f.bind(cmd)
+	f.Bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
 	cmd.Flags().StringVar(&check, "check", "count",
 		"check at the end: none, count, sample (some rows are read back) or full (all are)")
@@ -49,7 +50,7 @@ func newSchemaUp(s *streams) *cobra.Command {
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")
 	usage.InGroup(cmd.Flags(), usage.Data)
-	w.bindPlaces(cmd, "processes", "fill tables from so many processes, each with --workers sessions")
+	w.BindPlaces(cmd, "processes", "fill tables from so many processes, each with --workers sessions")
 	return cmd
 }
 
@@ -59,8 +60,8 @@ func bindCheckpoint(cmd *cobra.Command, file *string) {
 }
 
 // checkFilling refuses what --processes can't do for a plan's tables.
-func (f *workerFlags) checkFilling(p *plan.Plan) error {
-	if err := f.workers.CheckFilling(f.flags()); err != nil || f.workers.Number == 0 {
+func checkFilling(f *command.WorkerFlags, p *plan.Plan) error {
+	if err := f.CheckFilling(); err != nil || f.Workers.Number == 0 {
 		return err
 	}
 	if protocols.Of(p.Target.Protocol).Embedded {
@@ -69,19 +70,19 @@ func (f *workerFlags) checkFilling(p *plan.Plan) error {
 	return nil
 }
 
-func newSchemaDown(s *streams) *cobra.Command {
-	f := &planFlags{}
+func newSchemaDown(s *command.Env) *cobra.Command {
+	f := &command.PlanFlags{}
 	var o schema.DownOptions
 	var checkpoint string
-	cmd := command("schema-down", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
-		p, err := f.read(s, args)
+	cmd := newCommand("schema-down", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		p, err := f.Read(s, args)
 		if err != nil {
 			return err
 		}
 		o.Checkpoint = loadtest.CheckpointOf(p, checkpoint)
-		return loadtest.DropTables(s.in, s.out, s.err, p, o)
+		return loadtest.DropTables(s.In, s.Out, s.Err, p, o)
 	})
-	f.bind(cmd)
+	f.Bind(cmd)
 	cmd.Flags().BoolVar(&o.Force, "force", false, "drop tables too that brunt didn't create")
 	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", time.Minute, "time for each table, unless the plan gives it less")

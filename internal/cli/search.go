@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/flags"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/run/loadtest/series"
@@ -21,10 +22,10 @@ type searchFlags struct {
 	anyway       bool
 }
 
-func newSearch(s *streams) *cobra.Command {
+func newSearch(s *command.Env) *cobra.Command {
 	f := &seriesFlags{}
 	o := &searchFlags{SearchOptions: program.DefaultSearch()}
-	cmd := command("search", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("search", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
 		return o.run(s, cmd, f, args)
 	})
 	fs := cmd.Flags()
@@ -43,9 +44,9 @@ func newSearch(s *streams) *cobra.Command {
 	return cmd
 }
 
-func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args []string) error {
-	if f.load.WarmUp < 0 {
-		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.load.WarmUp))
+func (o *searchFlags) run(s *command.Env, cmd *cobra.Command, f *seriesFlags, args []string) error {
+	if f.Load.WarmUp < 0 {
+		return exitcode.Usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.Load.WarmUp))
 	}
 	p, err := f.read(s, args, nil)
 	if err != nil {
@@ -57,7 +58,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args [
 	if o.pause < 0 {
 		return exitcode.Usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
 	}
-	if n := f.workers.Number; n > 0 { // trials have their own numbers of sessions
+	if n := f.Workers.Number; n > 0 { // trials have their own numbers of sessions
 		o.Sessions = min(max(o.Sessions, n), max(o.MaxSessions, 1))
 		p.Settings.Sessions = max(p.Settings.Sessions, o.Sessions)
 	}
@@ -67,10 +68,10 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *seriesFlags, args [
 	}
 	h.Trial, h.Pause = o.trial, o.pause
 	if cmd.Flags().Changed("warm-up") {
-		h.WarmUp = f.load.WarmUp
+		h.WarmUp = f.Load.WarmUp
 	}
 	order := fmt.Sprintf("%+v %s %s %t", h.Options, h.Trial, h.WarmUp, o.anyway)
 	return f.runs(s, "search", order, []*plan.Plan{p}, func(ctx context.Context, t *series.Series) error {
-		return t.Search(ctx, h, o.anyway, f.report())
+		return t.Search(ctx, h, o.anyway, f.Report())
 	})
 }

@@ -7,29 +7,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/flags"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/selftest"
 )
 
-func newSelftest(s *streams) *cobra.Command {
+func newSelftest(s *command.Env) *cobra.Command {
 	var duration time.Duration
 	var serve, quiet bool
-	cmd := command("selftest", cobra.NoArgs, func(*cobra.Command, []string) error {
+	cmd := newCommand("selftest", cobra.NoArgs, func(*cobra.Command, []string) error {
 		if serve {
-			return selftest.Serve(s.in, s.out)
+			return selftest.Serve(s.In, s.Out)
 		}
 		if err := flags.Above("duration", duration); err != nil {
 			return err
 		}
-		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 		defer stop()
-		progress := s.err
+		progress := s.Err
 		if quiet {
 			progress = io.Discard
 		}
-		err := selftest.Report(ctx, s.out, progress, duration, s.version)
+		err := selftest.Report(ctx, s.Out, progress, duration, s.Version)
 		if ctx.Err() != nil {
 			return exitcode.With(exitcode.Interrupted, errors.New("interrupted; no ceiling was kept"))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/run/loadtest"
@@ -22,7 +23,7 @@ type seriesFlags struct {
 	resume string // folder of an interrupted series
 }
 
-func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
+func (f *seriesFlags) bind(s *command.Env, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.resume, "resume", "",
 		"go on in this folder of a series that was killed or interrupted, with the same plan and flags: runs that are whole are kept")
 	f.runFlags.bind(s, cmd)
@@ -31,12 +32,12 @@ func (f *seriesFlags) bind(s *streams, cmd *cobra.Command) {
 // check returns an error for flags that are for a single run only.
 func (f *seriesFlags) check() error {
 	switch {
-	case f.record.None:
+	case f.Record.None:
 		return exitcode.Usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
-	case f.record.HDRLog != "":
+	case f.Record.HDRLog != "":
 		return exitcode.Usage(errors.New("--hlog is for one run; take the histograms from the bundles of the series"))
-	case !slices.Contains(seriesFormats(), f.output):
-		return exitcode.Usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(seriesFormats(), ", ")))
+	case !slices.Contains(seriesFormats(), f.Output):
+		return exitcode.Usage(fmt.Errorf("--output %s: use %s", f.Output, strings.Join(seriesFormats(), ", ")))
 	}
 	return nil
 }
@@ -44,18 +45,18 @@ func (f *seriesFlags) check() error {
 func seriesFormats() []string { return []string{"text", "json", "md", "csv"} }
 
 // runs executes a series of the given kind. order identifies the series, together with its plans.
-func (f *seriesFlags) runs(s *streams, kind, order string, plans []*plan.Plan,
+func (f *seriesFlags) runs(s *command.Env, kind, order string, plans []*plan.Plan,
 	do func(context.Context, *series.Series) error) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := f.checkSeries(&f.record, plans...); err != nil {
+	if err := f.CheckSeries(&f.Record, plans...); err != nil {
 		return err
 	}
-	return series.Run(s.out, s.err, series.Options{
+	return series.Run(s.Out, s.Err, series.Options{
 		Kind: kind, Order: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
 		Force: f.force,
-		Load: loadtest.Test{Record: f.record, Live: f.live, Workers: f.workers, Process: s.process(), Quiet: f.quiet,
-			Options: runner.Options{Faults: f.faults()}, Hooks: f.report().Hooks},
+		Load: loadtest.Test{Record: f.Record, Live: f.Live, Workers: f.Workers, Process: s.Process(), Quiet: f.Quiet,
+			Options: runner.Options{Faults: f.faults()}, Hooks: f.Report().Hooks},
 	}, do)
 }

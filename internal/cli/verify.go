@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
@@ -16,11 +17,11 @@ import (
 	"brunt/internal/run/runner"
 )
 
-func newVerify(s *streams) *cobra.Command {
-	f := &planFlags{}
-	var form formFlags
-	cmd := command("verify", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
-		if err := form.check(); err != nil {
+func newVerify(s *command.Env) *cobra.Command {
+	f := &command.PlanFlags{}
+	var form command.FormFlags
+	cmd := newCommand("verify", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		if err := form.Check(); err != nil {
 			return err
 		}
 		recorded, err := record.Open(record.OS{}, args[0])
@@ -30,14 +31,14 @@ func newVerify(s *streams) *cobra.Command {
 		if recorded.Live() {
 			return exitcode.Usage(fmt.Errorf("the run in %s is under way; it reads back itself when it ends", recorded.Dir))
 		}
-		p, err := f.read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
+		p, err := f.Read(s, []string{filepath.Join(recorded.Dir, record.PlanFile)})
 		if err != nil {
 			return err
 		}
 		if !p.Verifies() {
 			return exitcode.Usage(fmt.Errorf("the plan of %s has no verify, so nothing is known of its writes", recorded.Dir))
 		}
-		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 		defer stop()
 		run, _, err := recorded.Result()
 		if err != nil {
@@ -46,10 +47,10 @@ func newVerify(s *streams) *cobra.Command {
 		if run.Verified, err = runner.ReadBack(ctx, recorded, p); err != nil {
 			return loadtest.Failure(ctx, err)
 		}
-		if form.output == "json" {
-			err = cell.WriteJSON(s.out, run.Verified)
+		if form.Output == "json" {
+			err = cell.WriteJSON(s.Out, run.Verified)
 		} else {
-			err = form.tables(s.out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
+			err = form.Tables(s.Out, func(l units.Language) []cell.Table { return report.Writes(run, l) })
 		}
 		if err != nil {
 			return err
@@ -59,7 +60,7 @@ func newVerify(s *streams) *cobra.Command {
 		}
 		return exitcode.With(verdict.ExitCodeOfWrites(run.Verified), nil)
 	})
-	f.bind(cmd)
-	form.bind(cmd.Flags(), "text", "writes", "text", "md", "csv", "json")
+	f.Bind(cmd)
+	form.Bind(cmd.Flags(), "text", "writes", "text", "md", "csv", "json")
 	return cmd
 }

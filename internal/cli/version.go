@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/k6"
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/engine/loop"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
@@ -30,8 +33,30 @@ type contents struct {
 	Tiers    []string          `json:"tiers"`
 	Drivers  []containedDriver `json:"drivers"`
 	Dialects []string          `json:"dialects"`
-	K6       string            `json:"k6,omitempty"` // version of the k6 that is compiled in
-	Licence  string            `json:"licence"`      // of the whole
+	embedded []embedded        // in JSON, each is a key of its own
+	licence  string            // of the whole
+}
+
+// embedded is a tool that can be part of the binary.
+type embedded struct {
+	name string
+	dialect.Embedded
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c *contents) MarshalJSON() ([]byte, error) {
+	type fields contents // without this method
+	text, err := json.Marshal((*fields)(c))
+	if err != nil {
+		return nil, err
+	}
+	text = bytes.TrimSuffix(text, []byte("}"))
+	for _, e := range c.embedded {
+		if e.Version != "" {
+			text = fmt.Appendf(text, ",%q:%q", e.name, e.Version)
+		}
+	}
+	return fmt.Appendf(text, `,"licence":%q}`, c.licence), nil
 }
 
 type containedDriver struct {
@@ -39,15 +64,15 @@ type containedDriver struct {
 	Tiers []string `json:"tiers"`
 }
 
-func newVersion(s *streams) *cobra.Command {
+func newVersion(s *command.Env) *cobra.Command {
 	var output string
-	cmd := command("version", cobra.NoArgs, func(*cobra.Command, []string) error {
-		c := contained(s.version)
+	cmd := newCommand("version", cobra.NoArgs, func(*cobra.Command, []string) error {
+		c := contained(s.Version)
 		switch output {
 		case "text":
-			return c.print(s.out)
+			return c.print(s.Out)
 		case "json":
-			e := json.NewEncoder(s.out)
+			e := json.NewEncoder(s.Out)
 			e.SetIndent("", "  ")
 			return e.Encode(c)
 		}
@@ -58,10 +83,16 @@ func newVersion(s *streams) *cobra.Command {
 }
 
 func contained(version string) *contents {
+	linked := tools.All()
 	c := &contents{
 		Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Tiers: tiers(true),
-		Dialects: dialectNames(),
-		K6:       k6x.Version(), Licence: "AGPL-3.0",
+		Dialects: append([]string{"plan"}, linked.Formats()...),
+		licence:  "AGPL-3.0",
+	}
+	for _, tool := range linked {
+		if tool.Embedded != nil {
+			c.embedded = append(c.embedded, embedded{tool.Name, *tool.Embedded})
+		}
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, b := range info.Settings {
@@ -110,8 +141,13 @@ func (c *contents) print(w io.Writer) error {
 	if err == nil {
 		_, err = fmt.Fprintf(w, "dialects  %s\n", strings.Join(c.Dialects, " "))
 	}
+	for _, e := range c.embedded {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-9s %s\n", e.name, cmp.Or(e.Version, e.Absent))
+		}
+	}
 	if err == nil {
-		_, err = fmt.Fprintf(w, "k6        %s\nlicence   %s\n", cmp.Or(c.K6, "none: built with the tag nok6"), c.Licence)
+		_, err = fmt.Fprintf(w, "licence   %s\n", c.licence)
 	}
 	return err
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/k6"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
@@ -16,13 +17,13 @@ import (
 )
 
 // newWorker returns the command that sends a worker's part of a load; see package scale.
-func newWorker(s *streams) *cobra.Command {
+func newWorker(s *command.Env) *cobra.Command {
 	w := &loadtest.Worker{}
-	cmd := command(loadtest.WorkerCommand, cobra.NoArgs, func(*cobra.Command, []string) error {
+	cmd := newCommand(loadtest.WorkerCommand, cobra.NoArgs, func(*cobra.Command, []string) error {
 		w.Script = func(w *scale.Worker, stop, hard <-chan struct{}) error {
-			return k6x.Share(k6x.Options{Version: s.version, Err: s.err}, w, stop, hard)
+			return tools.All().Scripts().Share(s, w, stop, hard)
 		}
-		return w.Work(s.in, s.err, s.version)
+		return w.Work(s.In, s.Err, s.Version)
 	})
 	fs := cmd.Flags()
 	fs.StringVar(&w.Ticket, "ticket", "", "file of the ticket (default: standard input)")
@@ -34,10 +35,10 @@ func newWorker(s *streams) *cobra.Command {
 
 // newTicket returns the command that creates the certificates of a run whose coordinator and workers are started
 // separately.
-func newTicket(*streams) *cobra.Command {
+func newTicket(*command.Env) *cobra.Command {
 	var addresses []string
 	var dir string
-	cmd := command("ticket", cobra.NoArgs, func(*cobra.Command, []string) error {
+	cmd := newCommand("ticket", cobra.NoArgs, func(*cobra.Command, []string) error {
 		if len(addresses) == 0 {
 			return exitcode.Usage(errors.New("say where workers reach the coordinator, with --address HOST:PORT"))
 		}

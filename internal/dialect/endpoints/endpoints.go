@@ -30,6 +30,9 @@ type Request struct {
 	HashEvery uint32
 }
 
+// Reader reads a list of requests. name is the name of its file for errors, open reads the file of a body.
+type Reader func(name string, in io.Reader, open func(path string) ([]byte, error)) ([]Request, error)
+
 // ParseURL parses an absolute http or https URL.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)

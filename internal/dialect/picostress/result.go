@@ -1,4 +1,3 @@
-// Package picostress parses Picostress' results.
 package picostress
 
 import (

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"brunt/internal/dialect/endpoints"
-	"brunt/internal/dialect/vegeta"
 	"brunt/internal/plan"
 )
 
@@ -38,6 +37,7 @@ type Options struct {
 	Compress   bool
 	NoReuse    bool // a connection for each request
 	Seed       uint64
+	Lists      endpoints.Reader // reads lists of requests; nil if this binary reads none
 	Given      func(flag string) bool
 }
 
@@ -184,6 +184,9 @@ func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints
 		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are",
 			target)
 	}
+	if o.Lists == nil {
+		return nil, fmt.Errorf("%s: this binary reads no lists of requests; name URLs", target)
+	}
 	in, name := stdin, "standard input"
 	if target != "-" {
 		file, err := os.Open(target)
@@ -193,7 +196,7 @@ func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints
 		defer file.Close()
 		in, name = file, target
 	}
-	return vegeta.Read(name, in, os.ReadFile)
+	return o.Lists(name, in, os.ReadFile)
 }
 
 // isFile reports whether the argument is the path of an existing file rather than a URL.

@@ -1,4 +1,4 @@
-package reader
+package reader_test
 
 import (
 	"math"
@@ -17,6 +17,7 @@ import (
 	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/judge/compare"
 	"brunt/internal/judge/result"
+	"brunt/internal/judge/result/reader"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/report/summary"
@@ -75,7 +76,7 @@ func TestForeignResults(t *testing.T) {
 		{"pgbench-old.txt", "pgbench", "<builtin: TPC-B (sort of)>", map[string]float64{"rate": 612.4, "count": 6000,
 			"response.avg": 1.633e6}},
 	} {
-		r, err := Read(record.OS{}, filepath.Join("testdata", c.file), false, formats)
+		r, err := reader.Read(record.OS{}, filepath.Join("testdata", c.file), false, formats)
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 			continue
@@ -93,7 +94,7 @@ func TestForeignResults(t *testing.T) {
 }
 
 func TestSeedsKeepAllDigits(t *testing.T) {
-	r, err := Read(record.OS{}, "testdata/picostress.json", false, formats)
+	r, err := reader.Read(record.OS{}, "testdata/picostress.json", false, formats)
 	if err != nil || r.Seed != "18446744073709551615" || r.Servers[0] != "Picodata 25.1.1" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -101,14 +102,14 @@ func TestSeedsKeepAllDigits(t *testing.T) {
 
 // pgbench's progress lines are used as intervals within the run.
 func TestProgressGivesIntervals(t *testing.T) {
-	r, err := Read(record.OS{}, "testdata/pgbench.txt", false, formats)
+	r, err := reader.Read(record.OS{}, "testdata/pgbench.txt", false, formats)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w := r.Find("rate", "").Within; w == nil || !w.Why.IsZero() || !(w.Low < 5130 && 5130 < w.High) || r.Sessions != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r, _ = Read(record.OS{}, "testdata/pgbench-old.txt", false, formats); r.Find("rate", "").Within != nil {
+	if r, _ = reader.Read(record.OS{}, "testdata/pgbench-old.txt", false, formats); r.Find("rate", "").Within != nil {
 		t.Error("a run without progress has an interval")
 	}
 }
@@ -126,7 +127,7 @@ func TestOwnSummariesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Read(record.OS{}, path, false, formats)
+	r, err := reader.Read(record.OS{}, path, false, formats)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,14 +156,14 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Read(record.OS{}, path, false, formats)
+		_, err := reader.Read(record.OS{}, path, false, formats)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for path, want := range map[string]string{filepath.Join(dir, "nothing"): "doesn't exist", dir: "holds no run"} {
-		if _, err := Read(record.OS{}, path, false, formats); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := reader.Read(record.OS{}, path, false, formats); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -175,7 +176,7 @@ func TestByteOrderMarksAreTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := decode(text, formats)
+		plain, err := reader.Decode(text, formats)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func TestByteOrderMarksAreTaken(t *testing.T) {
 				if err := os.WriteFile(path, data, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				got, err := Read(record.OS{}, path, false, formats)
+				got, err := reader.Read(record.OS{}, path, false, formats)
 				if err != nil || !reflect.DeepEqual(got.Metrics, plain.Metrics) {
 					t.Errorf("%v: %+v", err, got)
 				}
@@ -223,7 +224,7 @@ func TestForeignResultsHaveAnIdentity(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Read(record.OS{}, path, false, formats)
+		r, err := reader.Read(record.OS{}, path, false, formats)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +249,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := decode(data, formats)
+		r, err := reader.Decode(data, formats)
 		if err != nil {
 			return
 		}
@@ -281,7 +282,7 @@ func copyBundle(t *testing.T, old, with string) string {
 func TestBundlesAreRead(t *testing.T) {
 	whole := copyBundle(t, `"complete": true`, `"complete": true`)
 	for _, path := range []string{whole, filepath.Join(whole, record.RunFile), filepath.Join(whole, record.PlanFile)} {
-		r, err := Read(record.OS{}, path, true, formats)
+		r, err := reader.Read(record.OS{}, path, true, formats)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,12 +297,12 @@ func TestBundlesAreRead(t *testing.T) {
 			t.Errorf("within the run: %+v", w)
 		}
 	}
-	killed, err := Read(record.OS{}, copyBundle(t, `"complete": true`, `"complete": false`), false, formats)
+	killed, err := reader.Read(record.OS{}, copyBundle(t, `"complete": true`, `"complete": false`), false, formats)
 	if err != nil || !killed.Killed || killed.Verdict != "invalid" {
 		t.Errorf("killed: %v, %+v", err, killed)
 	}
 	expect(t, killed, map[string]float64{"count": 80})
-	if _, err := Read(record.OS{}, copyBundle(t, `"schema": 1`, `"schema": 99`), false, formats); err == nil ||
+	if _, err := reader.Read(record.OS{}, copyBundle(t, `"schema": 1`, `"schema": 99`), false, formats); err == nil ||
 		!strings.Contains(err.Error(), "newer") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("newer: %v", err)
 	}
@@ -309,7 +310,7 @@ func TestBundlesAreRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged, record.IntervalsFile), []byte("{\n\x00\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Read(record.OS{}, damaged, true, formats); err != nil || r.Succeeded() {
+	if r, err := reader.Read(record.OS{}, damaged, true, formats); err != nil || r.Succeeded() {
 		t.Errorf("without intervals: %v, %+v", err, r)
 	}
 	// The output of --output json is the same except for the folder.
@@ -321,7 +322,7 @@ func TestBundlesAreRead(t *testing.T) {
 	if err := os.WriteFile(printed, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Read(record.OS{}, printed, true, formats); err != nil || r.Find("count", "").Value != 80 {
+	if r, err := reader.Read(record.OS{}, printed, true, formats); err != nil || r.Find("count", "").Value != 80 {
 		t.Errorf("printed: %v", err)
 	}
 }

@@ -1,29 +1,33 @@
-package cli
+package goycsb
 
 import (
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/cli/flags"
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/dialect/ycsb/goycsb"
+	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/result"
 	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/server/target"
 )
 
-// ycsbFlags are the flags of brunt ycsb load, run and shell. The first ones are those of go-ycsb.
-type ycsbFlags struct {
-	liveFlags
-	recordFlags
-	workerFlags
+// commandFlags are the flags of brunt ycsb load, run and shell. The first ones are those of go-ycsb.
+type commandFlags struct {
+	command.LiveFlags
+	command.RecordFlags
+	command.WorkerFlags
 	cmd                       *cobra.Command
 	files, values             []string
 	table                     string
@@ -36,21 +40,38 @@ type ycsbFlags struct {
 	quiet    bool
 }
 
-func newYCSB(s *streams) *cobra.Command {
-	return group("ycsb", newYCSBLoad(s, ycsb.Load, "l"), newYCSBLoad(s, ycsb.Run, "r"), newYCSBShell(s),
-		newYCSBDatabases(s), newYCSBWorkloads(s))
+// helpFiles has a file for each command; see command.Texts.
+//
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// texts returns the descriptions of the commands.
+func texts() command.Texts { return command.Texts{Files: helpFiles, Folder: "help"} }
+
+// Tool declares YCSB and go-ycsb.
+func Tool() dialect.Tool {
+	return dialect.Tool{
+		Name: "ycsb", Formats: []string{"ycsb", "go-ycsb"}, Programs: []string{"go-ycsb"},
+		Commands: []dialect.Command{{Name: "ycsb", New: newYCSB, Rewrite: rewrite, Properties: true}},
+		Results:  []result.Format{output.Format()},
+	}
 }
 
-// javaYCSB converts a command line of the original YCSB into one of brunt ycsb.
-func javaYCSB(args []string) ([]string, error) {
-	if len(args) < 2 || args[0] != "ycsb" {
+func newYCSB(s *command.Env) *cobra.Command {
+	return texts().Group("ycsb", newLoad(s, ycsb.Load, "l"), newLoad(s, ycsb.Run, "r"), newShell(s), newDatabases(s),
+		newWorkloads(s))
+}
+
+// rewrite converts arguments of the original YCSB into those of brunt ycsb.
+func rewrite(args []string) ([]string, error) {
+	if len(args) == 0 {
 		return args, nil
 	}
-	rest, _, err := ycsb.JavaArgs(args[1:])
-	return append([]string{"ycsb"}, rest...), err
+	rest, _, err := ycsb.JavaArgs(args)
+	return rest, err
 }
 
-func (f *ycsbFlags) bind(cmd *cobra.Command) {
+func (f *commandFlags) bind(cmd *cobra.Command) {
 	f.cmd = cmd
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -61,8 +82,8 @@ func (f *ycsbFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.table, "table", "", `table (default "usertable")`)
 }
 
-func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
-	f.workerFlags.bind(cmd)
+func (f *commandFlags) bindLoad(cmd *cobra.Command) {
+	f.WorkerFlags.Bind(cmd)
 	f.bind(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&f.threads, "threads", 1, "sessions; property threadcount")
@@ -71,13 +92,13 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
-	f.recordFlags.bind(fs)
-	f.liveFlags.bind(fs)
+	f.RecordFlags.Bind(fs)
+	f.LiveFlags.Bind(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
 }
 
 // gather reads all properties and converts them to settings.
-func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb.Settings, error) {
+func (f *commandFlags) gather(s *command.Env, kind ycsb.Command, name string) (*ycsb.Settings, error) {
 	d, err := ycsb.FindDatabase(name)
 	if err != nil {
 		return nil, exitcode.Usage(err)
@@ -93,21 +114,21 @@ func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
-	settings, err := ycsb.Understand(command, d, set, os.ReadFile)
+	settings, err := ycsb.Understand(kind, d, set, os.ReadFile)
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
 	if !f.quiet {
 		for _, n := range append(notes, settings.Warnings...) {
-			fmt.Fprintf(s.err, "brunt: note: %s\n", n)
+			fmt.Fprintf(s.Err, "brunt: note: %s\n", n)
 		}
 	}
 	return settings, nil
 }
 
-func newYCSBLoad(s *streams, kind ycsb.Command, short string) *cobra.Command {
-	f := &ycsbFlags{}
-	cmd := command("ycsb-"+string(kind), cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+func newLoad(s *command.Env, kind ycsb.Command, short string) *cobra.Command {
+	f := &commandFlags{}
+	cmd := texts().New("ycsb-"+string(kind), cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		settings, err := f.gather(s, kind, args[0])
 		if err != nil {
 			return err
@@ -120,8 +141,8 @@ func newYCSBLoad(s *streams, kind ycsb.Command, short string) *cobra.Command {
 }
 
 // execute loads or runs a workload and prints the result as go-ycsb does.
-func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
-	checkpoint := filepath.Join(f.record.Root, settings.CheckpointName())
+func (f *commandFlags) execute(s *command.Env, settings *ycsb.Settings) error {
+	checkpoint := filepath.Join(f.Record.Root, settings.CheckpointName())
 	resumed, err := settings.Resumable(checkpoint, os.ReadFile)
 	if err != nil {
 		return exitcode.Usage(err)
@@ -139,37 +160,37 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		return exitcode.Usage(err)
 	}
 	job.Plan.Settings.Awake = f.awake
-	if err := f.checkWorkers(&f.record, job.Plan); err != nil {
+	if err := f.CheckWorkers(&f.Record, job.Plan); err != nil {
 		return err
 	}
-	if err := goycsb.CheckWorkers(settings, f.workers.Number); err != nil {
+	if err := CheckWorkers(settings, f.Workers.Number); err != nil {
 		return exitcode.Usage(err)
 	}
-	y := &goycsb.Execution{Job: job, Checkpoint: checkpoint, Led: f.workers.Number > 0, Report: f.report, Quiet: f.quiet}
+	y := &Execution{Job: job, Checkpoint: checkpoint, Led: f.Workers.Number > 0, Report: f.report, Quiet: f.quiet}
 	l := &loadtest.Test{
-		Plan: job.Plan, Record: f.record, Live: f.live, Process: s.process(), Quiet: f.quiet,
-		Workers: f.workers, Hooks: y.Hooks,
+		Plan: job.Plan, Record: f.Record, Live: f.Live, Process: s.Process(), Quiet: f.quiet,
+		Workers: f.Workers, Hooks: y.Hooks,
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
 		l.Options.Recording.Extra = map[string]string{"label": label}
 	}
-	return l.Perform(s.out, s.err)
+	return l.Perform(s.Out, s.Err)
 }
 
-func newYCSBDatabases(s *streams) *cobra.Command {
+func newDatabases(s *command.Env) *cobra.Command {
 	var all bool
-	cmd := command("ycsb-databases", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	cmd := texts().New("ycsb-databases", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			d, err := ycsb.FindDatabase(args[0])
 			if err != nil {
 				return exitcode.Usage(err)
 			}
-			ycsb.WriteProperties(s.out, d.Properties)
+			ycsb.WriteProperties(s.Out, d.Properties)
 			return nil
 		}
-		ycsb.WriteDatabases(s.out, protocols.Has)
+		ycsb.WriteDatabases(s.Out, protocols.Has)
 		if all {
-			ycsb.WriteProperties(s.out, ycsb.CoreProperties())
+			ycsb.WriteProperties(s.Out, ycsb.CoreProperties())
 		}
 		return nil
 	})
@@ -177,23 +198,23 @@ func newYCSBDatabases(s *streams) *cobra.Command {
 	return cmd
 }
 
-func newYCSBWorkloads(s *streams) *cobra.Command {
-	return command("ycsb-workloads", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+func newWorkloads(s *command.Env) *cobra.Command {
+	return texts().New("ycsb-workloads", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			text, _, err := workloads.Find(args[0])
 			if err != nil {
 				return exitcode.Usage(err)
 			}
-			_, err = s.out.Write(text)
+			_, err = s.Out.Write(text)
 			return err
 		}
-		return ycsb.WriteWorkloads(s.out)
+		return ycsb.WriteWorkloads(s.Out)
 	})
 }
 
-func newYCSBShell(s *streams) *cobra.Command {
-	f := &ycsbFlags{}
-	cmd := command("ycsb-shell", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+func newShell(s *command.Env) *cobra.Command {
+	f := &commandFlags{}
+	cmd := texts().New("ycsb-shell", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		settings, err := f.gather(s, ycsb.Shell, args[0])
 		if err != nil {
 			return err
@@ -202,7 +223,7 @@ func newYCSBShell(s *streams) *cobra.Command {
 		if err != nil {
 			return exitcode.Usage(err)
 		}
-		ctx, _, stop := loadtest.Interruptible(s.err, loadtest.Endings(false))
+		ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 		defer stop()
 		session, err := target.Connect(ctx, job.Plan)
 		if err != nil {
@@ -213,7 +234,7 @@ func newYCSBShell(s *streams) *cobra.Command {
 		if home, err := os.UserHomeDir(); err == nil {
 			history = home + "/.brunt_ycsb_history"
 		}
-		return shell.Run(ctx, job, session, shell.Terminal{In: s.in, Out: s.out, History: history})
+		return shell.Run(ctx, job, session, shell.Terminal{In: s.In, Out: s.Out, History: history})
 	})
 	cmd.Aliases = []string{"s"}
 	f.bind(cmd)

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -7,54 +7,55 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/scale"
 )
 
-// workerFlags are the flags that distribute a load over workers.
-type workerFlags struct {
-	workersFlags *pflag.FlagSet
-	workers      loadtest.Workers
-	slurm        string
-	count        string // name of the flag with their number
+// WorkerFlags are the flags that distribute a load over workers.
+type WorkerFlags struct {
+	Workers loadtest.Workers
+	flags   *pflag.FlagSet
+	slurm   string
+	count   string // name of the flag with their number
 }
 
-func (f *workerFlags) bind(cmd *cobra.Command) {
+// Bind binds the flags to a command.
+func (f *WorkerFlags) Bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	f.bindPlaces(cmd, "workers", "spread the load over so many processes, which begin at one instant")
-	fs.StringVar(&f.workers.OnLost, "on-lost", scale.GoOn,
+	f.BindPlaces(cmd, "workers", "spread the load over so many processes, which begin at one instant")
+	fs.StringVar(&f.Workers.OnLost, "on-lost", scale.GoOn,
 		"what to do when a worker is lost: go-on (without its share), redistribute (others send it) or abort")
-	fs.BoolVar(&f.workers.MixedCores, "mixed-cores", false, "let workers have different numbers of cores")
-	fs.BoolVar(&f.workers.Cluster.Print, "manifest", false,
+	fs.BoolVar(&f.Workers.MixedCores, "mixed-cores", false, "let workers have different numbers of cores")
+	fs.BoolVar(&f.Workers.Cluster.Print, "manifest", false,
 		"with --on kubernetes: print the objects of a coordinator and its workers for kubectl, and send nothing")
 	usage.InGroup(fs, usage.Workers)
-	proposeValues(cmd, "on-lost", scale.Policies())
+	ProposeValues(cmd, "on-lost", scale.Policies())
 }
 
-// bindPlaces binds the flags that say how many workers there are, by the flag count, and where.
-func (f *workerFlags) bindPlaces(cmd *cobra.Command, count, what string) {
+// BindPlaces binds only the flags that say how many workers there are, by the flag count, and where.
+func (f *WorkerFlags) BindPlaces(cmd *cobra.Command, count, what string) {
 	fs := cmd.Flags()
-	f.workersFlags, f.count = fs, count
-	fs.IntVar(&f.workers.Number, count, 0, what)
-	fs.StringVar(&f.workers.On, "on", loadtest.Local,
+	f.flags, f.count = fs, count
+	fs.IntVar(&f.Workers.Number, count, 0, what)
+	fs.StringVar(&f.Workers.On, "on", loadtest.Local,
 		"where workers run: local (this machine), ssh (--hosts), slurm, kubernetes (--image) or external (--ticket)")
-	fs.StringSliceVar(&f.workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
-	fs.StringVar(&f.workers.SSHConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
+	fs.StringSliceVar(&f.Workers.Hosts, "hosts", nil, "with --on ssh: host[,user@host:port…], which get workers in turn")
+	fs.StringVar(&f.Workers.SSHConfig, "ssh-config", "", "with --on ssh: settings of the ssh client (default: yours)")
 	fs.StringVar(&f.slurm, "slurm-options", "", "with --on slurm: further arguments of srun, such as --partition=NAME")
-	fs.StringVar(&f.workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
-	fs.DurationVar(&f.workers.JoinTimeout, "join-timeout", 0,
+	fs.StringVar(&f.Workers.Listen, "listen", "", "host:port at which workers reach this process (default: a free port)")
+	fs.DurationVar(&f.Workers.JoinTimeout, "join-timeout", 0,
 		"how long to wait for workers to join and to be ready (default 30s; kubernetes 2m, external 10m)")
 	f.bindCluster(fs)
 	usage.InGroup(fs, usage.Workers)
-	proposeValues(cmd, "on", loadtest.Places())
+	ProposeValues(cmd, "on", loadtest.Places())
 }
 
 // bindCluster binds the flags for workers that Kubernetes or the user starts.
-func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
-	w := &f.workers
+func (f *WorkerFlags) bindCluster(fs *pflag.FlagSet) {
+	w := &f.Workers
 	fs.StringVar(&w.Advertise, "advertise", "", "host:port that workers call, if it isn't that of --listen")
 	fs.StringVar(&w.Ticket, "ticket", "",
 		"with --on external: file of the ticket for workers, to be written, or coordinator.json of brunt ticket")
@@ -69,35 +70,41 @@ func (f *workerFlags) bindCluster(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Pods.EnvSecret, "env-secret", "", "with --on kubernetes: secret whose keys become variables of the workers")
 }
 
-// flags returns the worker flags that the command line has given.
-func (f *workerFlags) flags() loadtest.Flags {
-	f.workers.Slurm = strings.Fields(f.slurm)
+// given returns the worker flags that the command line has given.
+func (f *WorkerFlags) given() loadtest.Flags {
+	f.Workers.Slurm = strings.Fields(f.slurm)
 	given := loadtest.Flags{Count: f.count}
-	if f.workersFlags != nil {
-		given.Given = f.workersFlags.Changed
+	if f.flags != nil {
+		given.Given = f.flags.Changed
 	}
 	return given
 }
 
-// checkWorkers returns an error if --workers can't be used for a load. plans are the load's plans, as far as known.
-func (f *workerFlags) checkWorkers(record *loadtest.Record, plans ...*plan.Plan) error {
-	return exitcode.Usage(f.workers.Check(f.flags(), record, plans...))
+// Spread reports whether the load is to be distributed over workers.
+func (f *WorkerFlags) Spread() bool { return f.flags != nil && f.flags.Changed(f.count) }
+
+// CheckWorkers returns an error if --workers can't be used for a load. plans are the load's plans, as far as known.
+func (f *WorkerFlags) CheckWorkers(record *loadtest.Record, plans ...*plan.Plan) error {
+	return exitcode.Usage(f.Workers.Check(f.given(), record, plans...))
 }
 
-// checkSeries is checkWorkers for several loads in sequence.
-func (f *workerFlags) checkSeries(record *loadtest.Record, plans ...*plan.Plan) error {
-	if err := f.checkWorkers(record, plans...); err != nil {
+// CheckSeries is CheckWorkers for several loads in sequence.
+func (f *WorkerFlags) CheckSeries(record *loadtest.Record, plans ...*plan.Plan) error {
+	if err := f.CheckWorkers(record, plans...); err != nil {
 		return err
 	}
-	return exitcode.Usage(f.workers.CheckSeries(record))
+	return exitcode.Usage(f.Workers.CheckSeries(record))
 }
 
-// takeWorkers removes the worker flags from a command line of another tool, whose flag parser doesn't know them. Flags
+// CheckFilling returns an error if the flags can't be used to fill tables.
+func (f *WorkerFlags) CheckFilling() error { return f.Workers.CheckFilling(f.given()) }
+
+// TakeWorkers removes the worker flags from a command line of another tool, whose flag parser doesn't know them. Flags
 // may have one dash or two. Arguments after -- are left unchanged.
-func takeWorkers(args []string) (f *workerFlags, rest []string, err error) {
-	f = &workerFlags{}
+func TakeWorkers(args []string) (f *WorkerFlags, rest []string, err error) {
+	f = &WorkerFlags{}
 	cmd := &cobra.Command{}
-	f.bind(cmd)
+	f.Bind(cmd)
 	fs := cmd.Flags()
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")

@@ -11,14 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
-
-	"brunt/internal/plan/planfile"
-	"brunt/internal/run/program/campaign/campaignfile"
 )
 
 // WriteManual writes the files that packages contain besides the binary into a folder: a manual page for every command,
-// shell completions, and the schemas of plans and campaigns for editors.
-func WriteManual(root *cobra.Command, dir string) error {
+// shell completions, and JSON Schemas of files for editors, by the names of the files' kinds.
+func WriteManual(root *cobra.Command, dir string, schemaOf map[string][]byte) error {
 	pages, shells, schemas := filepath.Join(dir, "man1"), filepath.Join(dir, "completions"), filepath.Join(dir, "schemas")
 	for _, d := range []string{pages, shells, schemas} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -26,16 +23,18 @@ func WriteManual(root *cobra.Command, dir string) error {
 		}
 	}
 	root.DisableAutoGenTag = true
-	return errors.Join(
+	err := errors.Join(
 		doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "brunt", Manual: "brunt"}, pages),
 		completePages(pages),
 		root.GenBashCompletionFileV2(filepath.Join(shells, "brunt"), true),
 		root.GenZshCompletionFile(filepath.Join(shells, "_brunt")),
 		root.GenFishCompletionFile(filepath.Join(shells, "brunt.fish"), true),
 		root.GenPowerShellCompletionFileWithDesc(filepath.Join(shells, "brunt.ps1")),
-		os.WriteFile(filepath.Join(schemas, "plan.schema.json"), planfile.Schema(), 0o644),
-		os.WriteFile(filepath.Join(schemas, "campaign.schema.json"), campaignfile.Schema(), 0o644),
 	)
+	for kind, schema := range schemaOf {
+		err = errors.Join(err, os.WriteFile(filepath.Join(schemas, kind+".schema.json"), schema, 0o644))
+	}
+	return err
 }
 
 // Sections of manual pages: docs/exit-codes.md and docs/environment.md have more.

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"time"
@@ -6,26 +6,26 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/base/secret"
-	"brunt/internal/cli/flags"
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command/flags"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
 )
 
-// loadFlags are the flags of every command that sends a load, except for commands with another tool's command line. A
+// LoadFlags are the flags of every command that sends a load, except for commands with another tool's command line. A
 // flag for all loads belongs here and, if it changes the plan, to flags.Load.
-type loadFlags struct {
-	outputFlags
-	liveFlags
-	recordFlags
-	workerFlags
-	load flags.Load
+type LoadFlags struct {
+	OutputFlags
+	LiveFlags
+	RecordFlags
+	WorkerFlags
+	Load flags.Load
 }
 
-func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
-	fs, l := cmd.Flags(), &f.load
+// Bind binds the flags to a command. usualOutput is the default form of the report.
+func (f *LoadFlags) Bind(cmd *cobra.Command, usualOutput string) {
+	fs, l := cmd.Flags(), &f.Load
 	l.Given = fs.Changed
 	fs.SortFlags = false
 	fs.StringArrayVar(&l.Thresholds, "threshold", nil,
@@ -47,44 +47,40 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.StringVar(&l.Awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	usage.InGroup(fs, usage.Machine)
 	fs.DurationVar(&l.Interval, "interval", time.Second, "slice of the record")
-	f.recordFlags.bind(fs)
-	f.liveFlags.bind(fs)
-	f.workerFlags.bind(cmd)
-	f.outputFlags.bind(cmd, usualOutput)
+	f.RecordFlags.Bind(fs)
+	f.LiveFlags.Bind(fs)
+	f.WorkerFlags.Bind(cmd)
+	f.OutputFlags.Bind(cmd, usualOutput)
 	usage.InGroup(fs, usage.Output, "output")
 	for _, name := range []string{"late", "outage", "tier", "awake"} {
-		proposeValues(cmd, name, flags.Choices(name))
+		ProposeValues(cmd, name, flags.Choices(name))
 	}
 }
 
-// proposeValues registers the values of a flag for shell completion.
-func proposeValues(cmd *cobra.Command, flag string, words []string) {
+// ProposeValues registers the values of a flag for shell completion.
+func ProposeValues(cmd *cobra.Command, flag string, words []string) {
 	// It fails only for flags that don't exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// recordFlags are the flags that determine what is stored of a run.
-type recordFlags struct{ record loadtest.Record }
+// RecordFlags are the flags that determine what is stored of a run.
+type RecordFlags struct{ Record loadtest.Record }
 
-func (f *recordFlags) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&f.record.Root, "results", record.DefaultRoot, "folder for run bundles")
-	fs.StringVar(&f.record.Dir, "bundle", "", "folder for this run's bundle, empty or new")
-	fs.BoolVar(&f.record.None, "no-record", false, "keep no bundle")
-	fs.StringVar(&f.record.Upload, "upload", "", "s3://bucket/prefix to which the bundle goes too, in the end")
-	fs.Uint64Var(&f.record.Trace, "trace", 0,
+// Bind binds the flags to a flag set.
+func (f *RecordFlags) Bind(fs *pflag.FlagSet) {
+	fs.StringVar(&f.Record.Root, "results", record.DefaultRoot, "folder for run bundles")
+	fs.StringVar(&f.Record.Dir, "bundle", "", "folder for this run's bundle, empty or new")
+	fs.BoolVar(&f.Record.None, "no-record", false, "keep no bundle")
+	fs.StringVar(&f.Record.Upload, "upload", "", "s3://bucket/prefix to which the bundle goes too, in the end")
+	fs.Uint64Var(&f.Record.Trace, "trace", 0,
 		"write what happens to the first N requests, from draw to record, to trace.ndjson in the bundle")
-	fs.StringVar(&f.record.Profile, "cpu-profile", "", "write a CPU profile of this process, for go tool pprof, to a file")
-	fs.StringVar(&f.record.HDRLog, "hlog", "", "write a HdrHistogram log to a file")
+	fs.StringVar(&f.Record.Profile, "cpu-profile", "", "write a CPU profile of this process, for go tool pprof, to a file")
+	fs.StringVar(&f.Record.HDRLog, "hlog", "", "write a HdrHistogram log to a file")
 }
 
-// process returns the description of this process for records.
-func (s *streams) process() loadtest.Process {
-	return loadtest.Process{Command: secret.Args(s.args, s.properties()), Version: s.version, Flags: s.flags}
-}
-
-// adjusting returns the flags of the current command that advice can mention, by what they set. has reports whether the
+// Adjusting returns the flags of the current command that advice can mention, by what they set. has reports whether the
 // command has a flag.
-func adjusting(dashes string, has func(name string) bool) map[string]string {
+func Adjusting(dashes string, has func(name string) bool) map[string]string {
 	out := map[string]string{}
 	for thing, names := range map[string][]string{
 		"sessions": {"vu", "sessions", "concurrency", "threads"}, "rate": {"rate", "qps", "target"},

@@ -1,26 +1,27 @@
-package cli
+package command
 
 import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/base/password"
-	"brunt/internal/cli/flags"
-	"brunt/internal/cli/usage"
+	"brunt/internal/dialect/command/flags"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/plan"
 	"brunt/internal/protocol/protocols"
 )
 
-// planFlags are the flags of every command with a plan.
-type planFlags struct{ target flags.Target }
+// PlanFlags are the flags of every command with a plan.
+type PlanFlags struct{ Target flags.Target }
 
-func (f *planFlags) bind(cmd *cobra.Command) {
-	fs, t := cmd.Flags(), &f.target
+// Bind binds the flags to a command.
+func (f *PlanFlags) Bind(cmd *cobra.Command) {
+	fs, t := cmd.Flags(), &f.Target
 	t.Given = fs.Changed
 	fs.SortFlags = false
 	fs.StringVarP(&t.Config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
 	usage.InGroup(fs, usage.Load, "config")
 	fs.StringVar(&t.Protocol, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
-	proposeValues(cmd, "proto", protocols.Names())
+	ProposeValues(cmd, "proto", protocols.Names())
 	fs.StringSliceVarP(&t.Addresses, "addr", "a", nil,
 		"addresses, host:port[,host:port…], or a URL (postgres://…, redis://…); a file for sqlite")
 	fs.StringVarP(&t.User, "user", "u", "", "user name")
@@ -40,7 +41,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Data)
 }
 
-// read reads the plan and applies the flags to it.
-func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
-	return f.target.Read(args, s.in, s.err)
+// Read reads the plan and applies the flags to it.
+func (f *PlanFlags) Read(s *Env, args []string) (*plan.Plan, error) {
+	return f.Target.Read(args, s.In, s.Err)
 }

@@ -12,7 +12,7 @@ import (
 // The documentation of exit codes and environment variables agrees with every manual page.
 func TestManualIsDocumented(t *testing.T) {
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", name))
 		if err != nil {
 			t.Fatal(err)
 		}

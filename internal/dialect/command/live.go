@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"slices"
@@ -10,30 +10,31 @@ import (
 	"brunt/internal/run/loadtest"
 )
 
-// liveFlags are the flags for the live output of intervals, and for what is watched during the load.
-type liveFlags struct{ live loadtest.Live }
+// LiveFlags are the flags for the live output of intervals, and for what is watched during the load.
+type LiveFlags struct{ Live loadtest.Live }
 
-func (f *liveFlags) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&f.live.MetricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
-	fs.StringArrayVar(&f.live.Destinations, "export", nil,
+// Bind binds the flags to a flag set.
+func (f *LiveFlags) Bind(fs *pflag.FlagSet) {
+	fs.StringVar(&f.Live.MetricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
+	fs.StringArrayVar(&f.Live.Destinations, "export", nil,
 		"send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
-	fs.StringVar(&f.live.Page, "ui", "",
+	fs.StringVar(&f.Live.Page, "ui", "",
 		"serve a page of the run under way: at a free port of this machine, or at --ui HOST:PORT (beyond loopback it needs a token)")
 	fs.Lookup("ui").NoOptDefVal = pages.DefaultAddress
-	fs.StringArrayVar(&f.live.Watched, "watch", nil,
+	fs.StringArrayVar(&f.Live.Watched, "watch", nil,
 		"sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
-	fs.StringArrayVar(&f.live.Inspected, "inspect", nil,
+	fs.StringArrayVar(&f.Live.Inspected, "inspect", nil,
 		"ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
-	fs.BoolVar(&f.live.ExecuteDML, "inspect-writes", false,
+	fs.BoolVar(&f.Live.ExecuteDML, "inspect-writes", false,
 		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
 
 // hostPort matches an address on which a page can be served, but no file and no URL.
 var hostPort = lazyregexp.New(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
 
-// pageAddress joins --ui and a following address to --ui=ADDRESS. The flag may also stand alone, so the flag parser
+// PageAddress joins --ui and a following address to --ui=ADDRESS. The flag may also stand alone, so the flag parser
 // would take the address for the plan.
-func pageAddress(args []string) []string {
+func PageAddress(args []string) []string {
 	at := slices.Index(args, "--ui")
 	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) ||
 		!hostPort().MatchString(args[at+1]) {

@@ -1,13 +1,15 @@
-package cli
+package cook
 
 import (
+	"embed"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/slowcooker"
-	"brunt/internal/dialect/slowcooker/cook"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
@@ -16,31 +18,43 @@ import (
 // exitCookUsage is slow_cooker's exit code for a bad command line.
 const exitCookUsage = 64
 
-func newCook(s *streams) *cobra.Command {
-	cmd := command("cook", nil, func(_ *cobra.Command, args []string) error { return slowCooker(s, args) })
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// Tool declares slow_cooker.
+func Tool() dialect.Tool {
+	return dialect.Tool{
+		Name: "slow_cooker", Formats: []string{"slow_cooker"}, Programs: []string{"slow_cooker"},
+		Commands: []dialect.Command{{Name: "cook", New: newCook}},
+	}
+}
+
+func newCook(s *command.Env) *cobra.Command {
+	texts := command.Texts{Files: helpFiles, Folder: "help"}
+	cmd := texts.New("cook", nil, func(_ *cobra.Command, args []string) error { return slowCooker(s, args) })
 	cmd.DisableFlagParsing = true
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { slowcooker.Usage(cmd.OutOrStdout(), "brunt cook") })
 	return cmd
 }
 
 // slowCooker executes a command line of slow_cooker.
-func slowCooker(s *streams, args []string) error {
+func slowCooker(s *command.Env, args []string) error {
 	name, summary := "brunt cook", "report"
-	replacing := s.dialect.tool != ""
+	replacing := s.Program != ""
 	if replacing {
-		name, summary = s.dialect.tool, ""
+		name, summary = s.Program, ""
 	}
-	workers, args, err := takeWorkers(args)
+	workers, args, err := command.TakeWorkers(args)
 	if err != nil {
 		return cookUsage(err, replacing)
 	}
-	o, err := slowcooker.Parse(args, s.in, summary)
+	o, err := slowcooker.Parse(args, s.In, summary)
 	switch {
 	case errors.Is(err, slowcooker.ErrHelp) && replacing:
-		slowcooker.Usage(s.err, name)
+		slowcooker.Usage(s.Err, name)
 		return exitcode.With(exitCookUsage, nil)
 	case errors.Is(err, slowcooker.ErrHelp):
-		slowcooker.Usage(s.out, name)
+		slowcooker.Usage(s.Out, name)
 		return nil
 	case err != nil:
 		return cookUsage(err, replacing)
@@ -61,18 +75,18 @@ func cookUsage(err error, replacing bool) error {
 }
 
 // runCook sends the load that a command line of slow_cooker describes.
-func runCook(s *streams, o *slowcooker.Options, workers *workerFlags, replacing bool) error {
+func runCook(s *command.Env, o *slowcooker.Options, workers *command.WorkerFlags, replacing bool) error {
 	p, err := o.Plan(endpoints.Proxied(o.URLs))
 	if err != nil {
 		return exitcode.Usage(err)
 	}
-	s.flags = adjusting("-", slowcooker.Has)
-	if err := workers.checkWorkers(&loadtest.Record{None: o.NoRecord}, p); err != nil {
+	s.Flags = command.Adjusting("-", slowcooker.Has)
+	if err := workers.CheckWorkers(&loadtest.Record{None: o.NoRecord}, p); err != nil {
 		return err
 	}
-	c := &cook.Execution{Options: o, Replacing: replacing}
+	c := &Execution{Options: o, Replacing: replacing}
 	l := &loadtest.Test{
-		Plan: p, Process: s.process(), Workers: workers.workers,
+		Plan: p, Process: s.Process(), Workers: workers.Workers,
 		Options: runner.Options{
 			NoSetup: true, Wait: o.Wait,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
@@ -82,5 +96,5 @@ func runCook(s *streams, o *slowcooker.Options, workers *workerFlags, replacing 
 		Quiet:  o.Quiet || replacing, ReopensLog: o.Log != "",
 		Hooks: c.Hooks, Open: c.Open,
 	}
-	return l.Perform(s.out, s.err)
+	return l.Perform(s.Out, s.Err)
 }

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/units"
+	"brunt/internal/report"
+	"brunt/internal/run/loadtest"
+)
+
+// FormFlags are the flags for the form and the language of the output.
+type FormFlags struct {
+	Output, Lang string
+	forms        []string
+}
+
+// Bind binds the flags to a flag set. what is in the language of --lang; forms are the forms of the result, usual the
+// default.
+func (f *FormFlags) Bind(fs *pflag.FlagSet, usual, what string, forms ...string) {
+	f.forms = forms
+	fs.StringVar(&f.Output, "output", usual, "form of the result: "+strings.Join(forms, ", "))
+	fs.StringVar(&f.Lang, "lang", string(units.English), "language of "+what+": en or ru")
+}
+
+// Check returns an error for a form or language that there isn't.
+func (f *FormFlags) Check() error {
+	if !slices.Contains(f.forms, f.Output) {
+		return exitcode.Usage(fmt.Errorf("--output %s: use %s", f.Output, strings.Join(f.forms, ", ")))
+	}
+	if _, err := units.ParseLanguage(f.Lang); err != nil {
+		return exitcode.Usage(fmt.Errorf("--lang: %w", err))
+	}
+	return nil
+}
+
+// Language returns the language of reports. Check must have been called.
+func (f *FormFlags) Language() units.Language {
+	l, _ := units.ParseLanguage(f.Lang)
+	return l
+}
+
+// Tables writes tables as text, md or csv.
+func (f *FormFlags) Tables(w io.Writer, tables func(units.Language) []cell.Table) error {
+	o := loadtest.Look(w)
+	o.Language = f.Language()
+	switch f.Output {
+	case "md":
+		return cell.WriteMarkdown(w, o.Language, tables(o.Language)...)
+	case "csv":
+		return cell.WriteCSV(w, tables(o.Language)...)
+	}
+	return cell.WriteText(w, o.Look(), tables(o.Language)...)
+}
+
+// OutputFlags are the flags for the report of a run.
+type OutputFlags struct {
+	FormFlags
+	Quiet bool
+}
+
+// Bind binds the flags to a command. usual is the default form of the report.
+func (f *OutputFlags) Bind(cmd *cobra.Command, usual string) {
+	f.FormFlags.Bind(cmd.Flags(), usual, "reports", report.Formats()...)
+	ProposeValues(cmd, "output", report.Formats())
+	ProposeValues(cmd, "lang", []string{string(units.English), string(units.Russian)})
+	cmd.Flags().BoolVar(&f.Quiet, "quiet", false, "no progress and no notices, only the result")
+}
+
+// Report returns the options of brunt's own report of a load.
+func (f *OutputFlags) Report() *loadtest.Report {
+	return &loadtest.Report{Form: f.Output, Language: f.Language(), Quiet: f.Quiet}
+}

@@ -1,0 +1,73 @@
+package k6x
+
+import (
+	"cmp"
+	"embed"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/base/secret"
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/k6/results"
+	"brunt/internal/dialect/k6/script"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/result"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/scale"
+)
+
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// Tool declares k6. The tag nok6 leaves out k6 itself. What remains says so, and reads k6's results.
+func Tool() dialect.Tool {
+	return dialect.Tool{
+		Name: "k6", Programs: []string{"k6"}, Commands: []dialect.Command{{Name: "k6", New: newK6}},
+		Results:  []result.Format{results.Results()},
+		Scripts:  &dialect.Scripts{Share: shareOfWorker, Exit: script.Exit},
+		Embedded: &dialect.Embedded{Version: Version(), Absent: "none: built with the tag nok6"},
+	}
+}
+
+// shareOfWorker runs a worker's segment of a script, and ends the process.
+func shareOfWorker(s *command.Env, w *scale.Worker, stop, hard <-chan struct{}) error {
+	return Share(Options{Version: s.Version, Err: s.Err}, w, stop, hard)
+}
+
+func newK6(s *command.Env) *cobra.Command {
+	cmd := command.Texts{Files: helpFiles, Folder: "help"}.New("k6", nil, func(_ *cobra.Command, args []string) error {
+		workers, args, err := command.TakeWorkers(args)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		if workers.Spread() {
+			return overWorkers(s, workers, args)
+		}
+		if err := workers.CheckWorkers(&loadtest.Record{}); err != nil {
+			return err
+		}
+		Run(s, cmp.Or(s.Program, "brunt k6"), args)
+		return nil
+	})
+	cmd.DisableFlagParsing = true
+	return cmd
+}
+
+// Run runs the k6 that is compiled into brunt, under a name, and ends the process.
+func Run(s *command.Env, name string, args []string) {
+	Main(Options{Name: name, Version: s.Version, Command: secret.Args(s.Args, false), Err: s.Err}, args)
+}
+
+// overWorkers distributes a script over workers.
+func overWorkers(s *command.Env, f *command.WorkerFlags, args []string) error {
+	load, err := script.New(args)
+	if err != nil {
+		return err
+	}
+	if err := f.CheckWorkers(&load.Record); err != nil {
+		return err
+	}
+	load.Workers, load.Process = f.Workers, s.Process()
+	return load.Perform(s.In, s.Out, s.Err)
+}

@@ -1,0 +1,142 @@
+package dialect
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/endpoints"
+	"brunt/internal/judge/result"
+	"brunt/internal/record"
+	"brunt/internal/run/scale"
+)
+
+// Tool declares a foreign tool. What the command line, help, completion, manual pages, brunt version and the readers of
+// results know of the tool follows from its declaration. All fields but Name are optional.
+type Tool struct {
+	// Name is the tool's name in lists.
+	Name string
+	// Formats are the tool's names among the formats of tests in the output of brunt version; none if brunt only reads
+	// the tool's results.
+	Formats []string
+	// Programs are the names of the programs that brunt replaces if it is called by one of them.
+	Programs []string
+	// Arguments converts the arguments of such a program into brunt's. If it is nil, the tool's first command gets them.
+	Arguments func(s *command.Env, args []string) []string
+	// Form is the usual form of reports of brunt's own commands if brunt is called as such a program; "" means "text".
+	Form string
+	// Commands are the tool's commands below brunt.
+	Commands []Command
+	// Results are the formats of the tool's results, for the commands that read results.
+	Results []result.Format
+	// Requests reads the tool's lists of requests, for brunt http.
+	Requests endpoints.Reader
+	// Scripts runs the tool's scripts on workers.
+	Scripts *Scripts
+	// Embedded describes the tool itself, if it is part of the binary.
+	Embedded *Embedded
+}
+
+// Command declares a command below brunt.
+type Command struct {
+	Name string
+	New  func(*command.Env) *cobra.Command
+	// Rewrite converts the arguments after the name before flags are parsed; it may be nil. Its errors are the user's.
+	Rewrite func(args []string) ([]string, error)
+	// Properties says that -p sets a property, whose value is shown unless its name is that of a secret, and not a
+	// password.
+	Properties bool
+}
+
+// Scripts says how a tool's scripts, which send the load themselves, run on workers.
+type Scripts struct {
+	// Share runs a worker's part of a script, and ends the process unless it returns an error. stop ends the load, hard
+	// ends it at once.
+	Share func(s *command.Env, w *scale.Worker, stop, hard <-chan struct{}) error
+	// Exit returns the tool's exit code for a result, as an error.
+	Exit func(run *record.Run) error
+}
+
+// Embedded is a tool whose own code is compiled in.
+type Embedded struct {
+	Version string // "": it isn't
+	Absent  string // why it isn't
+}
+
+// Tools are the tools of a binary.
+type Tools []Tool
+
+// Called returns the tool that brunt replaces when it is called by a path, and the name of its program. If there is
+// none, the name is "". A version or system may follow the name: slow_cooker_linux_amd64, k6-v2.2.0.
+func (t Tools) Called(path string) (tool Tool, program string) {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	for _, tool := range t {
+		for _, p := range tool.Programs {
+			if rest, ok := strings.CutPrefix(name, p); ok && (rest == "" || strings.Contains("-_.", rest[:1])) {
+				return tool, p
+			}
+		}
+	}
+	return Tool{}, ""
+}
+
+// Command returns the command with a name; nil if no tool has it.
+func (t Tools) Command(name string) *Command {
+	for _, tool := range t {
+		i := slices.IndexFunc(tool.Commands, func(c Command) bool { return c.Name == name })
+		if i >= 0 {
+			return &tool.Commands[i]
+		}
+	}
+	return nil
+}
+
+// Formats returns the names of the tools' formats, in the order of the tools.
+func (t Tools) Formats() (names []string) {
+	for _, tool := range t {
+		names = append(names, tool.Formats...)
+	}
+	return names
+}
+
+// Results returns the formats of the tools' results.
+func (t Tools) Results() (all []result.Format) {
+	for _, tool := range t {
+		all = append(all, tool.Results...)
+	}
+	return all
+}
+
+// Requests returns the function that reads lists of requests; nil if no tool has one.
+func (t Tools) Requests() endpoints.Reader {
+	for _, tool := range t {
+		if tool.Requests != nil {
+			return tool.Requests
+		}
+	}
+	return nil
+}
+
+// Scripts returns how scripts run on workers; nil if no tool has scripts.
+func (t Tools) Scripts() *Scripts {
+	for _, tool := range t {
+		if tool.Scripts != nil {
+			return tool.Scripts
+		}
+	}
+	return nil
+}
+
+// Brunt returns the arguments of brunt for those of one of the tool's programs.
+func (t *Tool) Brunt(s *command.Env, args []string) []string {
+	switch {
+	case t.Arguments != nil:
+		return t.Arguments(s, args)
+	case len(t.Commands) > 0:
+		return append([]string{t.Commands[0].Name}, args...)
+	}
+	return args
+}

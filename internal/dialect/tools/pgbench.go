@@ -1,0 +1,7 @@
+//go:build !no_pgbench
+
+package tools
+
+import "brunt/internal/dialect/pgbench"
+
+func init() { link(pgbench.Tool()) }

@@ -1,0 +1,7 @@
+//go:build !no_picostress
+
+package tools
+
+import "brunt/internal/dialect/picostress"
+
+func init() { link(picostress.Tool()) }

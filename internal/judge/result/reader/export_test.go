@@ -1,0 +1,4 @@
+package reader
+
+// Decode is decode, for tests.
+var Decode = decode
