@@ -19,6 +19,7 @@ import (
 	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan/planfile"
+	_ "brunt/internal/protocol/all" // the command line has all protocols
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/program/campaign/campaignfile"
@@ -36,7 +37,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		rest = tool.Brunt(s, rest)
 	}
 	rest, err := rewritten(linked, rest)
-	if err != nil {
+	if err := errors.Join(err, protocols.Faults()); err != nil {
 		loadtest.Say(stderr, errorLines(exitcode.Usage(err), args))
 		return exitcode.BadPlan
 	}

@@ -16,7 +16,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	run := func() { os.Exit(Main("1.2.3", os.Args, os.Stdin, os.Stdout, os.Stderr)) }
-	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run, "k6": run, "picostress": run})
+	brunt := func() {
+		ownProtocols()
+		run()
+	}
+	testscript.Main(m, map[string]func(){"brunt": brunt, "slow_cooker": run, "k6": run, "picostress": run})
 }
 
 // Each script runs commands and checks their output, their exit codes and the files that they leave.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/load/gen"
+	"brunt/internal/render/message"
 )
 
 // Verb is the operation that a Request asks for.
@@ -257,6 +258,12 @@ type ServerInfo struct {
 type Learner interface {
 	// Learned returns what the server at a target's address has revealed about itself so far; false if nothing.
 	Learned(t Target) (ServerInfo, bool)
+}
+
+// Noting is implemented by protocols that have something to say about a load when it is over.
+type Noting interface {
+	// Notes returns texts for the warnings of the record. It is called once the load has ended.
+	Notes() []message.Message
 }
 
 // Sleep waits for d or until ctx is done. It reports whether ctx is still active.

@@ -182,13 +182,27 @@ func open(fsys FS, dir string, o Options) (*Bundle, error) {
 	return newBundle(fsys, dir, intervals, failures, o), nil
 }
 
+// FolderError says that the folder of a run's record can't be written to.
+type FolderError struct {
+	Dir string
+	Err error
+}
+
 func folderError(dir string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
+	return &FolderError{dir, err}
+}
+
+// Error says what to do on the command line.
+func (e *FolderError) Error() string {
 	hint := "name another folder with --results or --bundle"
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(e.Err, fs.ErrPermission) {
 		hint = "make it writable or name another folder with --results or --bundle"
 	}
-	return fmt.Errorf("the run's record can't be written to %s: %w; %s", dir, err, hint)
+	return fmt.Sprintf("the run's record can't be written to %s: %v; %s", e.Dir, e.Err, hint)
 }
+
+// Unwrap returns the reason.
+func (e *FolderError) Unwrap() error { return e.Err }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
+	_ "brunt/internal/protocol/all"
 	"brunt/internal/protocol/protocols"
 	"brunt/test/testserver"
 )

@@ -165,7 +165,8 @@ func impure(s *source) (faults []string) {
 		if path == "math/rand" && under(room, "load/gen") {
 			faults = append(faults, fmt.Sprintf("%s: load/gen draws from streams of its own, not from %s", s.path, path))
 		}
-		if strings.HasPrefix(path, "go.k6.io/") && !under(s.room, "internal/dialect/k6") {
+		ofK6 := under(s.room, "internal/dialect/k6") || under(s.room, "examples/go-k6-module")
+		if strings.HasPrefix(path, "go.k6.io/") && !ofK6 {
 			faults = append(faults, fmt.Sprintf("%s: only internal/dialect/k6 may import %s", s.path, path))
 		}
 		if path == "C" {

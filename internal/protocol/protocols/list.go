@@ -1,6 +1,7 @@
 package protocols
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +12,54 @@ import (
 
 // List is a list of protocols without two of one name. It is safe for concurrent use. The zero value is empty.
 type List struct {
-	mu  sync.RWMutex
-	all []protocol.Declaration
+	mu     sync.RWMutex
+	all    []protocol.Declaration
+	own    int // how many of all, the first, are brunt's
+	faults []error
 }
 
-// NewList returns a list of declarations that are known to be good, which it doesn't check.
-func NewList(all ...protocol.Declaration) *List { return &List{all: all} }
+// Link adds protocols of brunt, as the function Link does. It doesn't check their declarations.
+func (l *List) Link(all ...protocol.Declaration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range all {
+		if slices.ContainsFunc(l.all[:l.own], func(have protocol.Declaration) bool { return have.Has(d.Name()) }) {
+			continue
+		}
+		if err := l.taken(&d); err != nil {
+			l.faults = append(l.faults, err)
+			continue
+		}
+		l.all = slices.Insert(l.all, l.own, d)
+		l.own++
+	}
+}
+
+// taken returns an error if the list has one of the protocol's names.
+func (l *List) taken(d *protocol.Declaration) error {
+	for i := range l.all {
+		for _, name := range d.Names {
+			if have := &l.all[i]; have.Has(name) {
+				return fmt.Errorf("protocol %s: protocol %s has the name %s already; choose another name", d.Name(), have.Name(),
+					name)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *List) fault(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = append(l.faults, err)
+}
+
+// Faults returns what the function Faults does.
+func (l *List) Faults() error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return errors.Join(l.faults...)
+}
 
 // Add adds a protocol. It fails as Register does.
 func (l *List) Add(d protocol.Declaration) error {
@@ -26,13 +69,8 @@ func (l *List) Add(d protocol.Declaration) error {
 	d.Names = slices.Clone(d.Names)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.all {
-		for _, name := range d.Names {
-			if have := &l.all[i]; have.Has(name) {
-				return fmt.Errorf("protocol %s: protocol %s has the name %s already; choose another name", d.Name(), have.Name(),
-					name)
-			}
-		}
+	if err := l.taken(&d); err != nil {
+		return err
 	}
 	l.all = append(l.all, d)
 	return nil
@@ -47,8 +85,16 @@ func (l *List) Find(name string) (protocol.Declaration, error) {
 			return l.all[i], nil
 		}
 	}
-	return protocol.Declaration{}, fmt.Errorf("unknown protocol %q; brunt speaks %s; to use another, build a brunt "+
-		"with it (docs/contributing.md, \"Adding a protocol\")", name, strings.Join(l.names(), ", "))
+	there := strings.Join(l.names(), ", ")
+	if there == "" {
+		there = "none"
+	}
+	text := "unknown protocol %q; this program has %s"
+	if l.own == 0 {
+		text += "; import brunt/protocols for those of brunt"
+	}
+	return protocol.Declaration{}, fmt.Errorf(text+"; to add your own, register it with brunt.Register in a program that "+
+		"calls command.Main, and run the plan with that program (docs/go.md)", name, there)
 }
 
 // All returns all protocols in the order in which they were added.

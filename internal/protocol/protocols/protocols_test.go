@@ -26,19 +26,11 @@ func declared(driver string, names ...string) protocol.Declaration {
 	return protocol.Declaration{Names: names, Open: func() protocol.Driver { return named(driver) }}
 }
 
-// Lists of brunt's own protocols aren't checked when the program starts.
-func TestOwnProtocolsAreDeclaredWell(t *testing.T) {
-	var l List
-	for _, d := range own() {
-		t.Run(d.Name(), func(t *testing.T) {
-			if err := l.Add(d); err != nil {
-				t.Error(err)
-			}
-			if d.SharesFile && !d.Embedded {
-				t.Error("it shares a file and isn't embedded")
-			}
-		})
-	}
+// brunts returns a list with some protocols of brunt.
+func brunts() *List {
+	l := &List{}
+	l.Link(declared("pg", "pg", "postgres"), declared("iproto", "iproto", "tarantool"), declared("noop", "noop"))
+	return l
 }
 
 // A declaration that can't be used is refused with one line, and adds nothing.
@@ -65,7 +57,7 @@ func TestUnusableDeclarationsAreRefused(t *testing.T) {
 		{"a name of another", declared("first", "first"), "protocol first has the name first already"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := NewList(own()...)
+			l := brunts()
 			if err := l.Add(declared("first", "first", "st")); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +75,7 @@ func TestUnusableDeclarationsAreRefused(t *testing.T) {
 
 // A registered protocol is found by all of its names, as brunt's own are.
 func TestRegisteredProtocolsAreFound(t *testing.T) {
-	l := NewList(own()...)
+	l := brunts()
 	d := declared("mine", "mine", "my.own")
 	if err := l.Add(d); err != nil {
 		t.Fatal(err)
@@ -96,7 +88,30 @@ func TestRegisteredProtocolsAreFound(t *testing.T) {
 		}
 	}
 	_, err := l.Find("other")
-	if err == nil || !strings.Contains(err.Error(), "noop, mine; to use another, build a brunt with it") {
+	if err == nil || !strings.Contains(err.Error(), "this program has pg, iproto, noop, mine; to add your own, register it") {
 		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+// Brunt's protocols stand in front, whichever package is initialised first, and are linked once. A registered protocol
+// that has the name of one of brunt's is a fault of the program.
+func TestLinkedProtocols(t *testing.T) {
+	l := &List{}
+	_, err := l.Find("pg")
+	if err == nil || !strings.Contains(err.Error(), "this program has none; import brunt/protocols") {
+		t.Errorf("nothing is linked: %v", err)
+	}
+	if err := l.Add(declared("mine", "mine")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		l.Link(declared("pg", "pg"), declared("noop", "noop"))
+	}
+	if got := strings.Join(l.Names(), " "); got != "pg noop mine" || l.Faults() != nil {
+		t.Errorf("%s: %v", got, l.Faults())
+	}
+	l.Link(declared("theirs", "theirs", "mine"))
+	if err := l.Faults(); err == nil || !strings.Contains(err.Error(), "protocol mine has the name mine already") {
+		t.Errorf("%v", err)
 	}
 }

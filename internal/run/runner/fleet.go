@@ -15,7 +15,6 @@ import (
 	"brunt/internal/engine/pool"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/protocols"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 	"brunt/internal/server/target"
@@ -122,14 +121,15 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 	}
 }
 
-// keepAwake prepares the machine for the load of p, and adds the measures that it took to the record.
-func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keeper {
+// keepAwake prepares the machine for the load of s, and adds the measures that it took to the record.
+func keepAwake(ctx context.Context, s *target.System, run *record.Run) *machine.Keeper {
 	var servers []string
 	for i := range run.Targets {
-		if !protocols.Of(run.Targets[i].Protocol).Embedded {
+		if !s.Protocol.Embedded {
 			servers = append(servers, run.Targets[i].Address)
 		}
 	}
+	p := s.Plan
 	k := machine.Start(ctx, machine.Options{
 		Mode: p.Settings.Awake, Quota: run.Environment.CPUQuota, Container: run.Environment.Container,
 		Servers: servers, Scheduled: run.LoadModel != "closed" && !run.Spin,

@@ -94,7 +94,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := target.Find(ctx, p, target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting})
+	s, err := o.find(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +132,15 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 		return nil, &target.UsageError{Err: err}
 	}
 	return r, nil
+}
+
+// find finds the servers of p.
+func (o *Options) find(ctx context.Context, p *plan.Plan) (*target.System, error) {
+	patient := target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting}
+	if o.Protocol != nil {
+		return target.With(ctx, p, *o.Protocol, patient)
+	}
+	return target.Find(ctx, p, patient)
 }
 
 // SetUp creates and fills the missing tables, and connects all sessions. Its errors are those of Open and of filling
@@ -235,7 +244,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	r.watch = verdict.NewWatch(verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold,
 		Queue: r.Workload.Total, Operations: r.watchedOperations()})
 	defer r.fleet.Close()
-	keeper := keepAwake(ctx, r.system.Plan, r.Record)
+	keeper := keepAwake(ctx, r.system, r.Record)
 	defer func() {
 		r.Record.Awake = awakeRecord(keeper)
 		keeper.Stop()
@@ -328,6 +337,11 @@ func (r *Runner) Finish() error {
 	if d, ok := r.system.Driver.(protocol.Pooled); ok && d.Pooled(&r.Workload.Program) {
 		r.warn(record.Notice("pooler"))
 	}
+	if d, ok := r.system.Driver.(protocol.Noting); ok {
+		for _, text := range d.Notes() {
+			r.warn(record.Warning{ID: text.ID, Text: text})
+		}
+	}
 	run.Ended, run.Complete = time.Now().UTC(), true
 	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
 	if i := r.watch.Aborted(); i >= 0 {
@@ -346,6 +360,9 @@ func (r *Runner) Finish() error {
 	r.within.Fill(r.Record)
 	return r.bundle.Finish(run)
 }
+
+// Tally returns the sums of all that was measured. It must be called after Drive.
+func (r *Runner) Tally() *measure.Tally { return r.collector.Tally() }
 
 // Close drops the tables that the run created and closes all connections. Without Finish it also removes the record,
 // unless something was sent. Further calls do nothing.
@@ -389,6 +406,9 @@ type Options struct {
 	Recording Recording
 	Tell      Listener
 	Sinks     []measure.Sink // receive each interval, in addition to the record
+
+	// Protocol takes the place of the one that the plan names, for loads of code that isn't a protocol; nil: the plan's.
+	Protocol *protocol.Declaration
 
 	NoSetup    bool          // neither create nor fill tables
 	NoTeardown bool          // keep what the run created

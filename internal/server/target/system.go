@@ -35,11 +35,16 @@ type System struct {
 // Find finds the driver and asks every address for its product. It fails if no address answers, unless patient
 // says otherwise. An error is a *UsageError or an *UnreachableError. p is never changed.
 func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) {
-	p = own(p)
 	d, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
+	return With(ctx, p, d, patient)
+}
+
+// With is Find for a protocol that needn't be among the linked ones.
+func With(ctx context.Context, p *plan.Plan, d protocol.Declaration, patient Patience) (_ *System, err error) {
+	p = own(p)
 	p.Target.Protocol = d.Name()
 	s := &System{Plan: p, Protocol: d, Driver: d.Open()}
 	if s.Targets, err = Targets(p); err != nil {

@@ -1,0 +1,3 @@
+package flags
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

@@ -1,0 +1,3 @@
+package executor
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

@@ -1,0 +1,3 @@
+package output
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

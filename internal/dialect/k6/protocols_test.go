@@ -1,0 +1,3 @@
+package k6x
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

@@ -1,0 +1,3 @@
+package shell
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

@@ -1,0 +1,3 @@
+package reader
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

@@ -1,0 +1,3 @@
+package loadtest
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

@@ -1,0 +1,3 @@
+package campaign
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

@@ -1,0 +1,3 @@
+package program_test
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

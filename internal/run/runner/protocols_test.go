@@ -1,0 +1,3 @@
+package runner
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

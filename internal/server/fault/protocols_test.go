@@ -1,0 +1,3 @@
+package fault
+
+import _ "brunt/internal/protocol/all" // the tests' plans name them

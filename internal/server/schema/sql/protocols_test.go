@@ -1,0 +1,3 @@
+package sql
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

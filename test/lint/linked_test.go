@@ -1,0 +1,3 @@
+package lint_test
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols
