@@ -28,7 +28,9 @@ type httpFlags struct {
 
 func newHTTP(s *command.Env) *cobra.Command {
 	f := &httpFlags{}
-	cmd := newCommand(httpCommand, cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error { return f.run(s, args) })
+	cmd := newCommand(httpCommand, cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
+		return f.run(s, args)
+	})
 	f.bind(cmd)
 	return cmd
 }
