@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/engine/loop"
-	"brunt/internal/engine/pool"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -79,18 +77,7 @@ func newBalancedFleet(t *testing.T, codec bool, servers, members int, p *plan.Pl
 	if change != nil {
 		change(&h.cfg)
 	}
-	if codec {
-		h.fleet, err = loop.NewFleet(h.cfg, echo.Driver{})
-	} else {
-		h.fleet, err = pool.NewPool(h.cfg)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.fleet.Close)
-	if err := h.fleet.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	h.fleet = connect(t, &h.cfg, echo.Driver{}, codec)
 	return h
 }
 

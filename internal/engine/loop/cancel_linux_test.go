@@ -68,6 +68,25 @@ func (m *muffler) relay(client net.Conn) {
 	}
 }
 
+// connect returns the connected sessions of a configuration, on event loops or as goroutines, until the test ends.
+func connect(t *testing.T, cfg *engine.FleetConfig, d protocol.CodecDriver, onLoops bool) (fleet engine.Fleet) {
+	t.Helper()
+	var err error
+	if onLoops {
+		fleet, err = loop.NewFleet(*cfg, d)
+	} else {
+		fleet, err = pool.NewPool(*cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fleet.Close)
+	if err := fleet.Connect(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return fleet
+}
+
 // onTiers runs a stage of a plan on each tier.
 func onTiers(t *testing.T, d protocol.CodecDriver, p *plan.Plan, target protocol.Target, config engine.FleetConfig,
 	stage schedule.Stage,
@@ -82,19 +101,7 @@ func onTiers(t *testing.T, d protocol.CodecDriver, p *plan.Plan, target protocol
 			cfg.Workload, cfg.Driver, cfg.Targets = w, d, []protocol.Target{target}
 			cfg.ConnectTimeout, cfg.Clock = 10*time.Second, engine.NewClock(time.Now())
 			cfg.Collector = measure.NewCollector(len(w.Operations), 1)
-			var fleet engine.Fleet
-			if name == "codec" {
-				fleet, err = loop.NewFleet(cfg, d)
-			} else {
-				fleet, err = pool.NewPool(cfg)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer fleet.Close()
-			if err := fleet.Connect(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			fleet := connect(t, &cfg, d, name == "codec")
 			connected()
 			stage.StartNs = cfg.Clock.Now()
 			if _, err := fleet.Run(context.Background(), nil, stage); err != nil {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/engine/loop"
-	"brunt/internal/engine/pool"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -155,19 +153,7 @@ func TestConnectionsEndedWhileIdleFailNothing(t *testing.T) {
 						Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
 						OnError: func(e engine.ErrorEvent) { t.Errorf("%+v", e) },
 					}
-					var fleet engine.Fleet
-					if tier == "loops" {
-						fleet, err = loop.NewFleet(cfg, codec)
-					} else {
-						fleet, err = pool.NewPool(cfg)
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer fleet.Close()
-					if err := fleet.Connect(context.Background()); err != nil {
-						t.Fatal(err)
-					}
+					fleet := connect(t, &cfg, codec, tier == "loops")
 					next := uint64(0)
 					for range rounds {
 						stage := schedule.Stage{First: next, StartNs: cfg.Clock.Now(), Operations: 10 * sessions}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"brunt/internal/engine"
-	"brunt/internal/engine/loop"
-	"brunt/internal/engine/pool"
 	"brunt/internal/load/gen"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
@@ -40,22 +38,10 @@ func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.Codec
 		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
 	}
-	var fleet engine.Fleet
-	if codec {
-		if why, ok := d.Takes(target, &w.Program); !ok {
-			t.Fatal(why)
-		}
-		fleet, err = loop.NewFleet(cfg, d)
-	} else {
-		fleet, err = pool.NewPool(cfg)
+	if why, ok := d.Takes(target, &w.Program); codec && !ok {
+		t.Fatal(why)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fleet.Close()
-	if err := fleet.Connect(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	fleet := connect(t, &cfg, d, codec)
 	shape, err := schedule.NewShape([]schedule.Segment{{DurationNs: 2e8, RateFrom: 1000, RateTo: 1000}}, 0)
 	if err != nil {
 		t.Fatal(err)
