@@ -183,7 +183,7 @@ func (c *Conn) look(idle protocol.IdleScanner) error {
 		err := c.in.fill(c.net, 0)
 		c.net.SetReadDeadline(time.Time{})
 		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
-			return nil
+			continue // this process may have waited for a core until the deadline was over: what has arrived is still there
 		}
 		if err != nil {
 			return err

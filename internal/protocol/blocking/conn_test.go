@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -457,5 +458,50 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 		if got, want := told(&reply), `ok ""`; got != want {
 			t.Errorf("one that is read to its end: got %s, want %s", got, want)
 		}
+	}
+}
+
+// lateConn is a connection whose first read comes after its deadline, as on a busy machine.
+type lateConn struct {
+	*net.TCPConn
+	late bool
+}
+
+func (c *lateConn) Read(b []byte) (int, error) {
+	if !c.late {
+		c.late = true
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.TCPConn.Read(b)
+}
+
+// A connection that the server has ended is recognized even if this process gets no core until the deadline of its look
+// is over.
+func TestEndedOnABusyMachine(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	near, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Write([]byte("goodbye")); err != nil {
+		t.Fatal(err)
+	}
+	far.Close()
+	late := &lateConn{TCPConn: near.(*net.TCPConn)}
+	c := open(t, late, "x")
+	ended := false
+	for !late.late { // it looks only at connections that have been idle for a while
+		ended = c.Ended()
+	}
+	if !ended {
+		t.Error("the end wasn't seen")
 	}
 }
