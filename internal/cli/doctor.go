@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/flags"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
@@ -14,13 +16,19 @@ import (
 func newDoctor(s *command.Env) *cobra.Command {
 	f := &command.PlanFlags{}
 	var form command.FormFlags
-	cmd := newCommand("doctor", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	var sessions int
+	cmd := newCommand("doctor", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
 		if err := form.Check(); err != nil {
 			return err
 		}
 		p, err := f.Read(s, args)
 		if err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("vu") {
+			if err := flags.SetSessions(p, sessions); err != nil {
+				return exitcode.Usage(err)
+			}
 		}
 		ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 		defer stop()
@@ -45,6 +53,8 @@ func newDoctor(s *command.Env) *cobra.Command {
 		return nil
 	})
 	f.Bind(cmd)
+	cmd.Flags().IntVar(&sessions, "vu", 1, "sessions (connections) over all addresses")
+	usage.InGroup(cmd.Flags(), usage.Load, "vu")
 	form.Bind(cmd.Flags(), "text", "findings", "text", "md", "csv", "json")
 	return cmd
 }

@@ -80,7 +80,7 @@ func (f *resumeFlags) resumeLoad(s *command.Env, dir string) error {
 	l := &loadtest.Test{Process: s.Process(), Quiet: f.Quiet, Language: f.Language()}
 	l.Options.Faults.Watchdog = watchdogCommand()
 	l.Hooks = func(out *loadtest.Outputs) (loadtest.Hooks, error) {
-		report := f.Report()
+		report := f.Fitting()
 		v, err := report.Hooks(out)
 		if l.Script != nil {
 			v.Exit = tools.All().Scripts().Exit

@@ -25,6 +25,9 @@ func newRun(s *command.Env) *cobra.Command {
 		return f.run(s, args, nil)
 	})
 	f.bind(s, cmd)
+	cmd.Flags().DurationVar(&f.changes.Duration, "duration", 0,
+		"how long: the length of the plan's only phase; a plan of counts sends on all sessions for so long")
+	usage.InGroup(cmd.Flags(), usage.Load, "duration")
 	return cmd
 }
 
@@ -153,7 +156,7 @@ func (f *runFlags) run(s *command.Env, args []string, load *plan.Load) error {
 		Options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
 			Faults: f.faults()},
 		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
-			report := f.Report()
+			report := f.Fitting()
 			v, err := report.Hooks(out)
 			v.Result = func(run *record.Run, dir string) error {
 				return errors.Join(f.summaries(run, dir), report.Print(out.Out, run, dir))

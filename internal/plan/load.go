@@ -35,6 +35,28 @@ func ClosedLoad(sessions int, duration time.Duration) Load {
 	return Load{ByWeight, []Phase{{Name: "closed", Kind: Closed, Sessions: sessions, Duration: duration}}}
 }
 
+// Lasting sets how long p's load lasts to d, which must be above 0: the duration of its only phase besides warm-ups and
+// pauses. A queue, and a plan without a load, get a closed load of that duration on all sessions instead. It returns an
+// error for a load of several phases.
+func Lasting(p *Plan, d time.Duration) error {
+	if p.Mix == ByCount || len(p.Load) == 0 {
+		return p.SetLoad(ClosedLoad(0, d))
+	}
+	var only []int
+	for i := range p.Load {
+		if ph := &p.Load[i]; !ph.WarmUp && ph.Kind != Pause {
+			only = append(only, i)
+		}
+	}
+	if len(only) != 1 {
+		return fmt.Errorf("the load has %d phases with durations of their own; change them in the plan, or use brunt rate "+
+			"for one phase at a constant rate", len(only))
+	}
+	p.Load = slices.Clone(p.Load)
+	p.Load[only[0]].Duration, p.Load[only[0]].Operations = d, 0
+	return nil
+}
+
 func constant(name string, ratePerS float64, duration time.Duration) Phase {
 	return Phase{Name: name, Kind: Open, Duration: duration, RateFrom: ratePerS, RateTo: ratePerS}
 }

@@ -160,3 +160,32 @@ unknown kind of phase "odd"; use open, closed or pause`
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// The time of a load sets that of its only phase. A queue becomes a closed load, and several phases are refused.
+func TestLasting(t *testing.T) {
+	open := Phase{Name: "a", Kind: Open, Duration: time.Minute, RateFrom: 5, RateTo: 5}
+	for _, c := range []struct {
+		name string
+		p    Plan
+		want []Phase
+	}{
+		{"the only phase", Plan{Load: []Phase{open}},
+			[]Phase{{Name: "a", Kind: Open, Duration: time.Second, RateFrom: 5, RateTo: 5}}},
+		{"next to a warm-up", Plan{Load: []Phase{{Name: "w", Kind: Closed, Duration: 3, WarmUp: true},
+			{Name: "c", Kind: Closed, Operations: 9, Sessions: 2}}},
+			[]Phase{{Name: "w", Kind: Closed, Duration: 3, WarmUp: true}, {Name: "c", Kind: Closed, Duration: time.Second,
+				Sessions: 2}}},
+		{"a queue", Plan{Mix: ByCount, Operations: []Operation{{Count: 3}}, Load: []Phase{{Name: "q", Kind: Closed}}},
+			[]Phase{{Name: "closed", Kind: Closed, Duration: time.Second}}},
+		{"no load", Plan{Operations: []Operation{{Weight: 3}}},
+			[]Phase{{Name: "closed", Kind: Closed, Duration: time.Second}}},
+		{"several phases", Plan{Load: []Phase{open, open}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := Lasting(&c.p, time.Second)
+			if (err != nil) != (c.want == nil) || err == nil && !reflect.DeepEqual(c.p.Load, c.want) {
+				t.Errorf("%v, %+v", err, c.p.Load)
+			}
+		})
+	}
+}

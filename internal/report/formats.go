@@ -92,7 +92,7 @@ func CSV(w io.Writer, run *record.Run) error {
 
 // Markdown writes the headline figures as GitHub's Markdown, for a pull request or an issue.
 func Markdown(w io.Writer, run *record.Run, o Options) error {
-	t := &writer{run, o.Language, ""}
+	t := &writer{run: run, l: o.Language}
 	out := bufio.NewWriter(w)
 	put := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	name, _ := verdictOf(run, t.l)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,20 +142,55 @@ func TestTimeLostByOperations(t *testing.T) {
 // The brief report contains the figures and the verdict, and names the warnings.
 func TestBrief(t *testing.T) {
 	run := passing()
-	run.Warnings = []record.Warning{{ID: "short-run", Text: message.Literal("the load lasted only 1 s")}}
+	remedy := message.Literal("do something")
+	run.Warnings = []record.Warning{
+		{ID: "short-run", Text: message.Literal("the load lasted only 1 s"), Remedy: remedy},
+		{ID: "reconnects", Text: message.Literal("first of them"), Remedy: remedy},
+		{ID: "reconnects", Text: message.Literal("second of them"), Remedy: remedy},
+		{ID: "record-damaged", Text: message.Literal("a line can't be read"), Remedy: remedy},
+	}
 	var b strings.Builder
 	if err := Brief(&b, run, Options{Path: "results/x"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"TOTAL", "LATENCY", "━━ PASS ", "short-run: --output text says more",
-		"record results/x"} {
+	for _, want := range []string{"TOTAL", "LATENCY", "━━ PASS ", "also: short-run",
+		"first of them [reconnects], and 1 more of this kind", "record results/x: brunt report says more"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
-	for _, no := range []string{"CONFIGURATION", "ENVIRONMENT", "GENERATOR", "lasted only"} {
+	for _, no := range []string{"CONFIGURATION", "ENVIRONMENT", "GENERATOR", "lasted only", "second of them"} {
 		if strings.Contains(b.String(), no) {
 			t.Errorf("%q is in\n%s", no, b.String())
 		}
+	}
+	damage, other := strings.Index(b.String(), "can't be read"), strings.Index(b.String(), "first of them")
+	if damage > other {
+		t.Errorf("the damage isn't named first:\n%s", b.String())
+	}
+}
+
+// A brief report of a run with very much to say fits a screen.
+func TestBriefFitsAScreen(t *testing.T) {
+	run := passing()
+	for i := range 60 {
+		op := run.Operations[0]
+		op.Name = fmt.Sprintf("operation %d", i)
+		run.Operations = append(run.Operations, op)
+		run.Failures = append(run.Failures, record.FailureCount{Class: "server", Code: fmt.Sprint(i), Text: "no", Count: 1})
+		run.Thresholds = append(run.Thresholds, record.Threshold{Text: "p(99) < 1s", Pass: i != 50, Unit: "ns"})
+		run.Warnings = append(run.Warnings, record.Warning{ID: fmt.Sprintf("w%d", i%9), Text: message.Literal("text"),
+			Remedy: message.Literal("remedy")})
+	}
+	var b strings.Builder
+	if err := Brief(&b, run, Options{Path: "results/x"}); err != nil {
+		t.Fatal(err)
+	}
+	const screen = 55
+	if lines := strings.Count(b.String(), "\n"); lines > screen {
+		t.Errorf("%d lines:\n%s", lines, b.String())
+	}
+	if !strings.Contains(b.String(), "✘") {
+		t.Errorf("the rule that doesn't hold isn't shown:\n%s", b.String())
 	}
 }

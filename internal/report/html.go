@@ -300,7 +300,7 @@ func (b *builder) sections(r *Result) (out []page.Block) {
 	}
 	all := sections()
 	slices.SortStableFunc(all, func(a, b section) int { return a.place - b.place })
-	t := &writer{r.Run, b.l, r.Path}
+	t := &writer{run: r.Run, l: b.l, path: r.Path}
 	for _, s := range all {
 		for _, table := range t.filled(&s) {
 			parts[s.chapter].Blocks = append(parts[s.chapter].Blocks, b.table(r, table)...)

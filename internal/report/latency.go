@@ -77,7 +77,7 @@ func (t *writer) latencies() cell.Table {
 	if len(run.Operations) != 1 {
 		t.operation(&out, &run.Total, cell.Text(t.say("all")).Marked(cell.Strong))
 	}
-	first, rest, others := foremost(run)
+	first, rest, others := foremost(run, t.most(mostOperations, briefOperations))
 	for _, o := range first {
 		name := cell.Text(units.Clean(o.Name))
 		if len(run.Operations) > 1 {
@@ -211,20 +211,20 @@ func edgesBetween(lo, hi float64, steps []float64) (edges []float64) {
 // mostOperations limits the operations with rows of their own in tables for people.
 const mostOperations = 40
 
-// foremost returns the most frequent operations, in the run's order, and the sum of all others, which is nil if there
-// are none.
-func foremost(run *record.Run) (first []*record.Operation, rest *record.Operation, others int) {
+// foremost returns the most frequent operations, at most so many, in the run's order, and the sum of all others, which
+// is nil if there are none.
+func foremost(run *record.Run, most int) (first []*record.Operation, rest *record.Operation, others int) {
 	all := make([]*record.Operation, len(run.Operations))
 	for i := range run.Operations {
 		all[i] = &run.Operations[i]
 	}
-	if len(all) <= mostOperations {
+	if len(all) <= most {
 		return all, nil, 0
 	}
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(a, b *record.Operation) int { return cmp.Compare(b.Done, a.Done) })
 	chosen := map[*record.Operation]bool{}
-	for _, o := range ranked[:mostOperations-1] {
+	for _, o := range ranked[:most-1] {
 		chosen[o] = true
 	}
 	rest = &record.Operation{}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -128,7 +129,7 @@ func (t *writer) failures() cell.Table {
 		out.Note = t.say("of the samples kept: there were at least so many")
 	}
 	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true, Short: true}}
-	shown := run.Failures[:min(len(run.Failures), mostFailures)]
+	shown := run.Failures[:min(len(run.Failures), t.most(mostFailures, briefFailures))]
 	for _, f := range shown {
 		out.Add(cell.Count(f.Count), cell.Text(className(f.Class, t.l)).Marked(cell.Bad), cell.Text(units.Clean(f.Code)),
 			cell.Text(message.Failure(t.l, units.Clean(f.Text))))
@@ -147,11 +148,25 @@ func className(name string, l units.Language) string {
 	return units.Clean(name)
 }
 
+// holds returns 1 for a rule that holds, and 0 otherwise.
+func holds(h record.Threshold) int {
+	if h.Pass {
+		return 1
+	}
+	return 0
+}
+
 // thresholds is the table of thresholds and their results.
 func (t *writer) thresholds() cell.Table {
 	out := cell.Table{ID: "thresholds", Title: t.say("THRESHOLDS"), Columns: []cell.Column{{Left: true}, {Left: true},
 		{Left: true}, {Left: true}}}
-	for _, h := range t.run.Thresholds {
+	all := slices.Clone(t.run.Thresholds)
+	if most := t.most(len(all), briefThresholds); len(all) > most { // those that don't hold first
+		slices.SortStableFunc(all, func(a, b record.Threshold) int { return cmp.Compare(holds(a), holds(b)) })
+		out.Foot = append(out.Foot, t.say("and %s", plural(t, len(all)-most, "other", "others")))
+		all = all[:most]
+	}
+	for _, h := range all {
 		sign, m := "✔", cell.Good
 		if !h.Pass {
 			sign, m = "✘", cell.Bad
@@ -169,41 +184,20 @@ func (t *writer) thresholds() cell.Table {
 	return out
 }
 
-// warnings is the list of warnings.
-func (t *writer) warnings() cell.Table {
-	out := cell.Table{ID: "warnings", Title: t.say("WARNINGS"), Kind: cell.List}
-	for _, w := range t.run.Warnings {
-		out.Add(cell.Text("!").Marked(cell.Warn), cell.Text(w.Text.In(t.l)+" ["+units.Clean(w.ID)+"]"))
-		if !w.Remedy.IsZero() {
-			sign := cell.Text("→").Marked(cell.Dim)
-			sign.Depth = 1
-			out.Add(sign, cell.Text(w.Remedy.In(t.l)).Marked(cell.Dim))
-		}
-	}
-	return out
-}
-
-// named lists the names of the warnings and says where their texts are.
-func (t *writer) named() cell.Table {
-	out := cell.Table{ID: "named", Kind: cell.List}
-	var ids []string
-	for _, w := range t.run.Warnings {
-		ids = append(ids, w.ID)
-	}
-	if len(ids) > 0 {
-		out.Add(cell.Text("!").Marked(cell.Warn), cell.Text(t.say("%s: --output text says more", strings.Join(ids, ", "))))
-	}
-	if t.path != "" {
-		out.Add(cell.Text(""), cell.Text(t.say("record %s", units.Clean(t.path))).Marked(cell.Dim))
-	}
-	return out
-}
-
 // writer converts a record to tables in one language.
 type writer struct {
-	run  *record.Run
-	l    units.Language
-	path string // folder of the bundle, if there is one
+	run   *record.Run
+	l     units.Language
+	path  string // folder of the bundle, if there is one
+	brief bool   // list only what matters most
+}
+
+// most returns how many things of a kind are listed: whole in a whole report, brief in a brief one.
+func (t *writer) most(whole, brief int) int {
+	if t.brief {
+		return brief
+	}
+	return whole
 }
 
 // say returns a text in the reader's language.
@@ -276,7 +270,7 @@ func sections() []section {
 
 // Tables returns the report of a run, in reading order. Empty sections are left out.
 func Tables(run *record.Run, o Options) (out []cell.Table) {
-	t := &writer{run, o.Language, o.Path}
+	t := &writer{run: run, l: o.Language, path: o.Path}
 	for _, s := range sections() {
 		out = append(out, t.filled(&s)...)
 	}

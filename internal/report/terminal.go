@@ -21,16 +21,23 @@ func Terminal(w io.Writer, run *record.Run, o Options) error {
 	return p.out.Flush()
 }
 
-// Brief writes a short report for people: what was done, how long it took, what failed, and the verdict. Of warnings,
-// only the names are listed.
+// The limits of what a brief report lists, so that it fits a screen.
+const (
+	briefOperations = 6
+	briefFailures   = 3
+	briefThresholds = 6
+)
+
+// Brief writes a short report for people, which fits a screen: what was done, how long it took, what failed, the
+// verdict, and the warnings that matter most.
 func Brief(w io.Writer, run *record.Run, o Options) error {
 	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
-	t := &writer{run, o.Language, o.Path}
+	t := &writer{run: run, l: o.Language, path: o.Path, brief: true}
 	p.title(run)
 	p.tables(t.all(t.totals, t.latencies, t.failures, t.thresholds))
 	p.lastWord(run)
-	if named := t.named(); len(named.Rows) > 0 {
-		p.lines(named)
+	for _, list := range t.all(t.gist, t.whereabouts) {
+		p.lines(list)
 	}
 	return p.out.Flush()
 }

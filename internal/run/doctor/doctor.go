@@ -1,6 +1,6 @@
 // Package doctor checks, before a load, whether its plan can be run from this machine: whether the servers can be
 // reached, the user has the rights, there are enough connections, and the statements work. It changes nothing:
-// everything that it tries in a database is rolled back.
+// everything that it tries in a database is rolled back, and where that isn't possible only reads are tried.
 package doctor
 
 import (
@@ -63,6 +63,7 @@ type examination struct {
 	servers  []protocol.ServerInfo // by target; the zero value if it didn't answer
 	system   *target.System        // nil if no server answers
 	work     *workload.Workload    // nil if there is no system
+	empty    bool                  // a table that the plan fills doesn't exist yet
 	flag     string                // flag that sets the number of sessions, for advice
 	all      []Finding
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"brunt/internal/plan/planfile"
 	"brunt/internal/server/target"
 	"brunt/test/testserver"
@@ -126,15 +128,64 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// What can't be undone isn't tried.
+// Where nothing can be undone, only reads are tried, and the findings name the rest.
 func TestNothingIsSentThatCannotBeUndone(t *testing.T) {
 	s := servers.Redis(t)
-	all := examine(t, `target: {protocol: redis, addresses: ["`+s.Addr+`"]}`,
-		"\nqueries: [{name: q, command: [set, doctor, 1], weight: 1}]\nload: [{closed: {duration: 1s}}]")
-	if f := of(all, "statements", "doctor.not-tried"); f == nil || f.Level != Note {
+	all := examine(t, `target: {protocol: redis, addresses: ["`+s.Addr+`"]}`, `
+queries:
+  - {name: add, command: [set, doctor, 1], weight: 1}
+  - {name: look, command: [get, doctor], weight: 1}
+  - {name: typo, command: [get, doctor, twice], weight: 1}
+load: [{closed: {duration: 1s}}]`)
+	for subject, want := range map[string]struct {
+		level Level
+		id    string
+	}{
+		"add": {Note, "doctor.writes"}, "look": {Fine, "doctor.reads"}, "typo": {Problem, ""},
+		s.Addr: {Fine, "doctor.answers"},
+	} {
+		if f := of(all, subject, want.id); f == nil || f.Level != want.level {
+			t.Errorf("%s: %+v, want level %s, %s", subject, f, want.level, want.id)
+		}
+	}
+	client := goredis.NewClient(&goredis.Options{Addr: s.Addr})
+	defer client.Close()
+	if n, err := client.Exists(t.Context(), "doctor").Result(); n != 0 || err != nil {
+		t.Errorf("the write was sent: %d, %v", n, err)
+	}
+}
+
+// A plan of Tarantool's without tables or SQL has no transaction either.
+func TestTarantoolWithoutTables(t *testing.T) {
+	s := testserver.Tarantool(t)
+	all := examine(t, `target: {protocol: iproto, addresses: ["`+s.Addr+`"], user: guest}`, `
+queries: [{name: sum, eval: "return 1", weight: 1}]
+load: [{closed: {duration: 1s}}]`)
+	if f := of(all, "sum", ""); f == nil || f.Level != Note || Worst(all) != Note {
 		t.Errorf("%+v", all)
 	}
-	if f := of(all, s.Addr, "doctor.answers"); f == nil || f.Level != Fine {
+}
+
+// A statement that needs a value from a row isn't refused because the tables hold no rows yet.
+func TestCapturesBeforeTheTablesHoldRows(t *testing.T) {
+	s := servers.Postgres(t)
+	all := examine(t, `target: {protocol: pg, addresses: ["`+s.Addr+`"], user: brunt, database: postgres}`, `
+tables_schema:
+  - {name: stock, row_count: 10, primary_keys: [id], columns: [
+      {name: id, type: Integer, range: [1, 10], unique: true}, {name: price, type: Integer, range: [1, 9]}]}
+  - {name: sale, row_count: 0, primary_keys: [id], columns: [
+      {name: id, type: Integer, range: [1, 10], unique: true},
+      {name: price, type: Integer, range: [1, 9], is_nullable: false}]}
+transactions:
+  - name: sell
+    weight: 1
+    statements:
+      - {name: price, sql: "select price from stock where id = $1", params: [{type: Integer, range: [1, 10]}],
+         capture: [price]}
+      - {name: book, sql: "insert into sale values ($1, $2)",
+         params: [{type: Integer, range: [1, 1000000]}, {from: price.price}]}
+load: [{closed: {duration: 1s}}]`)
+	if f := of(all, "sell", "doctor.needs-rows"); f == nil || f.Level != Note || Worst(all) != Note {
 		t.Errorf("%+v", all)
 	}
 }

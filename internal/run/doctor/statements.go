@@ -18,8 +18,8 @@ import (
 // mostTried limits how many numbers of operations are searched for one of each operation.
 const mostTried = 100_000
 
-// statements tries each operation once, in a transaction that is rolled back, if the server supports that. Missing
-// tables of the plan are created in the transaction.
+// statements tries each operation once, in a transaction that is rolled back. Missing tables of the plan are created in
+// the transaction. If the server can't undo everything, only operations that read are tried.
 func (e *examination) statements(ctx context.Context) {
 	conn, err := e.transaction(ctx)
 	if err != nil {
@@ -46,17 +46,9 @@ func (e *examination) statements(ctx context.Context) {
 			continue
 		}
 		tried[op] = true
-		name := e.work.Operations[op].Name
-		began := time.Now()
-		failure := conn.within(ctx, func() *protocol.Failure { return e.operation(ctx, conn, i) })
-		switch {
-		case failure == nil:
-			e.add(Fine, name, message.New("doctor.works", message.Span("in", time.Since(began))), message.Message{})
-		default:
-			e.add(Problem, name, message.Literal(failure.Text), message.New("doctor.fails.remedy"))
-		}
+		e.try(ctx, conn, e.work.Operations[op].Name, i)
 		if conn.broken {
-			e.add(Problem, name, message.New("doctor.connection-lost"), message.Message{})
+			e.add(Problem, e.work.Operations[op].Name, message.New("doctor.connection-lost"), message.Message{})
 			return
 		}
 	}
@@ -67,8 +59,32 @@ func (e *examination) statements(ctx context.Context) {
 	}
 }
 
+// try tries operation number i, whose name is given, and adds what was found.
+func (e *examination) try(ctx context.Context, conn *transaction, name string, i uint64) {
+	began := time.Now()
+	var untried gap
+	failure := conn.within(ctx, func() (f *protocol.Failure) {
+		f, untried = e.operation(ctx, conn, i)
+		return f
+	})
+	in := message.Span("in", time.Since(began))
+	switch {
+	case failure != nil:
+		e.add(Problem, name, message.Literal(failure.Text), message.New("doctor.fails.remedy"))
+	case !untried.text.IsZero():
+		e.add(Note, name, untried.text, untried.remedy)
+	case conn.rollsBack:
+		e.add(Fine, name, message.New("doctor.works", in), message.Message{})
+	default:
+		e.add(Fine, name, message.New("doctor.reads", in), message.Message{})
+	}
+}
+
+// gap says why an operation was not executed to its end, and what to do; it is zero if it was.
+type gap struct{ text, remedy message.Message }
+
 // operation executes operation number i in the current transaction, without its own BEGIN and COMMIT.
-func (e *examination) operation(ctx context.Context, conn *transaction, i uint64) *protocol.Failure {
+func (e *examination) operation(ctx context.Context, conn *transaction, i uint64) (*protocol.Failure, gap) {
 	c := e.work.NewCursor(workload.Rules{})
 	for move := c.Begin(i); move != workload.Over; {
 		if move != workload.Send {
@@ -80,21 +96,30 @@ func (e *examination) operation(ctx context.Context, conn *transaction, i uint64
 		reply.Reset(len(r.Capture))
 		switch {
 		case r.Frames(): // it would end the transaction
+		case !conn.rollsBack && r.MayWrite():
+			return nil, gap{message.New("doctor.writes", message.Text("request", r.Name)), message.New("doctor.writes.remedy")}
 		case changesSchema(r) && !conn.makesTables:
-			return nil // the server would commit the transaction before it
+			return nil, gap{message.New("doctor.commits", message.Text("request", r.Name)), message.New("doctor.commits.remedy")}
 		default:
 			conn.do(ctx, r, c.Args(), &reply)
 		}
 		if r.ExpectError {
-			return nil
+			return nil, gap{}
 		}
 		if reply.Class != protocol.OK {
 			f := reply.Failure
-			return &f
+			return &f, gap{}
+		}
+		if len(r.Capture) > 0 && reply.Rows == 0 && e.empty {
+			return nil, gap{message.New("doctor.needs-rows", message.Text("request", r.Name)),
+				message.New("doctor.needs-rows.remedy")}
 		}
 		move = c.Answered(&reply, 0, 0)
 	}
-	return nil
+	if f := c.Failure; f.Class != protocol.OK {
+		return &f, gap{}
+	}
+	return nil, gap{}
 }
 
 // changesSchema reports whether a request is a statement of DDL.
@@ -128,6 +153,7 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	}
 	for i := range e.plan.Tables {
 		t := &e.system.Plan.Tables[i]
+		e.empty = e.empty || !there[t.Name] && t.Rows > 0
 		if there[t.Name] {
 			e.add(Fine, t.Name, message.New("doctor.table-there"), message.Message{})
 			continue
@@ -173,18 +199,20 @@ type transaction struct {
 	known       map[*protocol.Request]*protocol.Request // the connection's requests, by those of the program
 	n           int                                     // number of the connection's requests
 	timeout     time.Duration
+	rollsBack   bool // everything can be undone; otherwise there is no transaction, and only reads may be sent
 	makesTables bool // rolling back also drops the tables that it created
 	broken      bool
 }
 
-// transaction begins a transaction. It returns nil if the server's transactions can't undo everything.
+// transaction begins a transaction, if the server's transactions can undo everything. It returns nil if nothing can be
+// tried over the protocol.
 func (e *examination) transaction(ctx context.Context) (*transaction, error) {
-	product := e.system.Flavor.Product()
-	if _, makes := e.driver.(protocol.AdminDriver); !makes || product == sql.Picodata || product == sql.Tarantool {
-		return nil, nil // drivers for SQL databases that roll back can also create tables
-	}
+	flavor, err := e.system.FlavorOf()
+	_, makes := e.driver.(protocol.AdminDriver) // drivers for SQL databases that roll back can also create tables
+	product := flavor.Product()
+	rollsBack := err == nil && makes && product != sql.Picodata && product != sql.Tarantool
 	var tx *transaction
-	err := e.system.Anywhere(func(t protocol.Target) error {
+	err = e.system.Anywhere(func(t protocol.Target) error {
 		conn, err := e.driver.Dial(ctx, t, &protocol.Program{})
 		if err != nil {
 			return err
@@ -193,12 +221,13 @@ func (e *examination) transaction(ctx context.Context) (*transaction, error) {
 		if !ok {
 			return conn.Close()
 		}
-		tx = &transaction{conn: adHoc, known: map[*protocol.Request]*protocol.Request{}, makesTables: product != sql.MySQL,
-			timeout: e.plan.Settings.OperationTimeout}
+		tx = &transaction{conn: adHoc, known: map[*protocol.Request]*protocol.Request{},
+			timeout:   e.plan.Settings.OperationTimeout,
+			rollsBack: rollsBack, makesTables: rollsBack && product != sql.MySQL}
 		return nil
 	})
-	if err != nil || tx == nil {
-		return nil, err
+	if err != nil || tx == nil || !rollsBack {
+		return tx, err
 	}
 	if f := tx.exec(ctx, "begin"); f != nil {
 		tx.close(ctx)
@@ -219,6 +248,9 @@ func (t *transaction) exec(ctx context.Context, text string) *protocol.Failure {
 
 // within calls f and undoes its effect by a savepoint, so that the transaction remains usable after a failure.
 func (t *transaction) within(ctx context.Context, f func() *protocol.Failure) *protocol.Failure {
+	if !t.rollsBack {
+		return f()
+	}
 	const savepoint = "savepoint brunt_doctor"
 	if failure := t.exec(ctx, savepoint); failure != nil {
 		return failure
@@ -257,7 +289,7 @@ func (t *transaction) do(ctx context.Context, r *protocol.Request, args []gen.Va
 
 // close rolls back and closes the connection.
 func (t *transaction) close(ctx context.Context) {
-	if !t.broken {
+	if t.rollsBack && !t.broken {
 		t.exec(ctx, "rollback")
 	}
 	t.conn.Close()

@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -18,7 +17,7 @@ import (
 
 // Report configures brunt's own report of a load and the progress line during the load.
 type Report struct {
-	Form     string         // one of report.Formats; "" means "text"
+	Form     string         // one of report.Formats; "" means "brief" on a terminal and "text" elsewhere
 	Language units.Language // "" means English
 	Quiet    bool           // no progress line and no notices
 }
@@ -53,7 +52,15 @@ func (f *Report) Hooks(out *Outputs) (Hooks, error) {
 func (f *Report) Print(w io.Writer, run *record.Run, dir string) error {
 	o := Look(w)
 	o.Path, o.Language = dir, f.Language
-	return errors.Join(Drain(w), report.Write(w, cmp.Or(f.Form, "text"), run, o))
+	form := f.Form
+	switch {
+	case form != "":
+	case o.Live:
+		form = "brief"
+	default:
+		form = "text"
+	}
+	return errors.Join(Drain(w), report.Write(w, form, run, o))
 }
 
 // Look returns the options for text on w: its width and colors.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"brunt/internal/load/schedule"
 	"brunt/internal/plan"
@@ -14,9 +15,10 @@ type Run struct {
 	Sessions       int
 	Balance        string
 	Retries        int
-	ErrorThreshold float64 // per cent of the operations
-	Scale          float64 // multiplies the plan's rates
-	Part           string  // K/N; "" means the whole load
+	ErrorThreshold float64       // per cent of the operations
+	Scale          float64       // multiplies the plan's rates
+	Duration       time.Duration // length of the load; see plan.Lasting. Only for commands that keep the plan's load
+	Part           string        // K/N; "" means the whole load
 }
 
 // Apply applies the flags to p. If load is not nil, it replaces the plan's load. Then Apply applies the flags of l.
@@ -30,33 +32,48 @@ func (r *Run) Apply(p *plan.Plan, l *Load, load *plan.Load) error {
 			return err
 		}
 	}
+	if load == nil && l.Given("duration") {
+		if err := Above("duration", r.Duration); err != nil {
+			return err
+		}
+		if err := plan.Lasting(p, r.Duration); err != nil {
+			return fmt.Errorf("--duration %s: %w", r.Duration, err)
+		}
+	}
 	if l.Given("scale") {
 		if err := plan.Scale(p, r.Scale); err != nil {
 			return fmt.Errorf("--scale: %w", err)
 		}
 	}
 	if l.Given("vu") {
-		for i := range p.Load {
-			if p.Load[i].Kind == plan.Closed {
-				p.Load[i].Sessions = 0
-			}
+		if err := SetSessions(p, r.Sessions); err != nil {
+			return err
 		}
 	}
 	if len(p.Load) == 0 {
 		return fmt.Errorf(
-			"plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name)
+			"plan %s doesn't say how its load goes; add a load section or counts, or use brunt run --duration, brunt rate or "+
+				"brunt spike", p.Name)
 	}
 	return l.Shape(p)
 }
 
+// SetSessions applies the flag --vu: n sessions, which closed phases use all.
+func SetSessions(p *plan.Plan, n int) error {
+	if n < 1 {
+		return fmt.Errorf("--vu %d: a load needs at least 1 session", n)
+	}
+	p.Settings.Sessions = n
+	for i := range p.Load {
+		if p.Load[i].Kind == plan.Closed {
+			p.Load[i].Sessions = 0
+		}
+	}
+	return nil
+}
+
 // settings applies the flags to a plan's settings.
 func (r *Run) settings(s *plan.Settings, l *Load) error {
-	if l.Given("vu") {
-		if r.Sessions < 1 {
-			return fmt.Errorf("--vu %d: a load needs at least 1 session", r.Sessions)
-		}
-		s.Sessions = r.Sessions
-	}
 	if l.Given("retries") {
 		if r.Retries < 0 {
 			return fmt.Errorf("--retries %d: give a number of at least 0", r.Retries)
