@@ -49,6 +49,7 @@ func (f *LoadFlags) Bind(cmd *cobra.Command, usualOutput string) {
 	fs.DurationVar(&l.Interval, "interval", time.Second, "slice of the record")
 	f.RecordFlags.Bind(fs)
 	f.LiveFlags.Bind(fs)
+	usage.InGroup(fs, usage.Output)
 	f.WorkerFlags.Bind(cmd)
 	f.OutputFlags.Bind(cmd, usualOutput)
 	usage.InGroup(fs, usage.Output, "output")

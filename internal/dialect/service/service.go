@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,10 +206,16 @@ func isFile(target string) bool {
 	return err == nil && !info.IsDir() && !strings.Contains(target, "://")
 }
 
+// looksLikeFile reports whether a target without a scheme ends like the name of a list of requests. No top-level domain
+// has such an end.
+func looksLikeFile(target string) bool {
+	return slices.Contains([]string{".txt", ".json", ".jsonl", ".ndjson", ".list", ".targets"}, filepath.Ext(target))
+}
+
 // single returns the request for a URL.
 func (o *Options) single(_ io.Reader, target string, body []byte) ([]endpoints.Request, error) {
 	if !strings.Contains(target, "://") {
-		if !strings.ContainsAny(target, ".:") && target != "localhost" {
+		if !strings.ContainsAny(target, ".:") && target != "localhost" || looksLikeFile(target) {
 			return nil, fmt.Errorf("%q is neither a file nor a URL; write for example http://localhost:8080/", target)
 		}
 		target = "http://" + target

@@ -37,7 +37,11 @@ func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLineBytes)
 	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
+		text := lines.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // a byte order mark, which editors of Windows write
+		}
+		text = strings.TrimSpace(text)
 		read := r.line
 		if r.json = r.json || len(r.all) == 0 && strings.HasPrefix(text, "{"); r.json {
 			read = r.object

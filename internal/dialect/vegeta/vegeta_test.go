@@ -18,7 +18,7 @@ func files(path string) ([]byte, error) {
 }
 
 func TestRead(t *testing.T) {
-	const list = `# a comment
+	const list = "\ufeff" + `# a comment
 GET http://a:8080/one?x=1
 X-Id: 1: 2
 Host: other

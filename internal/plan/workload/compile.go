@@ -106,7 +106,7 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 		request := s.Request
 		request.Name, request.Params = op.RequestName(i), slices.Repeat(kinds[i], max(request.Rows, 1))
 		step := Step{Think: s.Think, params: params, variant: pick, check: s.Check, kind: request.Kind(),
-			Request: c.add(request)}
+			Request: c.add(request), texts: texts(&request, params)}
 		for _, r := range s.Variants {
 			r.Name, r.Params = cmp.Or(r.Name, request.Name), request.Params
 			step.variants = append(step.variants, c.add(r))

@@ -255,6 +255,11 @@ func (c *Cursor) advance(closed bool, endNs int64) Move {
 			Text: "the server closed the connection between two statements", Fatal: true}, endNs)
 	}
 	c.step++
+	if s := &c.op.Steps[c.step]; len(s.texts) > 0 {
+		if f := c.lacking(s); f.Class != protocol.OK {
+			return c.fail(f, endNs)
+		}
+	}
 	if t := &c.op.Steps[c.step-1].Think; t.Min > 0 || t.Max > 0 {
 		if c.pause = c.work.ThinkTime(c.Operation, c.step-1, c.Index); c.pause > 0 {
 			c.phase = thinking

@@ -80,6 +80,7 @@ type Step struct {
 	Think   plan.Think
 	params  []param
 	kind    protocol.Kind
+	texts   []param // see Cursor.lacking
 
 	variants []*protocol.Request // see plan.Step.Variants
 	variant  func(i uint64) int

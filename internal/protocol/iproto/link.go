@@ -74,7 +74,7 @@ func (l *link) greet(ctx context.Context, t protocol.Target) *protocol.Error {
 		failure.Class, failure.Fatal = protocol.Connect, true
 		hint := ""
 		if failure.Code != "" {
-			hint = "; check user and password (Picodata: the user must have been created USING chap-sha1)"
+			hint = "; check user and password, and on Picodata that the user was created USING chap-sha1"
 		}
 		failure.Text = fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, failure.Text, hint)
 	}

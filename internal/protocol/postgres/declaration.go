@@ -34,7 +34,7 @@ func Declaration() protocol.Declaration {
 // notation is libpq's ("Connection Strings" and "Environment Variables" in PostgreSQL's manual).
 func notation() *protocol.Notation {
 	return &protocol.Notation{
-		Schemes: map[string]bool{"postgres": false, "postgresql": false},
+		Schemes: map[string]bool{"postgres": false, "postgresql": false, "pg": false},
 		Pairs:   true,
 		Variables: map[string]string{
 			"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",

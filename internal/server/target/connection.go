@@ -41,6 +41,12 @@ func Unfold(p *plan.Plan) error {
 	return nil
 }
 
+// Keywords returns the parameters that a connection string may have.
+func Keywords() []string {
+	return []string{"host", "port", "user", "password", "dbname", "db", "sslmode", "sslrootcert", "sslcert", "sslkey",
+		"connect_timeout", "application_name", "options", "target_session_attrs"}
+}
+
 // shown returns the beginning of a connection string, without the rest, which may hold a password.
 func shown(text string) string {
 	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
@@ -100,7 +106,7 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 func connections(addresses []string) (whole []string) {
 	for _, a := range addresses {
 		last := len(whole) - 1
-		if isConnection(a) || last < 0 || !isConnection(whole[last]) {
+		if IsConnection(a) || last < 0 || !IsConnection(whole[last]) {
 			whole = append(whole, a)
 		} else {
 			whole[last] += "," + a
@@ -110,7 +116,9 @@ func connections(addresses []string) (whole []string) {
 }
 
 var (
-	pair    = lazyregexp.New(`^\s*(?:host|port|user|password|dbname|sslmode)\s*=`)
+	pair = lazyregexp.New(`^\s*(?:host|hostaddr|port|user|password|dbname|passfile|service|options|` +
+		`application_name|connect_timeout|target_session_attrs|channel_binding|load_balance_hosts|ssl\w+|gss\w+|` +
+		`require_auth|keepalives\w*)\s*=`)
 	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
 	escaped = lazyregexp.New(`\\(.)`)
 )
@@ -133,7 +141,8 @@ func notationOf(text string) (d protocol.Declaration, isURL, ok bool) {
 	return d, isURL, false
 }
 
-func isConnection(text string) bool {
+// IsConnection reports whether Unfold takes an address for a connection string.
+func IsConnection(text string) bool {
 	_, _, ok := notationOf(text)
 	return ok
 }

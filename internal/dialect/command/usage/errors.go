@@ -91,8 +91,11 @@ func similarFlags(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
 	}
-	// cobra only searches for similar commands, so the flags' names are turned into commands.
 	word := unknown.GetSpecifiedName()
+	if name := synonyms[word]; name != "" && cmd.Flags().Lookup(name) != nil {
+		return meant("--", []string{name})
+	}
+	// cobra only searches for similar commands, so the flags' names are turned into commands.
 	names := &cobra.Command{SuggestionsMinimumDistance: min(similarWithin, len(word)/2)}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -105,6 +108,16 @@ func similarFlags(cmd *cobra.Command, err error) string {
 		near = longer
 	}
 	return meant("--", near)
+}
+
+// synonyms are words for flags that other tools and other commands use, and brunt's names for them. The name is
+// suggested if the command has it.
+var synonyms = map[string]string{
+	"hold": "trial", "time": "duration", "length": "duration", "connections": "vu", "clients": "vu", "client": "vu",
+	"concurrency": "vu", "users": "vu", "vus": "vu", "sessions": "vu", "threads": "vu", "qps": "rate", "rps": "rate",
+	"host": "addr", "hosts": "addr", "address": "addr", "port": "addr", "url": "addr", "username": "user",
+	"db": "database", "dbname": "database", "protocol": "proto",
+	"warmup": "warm-up", "insecure": "tls-insecure", "format": "output",
 }
 
 // similarWithin is the largest edit distance of a suggested name. For short flags it is half of their length, because

@@ -1,9 +1,11 @@
 package brunt
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +65,11 @@ func readTarget(a *bind.Args) *destination {
 		a.Failf("the target: %v", plan.FirstProblem(err))
 		return t
 	}
-	p.Target.Password = password
+	if err := target.Unfold(p); err != nil {
+		a.Failf("the target: %v", err)
+		return t
+	}
+	p.Target.Password = cmp.Or(password, p.Target.Password)
 	t.complete(a, p)
 	t.key = string(text) + "\x00" + password
 	return t
@@ -113,6 +119,9 @@ func ofURL(a *bind.Args, text string) map[string]any {
 		a.Failf(`the target isn't of the form "protocol://user:password@host:port/database"`)
 		return nil
 	}
+	if target.IsConnection(text) {
+		return ofConnection(u)
+	}
 	fields := map[string]any{"protocol": u.Scheme}
 	rest := strings.TrimPrefix(u.Path, "/")
 	switch {
@@ -135,6 +144,26 @@ func ofURL(a *bind.Args, text string) map[string]any {
 	for key, values := range u.Query() {
 		options[key] = values[0]
 	}
+	if len(options) > 0 {
+		fields["options"] = options
+	}
+	return fields
+}
+
+// ofConnection reads a target from a URL that -a takes too, and whose parameters mean the same here. Others are options
+// of the protocol.
+func ofConnection(u *url.URL) map[string]any {
+	own, options := url.Values{}, map[string]any{}
+	for key, values := range u.Query() {
+		if slices.Contains(target.Keywords(), key) {
+			own[key] = values
+		} else {
+			options[key] = values[0]
+		}
+	}
+	rest := *u
+	rest.RawQuery = own.Encode()
+	fields := map[string]any{"addresses": []any{rest.String()}}
 	if len(options) > 0 {
 		fields["options"] = options
 	}

@@ -129,7 +129,11 @@ func (c *Execution) summarize(run *record.Run, dir string) error {
 		errs = append(errs, c.writeCSV())
 	}
 	if !c.Options.Quiet && c.Options.Summary != "report" {
-		fmt.Fprintf(c.outputs.Err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+		where := "no record was kept"
+		if dir != "" {
+			where = "record in " + dir
+		}
+		fmt.Fprintf(c.outputs.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
 		if run.Verdict.Result != verdict.Pass {
 			for _, r := range run.Verdict.Reasons {
 				fmt.Fprintf(c.outputs.Err, "brunt: %s\n", r)
