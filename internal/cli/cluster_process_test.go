@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
@@ -296,7 +297,7 @@ func TestWorkersOfSomebodyElse(t *testing.T) {
 func TestWorkersWithoutANumber(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	pair, err := scale.NewPair("run", []string{"127.0.0.1:1"})
+	pair, err := scale.NewPair("run", []string{"127.0.0.1:1"}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -38,6 +39,7 @@ func newWorker(s *command.Env) *cobra.Command {
 func newTicket(*command.Env) *cobra.Command {
 	var addresses []string
 	var dir string
+	var valid time.Duration
 	cmd := newCommand("ticket", cobra.NoArgs, func(*cobra.Command, []string) error {
 		if len(addresses) == 0 {
 			return exitcode.Usage(errors.New("say where workers reach the coordinator, with --address HOST:PORT"))
@@ -47,7 +49,10 @@ func newTicket(*command.Env) *cobra.Command {
 				return exitcode.Usage(err)
 			}
 		}
-		pair, err := scale.NewPair(record.NewID(), addresses)
+		if valid <= 0 {
+			return exitcode.Usage(fmt.Errorf("--valid %s: give the time from now to the end of the run, such as 24h", valid))
+		}
+		pair, err := scale.NewPair(record.NewID(), addresses, valid)
 		if err != nil {
 			return err
 		}
@@ -57,6 +62,7 @@ func newTicket(*command.Env) *cobra.Command {
 		return exitcode.Usage(scale.WriteSecret(filepath.Join(dir, kubernetes.TicketFile), &pair.Ticket))
 	})
 	cmd.Flags().StringSliceVar(&addresses, "address", nil, "host:port at which workers reach the coordinator (repeatable)")
+	cmd.Flags().DurationVar(&valid, "valid", 24*time.Hour, "time from now to the end of the run, after which the ticket is refused")
 	cmd.Flags().StringVar(&dir, "out", "ticket", "folder for the two files, which must not be there")
 	return cmd
 }

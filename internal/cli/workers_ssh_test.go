@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"brunt/internal/judge/exitcode"
@@ -27,7 +29,10 @@ func TestWorkersOverSSH(t *testing.T) {
 	hosts := servers[0].Addr + "," + servers[1].Addr
 	plan := queuePlan(t)
 	var copied []os.FileInfo
-	for round := range 2 {
+	for round := range 3 {
+		if round == 2 { // a file that isn't the program is replaced
+			put(t, filepath.Join(programOf(t, servers[0].Dir)), "#!/bin/sh\nexit 0\n")
+		}
 		dir := filepath.Join(t.TempDir(), "bundle")
 		out, err := exec.Command("brunt", "run", plan, "--quiet", "--workers", "3", "--on", "ssh", "--hosts", hosts,
 			"--ssh-config", config, "--bundle", dir).CombinedOutput()
@@ -39,24 +44,58 @@ func TestWorkersOverSSH(t *testing.T) {
 			t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lostOnes(run))
 		}
 		for i, s := range servers {
-			found, err := filepath.Glob(filepath.Join(s.Dir, "cache", "brunt", "*", "brunt"))
-			if err != nil || len(found) != 1 {
-				t.Fatalf("host %d has the programs %q", i, found)
-			}
-			info, err := os.Stat(found[0])
+			info, err := os.Stat(programOf(t, s.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if round == 0 {
 				copied = append(copied, info)
-			} else if !os.SameFile(copied[i], info) {
-				t.Errorf("host %d got the program again", i)
+			} else if again := round == 2 && i == 0; os.SameFile(copied[i], info) == again {
+				t.Errorf("round %d: host %d got the program again: %v", round, i, !again)
 			}
 		}
 		grep, _ := exec.Command("grep", "-rl", "PRIVATE KEY", dir).Output()
 		if len(grep) > 0 {
 			t.Errorf("a key of the run is kept in %s", grep)
 		}
+	}
+}
+
+// programOf returns the path of the program that was copied to a host.
+func programOf(t *testing.T, dir string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "cache", "brunt", "*", "brunt"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the host has the programs %q", found)
+	}
+	return found[0]
+}
+
+// When a local ssh client is killed, its worker goes on and is not lost: its own connections tell.
+func TestAKilledClientOfSSHLosesNoWorker(t *testing.T) {
+	t.Parallel()
+	servers, config := testserver.SSH(t, 2)
+	cmd, dir, _ := leadingProcess(t, endingPlan(t), 2, "--on", "ssh", "--hosts", servers[0].Addr+","+servers[1].Addr,
+		"--ssh-config", config)
+	isClient := func(pid int) bool {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return bytes.HasPrefix(line, []byte("ssh\x00")) && bytes.HasSuffix(line, []byte(" worker\x00"))
+	}
+	client := 0
+	until(t, "an ssh client runs a worker", func() bool {
+		for _, pid := range testserver.Descendants(cmd.Process.Pid) {
+			if isClient(pid) {
+				client = pid
+			}
+		}
+		return client != 0
+	})
+	if err := syscall.Kill(client, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if run := wholeRun(t, dir, ""); run.Total.Arrivals() != 1200 || len(lostOnes(run)) > 0 {
+		t.Errorf("%d operations, lost %q", run.Total.Arrivals(), lostOnes(run))
 	}
 }
 

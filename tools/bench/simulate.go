@@ -101,7 +101,7 @@ func coordinate(args []string) error {
 	if err != nil {
 		return err
 	}
-	lead, worker, err := scale.NewIdentities(simulatedRun)
+	lead, worker, err := scale.NewIdentities(simulatedRun, 24*time.Hour)
 	if err != nil {
 		return err
 	}

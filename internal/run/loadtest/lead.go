@@ -232,16 +232,44 @@ func (d *leading) identify() (pair *scale.Pair, err error) {
 			return nil, exitcode.Usage(err)
 		}
 	}
+	least, most := d.lasts()
 	if pair = d.pair; pair == nil {
-		if pair, err = scale.NewPair(record.NewID(), nil); err != nil {
+		if pair, err = scale.NewPair(record.NewID(), nil, most); err != nil {
 			return nil, err
 		}
+	} else if err := validFor(pair, least, time.Now()); err != nil {
+		return nil, exitcode.Usage(fmt.Errorf("%s: %w", w.Ticket, err))
 	}
 	d.ticket = pair.Ticket
 	if w.On == Slurm {
 		d.slurm = &scale.Slurm{Run: d.ticket.Run, Workers: w.Number, Options: w.Slurm}
 	}
 	return pair, nil
+}
+
+// lasts returns how long the run lasts from now on, at least and at most: until the workers have joined, the load is
+// over, and the workers have sent their bundles.
+func (d *leading) lasts() (least, most time.Duration) {
+	patience := d.l.Workers.patience()
+	if d.l.Script == nil && d.l.Next == nil && !d.fills {
+		if load := deadline(d.l.Plan); load != deadlineUnknown {
+			return load - deadlineBeyond, patience + load
+		}
+	}
+	return 0, patience + unknownRun
+}
+
+// unknownRun is how long tickets are valid for loads without a known duration.
+const unknownRun = 7 * 24 * time.Hour
+
+// validFor returns an error if the certificates of a pair that was made before end before the run does.
+func validFor(pair *scale.Pair, run time.Duration, now time.Time) error {
+	_, until, err := pair.Coordinator.Valid()
+	if err == nil && until.Before(now.Add(run)) {
+		err = fmt.Errorf("the ticket is valid until %s, before the end of this run: make a new one with brunt ticket --valid",
+			until.UTC().Format(time.RFC3339))
+	}
+	return err
 }
 
 // address returns the host:port at which the coordinator listens. Port 0 means a free port.

@@ -92,13 +92,8 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		return fillShare(led, w)
 	}
 	dir, err := share(led, either(hard, w.Hard()), w, version)
-	if errors.Is(err, scale.ErrCalledOff) {
-		return exitcode.With(exitcode.Interrupted, nil)
-	}
 	if err != nil {
-		err = workerError(Failure(ctx, err))
-		w.Fail(err, exitcode.Of(err))
-		return exitcode.With(exitcode.Of(err), nil)
+		return o.failed(ctx, w, err)
 	}
 	home, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
@@ -116,6 +111,23 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 		return store.bundle(hard, dir, fmt.Sprintf("%s-worker-%d", ticket.Run, ticket.Worker+1), stderr)
 	}
 	return err
+}
+
+// failed tells the coordinator why a worker gives up before the load, and returns the error for the process. The
+// coordinator prints the reason, unless the reason is what the coordinator itself has said.
+func (o *Worker) failed(ctx context.Context, w *scale.Worker, err error) error {
+	if errors.Is(err, scale.ErrCalledOff) {
+		if o.Ticket == "" { // the coordinator started this process, and says why it ends it
+			err = nil
+		}
+		return exitcode.With(exitcode.Interrupted, err)
+	}
+	if _, ok := errors.AsType[*scale.Error](err); ok {
+		return workerError(err)
+	}
+	err = workerError(Failure(ctx, err))
+	w.Fail(err, exitcode.Of(err))
+	return exitcode.With(exitcode.Of(err), nil)
 }
 
 // workerError adds the exit code to an error of the coordinator.

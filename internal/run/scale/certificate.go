@@ -22,17 +22,17 @@ type Identity struct {
 	Key         string `json:"key"`
 }
 
-// certificateAge is how far the validity of certificates extends into the past and the future, so that hosts with
-// different clocks accept them.
-const certificateAge = 366 * 24 * time.Hour
+// clockMargin is how much longer certificates are valid than the run may last, at both ends. Workers whose clocks
+// differ by much less are refused (mostOffset), so clocks that reject a certificate are wrong, not only different.
+const clockMargin = time.Hour
 
 // coordinatorName returns the name in the coordinator's certificate. It doesn't depend on the coordinator's address.
 func coordinatorName(run string) string { return "coordinator." + run + ".brunt.invalid" }
 
-// NewIdentities creates the certificates of one run: an authority, whose key is not kept, the coordinator's
-// certificate, and the certificate that all workers of the run share. Keys are ECDSA P-256. Other runs refuse these
-// certificates.
-func NewIdentities(run string) (coordinator, worker Identity, err error) {
+// NewIdentities creates the certificates of one run that ends within lasts: an authority, whose key is not kept, the
+// coordinator's certificate, and the certificate that all workers of the run share. Keys are ECDSA P-256. Other runs
+// refuse these certificates.
+func NewIdentities(run string, lasts time.Duration) (coordinator, worker Identity, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return coordinator, worker, err
@@ -40,7 +40,7 @@ func NewIdentities(run string) (coordinator, worker Identity, err error) {
 	now := time.Now()
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority." + run},
-		NotBefore: now.Add(-certificateAge), NotAfter: now.Add(certificateAge),
+		NotBefore: now.Add(-clockMargin), NotAfter: now.Add(lasts + clockMargin),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
@@ -93,4 +93,29 @@ func (i *Identity) config() (*tls.Config, error) {
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ClientCAs: roots,
 		ClientAuth: tls.RequireAndVerifyClientCert,
 	}, nil
+}
+
+// Valid returns the time in which the certificate is valid, including clockMargin at both ends.
+func (i *Identity) Valid() (from, until time.Time, err error) {
+	block, _ := pem.Decode([]byte(i.Certificate))
+	if block == nil {
+		return from, until, errors.New("the run's certificate can't be read")
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return from, until, fmt.Errorf("the run's certificate: %w", err)
+	}
+	return leaf.NotBefore, leaf.NotAfter, nil
+}
+
+// expired returns the text for a worker whose certificate one side doesn't accept because of the time.
+func (i *Identity) expired(now time.Time) string {
+	from, until, err := i.Valid()
+	if err != nil {
+		return err.Error()
+	}
+	const layout = "2006-01-02 15:04 MST"
+	return fmt.Sprintf("the ticket is valid from %s to %s, and this machine's clock reads %s: set the clocks of both "+
+		"machines (NTP), or use a new ticket", from.UTC().Format(layout), until.UTC().Format(layout),
+		now.UTC().Format(layout))
 }

@@ -100,6 +100,7 @@ type member struct {
 	host    string
 	state   State // "" until it joins
 	seen    time.Time
+	joining int // requests of its process that wait for its job
 	lost    bool
 	lostNs  int64  // when it was lost, by the coordinator's clock
 	given   bool   // its share was given to other workers
@@ -470,6 +471,7 @@ func (e *Error) Error() string { return e.Text }
 // The exit codes of Error; see docs/exit-codes.md.
 const (
 	codeBadPlan     = exitcode.BadPlan
+	codeInterrupted = exitcode.Interrupted
 	codeUnreachable = exitcode.Unreachable
 )
 
@@ -496,9 +498,13 @@ func (c *Coordinator) Gather(ctx context.Context) error {
 
 // refuse makes all workers leave, with err as the reason, and returns err.
 func (c *Coordinator) refuse(err error) error {
+	code := codeInterrupted
+	if e, ok := errors.AsType[*Error](err); ok {
+		code = e.Code
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.refused = &refusal{"the coordinator has called the run off: " + err.Error(), 0}
+	c.refused = &refusal{"the coordinator has called the run off: " + err.Error(), code}
 	c.halt(true, message.Message{})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Pair is what is needed by a coordinator and workers that are started independently: the coordinator's certificate and
@@ -17,10 +18,10 @@ type Pair struct {
 	Ticket      Ticket   `json:"ticket"`
 }
 
-// NewPair creates the certificates of a run. Its workers reach the coordinator at addresses, and get their numbers from
-// the engine that starts them.
-func NewPair(run string, addresses []string) (*Pair, error) {
-	lead, worker, err := NewIdentities(run)
+// NewPair creates the certificates of a run that ends within lasts. Its workers reach the coordinator at addresses, and
+// get their numbers from the engine that starts them.
+func NewPair(run string, addresses []string, lasts time.Duration) (*Pair, error) {
+	lead, worker, err := NewIdentities(run, lasts)
 	return &Pair{Coordinator: lead,
 		Ticket: Ticket{Run: run, Addresses: addresses, Identity: worker, Worker: NumberOfEngine}}, err
 }

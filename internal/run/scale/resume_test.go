@@ -17,7 +17,7 @@ import (
 // killed returns a coordinator with workers that has begun a load, and whose process was killed. Its journal remains.
 func killed(t *testing.T, onLost string, workers int) (o Options, processes []*Worker, journal []byte) {
 	t.Helper()
-	lead, worker, err := NewIdentities("run")
+	lead, worker, err := NewIdentities("run", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

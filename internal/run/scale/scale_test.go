@@ -20,7 +20,7 @@ import (
 // coordinator starts a coordinator for a number of workers, and returns their ticket.
 func coordinator(t *testing.T, run string, workers int, patience time.Duration) (*Coordinator, Ticket) {
 	t.Helper()
-	lead, worker, err := NewIdentities(run)
+	lead, worker, err := NewIdentities(run, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func closeAtEnd(t *testing.T, c *Coordinator) {
 
 // A worker that stops between being ready and its first report of the load is lost, and the others don't wait for it.
 func TestAWorkerThatNeverBeginsIsLost(t *testing.T) {
-	lead, worker, err := NewIdentities("run")
+	lead, worker, err := NewIdentities("run", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +132,7 @@ func (w *Worker) reportAs(t *testing.T, state State, from int, lines string) (An
 func TestASharesSuccessorIsRefused(t *testing.T) {
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	first, _ := connected(t, c, ticket)
+	first.quiet()                        // it has stopped
 	second, _ := connected(t, c, ticket) // nothing has been sent yet, so the later process gets the share
 	if _, err := first.reportAs(t, Ready, 0, ""); err == nil {
 		t.Error("the process that was replaced is still taken for the worker")
@@ -139,8 +140,74 @@ func TestASharesSuccessorIsRefused(t *testing.T) {
 	if _, err := second.reportAs(t, Running, 0, ""); err != nil {
 		t.Fatal(err)
 	}
+	c.Exited(0, "it was killed")
 	_, _, err := Connect(t.Context(), ticket, "1")
 	refusedWith(t, err, 0, "has been begun already: it is not sent again")
+}
+
+// A second process with the number of a worker is refused by name while the first one is there, at any time.
+func TestASecondProcessOfOneNumberIsRefused(t *testing.T) {
+	c, ticket := coordinator(t, "run", 2, time.Minute)
+	const want = "give each worker a number of its own (--index)"
+	came := make(chan error, 1)
+	go func() {
+		w, _, err := Connect(t.Context(), ticket, "1") // waits for the other worker
+		if err == nil {
+			defer w.quiet()
+			_, err = w.reportAs(t, Running, 0, "")
+		}
+		came <- err
+	}()
+	for c.state(0) != Joined {
+		time.Sleep(time.Millisecond)
+	}
+	_, _, err := Connect(t.Context(), ticket, "1")
+	refusedWith(t, err, codeBadPlan, want)
+	c.mu.Lock()
+	c.agreed = true
+	c.announce()
+	c.mu.Unlock()
+	if err := <-came; err != nil {
+		t.Fatalf("the first process: %v", err)
+	}
+	other := ticket
+	other.Worker = 1
+	second, _ := connected(t, c, other) // connecting to the target
+	_, _, err = Connect(t.Context(), other, "1")
+	refusedWith(t, err, codeBadPlan, want)
+	second.hello.Process = "another"
+	err = second.send(t.Context(), "testdata", "none")
+	if err == nil || errors.As(err, new(*Error)) {
+		t.Errorf("a file that isn't there: %v", err)
+	}
+	_, err = second.reportAs(t, Running, 0, "")
+	refusedWith(t, err, codeBadPlan, want)
+}
+
+// A ticket is valid for the run, and a clock that is wrong is named.
+func TestTicketsEndWithTheRun(t *testing.T) {
+	_, worker, err := NewIdentities("run", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, until, err := worker.Valid()
+	if now := time.Now(); err != nil || from.Before(now.Add(-2*clockMargin)) ||
+		until.After(now.Add(time.Hour+2*clockMargin)) {
+		t.Errorf("valid from %s to %s, %v", from, until, err)
+	}
+	lead, worker, err := NewIdentities("run", -2*clockMargin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Listen(Options{Run: "run", Workers: 1, Dir: t.TempDir(), Listen: "127.0.0.1:0", Identity: lead,
+		Interval: time.Hour, Patience: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, c)
+	_, _, err = Connect(t.Context(), Ticket{Run: "run", Addresses: []string{c.listener.Addr().String()},
+		Identity: worker, Dir: t.TempDir()}, "1")
+	refusedWith(t, err, codeBadPlan, "set the clocks of both machines (NTP), or use a new ticket")
 }
 
 // Lines that the coordinator already has are not written again, even if they are sent twice after a connection broke.
@@ -356,7 +423,7 @@ func TestMissingWorkersAreNamed(t *testing.T) {
 	}
 	err := c.Gather(t.Context())
 	refusedWith(t, err, codeUnreachable, "2 of 3 workers didn't join within 200ms: 1, 3; see that they run")
-	refusedWith(t, <-come, 0, "called the run off")
+	refusedWith(t, <-come, codeUnreachable, "called the run off")
 }
 
 func (c *Coordinator) state(k int) State {

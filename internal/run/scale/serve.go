@@ -70,18 +70,22 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	if m.process != h.Process && (m.begun() || c.startNs > 0) {
+	if refused := c.replaces(r.Context(), m, h.Process); refused != nil {
 		c.mu.Unlock()
-		refuseWorker(w, 0, "the share of worker %s has been begun already: it is not sent again", m.name())
+		respond(w, http.StatusConflict, refused)
 		return
 	}
 	m.hello, m.host, m.seen = h, h.Host, time.Now()
 	if m.process != h.Process || m.state == "" {
-		m.process, m.state, m.problem = h.Process, Joined, nil
+		m.process, m.state, m.problem, m.joining = h.Process, Joined, nil, 0
 	}
+	m.joining++
 	c.cond.Broadcast()
 	for !c.agreed && c.refused == nil && r.Context().Err() == nil {
 		c.awaitTurn(r.Context(), 0)
+	}
+	if m.process == h.Process {
+		m.joining--
 	}
 	refused := c.refused
 	c.mu.Unlock()
@@ -92,6 +96,34 @@ func (c *Coordinator) serveJoin(w http.ResponseWriter, r *http.Request) {
 	default:
 		respond(w, http.StatusOK, &c.o.Job)
 	}
+}
+
+// aliveWithin is how long a process that joins as a worker of which another process has the share waits for a sign of
+// that process: twice as long as it may take to send one.
+const aliveWithin = 2 * beatEvery
+
+// replaces returns nil if a process may join as worker m: if no other process has, or if that one gives no sign of life
+// and has sent nothing. Otherwise it returns the refusal: a process whose share was lost or is complete has nothing to
+// do, which is no error, so that an engine doesn't start it again. c.mu must be held; it is released while it waits.
+func (c *Coordinator) replaces(ctx context.Context, m *member, process string) *refusal {
+	for came := time.Now(); m.process != "" && m.process != process; c.awaitTurn(ctx, beatEvery/10) {
+		begun, waited := m.begun() || c.startNs > 0, time.Since(came)
+		switch {
+		case begun && (m.lost || m.gone != "" || m.state == Ended || waited > aliveWithin):
+			return &refusal{fmt.Sprintf("the share of worker %s has been begun already: it is not sent again", m.name()), 0}
+		case m.seen.After(came), !begun && waited > aliveWithin && m.joining > 0:
+			return taken(m)
+		case ctx.Err() != nil, !begun && waited > aliveWithin:
+			return nil
+		}
+	}
+	return nil
+}
+
+// taken refuses a process because another process is worker m.
+func taken(m *member) *refusal {
+	return &refusal{fmt.Sprintf("worker %s is another process, %d on %s: give each worker a number of its own (--index)",
+		m.name(), m.hello.PID, m.host), codeBadPlan}
 }
 
 // awaitTurn waits until announce is called, ctx ends, or most has passed, unless most is 0. The caller holds c.mu,
@@ -145,23 +177,29 @@ func (c *Coordinator) serveReport(w http.ResponseWriter, r *http.Request) {
 	if m == nil {
 		return
 	}
-	answer, err := c.hear(r.Context(), m, &said)
-	if err != nil {
-		refuseWorker(w, 0, "%v", err)
+	answer, refused := c.hear(r.Context(), m, &said)
+	if refused != nil {
+		respond(w, http.StatusConflict, refused)
 		return
 	}
 	respond(w, http.StatusOK, answer)
 }
 
-// hear processes a report and returns the answer. If it returns an error, the worker is refused.
-func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answer, error) {
+// hear processes a report and returns the answer. If it returns a refusal, the worker is refused.
+func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answer, *refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.process == "" { // the coordinator has been resumed
 		m.process, m.host = said.Process, said.Host
 	}
 	if m.process != said.Process {
-		return nil, fmt.Errorf("the share of worker %s belongs to another process", m.name())
+		return nil, taken(m)
+	}
+	if said.State == Joined { // a sign of life from before the load; it may arrive late
+		if m.state == Joined {
+			m.seen = time.Now()
+		}
+		return c.answer(m), nil
 	}
 	m.seen = time.Now()
 	switch {
@@ -299,7 +337,11 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	known := m.process == q.Get("process") && m.process != ""
 	c.mu.Unlock()
-	if !known || !bundleFile(name) {
+	if !known {
+		respond(w, http.StatusConflict, taken(m))
+		return
+	}
+	if !bundleFile(name) {
 		refuseWorker(w, codeBadPlan, "file %q of worker %s is not taken", name, m.name())
 		return
 	}

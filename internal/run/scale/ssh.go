@@ -29,8 +29,8 @@ type SSH struct {
 // failedSSH is the exit code with which ssh reports its own errors.
 const failedSSH = 255
 
-// Copy copies the program to the hosts that don't have it, which is decided by its hash. An error is an *Error that
-// names the host.
+// Copy copies the program to the hosts that don't have it, which is decided by the hash of the file there. An error is
+// an *Error that names the host.
 func (s *SSH) Copy(ctx context.Context) error {
 	sum, size, err := hashOf(s.Binary)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *SSH) Copy(ctx context.Context) error {
 	errs := make([]error, len(s.Hosts))
 	var wg sync.WaitGroup
 	for i, host := range s.Hosts {
-		wg.Go(func() { errs[i] = s.copyTo(ctx, host, size) })
+		wg.Go(func() { errs[i] = s.copyTo(ctx, host, sum, size) })
 	}
 	wg.Wait()
 	for _, err := range errs { // one error is enough
@@ -62,11 +62,16 @@ func hashOf(path string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// copyTo copies the program to a host. An incomplete copy is never used.
-func (s *SSH) copyTo(ctx context.Context, host string, size int64) error {
-	const there = "there"
-	out, err := s.shell(ctx, host, fmt.Sprintf("if test -x %s; then echo %s; fi", s.path, there), nil)
-	if err != nil || strings.TrimSpace(out) == there {
+// hasher is a function for a shell that prints the SHA-256 of a file with the tool that the host has: that of GNU and
+// busybox, of Perl (macOS), of BSD, or OpenSSL's. Without a tool it prints nothing.
+const hasher = `h() { { sha256sum < "$1" || shasum -a 256 < "$1" || sha256 -q < "$1" || ` +
+	`openssl dgst -sha256 -r < "$1"; } 2>/dev/null || true; }; `
+
+// copyTo copies the program to a host, unless a file with its hash is there. An incomplete or changed copy is never
+// used: a host without a tool for hashes gets a new one.
+func (s *SSH) copyTo(ctx context.Context, host, sum string, size int64) error {
+	out, err := s.shell(ctx, host, fmt.Sprintf("%sif test -x %s; then h %s; fi", hasher, s.path, s.path), nil)
+	if err != nil || strings.HasPrefix(strings.TrimSpace(out), sum) {
 		return err
 	}
 	file, err := os.Open(s.Binary)
@@ -74,9 +79,15 @@ func (s *SSH) copyTo(ctx context.Context, host string, size int64) error {
 		return err
 	}
 	defer file.Close()
-	_, err = s.shell(ctx, host, fmt.Sprintf(
-		`p=%s; mkdir -p "${p%%/*}" && cat > "$p.$$" && test "$(wc -c < "$p.$$")" -eq %d && chmod 700 "$p.$$" && mv "$p.$$" "$p"`,
+	out, err = s.shell(ctx, host, fmt.Sprintf(hasher+
+		`p=%s; mkdir -p "${p%%/*}" && cat > "$p.$$" && test "$(wc -c < "$p.$$")" -eq %d && `+
+		`chmod 700 "$p.$$" && mv "$p.$$" "$p" && h "$p"`,
 		s.path, size), file)
+	if got := strings.TrimSpace(out); err == nil && got != "" && !strings.HasPrefix(got, sum) {
+		err = &Error{Code: codeUnreachable, Text: fmt.Sprintf(
+			"host %s: the copy of brunt there has another hash than the program here; check its disk, and that nobody else "+
+				"writes to its ~/.cache/brunt", host)}
+	}
 	return err
 }
 
@@ -121,8 +132,11 @@ func (s *SSH) Command(host string) *exec.Cmd {
 	return exec.Command("ssh", s.arguments(host, "exec "+s.path+" worker")...)
 }
 
-// LostConnection reports whether the client ended because it lost its connection. In this case the worker may continue.
-func (s *SSH) LostConnection(state *os.ProcessState) bool { return state.ExitCode() == failedSSH }
+// LostConnection reports whether the client ended because it lost its connection, or because a signal ended it. In
+// these cases the worker may continue: its own connections to the coordinator tell.
+func (s *SSH) LostConnection(state *os.ProcessState) bool {
+	return state.ExitCode() == failedSSH || !state.Exited()
+}
 
 func (s *SSH) arguments(host, line string) []string {
 	args := []string{"-o", "BatchMode=yes", "-o", "ConnectTimeout=10"}

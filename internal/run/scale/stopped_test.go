@@ -92,7 +92,7 @@ func TestAJournalThatLacksAnEventIsRemoved(t *testing.T) {
 
 // A worker that doesn't find its coordinator leaves no folder.
 func TestAWorkerWithoutACoordinatorLeavesNothing(t *testing.T) {
-	_, worker, err := NewIdentities("run")
+	_, worker, err := NewIdentities("run", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

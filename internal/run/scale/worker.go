@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -46,8 +47,9 @@ type Worker struct {
 	client  *http.Client
 	address string // address of the coordinator that answered
 
-	stop context.CancelFunc
-	hard chan struct{}
+	stop  context.CancelFunc
+	hard  chan struct{}
+	quiet func() // ends the signs of life before the load
 
 	stopped chan struct{} // the coordinator has ended the load
 	wake    chan struct{} // an interval has ended
@@ -60,6 +62,7 @@ type Worker struct {
 
 	mu      sync.Mutex
 	state   State
+	refused *Error // the coordinator has refused a report
 	answer  Answer
 	heard   time.Time // when the coordinator last answered
 	lines   tail
@@ -127,7 +130,33 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 		w.Shared = schedule.NewRedistribution()
 		w.Shared.OnRequest(func() { _ = w.Interval(nil) })
 	}
+	w.quiet = w.beat(ctx)
 	return w, ctx, nil
+}
+
+// beatEvery is how often a worker gives a sign of life before it is ready.
+const beatEvery = 500 * time.Millisecond
+
+// beat gives signs of life until end is called or ctx ends.
+func (w *Worker) beat(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	alive := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
+		State: Joined}
+	go func() {
+		defer close(done)
+		for {
+			said := alive
+			_ = w.post(ctx, 10*time.Second, "report", &said, nil) // what it answers is heard when the worker is ready
+			if !protocol.Sleep(ctx, beatEvery) {
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // join finds the coordinator, measures the offset of its clock, and waits for the job.
@@ -240,15 +269,18 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 
 // Await is Begin for a worker without a bundle.
 func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
+	w.quiet()
 	w.mu.Lock()
 	w.state = Ready
 	w.mu.Unlock()
 	go w.reports()
 	for {
 		w.mu.Lock()
-		answer, changed, heard := w.answer, w.changed, w.heard
+		answer, changed, heard, refused := w.answer, w.changed, w.heard, w.refused
 		w.mu.Unlock()
 		switch {
+		case refused != nil:
+			return 0, refused
 		case answer.Stop:
 			return 0, ErrCalledOff
 		case time.Since(heard) > patienceBefore:
@@ -353,6 +385,9 @@ func (w *Worker) report() bool {
 		err := w.post(ctx, 10*time.Second, "report", &said, &answer)
 		var refused *Error
 		if errors.As(err, &refused) {
+			w.mu.Lock()
+			w.refused = refused
+			w.mu.Unlock()
 			answer, err = Answer{Stop: true, Hard: true, Have: said.From}, nil
 		}
 		if err != nil {
@@ -502,6 +537,9 @@ func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, m
 
 func (w *Worker) do(request *http.Request, answer any) error {
 	response, err := w.client.Do(request)
+	if expiredCertificate(err) {
+		return &Error{Code: codeBadPlan, Text: w.ticket.Identity.expired(time.Now())}
+	}
 	var foreign *tls.CertificateVerificationError
 	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
 		return &Error{Code: codeBadPlan, Text: fmt.Sprintf(
@@ -526,6 +564,14 @@ func (w *Worker) do(request *http.Request, answer any) error {
 		return refused
 	}
 	return &Error{Code: refused.Code, Text: refused.Text}
+}
+
+// expiredCertificate reports whether a TLS handshake failed because a certificate isn't valid at this time, by the
+// clock of this machine or by that of the other one.
+func expiredCertificate(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.Expired ||
+		err != nil && strings.Contains(err.Error(), "remote error: tls: expired certificate")
 }
 
 // send sends a file of the bundle to the coordinator.
