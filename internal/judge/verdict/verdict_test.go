@@ -620,6 +620,9 @@ func TestEachWarningHasItsCause(t *testing.T) {
 		WarnMisdirected:    func(r *record.Run) { r.Total.Misdirected = r.Total.Done/50 + 1 },
 		WarnBadHash:        func(r *record.Run) { r.Total.BadHash = 1 },
 		WarnReconnects:     func(r *record.Run) { r.Targets[0].Reconnects = 1 },
+		WarnEmptyRule: func(r *record.Run) {
+			r.Thresholds = append(r.Thresholds, record.Threshold{Text: "errors < 1", Pass: true, Unit: "fraction", Limit: 1})
+		},
 	} {
 		run, a := healthyLoad("p(99) < 10ms")
 		sums := &measure.Tally{}

@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/metric"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -41,6 +42,7 @@ const (
 	WarnLeak             = "leak"
 	WarnDrift            = "throughput-drift"
 	WarnWorkerLost       = "worker-lost"
+	WarnEmptyRule        = "rule-always-holds"
 )
 
 // The warning lag-visible is given from this share of the median response time on, if the lag has at least this length.
@@ -65,9 +67,20 @@ func Assess(run *record.Run) []record.Warning {
 	var out []record.Warning
 	for _, f := range []func(*record.Run) []record.Warning{
 		assessEnd, assessGenerator, assessServer, assessErrors, assessWatched, assessSamples, assessModel, assessFailover,
-		assessVerified,
+		assessVerified, assessRules,
 	} {
 		out = append(out, f(run)...)
+	}
+	return out
+}
+
+// assessRules names rules whose limit is all operations, such as errors < 1, whose author meant 1 % or one.
+func assessRules(run *record.Run) (out []record.Warning) {
+	for _, t := range run.Thresholds {
+		if t.Unit == metric.Fraction && t.Limit == 1 && t.Aggregate == nil && strings.Contains(t.Text, "<") &&
+			!strings.Contains(t.Text, "%") {
+			out = append(out, record.NewWarning(WarnEmptyRule, message.Text("rule", t.Text)))
+		}
 	}
 	return out
 }

@@ -202,10 +202,6 @@ func (t *Rule) setLimit(s string) error {
 	if isPercent {
 		t.Limit /= 100
 	}
-	if !isPercent && t.Limit == 1 && strings.HasPrefix(t.Comparison, "<") {
-		return fmt.Errorf("a limit of 1 means all operations, so the rule holds unless every one counts; write 1%% or use %s.count",
-			t.Metric)
-	}
 	if t.Limit > 1 {
 		return fmt.Errorf("%s is more than all operations; write a percentage such as 1%% or use %s.count", s, t.Metric)
 	}
