@@ -208,12 +208,10 @@ func TestFunctionPanics(t *testing.T) {
 func TestFunctionIgnoresItsContext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	var inside sync.WaitGroup
+	defer close(release) // a call that this process begins late may still come
 	r := run(t, brunt.Load{Rate: 50, Duration: 400 * time.Millisecond, Timeout: 30 * time.Millisecond,
 		Do: func(_ context.Context, n uint64) error {
 			if n%2 == 0 {
-				inside.Add(1)
-				defer inside.Done()
 				<-release
 			}
 			return nil
@@ -227,8 +225,6 @@ func TestFunctionIgnoresItsContext(t *testing.T) {
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "still run") }) {
 		t.Errorf("no warning of calls that still run: %q", r.Warnings)
 	}
-	close(release)
-	inside.Wait()
 }
 
 // A load whose function blocks for ever ends soon after its context.
