@@ -214,6 +214,8 @@ func (c *Counts) count(s *Sample) {
 			c.MissingUpdates++
 		case protocol.KindDelete:
 			c.MissingDeletes++
+		case protocol.KindInsert:
+			c.MissingInserts++
 		default:
 			c.Missing++
 		}

@@ -52,6 +52,8 @@ type Counts struct {
 	Missing        uint64 `json:"missing,omitzero" help:"Reads that found no row or key."`
 	MissingUpdates uint64 `json:"missing_updates,omitzero" help:"Updates that found no row or key."`
 	MissingDeletes uint64 `json:"missing_deletes,omitzero" help:"Deletes that found no row or key."`
+	// Inserts that inserted nothing, because the record was there already; counted as done.
+	MissingInserts uint64 `json:"missing_inserts,omitzero" help:"Inserts whose record was there already."`
 
 	BadHash     uint64 `json:"bad_hash,omitzero" help:"Answers whose body had a wrong hash."`
 	Misdirected uint64 `json:"misdirected,omitzero" help:"Operations with a request to an address that lacks its key."`
@@ -180,8 +182,8 @@ func (c *Counts) OnlyServers(refused bool) Counts {
 	return out
 }
 
-// Number returns the counter of a name: its name in the record, "ok", "failed", "dropped" or "arrivals". It returns 0
-// for other names.
+// Number returns the counter of a name: its name in the record, "ok", "failed", "dropped", "arrivals" or "in_vain". It
+// returns 0 for other names.
 func (c *Counts) Number(name string) uint64 {
 	switch name {
 	case "ok":
@@ -192,6 +194,8 @@ func (c *Counts) Number(name string) uint64 {
 		return c.Dropped()
 	case "arrivals":
 		return c.Arrivals()
+	case "in_vain":
+		return c.InVain()
 	}
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
@@ -200,6 +204,11 @@ func (c *Counts) Number(name string) uint64 {
 		}
 	}
 	return 0
+}
+
+// InVain returns how many operations succeeded although they found, changed or inserted nothing.
+func (c *Counts) InVain() uint64 {
+	return c.Missing + c.MissingUpdates + c.MissingDeletes + c.MissingInserts
 }
 
 // Dropped returns how many arrivals were given up without being sent.

@@ -24,8 +24,8 @@ type Sample struct {
 	End            int64 // the last byte of the last attempt's answer
 	Attempts       int   // ≥ 1
 	Class          protocol.Class
-	Missing        bool          // a request found no row or key
-	Missed         protocol.Kind // if Missing, the kind of that request: an update, a delete, or otherwise a read
+	Missing        bool          // a request found, changed or inserted nothing
+	Missed         protocol.Kind // if Missing, the kind of that request
 	BadHash        bool
 	Misdirected    bool // a request went to a node that doesn't have its key
 	Unmapped       bool // the node that has the bucket of its key was not known

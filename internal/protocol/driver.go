@@ -63,7 +63,19 @@ type Request struct {
 	// ExpectError says that the server may refuse the statement when it is prepared or checked. The statement is
 	// then sent as text, and fails each time that it is sent.
 	ExpectError bool
+	Creates     Creation // what it means if the record to insert is there already
 }
+
+// Creation says what it means if an answer says that the record to insert was there already. Drivers whose server says
+// so only if it is asked ask for it, unless it is Unasked, and set Reply.Missing.
+type Creation string
+
+// The meanings.
+const (
+	Unasked   Creation = ""            // what the protocol says
+	MustBeNew Creation = "must-be-new" // the request fails, with code NothingInserted
+	MayExist  Creation = "may-exist"   // it succeeds and counts as Missing
+)
 
 // Capture names one value of a reply's first row: by the column's name or, if Name is "", by its zero-based
 // number.
@@ -146,7 +158,7 @@ type Reply struct {
 	Status   int   // HTTP status; 0 for other protocols
 	BytesIn  int64 // size of the answer on the wire, if known
 	BadHash  bool  // HTTP: the body's hash differs from Web.Hash
-	Missing  bool  // the record to read, update or delete wasn't there; Request.Kind tells which
+	Missing  bool  // nothing was found, changed or inserted (Kind.Missed); Request.Kind tells what should have been
 	// Again says that it failed without effect, and will probably succeed if it is sent again at once. If the failure
 	// is fatal to the connection, it is sent over the next one.
 	Again    bool

@@ -71,5 +71,6 @@ func (f *Failure) Conflicts() bool {
 		"1062",               // MySQL: ER_DUP_ENTRY
 		"1555", "2067", "19", // SQLite: constraints
 		"11000", // MongoDB: DuplicateKey
+		NothingInserted,
 	}, f.Code)
 }

@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"brunt/internal/base/sqltext"
@@ -22,6 +24,9 @@ const (
 // Kind returns what the request does, as far as its verb, method or first keyword tells. A SELECT counts as a
 // read even if it calls functions that write.
 func (r *Request) Kind() Kind {
+	if r.Creates != Unasked {
+		return KindInsert
+	}
 	switch r.Verb {
 	case SQL:
 		return r.kindOfSQL()
@@ -74,16 +79,39 @@ func (r *Request) Frames() bool {
 	return false
 }
 
-// Missed reports whether an answer with the given numbers of returned and changed rows means that the request
-// found no record.
+// Missed reports whether an answer with the given numbers of returned and changed rows says that nothing happened: the
+// request found no record, or inserted none because the record was there already.
 func (k Kind) Missed(rows, affected int64) bool {
 	switch k {
 	case KindRead:
 		return rows == 0
-	case KindUpdate, KindDelete:
+	case KindInsert, KindUpdate, KindDelete:
 		return affected == 0 && rows == 0 // rows > 0: of EXPLAIN, or the changed rows themselves
 	}
 	return false
+}
+
+// NothingInserted is the code of the failure that a request that must create a record found it there already.
+const NothingInserted = "nothing-inserted"
+
+// Uncreated reports whether an answer to a request that is to create records says that not all of them are new. f is
+// then the failure of a request whose records must be new.
+func (r *Request) Uncreated(reply *Reply) (f Failure, yes bool) {
+	if reply.Class != OK {
+		return reply.Failure, reply.Conflicts()
+	}
+	part := r.Verb == SQL && reply.Affected < int64(r.Rows) // of a statement for several records
+	switch {
+	case part && reply.Affected > 0:
+		f.Text = fmt.Sprintf("%d of %d records were there already: they were not inserted", int64(r.Rows)-reply.Affected,
+			r.Rows)
+	case reply.Missing || part:
+		f.Text = "a record with this key was there already: none was inserted"
+	default:
+		return f, false
+	}
+	f.Class, f.Code, f.Fatal = Server, NothingInserted, reply.Fatal
+	return f, true
 }
 
 func kindOfWord(word string) Kind {
@@ -172,8 +200,20 @@ func kindOfCommand(words []string) Kind {
 		return KindRead
 	case "DEL", "UNLINK", "GETDEL", "HDEL", "SREM", "ZREM", "XDEL", "LREM":
 		return KindDelete
+	case "SETNX", "MSETNX", "HSETNX":
+		return KindInsert
+	case "SET":
+		if HasOption(words, 3, "NX") {
+			return KindInsert
+		}
 	case "EVAL", "EVALSHA", "FCALL", "EXEC", "SCRIPT", "FUNCTION", "CONFIG", "CLIENT", "CLUSTER", "DEBUG":
 		return KindOther
 	}
 	return KindUpdate
+}
+
+// HasOption reports whether a Redis command has an option, such as NX, from a word on.
+func HasOption(words []string, from int, option string) bool {
+	return len(words) > from &&
+		slices.ContainsFunc(words[from:], func(w string) bool { return strings.EqualFold(w, option) })
 }

@@ -79,7 +79,8 @@ func TestMissed(t *testing.T) {
 		want           bool
 	}{
 		{KindRead, 0, 0, true}, {KindRead, 1, 0, false}, {KindUpdate, 0, 0, true}, {KindUpdate, 0, 1, false},
-		{KindDelete, 0, 0, true}, {KindDelete, 1, 1, false}, {KindInsert, 0, 0, false}, {KindOther, 0, 0, false},
+		{KindDelete, 0, 0, true}, {KindDelete, 1, 1, false}, {KindInsert, 0, 0, true}, {KindInsert, 0, 1, false},
+		{KindInsert, 1, 0, false}, {KindOther, 0, 0, false},
 	} {
 		if c.k.Missed(c.rows, c.affected) != c.want {
 			t.Errorf("%+v", c)

@@ -188,8 +188,8 @@ func (t *writer) rarities(out *tree, all *record.Operation) {
 		out.add(t.say("late"), cell.Count(all.Late), t.say("%s sent more than 1 ms after their intended start",
 			t.percent(all.Late, all.Done)))
 	}
-	if n := all.Missing + all.MissingUpdates + all.MissingDeletes; n > 0 {
-		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done),
+	if n := all.InVain(); n > 0 {
+		out.add(t.say("missing"), cell.Count(n), t.say("%s found or changed nothing: %s", t.percent(n, all.Done),
 			verdict.MissingList(&all.Counts).In(t.l)))
 	}
 	if n := all.Misdirected; n > 0 {

@@ -3,6 +3,7 @@ package ycsb
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -212,7 +213,25 @@ func (j *Job) steps(name, pick string, ask func(fields []string) []Request) ([]p
 	return steps, nil
 }
 
+// creates returns what it means if a record to insert is there already. A load that resumes may insert records again.
+// Databases whose answers would say it only at another price aren't asked.
+func (j *Job) creates() protocol.Creation {
+	if d := j.Settings.Database; d.Overwrites || d.BatchesOverwrite && j.Settings.Batch > 1 {
+		return protocol.Unasked
+	}
+	upsert, _ := strconv.ParseBool(j.Plan.Target.Options["upsert"])
+	if upsert || j.Settings.Command == Load && j.Settings.Resume {
+		return protocol.MayExist
+	}
+	return protocol.MustBeNew
+}
+
 func (j *Job) add(name string, share float64, steps []plan.Step) {
+	if strings.HasSuffix(name, OpInsert) {
+		for i := range steps {
+			steps[i].Request.Creates = j.creates()
+		}
+	}
 	j.Plan.Operations = append(j.Plan.Operations, plan.Operation{Name: name, Weight: share, Steps: steps,
 		Inserts: strings.HasSuffix(name, OpInsert)})
 }

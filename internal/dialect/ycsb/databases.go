@@ -22,6 +22,10 @@ type Database struct {
 	Properties []Property
 	Batches    bool // batch.size may be above 1
 	Dry        bool // nothing is stored: verbose=true prints what would be
+	// Overwrites says that inserts replace existing records, and that asking whether there were any would make other
+	// requests of them.
+	Overwrites       bool
+	BatchesOverwrite bool // Overwrites is true of batches
 	// LoadPipeline is the default of load.pipeline; 0 means 1. Only protocols with a codec, whose servers answer in
 	// order, may have more than 1.
 	LoadPipeline int

@@ -14,6 +14,7 @@ func httpDatabase() *Database {
 	return &Database{
 		Names: []string{"http", "rest"}, About: "key-value service over HTTP: PUT, GET and DELETE of /table/key",
 		Protocol:   "http",
+		Overwrites: true,
 		Properties: propertiesOf("http"),
 		Target: func(set *properties.Reader) plan.Target {
 			addresses, secure := withoutScheme(set.Text("http.addr", "127.0.0.1:80"))

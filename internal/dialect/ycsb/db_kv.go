@@ -70,6 +70,7 @@ func (k *kvStore) Batch(verb protocol.Verb, fields []string, rows int) []Request
 func cassandraDatabase() *Database {
 	return &Database{
 		Names: []string{"cassandra", "scylla"}, About: "Cassandra, ScyllaDB", Protocol: "cassandra", Batches: true,
+		Overwrites: true,
 		Properties: propertiesOf("cassandra"),
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
@@ -85,7 +86,7 @@ func cassandraDatabase() *Database {
 
 func dynamoDatabase() *Database {
 	return &Database{
-		Names: []string{"dynamodb"}, About: "DynamoDB", Protocol: "dynamodb", Batches: true,
+		Names: []string{"dynamodb"}, About: "DynamoDB", Protocol: "dynamodb", Batches: true, BatchesOverwrite: true,
 		Properties: propertiesOf("dynamodb"),
 		Target: func(set *properties.Reader) plan.Target {
 			amazon := fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
@@ -201,10 +202,6 @@ func mongoTarget(set *properties.Reader) plan.Target {
 			t.Options[option] = v
 		}
 	}
-	// Records after the checkpoint may already exist.
-	if set.Bool("resume", false) {
-		t.Options["upsert"] = "true"
-	}
 	t.Database = cmp.Or(t.Database, "ycsb")
 	if t.User == "" && u.User != nil {
 		t.User = u.User.Username()
@@ -303,7 +300,7 @@ func (t *tarantoolStore) Prepare(drop bool) []protocol.Request {
 	return []protocol.Request{{Verb: protocol.Eval, Text: b.String()}}
 }
 
-// Insert replaces existing records, so that a load can be repeated.
+// Insert makes a tuple, whose fields have no names.
 func (t *tarantoolStore) Insert([]string) []Request {
-	return t.request(protocol.Replace, nil, KeySlot, FieldSlots)
+	return t.request(protocol.Insert, nil, KeySlot, FieldSlots)
 }

@@ -116,9 +116,16 @@ func (r *redisStore) Insert(fields []string) []Request {
 	case "hash":
 		return r.Update(fields)
 	case "string":
-		return []Request{command([]Slot{KeySlot, DocumentSlot}, "SET", r.key(), "$2")}
+		return []Request{command([]Slot{KeySlot, DocumentSlot}, "SET", r.key(), "$2", "NX")}
 	}
-	return []Request{command([]Slot{KeySlot, TextDocumentSlot}, "JSON.SET", r.key(), "$$", "$2")}
+	return []Request{command([]Slot{KeySlot, TextDocumentSlot}, "JSON.SET", r.key(), "$$", "$2", "NX")}
+}
+
+// overwrite returns the request that replaces a record by another whole one.
+func (r *redisStore) overwrite(fields []string) []Request {
+	all := r.Insert(fields)
+	all[0].Words = all[0].Words[:len(all[0].Words)-1] // without NX
+	return all
 }
 
 // Update changes fields. A string contains the whole record, so an update of one field reads it first and then writes a
@@ -133,12 +140,12 @@ func (r *redisStore) Update(fields []string) []Request {
 		return []Request{command([]Slot{KeySlot, FieldSlots}, words...)}
 	case "string":
 		if len(fields) < len(r.s.Fields) {
-			return append(r.Read(fields, false), r.Insert(fields)...)
+			return append(r.Read(fields, false), r.overwrite(fields)...)
 		}
-		return r.Insert(fields)
+		return r.overwrite(fields)
 	}
 	if len(fields) > 1 {
-		return r.Insert(fields)
+		return r.overwrite(fields)
 	}
 	return []Request{command([]Slot{KeySlot, FieldSlots}, "JSON.SET", r.key(), "$$."+fields[0], `"$2"`)}
 }

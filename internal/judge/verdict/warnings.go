@@ -229,7 +229,7 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 	if n := c.Errors[protocol.UnknownOutcome]; n > 0 {
 		out = append(out, record.NewWarning(WarnUnknownOutcome, message.Count("n", n)))
 	}
-	if n := c.Missing + c.MissingUpdates + c.MissingDeletes; n > 0 {
+	if n := c.InVain(); n > 0 {
 		out = append(out, record.NewWarning(WarnMissing, message.Part("share", min(n, c.Done), c.Done),
 			message.Nested("of", MissingList(c))))
 	}
@@ -306,7 +306,7 @@ func UnsentList(c *record.Counts) message.Message {
 	return message.List(out...)
 }
 
-// MissingList returns how many operations found no row or key, by kind of operation.
+// MissingList returns how many operations found, changed or inserted nothing, by kind of operation.
 func MissingList(c *record.Counts) message.Message {
 	var out []message.Message
 	if c.Missing > 0 {
@@ -317,6 +317,9 @@ func MissingList(c *record.Counts) message.Message {
 	}
 	if c.MissingDeletes > 0 {
 		out = append(out, message.New("missing.deletes", message.Count("n", c.MissingDeletes)))
+	}
+	if c.MissingInserts > 0 {
+		out = append(out, message.New("missing.inserts", message.Count("n", c.MissingInserts)))
 	}
 	return message.List(out...)
 }

@@ -52,6 +52,7 @@ var All = []Metric{
 	{Name: "availability", Aggregates: []string{"rate"}, Better: Higher, Part: "ok", Whole: "arrivals"},
 	{Name: "dropped", Aggregates: []string{"count", "rate"}, Better: Lower, Tolerance: 0.001, Part: "dropped",
 		Whole: "arrivals", Open: true},
+	{Name: "missing", Aggregates: []string{"rate", "count"}, Better: Lower, Part: "in_vain", Whole: "done"},
 	{Name: "misdirected", Aggregates: []string{"rate", "count"}, Better: Lower, Part: "misdirected", Whole: "done"},
 }
 

@@ -216,7 +216,7 @@ func checkStep(r *form.Reader, o *form.Object, s *plan.Step, what string) {
 		return
 	}
 	o.Refuse("put it into the variants", "next to variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
-		"capture")...)
+		"creates", "capture")...)
 	if len(s.Variants) > 0 {
 		s.Request = s.Variants[0]
 	}

@@ -92,6 +92,8 @@ func requestFields() []form.Field {
 		form.Key("simple", "Simple", form.Flag{}, "sql: send as text without preparing; false"),
 		form.Key("expect_error", "ExpectError", form.Flag{},
 			"sql: the server may refuse the statement, which is then sent as text; false"),
+		form.Key("creates", "Creates", form.Choice{string(protocol.MustBeNew), string(protocol.MayExist)},
+			"what it means if the record to insert is there already: must-be-new, a failure; may-exist, a success in vain"),
 		form.Key("capture", "Capture", form.List{Of: capture, Flow: true}, "columns of the answer's first row to keep"),
 	)
 }
@@ -111,7 +113,7 @@ func requestRules(variants bool) []any {
 		keys = append(keys, "variants")
 	}
 	return []any{form.Exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"),
-		needs("expect_error", "sql", "variants")}
+		needs("expect_error", "sql", "variants"), needs("creates", "sql", "insert", "batch", "command", "variants")}
 }
 
 // needs returns the rule that key is present only together with at least one of others.
@@ -145,6 +147,9 @@ func checkRequest(r *form.Reader, o *form.Object, q *protocol.Request, what stri
 		if n := o.Get(key); n != nil && q.Verb != protocol.SQL {
 			r.ProblemAt(n, "remove it", "%s is for sql only", key)
 		}
+	}
+	if !slices.Contains([]protocol.Verb{protocol.SQL, protocol.Insert, protocol.Batch, protocol.Command}, q.Verb) {
+		o.Refuse("remove it, or use sql, insert, batch or command", "for "+found[0], "creates")
 	}
 	if !slices.Contains([]protocol.Verb{protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Read,
 		protocol.Scan, protocol.Batch}, q.Verb) {

@@ -56,7 +56,7 @@ type Cursor struct {
 	news      bool // TakeFailure hasn't returned Failure yet
 	unsure    bool // a failed attempt may have been applied
 	traced    bool // its steps go to Workload.Trace
-	Missing   bool // an answer lacked what was requested
+	Missing   bool // an answer said that nothing was found or changed
 	BadHash   bool // the hash of an answer was wrong
 	// Misdirected means that a request was sent to a node that doesn't have its key.
 	Misdirected bool
@@ -205,6 +205,9 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 		r.Fatal = r.Fatal || r.Class != protocol.OK
 		return c.conclude()
 	}
+	if c.request.Creates != protocol.Unasked {
+		c.created(r)
+	}
 	c.absorb(r)
 	if c.work.Timed != nil {
 		c.timings = append(c.timings, Timing{
@@ -228,6 +231,19 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 		}
 	}
 	return c.advance(r.Fatal, endNs)
+}
+
+// created decides what the answer to a request that is to create a record means, if the record was there already: a
+// failure, unless an earlier load, or an earlier attempt at this operation, may have created it.
+func (c *Cursor) created(r *protocol.Reply) {
+	f, not := c.request.Uncreated(r)
+	switch {
+	case !not:
+	case c.unsure || c.request.Creates == protocol.MayExist:
+		r.Failure, r.Missing = protocol.Failure{Fatal: f.Fatal}, !c.unsure
+	default:
+		r.Failure, r.Missing = f, false
+	}
 }
 
 // absorb adds the information in a reply that concerns the operation as a whole.
@@ -341,7 +357,7 @@ func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 		f.Class = protocol.Connect // the outcome is known: a request that changes nothing changed nothing
 	}
 	c.Failure, c.EndNs, c.news = f, atNs, true
-	if c.op.verified {
+	if c.op.verified || c.request.Creates != protocol.Unasked {
 		c.doubt(&f)
 	}
 	if f.Fatal || c.step == 0 || c.op.Rollback == nil {
@@ -378,7 +394,7 @@ func (c *Cursor) refused(w *wrong, r *protocol.Reply, endNs int64) Move {
 func (c *Cursor) conclude() Move {
 	f := &c.Failure
 	if f.Class != protocol.OK && c.Attempts <= c.rules.Retries &&
-		(c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
+		(c.rules.EveryFailure && f.Code != protocol.NothingInserted || f.Class == protocol.Retryable && !f.Fatal) {
 		c.phase = backingOff
 		return Retry
 	}

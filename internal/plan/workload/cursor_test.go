@@ -213,3 +213,65 @@ func TestCursorAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations an operation", n)
 	}
 }
+
+// An insert whose record was there already fails or counts as in vain, as its request says. After an attempt that may
+// have made the record, it has succeeded.
+func TestCursorOfRecordsThatAreThere(t *testing.T) {
+	there := protocol.Reply{Missing: true}
+	conflict := protocol.Reply{Failure: protocol.Failure{Class: protocol.Server, Code: "23505"}}
+	part := protocol.Reply{Affected: 3}
+	refused := protocol.Reply{Failure: protocol.Failure{Class: protocol.Server, Code: "42P01"}}
+	lost := protocol.Reply{Failure: protocol.Failure{Class: protocol.UnknownOutcome}}
+	for name, c := range map[string]struct {
+		creates protocol.Creation
+		replies []protocol.Reply
+		code    string
+		missing bool
+	}{
+		"unasked":                 {protocol.Unasked, []protocol.Reply{there}, "", true},
+		"must be new":             {protocol.MustBeNew, []protocol.Reply{there}, protocol.NothingInserted, false},
+		"may exist":               {protocol.MayExist, []protocol.Reply{there}, "", true},
+		"made":                    {protocol.MustBeNew, []protocol.Reply{{Affected: 5}}, "", false},
+		"part of a statement":     {protocol.MustBeNew, []protocol.Reply{part}, protocol.NothingInserted, false},
+		"part may exist":          {protocol.MayExist, []protocol.Reply{part}, "", true},
+		"conflict":                {protocol.MustBeNew, []protocol.Reply{conflict}, "23505", false},
+		"conflict may exist":      {protocol.MayExist, []protocol.Reply{conflict}, "", true},
+		"another error":           {protocol.MayExist, []protocol.Reply{refused}, "42P01", false},
+		"made by the first try":   {protocol.MustBeNew, []protocol.Reply{lost, there}, "", false},
+		"conflict with itself":    {protocol.MustBeNew, []protocol.Reply{lost, conflict}, "", false},
+		"refused, then there":     {protocol.MustBeNew, []protocol.Reply{refused, there}, protocol.NothingInserted, false},
+		"there: no further tries": {protocol.MustBeNew, []protocol.Reply{there, {}}, protocol.NothingInserted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := protocol.Request{Verb: protocol.SQL, Text: "INSERT INTO t VALUES (1)", Rows: 5, Creates: c.creates}
+			if c.creates == protocol.Unasked {
+				request.Rows = 0
+			}
+			w := compile(t, &plan.Plan{Operations: []plan.Operation{{Name: "insert", Weight: 1,
+				Steps: []plan.Step{{Request: request}}}}})
+			cursor := w.NewCursor(Rules{Retries: 1, EveryFailure: true})
+			move := cursor.Begin(1)
+			for i := range c.replies {
+				if move == Retry {
+					move = cursor.Resume()
+				}
+				if move != Send {
+					break
+				}
+				r := c.replies[i]
+				move = cursor.Answered(&r, 1, 2)
+			}
+			for move == Retry {
+				cursor.Resume()
+				again := c.replies[len(c.replies)-1]
+				move = cursor.Answered(&again, 3, 4)
+			}
+			if cursor.Failure.Code != c.code || cursor.Missing != c.missing {
+				t.Errorf("%+v, missing %v", cursor.Failure, cursor.Missing)
+			}
+			if c.missing && cursor.Missed != protocol.KindInsert {
+				t.Errorf("the kind is %v", cursor.Missed)
+			}
+		})
+	}
+}

@@ -47,8 +47,12 @@ func statementOf(r *kv.Request) string {
 		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(sqltext.QuoteAll(r.Fields), " = ?, "),
 			keyColumn)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn,
+	text := fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn,
 		strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
+	if r.Creates {
+		text += " IF NOT EXISTS"
+	}
+	return text
 }
 
 // values returns a row's arguments in the order of its statement.
@@ -95,14 +99,20 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 			batch.Query(statement, values(r, args[row*r.PerRow:][:r.PerRow])...)
 		}
 		err = batch.ExecContext(ctx)
+	case r.Creates:
+		var applied bool
+		applied, err = c.session.Query(statement, values(r, args)...).MapScanCASContext(ctx, map[string]any{})
+		reply.Missing = err == nil && !applied
 	default:
 		err = c.session.Query(statement, values(r, args)...).ExecContext(ctx)
 	}
 	reply.BytesIn = c.received.Received() - before
-	reply.Missing = err == nil && r.Verb == protocol.Read && reply.Rows < r.Distinct(args)
+	if r.Verb == protocol.Read {
+		reply.Missing = err == nil && reply.Rows < r.Distinct(args)
+	}
 	if err != nil {
 		reply.Fail(failure(ctx, req, err, c.secret))
-	} else if r.Verb != protocol.Read && r.Verb != protocol.Scan {
+	} else if r.Verb != protocol.Read && r.Verb != protocol.Scan && !reply.Missing {
 		reply.Affected = int64(r.Rows)
 	}
 }
@@ -182,6 +192,9 @@ var _ protocol.AdHoc = (*conn)(nil)
 func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	if err := c.Requests.Add(ctx, req); err != nil {
 		return err
+	}
+	if refused := admit(req, &c.Requests[req.ID]); refused != nil {
+		return refused
 	}
 	c.statements = protocol.Put(c.statements, req.ID, statementOf(&c.Requests[req.ID]))
 	return nil

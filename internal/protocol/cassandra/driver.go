@@ -2,8 +2,9 @@
 // with one connection for requests (and one for the client itself) to the given address. A record is a row with
 // the text key ycsb_key and a text column for each field.
 //
-// Inserts and updates write a row whether or not it exists; only reads show that a row is missing. Scans return
-// rows from a key on in the order of the keys' tokens, as YCSB's do.
+// Inserts and updates write a row whether or not it exists; only reads show that a row is missing. Inserts that must
+// create their record have IF NOT EXISTS, which needs a consensus of the replicas. Scans return rows from a key on in
+// the order of the keys' tokens, as YCSB's do.
 //
 // Options of a target:
 //
@@ -149,6 +150,11 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
+	for i := range requests {
+		if refused := admit(&p.Requests[i], &requests[i]); refused != nil {
+			return nil, refused
+		}
+	}
 	c, _, refused := open(ctx, t, keyspaceOf(t))
 	if refused != nil {
 		return nil, refused
@@ -158,6 +164,16 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 		c.statements = append(c.statements, statementOf(&requests[i]))
 	}
 	return c, nil
+}
+
+// admit refuses batches whose answer must say whether the records are new: Cassandra has conditions only for batches
+// on one partition.
+func admit(req *protocol.Request, r *kv.Request) *protocol.Error {
+	if r.Creates && r.Rows > 1 {
+		return protocol.Refused(req, "Cassandra doesn't say whether the records of a batch were there; remove creates, or "+
+			"insert them one by one")
+	}
+	return nil
 }
 
 // Describe returns the server's version, partitioner and cluster name.

@@ -146,8 +146,7 @@ func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
 func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
 	reply *protocol.Reply) *protocol.Error {
 	if r.Verb == protocol.Insert {
-		reply.Affected = 1
-		return c.call(ctx, "PutItem", object{"TableName": r.Table, "Item": c.itemOf(r, args)}, a)
+		return c.insert(ctx, r, args, a, reply)
 	}
 	names := object{"#k": c.options.key}
 	body := object{"TableName": r.Table, "Key": c.key(&args[0]), "ConditionExpression": "attribute_exists(#k)",
@@ -165,6 +164,23 @@ func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *an
 	}
 	f := c.call(ctx, operation, body, a)
 	if f != nil && f.Code == "ConditionalCheckFailedException" {
+		reply.Missing = true
+		return nil
+	}
+	reply.Affected = 1
+	return f
+}
+
+// insert writes a whole record: a new one only, if the request must create it.
+func (c *conn) insert(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
+	reply *protocol.Reply) *protocol.Error {
+	body := object{"TableName": r.Table, "Item": c.itemOf(r, args)}
+	if r.Creates {
+		body["ConditionExpression"] = "attribute_not_exists(#k)"
+		body["ExpressionAttributeNames"] = object{"#k": c.options.key}
+	}
+	f := c.call(ctx, "PutItem", body, a)
+	if r.Creates && f != nil && f.Code == "ConditionalCheckFailedException" {
 		reply.Missing = true
 		return nil
 	}

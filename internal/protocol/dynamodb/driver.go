@@ -118,13 +118,16 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	return c, nil
 }
 
-// admit refuses requests that exceed the limits of DynamoDB's batches.
+// admit refuses what DynamoDB's batches can't do.
 func admit(req *protocol.Request, r *kv.Request) *protocol.Error {
 	switch {
 	case req.Verb == protocol.Batch && r.Verb == protocol.Update:
 		return protocol.Refused(req, "DynamoDB has no batches of updates")
 	case r.Verb == protocol.Read && r.Rows > 100, r.Verb != protocol.Read && r.Rows > 25:
 		return protocol.Refused(req, "DynamoDB's batches are of at most 100 reads or 25 writes")
+	case r.Creates && r.Rows > 1:
+		return protocol.Refused(req, "DynamoDB doesn't say whether the records of a batch were there; remove creates, or "+
+			"insert them one by one")
 	}
 	return nil
 }

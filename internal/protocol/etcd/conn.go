@@ -51,8 +51,9 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 			reply.Affected, reply.Missing = answer.Deleted, answer.Deleted == 0
 		}
 	default:
-		if _, err = c.kv.Put(ctx, c.putting(r, args)); err == nil {
-			reply.Affected = 1
+		var answer *pb.PutResponse
+		if answer, err = c.kv.Put(ctx, c.putting(r, args)); err == nil {
+			reply.Affected, reply.Missing = 1, answer.PrevKv != nil
 		}
 	}
 	reply.BytesIn = c.received.Received() - before
@@ -102,7 +103,7 @@ func (c *conn) ranging(r *kv.Request, args []gen.Value) (*pb.RangeRequest, *prot
 }
 
 func (c *conn) putting(r *kv.Request, args []gen.Value) *pb.PutRequest {
-	req := &pb.PutRequest{Key: appendKey(nil, r.Table, &args[0])}
+	req := &pb.PutRequest{Key: appendKey(nil, r.Table, &args[0]), PrevKv: r.Creates}
 	req.Value, c.scratch = appendValue(nil, fieldPrefixes(r.Fields), args[1:], c.scratch)
 	return req
 }
@@ -149,6 +150,8 @@ func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply
 			n := one.GetResponseDeleteRange().GetDeleted()
 			reply.Affected += n
 			reply.Missing = reply.Missing || n == 0
+		default:
+			reply.Missing = reply.Missing || one.GetResponsePut().GetPrevKv() != nil
 		}
 	}
 	if r.Verb == protocol.Insert || r.Verb == protocol.Update {

@@ -113,6 +113,10 @@ func newTemplate(r *kv.Request, o options) template {
 		t.tail = protowire.AppendTag(t.tail, 7, protowire.VarintType)
 		t.tail = protowire.AppendVarint(t.tail, 1)
 	}
+	if r.Creates { // prev_kv: the answer has the record that was there before
+		t.tail = protowire.AppendTag(t.tail, 4, protowire.VarintType)
+		t.tail = protowire.AppendVarint(t.tail, 1)
+	}
 	return t
 }
 

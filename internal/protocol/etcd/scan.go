@@ -324,9 +324,10 @@ func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
 
 // Numbers of the fields that matter (etcd's rpc.proto and kv.proto).
 const (
-	rangeRecords = 2 // of RangeResponse
-	deletedCount = 2 // of DeleteRangeResponse
-	recordValue  = 5 // of KeyValue
+	rangeRecords   = 2 // of RangeResponse
+	deletedCount   = 2 // of DeleteRangeResponse
+	previousRecord = 2 // of PutResponse
+	recordValue    = 5 // of KeyValue
 )
 
 const malformed = "the message isn't a protocol buffer"
@@ -365,6 +366,8 @@ func parse(r *kv.Request, message []byte, reply *protocol.Reply) (violation prot
 		case method == methodDelete && number == deletedCount && kind == protowire.VarintType:
 			deleted, _ := protowire.ConsumeVarint(rest)
 			reply.Affected = int64(deleted)
+		case method == methodPut && number == previousRecord:
+			reply.Missing = r.Creates
 		}
 		return ""
 	})

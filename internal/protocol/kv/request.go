@@ -20,6 +20,7 @@ type Request struct {
 	Rows     int      // at least 1; more than 1 in batches only
 	PerRow   int      // number of parameters of one row
 	Captures []protocol.Capture
+	Creates  bool // an insert whose answer must say whether the record is new
 }
 
 // Requests holds a session's requests by ID.
@@ -40,7 +41,8 @@ func Program(p *protocol.Program) (Requests, *protocol.Error) {
 
 // Parse parses one request; see protocol.KeyValueAdmin for its form.
 func Parse(req *protocol.Request) (Request, *protocol.Error) {
-	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture}
+	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture,
+		Creates: req.Creates != protocol.Unasked}
 	if req.Verb == protocol.Batch {
 		verb, table, ok := strings.Cut(req.Text, " ")
 		known := map[string]protocol.Verb{"read": protocol.Read, "insert": protocol.Insert, "update": protocol.Update,
@@ -71,6 +73,9 @@ func Parse(req *protocol.Request) (Request, *protocol.Error) {
 	}
 	if len(req.Params) != 0 && len(req.Params) != r.Rows*r.PerRow {
 		return r, protocol.Bad("%d parameters where there must be %d", len(req.Params), r.Rows*r.PerRow)
+	}
+	if r.Creates && r.Verb != protocol.Insert {
+		return r, protocol.Bad("creates is for inserts only; remove it")
 	}
 	return r, r.checkCaptures()
 }

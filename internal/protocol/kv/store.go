@@ -149,31 +149,42 @@ func (s *Session) write(t Transaction) error {
 			s.count(found)
 			continue
 		}
-		start := len(s.values)
-		if s.r.Verb == protocol.Update {
-			old, ok, err := t.Get(s.r.Table, key)
-			if err != nil {
-				return err
-			}
-			if s.count(ok); !ok {
-				continue
-			}
-			if s.values, err = MergeRecord(s.values, old, s.r.Fields, args[1:]); err != nil {
-				return err
-			}
-		} else {
-			s.values = AppendRecord(s.values, s.r.Fields, args[1:])
-			s.reply.Affected++
-		}
-		if err := t.Put(s.r.Table, key, s.values[start:]); err != nil {
+		if err := s.put(t, key, args[1:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) count(found bool) {
-	if found {
+// put inserts or updates one record. If it is to be created, one that is there already is left unchanged.
+func (s *Session) put(t Transaction, key []byte, values []gen.Value) error {
+	var old []byte
+	var there bool
+	update := s.r.Verb == protocol.Update
+	if update || s.r.Creates {
+		var err error
+		if old, there, err = t.Get(s.r.Table, key); err != nil {
+			return err
+		}
+	}
+	if s.count(there == update); there != update {
+		return nil
+	}
+	start := len(s.values)
+	if update {
+		var err error
+		if s.values, err = MergeRecord(s.values, old, s.r.Fields, values); err != nil {
+			return err
+		}
+	} else {
+		s.values = AppendRecord(s.values, s.r.Fields, values)
+	}
+	return t.Put(s.r.Table, key, s.values[start:])
+}
+
+// count counts a record that was changed as it should be, or one that wasn't.
+func (s *Session) count(done bool) {
+	if done {
 		s.reply.Affected++
 	} else {
 		s.reply.Missing = true

@@ -179,7 +179,8 @@ func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request
 			return err
 		case c.upsert:
 			reply.Affected = 1
-			_, err := table.ReplaceOne(ctx, where(key), fields(r, "", args), options.Replace().SetUpsert(true))
+			result, err := table.ReplaceOne(ctx, where(key), fields(r, "", args), options.Replace().SetUpsert(true))
+			reply.Missing = err == nil && result.UpsertedCount == 0
 			return err
 		}
 		reply.Affected = 1
@@ -203,7 +204,13 @@ func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request
 	if result != nil {
 		reply.Affected = result.InsertedCount + result.MatchedCount + result.UpsertedCount
 	}
-	reply.Missing = err == nil && r.Verb == protocol.Update && reply.Affected < int64(r.Rows)
+	switch {
+	case err != nil:
+	case r.Verb == protocol.Update:
+		reply.Missing = reply.Affected < int64(r.Rows)
+	case c.upsert:
+		reply.Missing = result.UpsertedCount < r.Distinct(args)
+	}
 	return err
 }
 

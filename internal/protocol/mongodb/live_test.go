@@ -30,7 +30,7 @@ func dial(t *testing.T, target protocol.Target, p *protocoltest.Records) protoco
 }
 
 func TestRecords(t *testing.T) {
-	a := protocoltest.Abilities{Scans: true, Batches: true}
+	a := protocoltest.Abilities{Scans: true, Batches: true, Tells: true}
 	p := protocoltest.NewRecords("records", a)
 	target := ferret(t)
 	target.Options = map[string]string{"upsert": "true", "w": "1"}

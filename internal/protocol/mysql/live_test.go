@@ -261,7 +261,7 @@ func TestTransactions(t *testing.T) {
 
 func TestRecords(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
-	a := protocoltest.Abilities{Scans: true, Batches: true, Keeps: true}
+	a := protocoltest.Abilities{Scans: true, Batches: true, Keeps: true, Tells: true}
 	p := protocoltest.NewRecords("usertable", a)
 	if err := New().Prepare(t.Context(), target, "usertable", []string{"field0", "field1"}, 1000, true); err != nil {
 		t.Fatal(err)

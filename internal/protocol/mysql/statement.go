@@ -155,7 +155,7 @@ func recordStatement(req *protocol.Request) (text string, order []int, records *
 	values := sqlconn.Tuples(r.Rows, r.PerRow, false)
 	names := keyColumn + ", " + strings.Join(quoted(r.Fields), ", ")
 	if r.Verb == protocol.Insert {
-		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, nil, nil
+		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, &r, nil
 	}
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values,
 		assignments(r.Fields, "")), order, nil, nil

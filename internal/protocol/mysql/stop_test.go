@@ -40,7 +40,9 @@ func TestMissing(t *testing.T) {
 		"SELECT COUNT(*) FROM missed WHERE n = 9": false,
 		"UPDATE missed SET m = 1 WHERE n = 9":     true, "UPDATE missed SET m = m WHERE n = 1": false,
 		"DELETE FROM missed WHERE n = 9": true, "DELETE FROM missed WHERE n = 2": false,
-		"INSERT IGNORE INTO missed VALUES (1, 1)": false, "SET @x = 1": false,
+		"INSERT IGNORE INTO missed VALUES (1, 1)": true, "INSERT INTO missed VALUES (3, 1)": false,
+		"INSERT INTO missed VALUES (1, 5) ON DUPLICATE KEY UPDATE m = 6": false,
+		"REPLACE INTO missed VALUES (1, 1)":                              false, "SET @x = 1": false,
 	} {
 		c, p := dial(t, target, sqlRequest(text))
 		if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || r.Missing != want {

@@ -31,7 +31,8 @@ func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Req
 	return nil
 }
 
-// prepare prepares a statement under its name, replacing an earlier statement of that name.
+// prepare prepares a statement under its name, in place of an earlier statement of the same request. If the types of
+// its parameters aren't known, and so its name isn't, it is described first.
 func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement) *protocol.Error {
 	var messages []pgproto3.FrontendMessage
 	if id := st.req.ID; id < len(c.statements) && c.statements[id].prepared != nil {
@@ -39,11 +40,12 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 			messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: old})
 		}
 	}
-	if c.program.pooled.Load() || c.prepares(st) {
-		st.named = "" // of the same text as another, or behind a pooler: only its description is needed
+	known := c.program.name(st)
+	if !known || c.program.pooled.Load() || c.prepares(st) {
+		st.named = "" // only its description is needed: of the same text as another, or behind a pooler
 	}
 	if st.preparable() {
-		messages = append(messages, &pgproto3.Parse{Name: st.name(), Query: st.req.Text},
+		messages = append(messages, &pgproto3.Parse{Name: st.name(), Query: st.req.Text, ParameterOIDs: st.types},
 			&pgproto3.Describe{ObjectType: 'S', Name: st.name()})
 	}
 	if len(messages) == 0 {
@@ -68,6 +70,8 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	case refusal != nil && refusal.Code == duplicatePrepared && st.named != "":
 		c.program.pooled.Store(true)
 		return c.prepare(ctx, x, st)
+	case refusal != nil && known && c.program.forget(refusal):
+		return c.prepare(ctx, x, st)
 	case refusal != nil:
 		return st.notPrepared(refusal)
 	case !st.preparable():
@@ -76,10 +80,15 @@ func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement
 	if refused := st.described(description); refused != nil {
 		return refused
 	}
-	if c.program.pooled.Load() {
+	switch {
+	case c.program.pooled.Load():
 		st.unnamed()
-	} else {
-		st.rename(nameOf(st.req.Text))
+	case !known:
+		c.program.types.Store(st.req.Text, st.learned())
+		return c.prepare(ctx, x, st)
+	default:
+		c.program.name(st)
+		st.template(st.named)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.
 	}
 	statements := all.session()
 	if !all.many() {
-		if _, e := prepare(ctx, pg, t.Password, statements, (*statement).name, &all.pooled); e != nil {
+		if e := all.prepare(ctx, pg, t.Password, statements); e != nil {
 			closeNow(pg)
 			return nil, nil, e
 		}

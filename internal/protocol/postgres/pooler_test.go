@@ -131,3 +131,51 @@ func TestStatementsOfOneText(t *testing.T) {
 		}
 	})
 }
+
+// The server's sessions keep the statements of earlier runs. If a table has other types since then, the same text is
+// another statement: its parameter is sent in another form.
+func TestStatementsOfOtherTypes(t *testing.T) {
+	pg := testserver.Postgres(t)
+	pooler := testserver.PgBouncer(t, pg, 2)
+	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
+		if t.Name() == "TestStatementsOfOtherTypes/library,_TLS" {
+			return // PgBouncer has no certificate here
+		}
+		do := func(c protocol.Conn, p *protocol.Program, id int, args ...gen.Value) protocol.Reply {
+			var reply protocol.Reply
+			if c.Do(testContext(t), &p.Requests[id], args, &reply); reply.Class != protocol.OK {
+				t.Fatalf("request %d: %+v", id, reply.Failure)
+			}
+			return reply
+		}
+		change := func(kind string) {
+			execute(t, openAdmin(t, targetOf(pg)), "DROP TABLE IF EXISTS typed", "CREATE TABLE typed (v "+kind+")",
+				"INSERT INTO typed VALUES (7)")
+		}
+		clients := map[string]protocol.Conn{}
+		programs := map[string]*protocol.Program{}
+		change("int8")
+		for _, kind := range []string{"int8", "float8"} {
+			if kind == "float8" { // it prepares its statement on the session that the first client doesn't occupy
+				change(kind)
+				do(clients["int8"], programs["int8"], 0)
+			}
+			programs[kind] = program(protocol.Request{Verb: protocol.Begin}, protocol.Request{Verb: protocol.Commit},
+				sql("SELECT 1 FROM typed WHERE v = $1", gen.Int))
+			clients[kind] = open(targetOf(pooler), programs[kind])
+		}
+		do(clients["int8"], programs["int8"], 1)
+		other := program(protocol.Request{Verb: protocol.Begin}, protocol.Request{Verb: protocol.Commit})
+		occupier := open(targetOf(pooler), other)
+		for range 4 {
+			if r := do(clients["float8"], programs["float8"], 2, integer(7)); r.Rows != 1 {
+				t.Fatalf("%d rows are 7, want 1", r.Rows)
+			}
+			do(occupier, other, 0) // the session that was used last
+			if r := do(clients["float8"], programs["float8"], 2, integer(7)); r.Rows != 1 {
+				t.Fatalf("%d rows are 7, want 1", r.Rows)
+			}
+			do(occupier, other, 1)
+		}
+	})
+}

@@ -26,6 +26,8 @@ type sharedProgram struct {
 	refused    *protocol.Error // why the protocol can't run the program, or nil
 	prepared   int             // number of statements that can be prepared
 	pooled     atomic.Bool     // sessions of the server are shared by others: see pooler.go
+	types      sync.Map        // by text: []uint32, see statement.learned
+	inferred   atomic.Bool     // the server infers the types, rather than being given them
 
 	mu        sync.Mutex
 	described int // number of statements described so far, if many
@@ -126,7 +128,11 @@ func (p *sharedProgram) describeSome(ctx context.Context, t protocol.Target, pg 
 	}
 	done, failure := prepare(ctx, pg, t.Password, some, name, nil)
 	for _, st := range some[:done] {
-		st.unprepare()
+		if st.prepared != nil {
+			p.types.Store(st.req.Text, st.learned())
+			p.name(st)
+			st.unprepare()
+		}
 	}
 	p.described += done
 	return failure
@@ -138,14 +144,7 @@ const firstOwnType = 16384
 
 // unprepare keeps only the parts of a statement's description that sessions need to prepare it on any server.
 func (st *statement) unprepare() {
-	if st.prepared == nil {
-		return
-	}
-	for i, oid := range st.prepared.ParamOIDs {
-		if oid >= firstOwnType {
-			st.prepared.ParamOIDs[i] = 0 // let the server infer it
-		}
-	}
+	st.prepared.ParamOIDs = st.learned()
 	st.prepared.Fields, st.fields, st.captures, st.stale = nil, nil, nil, true
 	st.asTexts()
 }
@@ -167,7 +166,7 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 				as = ""
 			}
 			twice[as] = true
-			pipeline.SendPrepare(as, st.req.Text, nil)
+			pipeline.SendPrepare(as, st.req.Text, st.types)
 			pipeline.SendPipelineSync() // so that a refused statement doesn't affect the others
 			n++
 		}
@@ -202,7 +201,7 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 	if len(known) == 0 {
 		return len(statements), nil
 	}
-	// The name stands for the text, so the unnamed statement has the same parameters and columns.
+	// The name stands for text and types, so the unnamed statement has the same parameters and columns.
 	pipeline.Close()
 	pooled.Store(true)
 	unnamed := func(*statement) string { return "" }

@@ -26,11 +26,12 @@ type statement struct {
 	fields   []pgconn.FieldDescription // result columns, if known
 	captures []captured
 
-	named    string // name under which it is prepared; "" for the unnamed statement
-	shared   bool   // shared by all sessions of a program; a session copies it before use
-	stale    bool   // not prepared, or outdated: it must be prepared with its next request
-	each     bool   // it is prepared with each request: see unnamed
-	renewing bool   // it is being prepared again, and its new description hasn't arrived
+	named    string   // name under which it is prepared; "" for the unnamed statement
+	types    []uint32 // of its parameters, with which it is prepared; nil: the server infers them
+	shared   bool     // shared by all sessions of a program; a session copies it before use
+	stale    bool     // not prepared, or outdated: it must be prepared with its next request
+	each     bool     // it is prepared with each request: see unnamed
+	renewing bool     // it is being prepared again, and its new description hasn't arrived
 
 	resultFormats []int16
 	bind          []byte // Bind up to its parameters, with all format codes set to text
@@ -49,7 +50,7 @@ type captured struct {
 
 // planOne lays out one request. why, if not "", says what is wrong with it.
 func planOne(req *protocol.Request) (st statement, why string) {
-	st = statement{req: req, kind: req.Kind(), named: nameOf(req.Text)}
+	st = statement{req: req, kind: req.Kind(), named: nameOf(req.Text, nil)}
 	switch req.Verb {
 	case protocol.Begin:
 		st.text, why = beginText(req.Text)

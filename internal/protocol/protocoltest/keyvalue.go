@@ -17,6 +17,7 @@ type Abilities struct {
 	Batches  bool
 	Replaces bool // an update removes the fields that it doesn't name
 	Keeps    bool // an insert leaves an existing record unchanged
+	Tells    bool // an insert reports that the key existed, without being asked
 	Blind    bool // updates and deletes don't report whether the key existed
 	NoSize   bool // the sizes of answers are unknown
 }
@@ -38,6 +39,7 @@ const (
 	insertBatch
 	readBatch
 	deleteBatch
+	create
 )
 
 // NewRecords returns the program for a table. Batches have two rows.
@@ -63,6 +65,11 @@ func NewRecords(table string, a Abilities) *Records {
 			protocol.Request{Name: "read batch", Verb: protocol.Batch, Text: "read " + table, Rows: 2, Capture: both[:1]},
 			protocol.Request{Name: "delete batch", Verb: protocol.Batch, Text: "delete " + table, Rows: 2})
 	}
+	for len(requests) < create {
+		requests = append(requests, requests[read])
+	}
+	requests = append(requests, protocol.Request{Name: "create", Verb: protocol.Insert, Text: table, Fields: fields,
+		Creates: protocol.MustBeNew})
 	for i := range requests {
 		requests[i].ID = i
 	}
@@ -99,12 +106,19 @@ func (p *Records) Check(t TB, c protocol.Conn, a Abilities) {
 		if a.Keeps && i == 7 {
 			want = steps[5].want
 		}
+		if a.Tells && i == 6 {
+			want = "missing rows=0"
+		}
 		if a.Blind && (s.request == update || s.request == remove) || a.Replaces && s.request == update {
 			want = "rows=0"
 		}
 		p.expect(t, c, a, s.request, want, s.args...)
 	}
 	p.expect(t, c, a, remove, "", "nobody") // an update may have created it
+	p.expect(t, c, a, create, "rows=0", "created", "one", "zero")
+	p.expect(t, c, a, create, "missing rows=0", "created", "one", "zero")
+	p.expect(t, c, a, read, `rows=1 "zero" "one"`, "created")
+	p.expect(t, c, a, remove, "rows=0", "created")
 	if a.Scans {
 		p.scans(t, c, a)
 	}

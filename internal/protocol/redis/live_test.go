@@ -135,6 +135,13 @@ func TestMissing(t *testing.T) {
 		{"SET n v XX", true},
 		{"EXPIRE n 1000", true}, {"HDEL h x", true}, {"HDEL h f", false}, {"LPUSH m x", false}, {"DEL m", false},
 		{"DEL m", true}, {"PING", false},
+		{"DEL l new once z g pf old", false}, {"SETNX new a", false}, {"SETNX new b", true}, {"SET new b NX", true},
+		{"SET once b NX", false}, {"MSETNX new a other b", true}, {"HSETNX h f 1", false}, {"HSETNX h f 2", true},
+		{"SADD l a", false}, {"SADD l a", true}, {"SADD l a b", false}, {"ZADD z 1 a", false}, {"ZADD z 2 a", false},
+		{"ZADD z NX 3 a", true}, {"PFADD pf a", false}, {"PFADD pf a", true}, {"LPUSHX n a", true},
+		{"RENAMENX new once", true}, {"COPY new once", true}, {"SMOVE l n x", true}, {"HSET h f 3", false},
+		{"DEL old", true}, {"GETSET old 1", false}, {"SET old 2 GET", false}, {"DEL old", false}, {"SET old 1 GET", false},
+		{"SET n v XX GET", true}, {"SET old 3 NX GET", true}, {"GET old", false},
 	}
 	p := &protocol.Program{}
 	for i, c := range commands {

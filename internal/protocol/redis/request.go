@@ -35,9 +35,11 @@ type request struct {
 	pieces   []encodedPiece
 	captures []capture
 	missing  missing
+	fields   int64 // with ifFewer: how many fields the answer must count
 }
 
-// missing says how an answer other than nil shows that the key doesn't exist.
+// missing says how an answer other than nil shows that nothing was found or changed. Nil shows it unless another
+// meaning is given.
 type missing uint8
 
 const (
@@ -46,6 +48,9 @@ const (
 	ifAllNil             // all elements are nil
 	ifAnyNil             // an element is nil
 	ifZero               // the number 0
+	ifSome               // anything but nil: the old value of a key that was to be new
+	neverNil             // nil means that the key was new
+	ifFewer              // a number below that of the fields to create
 )
 
 func missingOf(req *protocol.Request) missing {
@@ -55,8 +60,31 @@ func missingOf(req *protocol.Request) missing {
 	case "MGET":
 		return ifAnyNil
 	case "DEL", "UNLINK", "HDEL", "SREM", "ZREM", "XDEL", "LREM", "EXISTS", "HLEN", "LLEN", "SCARD", "ZCARD", "XLEN",
-		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST":
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST",
+		"SETNX", "MSETNX", "HSETNX", "RENAMENX", "COPY", "MOVE", "SMOVE", "PFADD", "LPUSHX", "RPUSHX":
 		return ifZero
+	case "ZADD", "GEOADD":
+		if protocol.HasOption(req.Words, 2, "NX") { // without NX, 0 may mean that scores were changed
+			return ifZero
+		}
+	case "HSET":
+		if req.Creates != protocol.Unasked {
+			return ifFewer
+		}
+	case "SADD":
+		if req.Creates != protocol.Unasked {
+			return ifFewer
+		}
+		return ifZero
+	case "GETSET":
+		return neverNil
+	case "SET":
+		switch get := protocol.HasOption(req.Words, 3, "GET"); {
+		case get && protocol.HasOption(req.Words, 3, "NX"):
+			return ifSome
+		case get && !protocol.HasOption(req.Words, 3, "XX"):
+			return neverNil
+		}
 	}
 	if req.Kind() == protocol.KindRead {
 		return ifEmpty
@@ -64,9 +92,21 @@ func missingOf(req *protocol.Request) missing {
 	return neverMissing
 }
 
-// missed reports whether an answer, with nils nil elements, says that the key doesn't exist.
-func (m missing) missed(reply *protocol.Reply, nils int64) bool {
-	switch m {
+// missed reports whether an answer, with nils nil elements, says that nothing was found or changed. reply.Missing tells
+// whether it is nil.
+func (r *request) missed(reply *protocol.Reply, nils int64) bool {
+	switch r.missing {
+	case ifSome:
+		return !reply.Missing
+	case neverNil:
+		return false
+	}
+	if reply.Missing {
+		return true
+	}
+	switch r.missing {
+	case ifFewer:
+		return reply.Affected < r.fields
 	case ifEmpty:
 		return reply.Rows == 0
 	case ifAllNil:
@@ -83,6 +123,15 @@ func (m missing) missed(reply *protocol.Reply, nils int64) bool {
 type capture struct {
 	element int
 	kind    gen.Kind
+}
+
+// fieldsOf returns how many fields of a hash, or members of a set, a command is to create.
+func fieldsOf(words []string) int64 {
+	n := int64(len(words) - 2)
+	if strings.EqualFold(words[0], "HSET") {
+		n /= 2
+	}
+	return n
 }
 
 // prepare parses a target's options and prepares a program. The program is prepared once for all sessions.
@@ -159,7 +208,12 @@ func prepareOne(req *protocol.Request) (r request, err error) {
 		}
 		r.captures = append(r.captures, capture{c.Column, c.Kind})
 	}
-	r.missing = missingOf(req)
+	r.missing, r.fields = missingOf(req), fieldsOf(req.Words)
+	if req.Creates != protocol.Unasked && r.missing != ifZero && r.missing != ifSome && r.missing != ifFewer &&
+		!protocol.HasOption(req.Words, 3, "NX") {
+		return r, fmt.Errorf("creates: the answer to %s doesn't say whether the record was there; remove it, or use a "+
+			"command that does, such as SET with NX, HSET, SADD or ZADD with NX", strings.ToUpper(req.Words[0]))
+	}
 	r.pieces = encodeOnce(r.words)
 	return r, nil
 }

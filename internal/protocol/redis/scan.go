@@ -78,7 +78,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
-			reply.Missing = reply.Class == protocol.OK && (reply.Missing || r.missing.missed(reply, c.nils))
+			reply.Missing = reply.Class == protocol.OK && r.missed(reply, c.nils)
 			c.reset()
 			c.answered++
 			return n, true, 0
@@ -91,7 +91,8 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 // atOnce consumes the most common answer: a string that buf holds completely and from which nothing is captured.
 // For any other answer it consumes nothing and returns 0.
 func (c *codec) atOnce(buf []byte, r *request, reply *protocol.Reply) (n int) {
-	if c.bytes != 0 || len(r.captures) > 0 || len(c.asked) > 0 || len(buf) < len("$0\r\n\r\n") || buf[0] != '$' {
+	if c.bytes != 0 || len(r.captures) > 0 || r.missing == ifSome || len(c.asked) > 0 ||
+		len(buf) < len("$0\r\n\r\n") || buf[0] != '$' {
 		return 0
 	}
 	const mostDigits = 6

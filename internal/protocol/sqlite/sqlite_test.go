@@ -159,7 +159,8 @@ func TestMissing(t *testing.T) {
 		"UPDATE t SET n = 1 WHERE id = 9":     true, "UPDATE t SET n = 1 WHERE id = 9 RETURNING n": true,
 		"UPDATE t SET n = n WHERE id = 1": false,
 		"DELETE FROM t WHERE id = 9":      true, "DELETE FROM t WHERE id = 2": false,
-		"INSERT OR IGNORE INTO t VALUES (1, 1)":                                   false,
+		"INSERT OR IGNORE INTO t VALUES (1, 1)": true, "INSERT INTO t VALUES (3, 1)": false,
+		"INSERT INTO t SELECT 9, 9 WHERE 1 = 2":                                   true,
 		"CREATE TABLE IF NOT EXISTS t (x)":                                        false,
 		"WITH w AS (SELECT 9 AS id) DELETE FROM t WHERE id IN (SELECT id FROM w)": true,
 	} {

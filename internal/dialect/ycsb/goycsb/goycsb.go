@@ -16,6 +16,7 @@ import (
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
 	"brunt/internal/plan/workload"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
 )
@@ -180,11 +181,19 @@ func (y *Execution) explain(run *record.Run, dir string) {
 			code = " " + code
 		}
 		fmt.Fprintf(y.out.Err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
+		if e.Code == protocol.NothingInserted {
+			fmt.Fprintln(y.out.Err, "brunt: note: an earlier load or run has made records with these keys; "+
+				"load with dropdata=true first, or with resume=true to complete a load")
+		}
 	}
 	for _, w := range run.Warnings {
 		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
 			fmt.Fprintf(y.out.Err, "brunt: %s\n", w.Text)
 		}
+	}
+	if n := run.Total.MissingInserts; n > 0 {
+		fmt.Fprintf(y.out.Err, "brunt: note: %d inserts found their record there already and left it unchanged, as far as "+
+			"the database says\n", n)
 	}
 	if n := run.Total.Missing; n > 0 {
 		fmt.Fprintf(y.out.Err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)

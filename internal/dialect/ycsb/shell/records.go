@@ -37,6 +37,11 @@ func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []str
 		if err := sh.session.Do(sh.ctx, r.Request, c.fill(r.Slots), &reply); err != nil {
 			return nil, err
 		}
+		if r.Creates != protocol.Unasked {
+			if f, not := r.Uncreated(&reply); not {
+				return nil, fmt.Errorf("%s: %s", f.Class, f.Text)
+			}
+		}
 		if reply.Class != protocol.OK {
 			return nil, fmt.Errorf("%s: %s", reply.Class, reply.Text)
 		}
@@ -174,6 +179,8 @@ func (sh *shell) listing() []ycsb.Request {
 	return sh.job.Store.Scan(all)
 }
 
+const insert = "Insert"
+
 // write inserts or updates a record.
 func (sh *shell) write(what string, ask func([]string) []ycsb.Request, key string, assignments []string) {
 	c := content{key: key, values: map[string]string{}}
@@ -188,17 +195,29 @@ func (sh *shell) write(what string, ask func([]string) []ycsb.Request, key strin
 		}
 		c.values[name] = value
 	}
-	if _, err := sh.ask(ask(c.fields), c, nil); err != nil {
-		fmt.Fprintf(sh.out, "%s %s failed %v\n", what, key, err)
-		return
+	requests := ask(c.fields)
+	if what == insert {
+		for i := range requests {
+			requests[i].Creates = protocol.MustBeNew
+		}
 	}
-	fmt.Fprintf(sh.out, "%s %s ok\n", what, key)
+	reply, err := sh.ask(requests, c, nil)
+	sh.done(what, key, reply, err)
+}
+
+// done prints how a write has ended. Not every database says whether there was a record.
+func (sh *shell) done(what, key string, reply *protocol.Reply, err error) {
+	switch {
+	case err != nil:
+		fmt.Fprintf(sh.out, "%s %s failed %v\n", what, key, err)
+	case reply.Missing:
+		fmt.Fprintf(sh.out, "%s found no record %s\n", what, key)
+	default:
+		fmt.Fprintf(sh.out, "%s %s ok\n", what, key)
+	}
 }
 
 func (sh *shell) delete(key string) {
-	if _, err := sh.ask(sh.job.Store.Delete(), content{key: key}, nil); err != nil {
-		fmt.Fprintf(sh.out, "Delete %s failed %v\n", key, err)
-		return
-	}
-	fmt.Fprintf(sh.out, "Delete %s ok\n", key)
+	reply, err := sh.ask(sh.job.Store.Delete(), content{key: key}, nil)
+	sh.done("Delete", key, reply, err)
 }

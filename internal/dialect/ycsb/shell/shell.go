@@ -174,7 +174,7 @@ func (sh *shell) line(line string) error {
 	case words[0] == "scan" && len(args) >= 2:
 		sh.scan(args[0], args[1], args[2:])
 	case words[0] == "insert" && len(args) >= 2:
-		sh.write("Insert", sh.job.Store.Insert, args[0], args[1:])
+		sh.write(insert, sh.job.Store.Insert, args[0], args[1:])
 	case words[0] == "update" && len(args) >= 2:
 		sh.write("Update", sh.job.Store.Update, args[0], args[1:])
 	case words[0] == "delete" && len(args) == 1:
