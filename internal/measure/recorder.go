@@ -74,14 +74,14 @@ func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
 // sent.
 func (r *Recorder) GiveUpAt(operation int, why Unsent, intendedNs, nowNs int64) {
 	r.GiveUp(operation, why, 1)
-	r.active.noteLost(operation, NoAddress, intendedNs, nowNs)
+	r.active.noteLost(operation, NoAddress, intendedNs, nowNs, why == UnsentGenerator)
 }
 
 // UnfinishedAt counts an operation at an address with the intended start intendedNs that is in flight when the load is
 // cut off at nowNs. Such an operation has no Sample.
 func (r *Recorder) UnfinishedAt(operation, address int, intendedNs, nowNs int64) {
 	r.Unfinished(operation, 1)
-	r.active.noteLost(operation, address, intendedNs, nowNs)
+	r.active.noteLost(operation, address, intendedNs, nowNs, false)
 }
 
 // GiveUp counts n arrivals of an operation that were given up without being sent.

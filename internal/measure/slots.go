@@ -21,11 +21,13 @@ const (
 )
 
 // Slot counts the fates of the arrivals whose intended start is in one time slot. A good arrival succeeded within the
-// deadline after its intended start. All others are bad: those that failed, succeeded later, were never sent, or were
-// in flight when the load was cut off.
+// deadline after its intended start. Arrivals that would have been good if the generator had sent them on time say
+// nothing about the server: Own counts them. All others are bad: those that failed, succeeded later, were never sent,
+// or were in flight when the load was cut off.
 type Slot struct {
 	Index   int64
 	Good    uint32
+	Own     uint32
 	Bad     uint32
 	Failed  uint32 // of the bad ones
 	Unknown uint32 // of the failed ones, those that may have been applied
@@ -38,6 +40,7 @@ type Slot struct {
 // Add adds o, which must cover the same time slot.
 func (s *Slot) Add(o *Slot) {
 	s.Good += o.Good
+	s.Own += o.Own
 	s.Bad += o.Bad
 	s.Failed += o.Failed
 	s.Unknown += o.Unknown
@@ -50,7 +53,7 @@ func (s *Slot) Add(o *Slot) {
 }
 
 // empty reports whether the slot has no arrivals.
-func (s *Slot) empty() bool { return s.Good == 0 && s.Bad == 0 }
+func (s *Slot) empty() bool { return s.Good == 0 && s.Own == 0 && s.Bad == 0 }
 
 // bad adds a bad arrival that ended at endNs.
 func (s *Slot) bad(intendedNs, endNs int64) {
@@ -195,8 +198,12 @@ func (p *pages) note(s *Sample, pool *pagePool) {
 		slot.Retried++
 	}
 	if s.Class == protocol.OK {
-		if s.End-s.Intended <= pool.deadlineNs {
+		switch took := s.End - s.Intended; {
+		case took <= pool.deadlineNs:
 			slot.Good++
+			return
+		case took-s.generatorDelay() <= pool.deadlineNs:
+			slot.Own++
 			return
 		}
 		slot.Waited++
@@ -210,12 +217,17 @@ func (p *pages) note(s *Sample, pool *pagePool) {
 	slot.bad(s.Intended, s.End)
 }
 
-// noteLost adds an arrival without a sample. Operations of closed loads that were not sent have no intended start.
-func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64) {
+// noteLost adds an arrival without a sample. own says that the generator gave it up although it could have been sent.
+// Operations of closed loads that were not sent have no intended start.
+func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64, own bool) {
 	if b.pool == nil || intendedNs == never {
 		return
 	}
-	if slot := b.cell(operation, address).arrivals.at(intendedNs, b.pool); slot != nil {
+	switch slot := b.cell(operation, address).arrivals.at(intendedNs, b.pool); {
+	case slot == nil:
+	case own:
+		slot.Own++
+	default:
 		slot.bad(intendedNs, nowNs)
 	}
 }

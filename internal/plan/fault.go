@@ -25,6 +25,12 @@ func FaultKinds() []FaultKind {
 	return []FaultKind{FaultProcess, FaultCommand, FaultHTTP, FaultRequest, FaultNetwork, FaultFlood}
 }
 
+// The values of Fault.Must.
+const (
+	MustHappen = "happen" // the result is invalid if it was not carried out
+	MustTry    = "try"    // there is a warning if it was not carried out
+)
+
 // Fault is a disturbance of servers during the load, done once or several times and then undone ("healed"). Fields that
 // don't apply to its Kind are zero.
 type Fault struct {
@@ -38,6 +44,7 @@ type Fault struct {
 	Spacing string        // with Every: "even", or "poisson" for exponentially distributed gaps; "" means even
 	Phase   string        // phase of the load that Start counts from; "" means the load itself
 	Pick    string        // which of several nodes: "all", "turn" or "random"; "" means all
+	Must    string        // "happen" or "try"; "" means happen if the plan has thresholds, and try otherwise
 	Affects []string      // affected addresses of the target, for the record; nil: those that its kind implies
 	Process ProcessFault
 	Command CommandFault

@@ -49,6 +49,7 @@ func (c *checker) faults() {
 		}
 		seen[f.Name] = true
 		c.oneOf(at("spacing"), "spacing", f.Spacing, "even", "poisson")
+		c.oneOf(at("must"), "must", f.Must, MustHappen, MustTry)
 		c.oneOf(at("pick"), "pick", f.Pick, "all", "turn", "random")
 		if f.Start < 0 || f.For < 0 || f.Every < 0 || f.Jitter < 0 {
 			c.add(f.At, "give times ≥ 0", "fault %q has a negative time", f.Name)

@@ -18,6 +18,7 @@ type Failover struct {
 	Outages   []Outage        `json:"outages,omitempty"`    // in order of their start; the first MaxOutages
 	More      int             `json:"outages_omitted,omitempty"`
 	Incidents []Incident      `json:"incidents,omitempty"` // in order
+	Stalls    []Stall         `json:"stalls,omitempty"`    // of the generator itself; the first MaxOutages
 	ByFault   []FaultSummary  `json:"by_fault,omitempty"`  // summaries of incidents of the same name
 }
 
@@ -43,6 +44,13 @@ type Outage struct {
 	Number int    `json:"number,omitempty"`
 	// Invalid says that the generator itself stalled during the outage, so its length says little about the servers.
 	Invalid bool `json:"invalid,omitempty"`
+}
+
+// Stall is a time in which the generator itself made arrivals late, or couldn't send any. It isn't an outage.
+type Stall struct {
+	StartNs  int64  `json:"start_ns"` // intended start of the first arrival
+	EndNs    int64  `json:"end_ns"`   // end of the last one's slot
+	Arrivals uint64 `json:"arrivals"` // of these, late only because of the generator
 }
 
 // Incident is a fault and its consequences, or an outage without a known cause.

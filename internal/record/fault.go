@@ -23,8 +23,9 @@ type Fault struct {
 	Target    string   `json:"target,omitempty"`    // what it was done to, for humans
 	Addresses []string `json:"addresses,omitempty"` // affected addresses of Run.Targets; absent if unknown
 	PlannedNs int64    `json:"planned_ns"`          // when it was scheduled to begin
+	Must      string   `json:"must,omitempty"`      // as in the plan: "happen" or "try"
 	// before and after the system call, command or request that injected it
-	BeginNs int64 `json:"begin_ns"`
+	BeginNs int64 `json:"begin_ns"` // 0 if it never began
 	DoneNs  int64 `json:"done_ns"`
 	// before and after the action that undid it; 0 if there is nothing to undo
 	HealBeginNs int64 `json:"heal_begin_ns,omitempty"`
@@ -148,7 +149,10 @@ func (f *Fault) join(o *Fault) {
 			f.Addresses = append(f.Addresses, a)
 		}
 	}
-	f.PlannedNs, f.BeginNs = min(f.PlannedNs, o.PlannedNs), min(f.BeginNs, o.BeginNs)
+	f.PlannedNs = min(f.PlannedNs, o.PlannedNs)
+	if f.BeginNs == 0 || o.BeginNs != 0 && o.BeginNs < f.BeginNs {
+		f.BeginNs = o.BeginNs
+	}
 	f.DoneNs = max(f.DoneNs, o.DoneNs)
 	if f.HealedNs == 0 || o.HealedNs == 0 {
 		f.HealedNs = 0

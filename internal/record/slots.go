@@ -19,11 +19,15 @@ type arrivalLine struct {
 	// arrivals; the total time of the bad ones in ns; and the time from the slot's start until the first of them was
 	// noticed, in ns.
 	Slots []byte `json:"slots"`
+	// Own encodes how many arrivals of the slots were late only because of the generator: for each slot that has some,
+	// its place in Slots minus the previous one's (for the first, the place itself), then their number.
+	Own []byte `json:"own,omitempty"`
 }
 
 func arrivalLines(all []measure.ArrivalSlots) (out []arrivalLine) {
 	for i := range all {
-		out = append(out, arrivalLine{all[i].Operation, all[i].Address, appendSlots(nil, all[i].Slots)})
+		out = append(out, arrivalLine{all[i].Operation, all[i].Address, appendSlots(nil, all[i].Slots),
+			appendOwn(nil, all[i].Slots)})
 	}
 	return out
 }
@@ -48,6 +52,17 @@ func appendSlots(to []byte, slots []measure.Slot) []byte {
 			seen = s.SeenNs - s.Index*measure.SlotNs
 		}
 		to = binary.AppendVarint(to, seen)
+	}
+	return to
+}
+
+func appendOwn(to []byte, slots []measure.Slot) []byte {
+	before := 0
+	for i := range slots {
+		if n := slots[i].Own; n > 0 {
+			to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(i-before)), uint64(n))
+			before = i
+		}
 	}
 	return to
 }
@@ -86,7 +101,21 @@ func (l *arrivalLine) decode(operations, addresses int) (measure.ArrivalSlots, e
 		}
 		out.Slots = append(out.Slots, s)
 	}
-	return out, nil
+	return out, l.decodeOwn(out.Slots)
+}
+
+// decodeOwn is the inverse of appendOwn.
+func (l *arrivalLine) decodeOwn(slots []measure.Slot) error {
+	in := slotReader{rest: l.Own}
+	for at := uint64(0); len(in.rest) > 0; {
+		at += in.unsigned(math.MaxInt32)
+		n := in.unsigned(math.MaxUint32)
+		if in.broken || at >= uint64(len(slots)) {
+			return errSlots
+		}
+		slots[at].Own = uint32(n)
+	}
+	return nil
 }
 
 // slotReader reads variable-length integers. After an error it returns 0 and sets broken.

@@ -10,8 +10,11 @@ import (
 	"brunt/internal/render/units"
 )
 
-// mostIncidents limits the incidents in the report.
-const mostIncidents = 20
+// mostIncidents and mostStalls limit the incidents and the generator's stalls in the report.
+const (
+	mostIncidents = 20
+	mostStalls    = 5
+)
 
 // failover is the account of outages: the effect of each fault.
 func (t *writer) failover() cell.Table {
@@ -36,6 +39,15 @@ func (t *writer) failover() cell.Table {
 		t.incident(&out, &f.Incidents[i])
 	}
 	if more := len(f.Incidents) - mostIncidents; more > 0 {
+		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
+	}
+	for i := range f.Stalls[:min(len(f.Stalls), mostStalls)] {
+		s := &f.Stalls[i]
+		out.Foot = append(out.Foot, t.say("no outage: at %s the generator itself was late, for %s (%s)",
+			t.span(int64(time.Duration(s.StartNs).Round(time.Millisecond))), t.span(s.EndNs-s.StartNs),
+			plural(t, int(s.Arrivals), "arrival", "arrivals")))
+	}
+	if more := len(f.Stalls) - mostStalls; more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
 	}
 	if len(f.Incidents) == 0 {

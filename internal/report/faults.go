@@ -28,8 +28,11 @@ func (t *writer) faults() cell.Table {
 		if f.HealedNs > 0 {
 			healing = cell.Time(f.HealedNs - f.HealBeginNs)
 		}
-		out.Add(cell.Text(t.span(int64(time.Duration(f.BeginNs).Round(time.Millisecond)))).Marked(cell.Dim),
-			cell.Text(units.Clean(f.Name)), cell.Text(units.Clean(f.Target)), length, healing, t.fateOf(f))
+		begun := cell.None()
+		if f.BeginNs > 0 {
+			begun = cell.Text(t.span(int64(time.Duration(f.BeginNs).Round(time.Millisecond)))).Marked(cell.Dim)
+		}
+		out.Add(begun, cell.Text(units.Clean(f.Name)), cell.Text(units.Clean(f.Target)), length, healing, t.fateOf(f))
 	}
 	if more := len(t.run.Faults) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))

@@ -47,6 +47,9 @@ func (a *account) findCauses() {
 	for _, x := range all {
 		o := &a.outages[x.scope][x.outage]
 		c := a.causeOf(&o.Scope, o.StartNs, a.t.scopes[x.scope].seenNs(o.StartNs))
+		if c == nil && a.closed && a.stood(o.StartNs, o.EndNs) >= (o.EndNs-o.StartNs)/2 {
+			continue // see listStalls
+		}
 		if c == nil {
 			c = a.addUnexplained(o)
 		}

@@ -164,7 +164,7 @@ type account struct {
 
 func (a *account) make() {
 	f := a.settings
-	f.Refused, f.Outages, f.More, f.Incidents, f.ByFault = message.Message{}, nil, 0, nil, nil
+	f.Refused, f.Outages, f.More, f.Incidents, f.ByFault, f.Stalls = message.Message{}, nil, 0, nil, nil, nil
 	for i := range a.t.spans {
 		s := &a.t.spans[i]
 		switch {
@@ -189,8 +189,10 @@ func (a *account) make() {
 			message.Ns("tolerance", f.ToleranceNs))
 		return
 	}
+	f.Stalls = a.t.scopes[0].stalls()
 	a.findOutages()
 	a.findCauses()
+	a.listStalls()
 	a.listOutages()
 	a.addHarm()
 	a.summarise()
@@ -225,10 +227,30 @@ func (a *account) listOutages() {
 	}
 }
 
+// listStalls moves the outages that are stalls of the generator to those: nothing else explains them, and the generator
+// stood still for most of their time. In open loads each arrival shows whose lateness it is.
+func (a *account) listStalls() {
+	f := a.settings
+	for i := range a.outages {
+		var owners []*cause
+		var outages []record.Outage
+		for k, o := range a.outages[i] {
+			switch {
+			case a.owners[i][k] != nil:
+				outages, owners = append(outages, o), append(owners, a.owners[i][k])
+			case i == 0:
+				f.Stalls = append(f.Stalls, record.Stall{StartNs: o.StartNs, EndNs: o.EndNs, Arrivals: o.Bad})
+			}
+		}
+		a.outages[i], a.owners[i] = outages, owners
+	}
+	slices.SortStableFunc(f.Stalls, func(x, y record.Stall) int { return cmp.Compare(x.StartNs, y.StartNs) })
+	f.Stalls = f.Stalls[:min(len(f.Stalls), record.MaxOutages)]
+}
+
 // still reports whether the generator itself stood still between two times for so long that arrivals went bad because
 // of it: for at least the deadline, or, for an outage of lengthNs, for half of that.
 func (a *account) still(fromNs, toNs, lengthNs int64) bool {
-	stood := int64(0)
 	half := cmp.Or(lengthNs, 2*(toNs-fromNs)) / 2
 	for i := range a.t.spans {
 		s := &a.t.spans[i]
@@ -238,9 +260,18 @@ func (a *account) still(fromNs, toNs, lengthNs int64) bool {
 		if max(s.stoodNs, s.lagNs) >= a.settings.DeadlineNs || s.lagNs >= max(half, a.settings.DeadlineNs/2) {
 			return true
 		}
-		stood += s.stoodNs
 	}
-	return lengthNs > 0 && stood >= half
+	return lengthNs > 0 && a.stood(fromNs, toNs) >= half
+}
+
+// stood returns how long the generator was stopped in the intervals between two times.
+func (a *account) stood(fromNs, toNs int64) (ns int64) {
+	for i := range a.t.spans {
+		if s := &a.t.spans[i]; s.toNs > fromNs && s.fromNs < toNs {
+			ns += s.stoodNs
+		}
+	}
+	return ns
 }
 
 // ratePerS returns the number of arrivals per second of a scope, over the time of the load in the pages that have any.
@@ -249,7 +280,7 @@ func (a *account) ratePerS(s *scope) float64 {
 	var ns int64
 	for index, p := range s.pages {
 		for k := range p.good {
-			n += uint64(p.good[k]) + uint64(p.bad[k])
+			n += uint64(p.good[k]) + uint64(p.bad[k]) + uint64(p.own[k].n)
 		}
 		of := stretch{max(index*pageNs, a.fromNs), min((index+1)*pageNs, a.toNs)}
 		ns += max(of.toNs-of.fromNs, 0)

@@ -25,6 +25,7 @@ type history struct {
 	slow     []stretch // times at which answers take 30 ms
 	flaky    []stretch // times at which every tenth arrival fails
 	queue    bool      // arrivals wait for the end of an outage; otherwise they fail after the deadline
+	stalled  []stretch // times at which the generator sends nothing
 	pauses   []stretch
 	dead     map[int][]stretch // by address: no arrivals are sent to it, except for two that fail
 }
@@ -51,9 +52,12 @@ func (h *history) samples() (all []measure.Sample) {
 				s.Class = protocol.Connect
 			}
 		}
+		if d := in(h.stalled, at); d != nil {
+			s.Sent, s.End = d.toNs, d.toNs+2*ms
+		}
 		switch d := in(h.down, at); {
 		case d != nil && h.queue:
-			s.Sent, s.End = d.toNs, d.toNs+2*ms
+			s.Ready, s.Sent, s.End = d.toNs, d.toNs, d.toNs+2*ms
 		case d != nil:
 			s.End, s.Class = at+deadline+5*ms, protocol.UnknownOutcome
 		case in(h.slow, at) != nil:
@@ -315,6 +319,52 @@ func TestOutageOfTheGenerator(t *testing.T) {
 	f := run.Failover
 	if !f.Outages[0].Invalid || !f.Incidents[0].Invalid || f.ByFault[0].Invalid != 1 || f.ByFault[0].RTO != nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What a generator made late by itself is no outage, and is named as the generator's.
+func TestStallOfTheGenerator(t *testing.T) {
+	stall := []stretch{{10 * sec, 10_350 * ms}}
+	h := &history{ratePerS: 1000, endNs: 30 * sec, stalled: stall, down: []stretch{{10_700 * ms, 10_900 * ms}}}
+	f := accountOf(t, h)
+	if out := ofAll(f.Outages); len(out) != 1 || !near(out[0].StartNs, 10_700*ms, 1000) || len(f.Incidents) != 1 {
+		t.Errorf("outages %+v, incidents %+v: want only the server's", out, f.Incidents)
+	}
+	// Arrivals of the last 100 ms are within the deadline.
+	if len(f.Stalls) != 1 || !near(f.Stalls[0].StartNs, 10*sec, 1000) || !near(f.Stalls[0].EndNs, 10_250*ms, 1000) {
+		t.Errorf("stalls %+v", f.Stalls)
+	}
+}
+
+// In closed loads, nothing is due while the generator stands still; the requests in flight are late.
+func TestStallOfTheGeneratorInAClosedLoad(t *testing.T) {
+	account := func(stoodNs int64) *record.Failover {
+		run := newRun()
+		taker := NewTaker(run)
+		var all []measure.Sample
+		for at := int64(0); at < 30*sec; at += 1 * ms {
+			s := measure.Sample{Address: int(at/ms) % 2, Intended: at, Sent: at, Attempts: 1, End: at + ms}
+			if at == 10*sec {
+				at += 350 * ms
+				s.End = at
+			}
+			all = append(all, s)
+		}
+		intervals(t, all, 30*sec, nil, func(iv *measure.Interval) error {
+			iv.Kind = measure.KindClosed
+			if iv.StartNs == 10*sec {
+				iv.Health.HeldNs = stoodNs
+			}
+			return taker.Interval(iv)
+		})
+		taker.Fill(run)
+		return run.Failover
+	}
+	if f := account(340 * ms); len(f.Outages) > 0 || len(f.Incidents) > 0 || len(f.Stalls) != 1 {
+		t.Errorf("%+v", f)
+	}
+	if f := account(0); len(ofAll(f.Outages)) != 1 || len(f.Stalls) > 0 {
+		t.Errorf("of the server: %+v", f)
 	}
 }
 

@@ -27,8 +27,23 @@ type page struct {
 	goods   [pageSteps]uint64 // one bit per slot; set if a good arrival was due in it
 	good    [pageSteps]uint32 // good arrivals per step
 	bad     [pageSteps]uint32
+	own     [pageSteps]own
 	bads    []measure.Slot // slots with bad or retried arrivals, in order; their Good is 0
 	thinned bool           // bads was merged into one slot
+}
+
+// own are the arrivals of a step that were late only because of the generator.
+type own struct {
+	n           uint32
+	first, last int64 // the first and the last slot with such arrivals
+}
+
+func (o *own) add(slot *measure.Slot) {
+	if o.n == 0 {
+		o.first, o.last = slot.Index, slot.Index
+	}
+	o.n += slot.Own
+	o.first, o.last = min(o.first, slot.Index), max(o.last, slot.Index)
 }
 
 // scope holds the arrivals of one operation, of one address, or of all.
@@ -51,7 +66,10 @@ func (s *scope) add(slot *measure.Slot) {
 		s.most = max(s.most, index)
 	}
 	k := slot.Index % pageSlots
-	if slot.Good > 0 {
+	if slot.Own > 0 {
+		p.own[k/stepSlots].add(slot)
+	}
+	if slot.Good > 0 || slot.Own > 0 { // both end an outage: of the servers, the latter show no harm
 		p.goods[k/stepSlots] |= 1 << (k % stepSlots)
 		p.good[k/stepSlots] += slot.Good
 	}
@@ -63,7 +81,7 @@ func (s *scope) add(slot *measure.Slot) {
 		return cmp.Compare(have.Index, index)
 	})
 	bad := *slot
-	bad.Good = 0
+	bad.Good, bad.Own = 0, 0
 	switch {
 	case p.thinned:
 		p.bads[0].Add(&bad)
@@ -168,6 +186,27 @@ func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outa
 		end(max(endNs, lastBad), false)
 	}
 	return out
+}
+
+// stalls returns the times in which the generator itself made at least enough arrivals late that the servers answered
+// in time.
+func (s *scope) stalls() (out []record.Stall) {
+	for _, index := range s.order() {
+		for k := range s.pages[index].own {
+			o := &s.pages[index].own[k]
+			if o.n == 0 {
+				continue
+			}
+			begin, end := o.first*measure.SlotNs, (o.last+1)*measure.SlotNs
+			if n := len(out); n > 0 && begin-out[n-1].EndNs < stepNs {
+				out[n-1].EndNs = end
+				out[n-1].Arrivals += uint64(o.n)
+				continue
+			}
+			out = append(out, record.Stall{StartNs: begin, EndNs: end, Arrivals: uint64(o.n)})
+		}
+	}
+	return slices.DeleteFunc(out, func(x record.Stall) bool { return x.Arrivals < enough })
 }
 
 // busy yields, in order, the slots of the page (counted from its start) that have a good or a bad arrival.

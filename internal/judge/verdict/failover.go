@@ -3,6 +3,7 @@ package verdict
 import (
 	"time"
 
+	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -29,14 +30,15 @@ func (j *judge) noAccount() (out []message.Message) {
 	return out
 }
 
-// notDone returns a reason for the first fault that was not done, if the run has thresholds: they hold for a load that
-// was not disturbed as the plan says.
+// notDone returns a reason for the first fault that was not done although it had to be: as the plan says, or by default
+// if the run has thresholds, which hold for a load that was not disturbed. Runs that were stopped earlier had no time.
 func (j *judge) notDone() []message.Message {
-	if len(j.run.Thresholds) == 0 || j.run.Interrupted {
+	if j.run.Interrupted || !j.run.Aborted.IsZero() {
 		return nil
 	}
 	for i := range j.run.Faults {
-		if f := &j.run.Faults[i]; f.Error != "" {
+		f := &j.run.Faults[i]
+		if must := f.Must == plan.MustHappen || f.Must == "" && len(j.run.Thresholds) > 0; must && f.Error != "" {
 			return []message.Message{message.New("verdict.fault-not-done", message.Text("fault", f.Name),
 				message.Count("n", f.Number), message.Text("error", f.Error))}
 		}

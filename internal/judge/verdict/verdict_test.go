@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
@@ -484,20 +485,23 @@ func TestAnInterruptedRunSaysSo(t *testing.T) {
 	}
 }
 
-// Thresholds say nothing about a fault that was not done.
+// A result says nothing about a fault that was not done.
 func TestFaultsThatWereNotDone(t *testing.T) {
 	for _, c := range []struct {
 		name, err  string
+		must       string
 		thresholds []string
 		result     string
 	}{
-		{"done", "", []string{"p(99) < 1s"}, Pass},
-		{"not done", "exit 3", []string{"p(99) < 1s"}, Invalid},
-		{"not done, and nothing is asked", "exit 3", nil, Pass},
+		{"done", "", "", []string{"p(99) < 1s"}, Pass},
+		{"not done", "exit 3", "", []string{"p(99) < 1s"}, Invalid},
+		{"not done, and nothing is asked", "exit 3", "", nil, Pass},
+		{"not done, and it must be", "exit 3", plan.MustHappen, nil, Invalid},
+		{"not done, and it need not be", "exit 3", plan.MustTry, []string{"p(99) < 1s"}, Pass},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run, a := healthyLoad(c.thresholds...)
-			run.Faults = []record.Fault{{Name: "kill", Number: 1, BeginNs: 1, DoneNs: 2, Error: c.err}}
+			run.Faults = []record.Fault{{Name: "kill", Number: 1, BeginNs: 1, DoneNs: 2, Must: c.must, Error: c.err}}
 			Judge(run, a)
 			if run.Verdict.Result != c.result {
 				t.Errorf("%s: %q, want %s", run.Verdict.Result, run.Verdict.Texts(), c.result)

@@ -108,6 +108,8 @@ func faultsForm() form.Form {
 			"with every: even, or poisson for random gaps of that mean; even"),
 		form.Key("phase", "Phase", form.Name(), "phase of the load that at counts from; the load"),
 		form.Key("pick", "Pick", form.Choice{"all", "turn", "random"}, "which of several nodes each time; all"),
+		form.Key("must", "Must", form.Choice{plan.MustHappen, plan.MustTry},
+			"happen: without it the result is invalid; try: only a warning; happen if there are thresholds"),
 		form.Key("affects", "Affects", form.List{Of: form.Words{}, Flow: true},
 			"addresses of the target that it concerns, for the record"),
 	}

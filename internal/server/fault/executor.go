@@ -53,18 +53,20 @@ type Executor struct {
 	cancel  context.CancelFunc
 	wait    sync.WaitGroup
 	startNs int64
+	begunBy context.Context     // of Begin or Resume; nil before
 	note    func(*record.Fault) // see Keep; may be nil
 
 	mu       sync.Mutex
 	faults   []*record.Fault
 	warnings []record.Warning
+	others   map[*Entry]bool // occurrences that other processes inject
 }
 
 // Prepare checks that a plan's faults can be injected, then starts its proxies and the watchdog. It doesn't touch
 // the servers. Its error is meant for the user, one line per problem; everything that was started is then stopped
 // again.
 func Prepare(o Options) (c *Executor, err error) {
-	c = &Executor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}}
+	c = &Executor{o: o, proxies: map[string]*proxy.Proxy{}, cancel: func() {}, others: map[*Entry]bool{}}
 	defer func() {
 		if err != nil {
 			c.End()
@@ -201,6 +203,7 @@ func (c *Executor) Proxied(address string) string {
 
 // Begin starts the timeline, at the moment when the load starts. When ctx ends, all faults are healed.
 func (c *Executor) Begin(ctx context.Context) {
+	c.begunBy = ctx
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.startNs = c.o.Now()
 	for i := range c.o.Plan.Faults {
@@ -215,6 +218,7 @@ func (c *Executor) Begin(ctx context.Context) {
 func (c *Executor) End() ([]record.Fault, []record.Warning) {
 	c.cancel()
 	c.wait.Wait()
+	c.tooLate()
 	if c.dog != nil {
 		c.dog.close()
 	}
@@ -222,6 +226,24 @@ func (c *Executor) End() ([]record.Fault, []record.Warning) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return all, c.warnings
+}
+
+// tooLate records the first occurrence of each fault whose time hadn't come when the load ended, unless the load was
+// interrupted. Of a fault that is repeated until the end of a load of unknown length, only one is expected at all.
+func (c *Executor) tooLate() {
+	if c.begunBy == nil || c.begunBy.Err() != nil {
+		return
+	}
+	known, told := length(c.o.Plan) > 0, map[*plan.Fault]bool{}
+	for i := range c.table {
+		e := &c.table[i]
+		expected := e.Number == 1 || e.Fault.Times > 0 || known
+		if !expected || told[e.Fault] || !c.mine(e.Fault) || c.others[e] || c.begun(e.Fault, e.Number) {
+			continue
+		}
+		told[e.Fault] = true
+		c.missed(e, 0, "the load ended before its time")
+	}
 }
 
 // Done returns the faults injected so far, in the order in which they began. It is safe for concurrent use.
@@ -253,15 +275,22 @@ func (c *Executor) warn(w record.Warning) {
 
 // run injects all occurrences of a fault, one after the other.
 func (c *Executor) run(ctx context.Context, f *plan.Fault) {
-	for _, e := range c.table {
+	for i := range c.table {
+		e := &c.table[i]
 		if e.Fault != f || c.begun(f, e.Number) {
 			continue
 		}
 		if !c.until(ctx, c.startNs+int64(e.At)) {
 			return
 		}
-		c.once(ctx, f, &e.Instant)
+		c.once(ctx, e)
 	}
+}
+
+// planned returns the record of an occurrence that hasn't begun.
+func (c *Executor) planned(e *Entry) *record.Fault {
+	return &record.Fault{Name: e.Fault.Name, Number: e.Number, Kind: string(e.Fault.Kind), Do: doing(e.Fault),
+		PlannedNs: c.startNs + int64(e.At), Must: e.Fault.Must}
 }
 
 // until waits until a time on the run's clock. It returns false if ctx has ended by then.
@@ -270,11 +299,14 @@ func (c *Executor) until(ctx context.Context, ns int64) bool {
 }
 
 // once injects one occurrence of a fault and heals it.
-func (c *Executor) once(ctx context.Context, f *plan.Fault, at *Instant) {
-	r := &record.Fault{Name: f.Name, Number: at.Number, Kind: string(f.Kind), Do: doing(f),
-		PlannedNs: c.startNs + int64(at.At)}
+func (c *Executor) once(ctx context.Context, e *Entry) {
+	f, at := e.Fault, &e.Instant
+	r := c.planned(e)
 	d, err := c.action(f, at.Number)
 	if err == nil && d.nothing {
+		c.mu.Lock()
+		c.others[e] = true
+		c.mu.Unlock()
 		return
 	}
 	if err == nil {

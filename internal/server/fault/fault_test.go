@@ -494,6 +494,33 @@ func TestAFaultThatCantBeDone(t *testing.T) {
 	}
 }
 
+// A fault whose time hasn't come when the load ends is recorded as not done, unless the load was interrupted.
+func TestAFaultThatComesTooLate(t *testing.T) {
+	late := plan.Fault{Name: "late", Kind: plan.FaultCommand, Start: time.Hour, Every: time.Minute, Times: 3,
+		Must: plan.MustHappen, Command: plan.CommandFault{Inject: "true"}}
+	for name, interrupted := range map[string]bool{"ended": false, "interrupted": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			c := prepared(t, options(late))
+			c.Begin(ctx)
+			want := 1
+			if interrupted {
+				cancel()
+				want = 0
+			}
+			faults, warnings := c.End()
+			if len(faults) != want || len(warnings) != want {
+				t.Fatalf("%+v, %+v", faults, warnings)
+			}
+			if want == 1 && (faults[0].Error == "" || faults[0].BeginNs != 0 || faults[0].Must != plan.MustHappen ||
+				faults[0].PlannedNs < int64(time.Hour)) {
+				t.Errorf("%+v", faults[0])
+			}
+		})
+	}
+}
+
 func TestHTTPHooks(t *testing.T) {
 	var mu sync.Mutex
 	var got []string

@@ -91,13 +91,14 @@ func (c *Executor) Resume(ctx context.Context, past *Past) {
 	for i := range past.Faults {
 		c.settle(&past.Faults[i], by, past.Epoch)
 	}
+	c.begunBy = ctx
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.startNs = past.StartNs
 	now := c.o.Now()
 	for i := range c.table {
 		e := &c.table[i]
 		if c.mine(e.Fault) && c.startNs+int64(e.At) <= now && !c.begun(e.Fault, e.Number) {
-			c.missed(e)
+			c.missed(e, c.startNs+int64(e.At), "brunt had been killed when it was due")
 		}
 	}
 	for i := range c.o.Plan.Faults {
@@ -166,11 +167,10 @@ func (c *Executor) healAgain(f *plan.Fault, r *record.Fault) {
 	}
 }
 
-// missed records a fault whose time came while there was no process to inject it.
-func (c *Executor) missed(e *Entry) {
-	at := c.startNs + int64(e.At)
-	r := &record.Fault{Name: e.Fault.Name, Number: e.Number, Kind: string(e.Fault.Kind), Do: doing(e.Fault), PlannedNs: at,
-		BeginNs: at, DoneNs: at, Error: "brunt had been killed when it was due"}
+// missed records a fault that was not injected at its time, and why; atNs is 0 if its time never came.
+func (c *Executor) missed(e *Entry, atNs int64, why string) {
+	r := c.planned(e)
+	r.BeginNs, r.DoneNs, r.Error = atNs, atNs, why
 	c.mu.Lock()
 	c.faults = append(c.faults, r)
 	c.mu.Unlock()
