@@ -174,8 +174,8 @@ func (r *Result) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// Report writes the report in a format: text, brief, json (as in run.json), csv, md, junit, picostress, or html, which
-// needs a result with a bundle.
+// Report writes the report in a format: text, brief, json (as in run.json), csv, md, junit, or html, which needs a
+// result with a bundle.
 func (r *Result) Report(w io.Writer, format string) error {
 	if format != "html" {
 		if err := report.Write(w, format, r.run, report.Options{Path: r.Dir}); err != nil {

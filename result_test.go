@@ -70,7 +70,7 @@ func TestBundle(t *testing.T) {
 func TestReports(t *testing.T) {
 	t.Parallel()
 	r := recorded(t)
-	for _, format := range []string{"text", "brief", "json", "csv", "md", "junit", "picostress", "html"} {
+	for _, format := range []string{"text", "brief", "json", "csv", "md", "junit", "html"} {
 		t.Run(format, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := r.Report(&b, format); err != nil {

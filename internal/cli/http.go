@@ -31,11 +31,11 @@ func newHTTP(s *command.Env) *cobra.Command {
 	cmd := newCommand(httpCommand, cobra.MinimumNArgs(1), func(_ *cobra.Command, args []string) error {
 		return f.run(s, args)
 	})
-	f.bind(cmd)
+	f.bind(s, cmd)
 	return cmd
 }
 
-func (f *httpFlags) bind(cmd *cobra.Command) {
+func (f *httpFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.Var((*usage.Rate)(&f.Rate), "rate",
@@ -64,7 +64,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	usage.InGroup(fs, usage.Data, "method", "header", "data")
 	fs.StringVar(&f.Good, "good", "200-399", "statuses that are no failure")
 	usage.InGroup(fs, usage.Judging)
-	f.LoadFlags.Bind(cmd, "brief")
+	f.LoadFlags.Bind(s, cmd, "brief")
 }
 
 // run sends the load and prints the result.

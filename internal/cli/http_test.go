@@ -119,7 +119,7 @@ func TestHTTPLoad(t *testing.T) {
 	} {
 		f := &httpFlags{}
 		cmd := &cobra.Command{}
-		f.bind(cmd)
+		f.bind(&command.Env{}, cmd)
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}

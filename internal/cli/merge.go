@@ -43,7 +43,7 @@ func newMerge(s *command.Env) *cobra.Command {
 		}
 		return exitcode.With(verdict.ExitCode(run), nil)
 	})
-	f.Bind(cmd, "text")
+	f.Bind(s, cmd, "text")
 	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
 	return cmd
 }

@@ -47,7 +47,7 @@ func newReport(s *command.Env) *cobra.Command {
 		}
 		return f.one(s, args[0])
 	})
-	f.Bind(cmd, "text")
+	f.Bind(s, cmd, "text")
 	cmd.Flags().StringVar(&f.html, "html", "", "write a page to a file (- is standard output) instead of printing")
 	cmd.Flags().StringArrayVar(&f.against, "against", nil,
 		"with --html: bundles to set against the first ones, repeatable")

@@ -12,7 +12,6 @@ import (
 	"brunt/internal/dialect/tools"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
-	"brunt/internal/report/summary"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign"
@@ -49,7 +48,7 @@ func newResume(s *command.Env) *cobra.Command {
 		cmd.Flags().Visit(func(flag *pflag.Flag) { again = append(again, "--"+flag.Name+"="+flag.Value.String()) })
 		return execute(s, again)
 	})
-	f.Bind(cmd, "text")
+	f.Bind(s, cmd, "text")
 	return cmd
 }
 
@@ -86,8 +85,7 @@ func (f *resumeFlags) resumeLoad(s *command.Env, dir string) error {
 			v.Exit = tools.All().Scripts().Exit
 		}
 		v.Result = func(run *record.Run, dir string) error {
-			_, err := summary.Write(record.OS{}, dir, run)
-			return errors.Join(err, report.Print(out.Out, run, dir))
+			return errors.Join(summaryFlags{}.write(run, dir), report.Print(out.Out, run, dir))
 		}
 		return v, err
 	}

@@ -92,7 +92,8 @@ func commands() map[string]func(*command.Env) *cobra.Command {
 		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
 		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
 		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
-		"version": newVersion, httpCommand: newHTTP, "heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
+		"version": newVersion, asCommand: newAs, httpCommand: newHTTP,
+		"heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
 	}
 }
 
@@ -105,6 +106,7 @@ func newRoot(s *command.Env, args ...string) *cobra.Command {
 		s.Flags = command.Adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
 	}
 	all, linked := commands(), tools.All()
+	s.Reports = linked.Reports()
 	if len(args) > 0 {
 		c := linked.Command(args[0])
 		s.Properties = c != nil && c.Properties
@@ -154,15 +156,20 @@ func wordAfter(s *command.Env, cmd *cobra.Command) string {
 	return rest[0]
 }
 
-// commandFor says what to write instead of a word that is no subcommand of cmd: it names a protocol, or a file; "" if
-// unknown.
+// commandFor says what to write instead of a word that is no subcommand of cmd: it names a protocol, a tool, or a file;
+// "" if unknown.
 func commandFor(cmd *cobra.Command, word string) string {
 	if d, err := protocols.Find(word); err == nil {
 		return "for the protocol, write brunt run PLAN --proto " + d.Name()
 	}
+	linked := tools.All()
+	if slices.Contains(linked.Programs(), word) {
+		return "for the tool, write brunt " + asCommand + " " + word
+	}
+	if text := linked.Advice(word); text != "" {
+		return text
+	}
 	switch filepath.Ext(word) {
-	case ".js", ".ts":
-		return "for the script, write brunt k6 run " + word
 	case ".yml", ".yaml":
 		file := strings.NewReplacer("PLAN", word, "FILE", word)
 		for _, sub := range cmd.Commands() {

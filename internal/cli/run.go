@@ -14,7 +14,6 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/report/summary"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
@@ -99,7 +98,7 @@ type runFlags struct {
 	noSetup      bool
 	noTeardown   bool
 	force        bool
-	summaryDir   string
+	summaries    summaryFlags
 	allowFaults  bool
 	faultsDryRun bool
 }
@@ -123,9 +122,9 @@ func (f *runFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.BoolVar(&f.allowFaults, "allow-faults", false, "do the plan's faults to servers, and undo them")
 	fs.BoolVar(&f.faultsDryRun, "faults-dry-run", false, "print when the plan's faults come, and send nothing")
 	usage.InGroup(fs, usage.Load)
-	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
+	f.summaries.bind(fs)
 	usage.InGroup(fs, usage.Output)
-	f.LoadFlags.Bind(cmd, cmp.Or(s.Form, "text"))
+	f.LoadFlags.Bind(s, cmd, cmp.Or(s.Form, "text"))
 }
 
 // run reads the plan, runs it and prints the result. load, if not nil, replaces the plan's own.
@@ -159,24 +158,12 @@ func (f *runFlags) run(s *command.Env, args []string, load *plan.Load) error {
 			report := f.Fitting()
 			v, err := report.Hooks(out)
 			v.Result = func(run *record.Run, dir string) error {
-				return errors.Join(f.summaries(run, dir), report.Print(out.Out, run, dir))
+				return errors.Join(f.summaries.write(run, dir), report.Print(out.Out, run, dir))
 			}
 			return v, err
 		},
 	}
 	return l.Perform(s.Out, s.Err)
-}
-
-// summaries writes Picostress' summary next to the record and to the requested folder.
-func (f *runFlags) summaries(run *record.Run, dir string) error {
-	var errs []error
-	for _, d := range []string{dir, f.summaryDir} {
-		if d != "" {
-			_, err := summary.Write(record.OS{}, d, run)
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // read reads the plan, applies the flags to it, and replaces its load if load isn't nil.

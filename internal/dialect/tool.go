@@ -11,6 +11,7 @@ import (
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/judge/result"
 	"brunt/internal/record"
+	"brunt/internal/report"
 	"brunt/internal/run/scale"
 )
 
@@ -26,8 +27,15 @@ type Tool struct {
 	Programs []string
 	// Arguments converts the arguments of such a program into brunt's. If it is nil, the tool's first command gets them.
 	Arguments func(s *command.Env, args []string) []string
+	// Advice says what to write instead of a word that is the name of no command, such as the name of the tool's file; ""
+	// if the word isn't the tool's. It may be nil.
+	Advice func(word string) string
 	// Form is the usual form of reports of brunt's own commands if brunt is called as such a program; "" means "text".
 	Form string
+	// Reports are the tool's forms of the report, for --output.
+	Reports []report.Format
+	// Summary is the tool's own file about a load.
+	Summary *Summary
 	// Commands are the tool's commands below brunt.
 	Commands []Command
 	// Results are the formats of the tool's results, for the commands that read results.
@@ -49,6 +57,13 @@ type Command struct {
 	// Properties says that -p sets a property, whose value is shown unless its name is that of a secret, and not a
 	// password.
 	Properties bool
+}
+
+// Summary is a file about a load. Brunt's commands that run a plan write it into the bundle.
+type Summary struct {
+	Flag  string // names one more folder for it
+	About string // the flag's help
+	Write func(dir string, run *record.Run) error
 }
 
 // Scripts says how a tool's scripts, which send the load themselves, run on workers.
@@ -83,6 +98,27 @@ func (t Tools) Called(path string) (tool Tool, program string) {
 	return Tool{}, ""
 }
 
+// Programs returns the names of the programs that the tools replace.
+func (t Tools) Programs() (names []string) {
+	for _, tool := range t {
+		names = append(names, tool.Programs...)
+	}
+	return names
+}
+
+// Advice says what to write instead of a word that is the name of no command; "" if no tool knows.
+func (t Tools) Advice(word string) string {
+	for _, tool := range t {
+		if tool.Advice == nil {
+			continue
+		}
+		if text := tool.Advice(word); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // Command returns the command with a name; nil if no tool has it.
 func (t Tools) Command(name string) *Command {
 	for _, tool := range t {
@@ -106,6 +142,24 @@ func (t Tools) Formats() (names []string) {
 func (t Tools) Results() (all []result.Format) {
 	for _, tool := range t {
 		all = append(all, tool.Results...)
+	}
+	return all
+}
+
+// Reports returns the tools' forms of the report.
+func (t Tools) Reports() (all []report.Format) {
+	for _, tool := range t {
+		all = append(all, tool.Reports...)
+	}
+	return all
+}
+
+// Summaries returns the tools' files about a load.
+func (t Tools) Summaries() (all []*Summary) {
+	for _, tool := range t {
+		if tool.Summary != nil {
+			all = append(all, tool.Summary)
+		}
 	}
 	return all
 }

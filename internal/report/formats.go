@@ -15,39 +15,36 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
 	"brunt/internal/render/units"
-	"brunt/internal/report/summary"
 )
 
-// formats contains the formats of Write, by name.
-var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
-	"text":       Terminal,
-	"brief":      Brief,
-	"json":       func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
-	"csv":        func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
-	"md":         Markdown,
-	"junit":      JUnit,
-	"picostress": func(w io.Writer, run *record.Run, _ Options) error { return Picostress(w, run) },
+// Format is a form of the report of a run.
+type Format struct {
+	Name  string
+	Write func(w io.Writer, run *record.Run, o Options) error
 }
 
-// Formats returns the names of the formats of Write.
-func Formats() []string { return []string{"text", "brief", "json", "csv", "md", "junit", "picostress"} }
-
-// Write writes the report in a format named by Formats.
-func Write(w io.Writer, format string, run *record.Run, o Options) error {
-	f := formats[format]
-	if f == nil {
-		return fmt.Errorf("unknown output format %q; use one of %s", format, strings.Join(Formats(), ", "))
+// Formats returns brunt's own forms of the report. Other tools declare theirs.
+func Formats() []Format {
+	return []Format{
+		{"text", Terminal},
+		{"brief", Brief},
+		{"json", func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) }},
+		{"csv", func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) }},
+		{"md", Markdown},
+		{"junit", JUnit},
 	}
-	return f(w, run, o)
 }
 
-// Picostress writes the run's summary as Picostress prints it.
-func Picostress(w io.Writer, run *record.Run) error {
-	text, err := summary.Of(run).Text()
-	if err == nil {
-		_, err = fmt.Fprintln(w, text)
+// Write writes the report in the format with a name. more are formats besides Formats.
+func Write(w io.Writer, format string, run *record.Run, o Options, more ...Format) error {
+	var names []string
+	for _, f := range append(Formats(), more...) {
+		if f.Name == format {
+			return f.Write(w, run, o)
+		}
+		names = append(names, f.Name)
 	}
-	return err
+	return fmt.Errorf("unknown output format %q; use one of %s", format, strings.Join(names, ", "))
 }
 
 // JSON writes the run as in run.json, with the exit code next to the verdict.

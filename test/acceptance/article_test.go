@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/report/summary"
+	"brunt/internal/dialect/picostress/summary"
 )
 
 // carsPlan is the configuration file of the article on Picostress, as it was published.

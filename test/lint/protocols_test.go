@@ -11,6 +11,24 @@ import (
 	"brunt/internal/protocol/protocols"
 )
 
+// nameRule says which names decide nothing outside of a wing.
+type nameRule struct {
+	names  map[string]bool
+	wing   string
+	kept   map[string]string // the files that may decide by names, and why
+	remedy string
+}
+
+// protocolRule is the rule for names of protocols.
+func protocolRule(names map[string]bool) nameRule {
+	return nameRule{names, "internal/protocol", namesKept, "a protocol's name: ask its protocol.Declaration instead"}
+}
+
+// toolRule is the rule for names of tools.
+func toolRule(names map[string]bool) nameRule {
+	return nameRule{names, "internal/dialect", nil, "a tool's name: ask its dialect.Tool instead"}
+}
+
 // namesKept lists the files that may compare with a protocol's name, and why.
 var namesKept = map[string]string{
 	"internal/dialect/k6/brunt/database.go": "http is a kind of request, as in plans",
@@ -28,11 +46,11 @@ func protocolNames() map[string]bool {
 	return names
 }
 
-// decidesByName lists where a file outside of the protocols decides by a protocol's name: in a comparison, a case, or
-// the key of a map. What is to be known of a protocol belongs to its declaration. Schemes of URLs aren't names of
+// decidesByName lists where a file outside of a wing decides by a name of the wing's: in a comparison, a case, or the
+// key of a map. What is to be known of a protocol or a tool belongs to its declaration. Schemes of URLs aren't names of
 // protocols.
-func decidesByName(s *source, names map[string]bool) (faults []string) {
-	if s.test || !under(s.room, "internal") || under(s.room, "internal/protocol") || namesKept[s.path] != "" {
+func decidesByName(s *source, rule nameRule) (faults []string) {
+	if s.test || !under(s.room, "internal") || under(s.room, rule.wing) || rule.kept[s.path] != "" {
 		return nil
 	}
 	check := func(e ast.Expr) {
@@ -40,9 +58,8 @@ func decidesByName(s *source, names map[string]bool) (faults []string) {
 		if !ok || lit.Kind != token.STRING {
 			return
 		}
-		if text, err := strconv.Unquote(lit.Value); err == nil && names[text] {
-			faults = append(faults, fmt.Sprintf("%s: %s is a protocol's name: ask its protocol.Declaration instead",
-				s.at(e.Pos()), lit.Value))
+		if text, err := strconv.Unquote(lit.Value); err == nil && rule.names[text] {
+			faults = append(faults, fmt.Sprintf("%s: %s is %s", s.at(e.Pos()), lit.Value, rule.remedy))
 		}
 	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
@@ -111,10 +128,10 @@ func isScheme(e ast.Expr) bool {
 }
 
 func TestNobodyDecidesByProtocolsNames(t *testing.T) {
-	names := protocolNames()
+	rule := protocolRule(protocolNames())
 	kept := map[string]bool{}
 	for _, s := range sources(t) {
-		report(t, decidesByName(s, names))
+		report(t, decidesByName(s, rule))
 		kept[s.path] = true
 	}
 	for path := range namesKept {
@@ -125,7 +142,7 @@ func TestNobodyDecidesByProtocolsNames(t *testing.T) {
 }
 
 func TestDecisionsByNameAreFound(t *testing.T) {
-	names := map[string]bool{"pg": true, "http": true}
+	rule := protocolRule(map[string]bool{"pg": true, "http": true})
 	for text, want := range map[string]int{
 		`x == "pg"`:     1,
 		`"pg" != x`:     1,
@@ -141,10 +158,10 @@ func TestDecisionsByNameAreFound(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			code := "package p\n\nvar _ = " + text + "\n"
-			if got := decidesByName(parse(t, "internal/run/x.go", []byte(code)), names); len(got) != want {
+			if got := decidesByName(parse(t, "internal/run/x.go", []byte(code)), rule); len(got) != want {
 				t.Errorf("got %q, want %d", got, want)
 			}
-			if got := decidesByName(parse(t, "internal/protocol/pg/x.go", []byte(code)), names); strings.Join(got, "") != "" {
+			if got := decidesByName(parse(t, "internal/protocol/pg/x.go", []byte(code)), rule); strings.Join(got, "") != "" {
 				t.Errorf("in a protocol's own package: %q", got)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"brunt/internal/base/secret"
+	"brunt/internal/report"
 	"brunt/internal/run/loadtest"
 )
 
@@ -17,6 +18,7 @@ type Env struct {
 	Version    string            // of brunt
 	Program    string            // the tool that brunt was called as; "" if it was called as brunt
 	Form       string            // form of a run's report unless the user asks for another; "" means text
+	Reports    []report.Format   // the tools' forms of reports
 	Properties bool              // -p sets a property, not a password
 	Flags      map[string]string // see record.Run.Flags
 }

@@ -24,7 +24,7 @@ type LoadFlags struct {
 }
 
 // Bind binds the flags to a command. usualOutput is the default form of the report.
-func (f *LoadFlags) Bind(cmd *cobra.Command, usualOutput string) {
+func (f *LoadFlags) Bind(s *Env, cmd *cobra.Command, usualOutput string) {
 	fs, l := cmd.Flags(), &f.Load
 	l.Given = fs.Changed
 	fs.SortFlags = false
@@ -51,7 +51,7 @@ func (f *LoadFlags) Bind(cmd *cobra.Command, usualOutput string) {
 	f.LiveFlags.Bind(fs)
 	usage.InGroup(fs, usage.Output)
 	f.WorkerFlags.Bind(cmd)
-	f.OutputFlags.Bind(cmd, usualOutput)
+	f.OutputFlags.Bind(s, cmd, usualOutput)
 	usage.InGroup(fs, usage.Output, "output")
 	for _, name := range []string{"late", "outage", "tier", "awake"} {
 		ProposeValues(cmd, name, flags.Choices(name))

@@ -64,21 +64,27 @@ func (f *FormFlags) Tables(w io.Writer, tables func(units.Language) []cell.Table
 type OutputFlags struct {
 	FormFlags
 	Quiet bool
+	more  []report.Format
 	given func(flag string) bool // whether a flag was given
 }
 
 // Bind binds the flags to a command. usual is the default form of the report.
-func (f *OutputFlags) Bind(cmd *cobra.Command, usual string) {
-	f.FormFlags.Bind(cmd.Flags(), usual, "reports", report.Formats()...)
+func (f *OutputFlags) Bind(s *Env, cmd *cobra.Command, usual string) {
+	f.more = s.Reports
+	var names []string
+	for _, form := range append(report.Formats(), f.more...) {
+		names = append(names, form.Name)
+	}
+	f.FormFlags.Bind(cmd.Flags(), usual, "reports", names...)
 	f.given = cmd.Flags().Changed
-	ProposeValues(cmd, "output", report.Formats())
+	ProposeValues(cmd, "output", names)
 	ProposeValues(cmd, "lang", []string{string(units.English), string(units.Russian)})
 	cmd.Flags().BoolVar(&f.Quiet, "quiet", false, "no progress and no notices, only the result")
 }
 
 // Report returns the options of brunt's own report of a load.
 func (f *OutputFlags) Report() *loadtest.Report {
-	return &loadtest.Report{Form: f.Output, Language: f.Language(), Quiet: f.Quiet}
+	return &loadtest.Report{Form: f.Output, More: f.more, Language: f.Language(), Quiet: f.Quiet}
 }
 
 // Fitting returns the options of the report of one load, which on a terminal is brief unless another form was asked

@@ -3,6 +3,7 @@ package k6x
 import (
 	"cmp"
 	"embed"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +24,19 @@ var helpFiles embed.FS
 // Tool declares k6. The tag nok6 leaves out k6 itself. What remains says so, and reads k6's results.
 func Tool() dialect.Tool {
 	return dialect.Tool{
-		Name: "k6", Programs: []string{"k6"}, Commands: []dialect.Command{{Name: "k6", New: newK6}},
+		Name: "k6", Programs: []string{"k6"}, Commands: []dialect.Command{{Name: "k6", New: newK6}}, Advice: advice,
 		Results:  []result.Format{results.Results()},
 		Scripts:  &dialect.Scripts{Share: shareOfWorker, Exit: script.Exit},
 		Embedded: &dialect.Embedded{Version: Version(), Absent: "none: built with the tag nok6"},
 	}
+}
+
+// advice says how to run a script whose name stands where a command should.
+func advice(word string) string {
+	if ext := filepath.Ext(word); ext == ".js" || ext == ".ts" {
+		return "for the script, write brunt k6 run " + word
+	}
+	return ""
 }
 
 // shareOfWorker runs a worker's segment of a script, and ends the process.

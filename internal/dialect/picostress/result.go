@@ -92,11 +92,11 @@ func under(names, keys []string) (all []string) {
 	return all
 }
 
-// summary is the file's values. Their names are in lower case without underscores, and joined by dots.
-type summary map[string]any
+// values are those of the file. Their names are in lower case without underscores, and joined by dots.
+type values map[string]any
 
-func flatten(file map[string]any) summary {
-	s := summary{}
+func flatten(file map[string]any) values {
+	s := values{}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		name := strings.ToLower(strings.ReplaceAll(key, "_", ""))
 		if inner, ok := file[key].(map[string]any); ok {
@@ -111,7 +111,7 @@ func flatten(file map[string]any) summary {
 }
 
 // number returns the value of the first name that has a number.
-func (s summary) number(names ...string) (float64, bool) {
+func (s values) number(names ...string) (float64, bool) {
 	for _, n := range names {
 		switch v := s[n].(type) {
 		case json.Number:
@@ -127,7 +127,7 @@ func (s summary) number(names ...string) (float64, bool) {
 	return 0, false
 }
 
-func (s summary) text(name string) string {
+func (s values) text(name string) string {
 	switch v := s[name].(type) {
 	case string:
 		return v

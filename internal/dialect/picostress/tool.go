@@ -1,4 +1,5 @@
-// Package picostress has what belongs to Picostress: its command line, where it differs from brunt's, and its results.
+// Package picostress has what belongs to Picostress: its command line, where it differs from brunt's, its summary, and
+// its results.
 package picostress
 
 import (
@@ -6,13 +7,14 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/k6"
 	"brunt/internal/judge/result"
+	"brunt/internal/report"
 )
 
 // Tool declares Picostress. Its commands are brunt's own.
 func Tool() dialect.Tool {
 	return dialect.Tool{
-		Name: "picostress", Formats: []string{"picostress"}, Programs: []string{"picostress"}, Arguments: arguments,
-		Form: "picostress", Results: []result.Format{Results()},
+		Name: name, Formats: []string{name}, Programs: []string{name}, Arguments: arguments, Form: name,
+		Reports: []report.Format{form()}, Summary: file(), Results: []result.Format{Results()},
 	}
 }
 
@@ -20,7 +22,7 @@ func Tool() dialect.Tool {
 // and ends the process.
 func arguments(s *command.Env, args []string) []string {
 	if forK6, ok := ToK6(args); ok {
-		k6x.Run(s, "picostress", forK6)
+		k6x.Run(s, name, forK6)
 	}
 	return args
 }

@@ -17,9 +17,10 @@ import (
 
 // Report configures brunt's own report of a load and the progress line during the load.
 type Report struct {
-	Form     string         // one of report.Formats; "" means "brief" on a terminal and "text" elsewhere
-	Language units.Language // "" means English
-	Quiet    bool           // no progress line and no notices
+	Form     string          // one of report.Formats or More; "" means "brief" on a terminal and "text" elsewhere
+	More     []report.Format // forms of other tools
+	Language units.Language  // "" means English
+	Quiet    bool            // no progress line and no notices
 }
 
 // Hooks returns hooks that print the progress of the run on standard error, unless Quiet is set, and brunt's own report
@@ -60,7 +61,7 @@ func (f *Report) Print(w io.Writer, run *record.Run, dir string) error {
 	default:
 		form = "text"
 	}
-	return errors.Join(Drain(w), report.Write(w, form, run, o))
+	return errors.Join(Drain(w), report.Write(w, form, run, o, f.More...))
 }
 
 // Look returns the options for text on w: its width and colors.

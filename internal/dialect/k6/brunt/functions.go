@@ -15,9 +15,9 @@ import (
 	"brunt/internal/dialect/k6/conns"
 	"brunt/internal/dialect/k6/native"
 	"brunt/internal/dialect/k6/session"
+	"brunt/internal/dialect/picostress/summary"
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
-	"brunt/internal/report/summary"
 )
 
 var errClosed = errors.New("the database is closed")

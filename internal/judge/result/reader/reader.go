@@ -68,7 +68,7 @@ func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	r, err := decode(text, formats)
+	r, err := Decode(text, formats)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -147,8 +147,8 @@ func unknown(formats []result.Format) error {
 	return errors.New(text)
 }
 
-// decode recognises the format by the content, and decodes it.
-func decode(data []byte, formats []result.Format) (*result.Result, error) {
+// Decode recognises the format of a text by its content, and decodes it.
+func Decode(data []byte, formats []result.Format) (*result.Result, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 0 {
 		return nil, errors.New("empty: there is no result in it")

@@ -14,6 +14,9 @@ import (
 	"brunt/internal/record"
 )
 
+// Flag is the flag that names the folder of the summary.
+const Flag = "summary-dir"
+
 // Summary is Picostress's summary of a run: picodataVersion, configName, seed and rps.actual as
 // that tool names them, and what a reader of it needs besides them. Times are milliseconds unless
 // the name says seconds.
@@ -109,13 +112,13 @@ func timeOf(l *record.Latency) Time {
 
 func round5(x float64) float64 { return math.Round(x*1e5) / 1e5 }
 
-// JSON is the summary as it stands in its file, indented by two.
+// JSON returns the summary as in its file, indented by two.
 func (s *Summary) JSON() ([]byte, error) { return json.MarshalIndent(s, "", "  ") }
 
 var blankLines = lazyregexp.New(`(\n\s*\n)+`)
 
-// Text is the summary as Picostress prints it: the JSON without quotes, braces and commas, and
-// without blank lines.
+// Text returns the summary as Picostress prints it: the JSON without quotes, braces and commas, and without blank
+// lines.
 func (s *Summary) Text() (string, error) {
 	data, err := s.JSON()
 	if err != nil {
@@ -125,11 +128,11 @@ func (s *Summary) Text() (string, error) {
 	return blankLines().ReplaceAllString(text, "\n"), nil
 }
 
-// File is the name of the summary of a run with that seed.
+// File returns the name of the summary of a run with a seed.
 func File(seed uint64) string { return "summary_" + strconv.FormatUint(seed, 10) + ".json" }
 
-// Write writes dir/summary_<seed>.json, making the folder if need be and replacing a
-// summary of the same seed. It returns the file's path.
+// Write writes dir/summary_<seed>.json, making the folder if need be and replacing a summary of the same seed. It
+// returns the file's path.
 func Write(fsys record.FS, dir string, run *record.Run) (path string, err error) {
 	data, err := Of(run).JSON()
 	if err != nil {
@@ -140,7 +143,7 @@ func Write(fsys record.FS, dir string, run *record.Run) (path string, err error)
 		err = record.ReplaceFile(fsys, path, append(data, '\n'))
 	}
 	if err != nil {
-		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --summary-dir", path, err)
+		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --%s", path, err, Flag)
 	}
 	return path, nil
 }

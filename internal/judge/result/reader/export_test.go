@@ -1,4 +1,0 @@
-package reader
-
-// Decode is decode, for tests.
-var Decode = decode
