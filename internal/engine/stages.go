@@ -53,7 +53,11 @@ func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (sche
 		return s, nil
 	}
 	var segments []schedule.Segment
-	for _, p := range phases {
+	end := start
+	for i, p := range phases {
+		if end += int64(p.Duration); i < len(phases)-1 {
+			s.PhaseEnds = append(s.PhaseEnds, end)
+		}
 		segments = append(segments, schedule.Segment{DurationNs: int64(p.Duration), RateFrom: p.RateFrom, RateTo: p.RateTo})
 	}
 	var err error
@@ -126,7 +130,9 @@ func (c *cutter) cut(now int64) {
 	if now < at {
 		return
 	}
-	if c.run.lookAtHealth() {
+	if schedule && c.more() {
+		// The arrivals of the next phase are kept apart, so that it begins when it was meant to, however late this is.
+	} else if c.run.lookAtHealth() {
 		time.Sleep(settling)
 		at = c.run.cfg.Clock.Now()
 	} else if late := now - at; late > c.run.intervalNs/10+int64(grace) {

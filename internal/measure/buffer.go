@@ -24,6 +24,8 @@ type buffer struct {
 	ownLag     Histogram // the generator's part of the cells' otherLag, and own lag without a sample
 	turnaround batch
 	gauges     gauges
+	fromNs     int64 // when the phase of its arrivals began, if it is not the first of the stage
+	untilNs    int64 // when this phase ended; 0 if the buffer was handed over before
 }
 
 // cell is what was recorded of one operation at one address.
@@ -265,6 +267,7 @@ func (b *buffer) reset() {
 	clear(b.fates)
 	clear(b.reconnects)
 	b.offered, b.stalls = 0, 0
+	b.fromNs, b.untilNs = 0, 0
 	b.ownLag.Reset()
 	b.turnaround.Reset()
 	b.gaps.reset()

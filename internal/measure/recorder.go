@@ -34,7 +34,7 @@ type Sample struct {
 }
 
 // Recorder stores the samples of one owner (an event loop, or a group of sessions). Only the owner may call Record,
-// GiveUp, Unfinished, Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close. They take no lock, and allocate only
+// GiveUp, Unfinished, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock, and allocate only
 // for the first sample of an operation at an address and for the first value of an octave: see Histogram. A Collector
 // collects the samples through Poll, which swaps a double buffer.
 //
@@ -48,6 +48,7 @@ type Recorder struct {
 	handed *buffer // used by the collector in states handed and closedHanded
 	spare  *buffer // in states idle and asked: used by the owner at the next hand-over
 	last   gauges  // used by the collector: as of the last hand-over
+	until  int64   // used by the collector: untilNs of the last hand-over
 	told   told    // the collector's
 	toldOf []told  // the collector's, by operation; nil if there is one operation only
 	_      [cacheLine]byte
@@ -132,10 +133,23 @@ func (r *Recorder) Poll() {
 	}
 }
 
+// NextPhase separates the arrivals of the phase that begins at ns on the run's clock, which the owner records from now
+// on, from those before, which it hands over without being asked. The owner calls it before it counts or records the
+// first arrival that falls due at ns or later, and sets gauges first.
+func (r *Recorder) NextPhase(ns int64) {
+	if s := r.state.Load(); s != idle && s != asked {
+		return // the collector is late by a whole phase; its next cut has the arrivals of both
+	}
+	r.active.untilNs = ns
+	r.handOver()
+	r.active.fromNs = ns
+}
+
 func (r *Recorder) handOver() {
 	full := r.active
 	full.flush()
 	r.active, r.spare = r.spare, nil
+	r.active.fromNs = full.fromNs
 	r.active.gauges.follow(&full.gauges)
 	r.active.gauges.upNs, r.active.gauges.spanNs = 0, 0
 	r.active.gaps.lastOK = full.gaps.lastOK
@@ -171,21 +185,30 @@ func (r *Recorder) Close() {
 // request makes the owner hand over at its next Poll, if it hasn't already done so.
 func (r *Recorder) request() { r.state.CompareAndSwap(idle, asked) }
 
-// collect passes the buffers that the owner has handed over to take. It reports whether the owner has answered the
-// request, and whether the recorder is closed.
-func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
+// collect passes the buffers that the owner has handed over to take, except those of phases that begin at endNs or
+// later. It reports whether the owner has answered the request, and whether the recorder is closed.
+func (r *Recorder) collect(endNs int64, take func(*buffer)) (answered, gone bool) {
 	switch r.state.Load() {
 	case handed:
+		if r.handed.fromNs >= endNs {
+			return true, false
+		}
 		r.taken(r.handed, take)
 		r.spare = r.handed
 		// A failed exchange means that the owner has closed the recorder in between. The next call then finds the
 		// active buffer, and an empty handed buffer.
 		return r.state.CompareAndSwap(handed, idle), false
 	case closedHanded:
+		if r.handed.fromNs >= endNs {
+			return true, false
+		}
 		r.taken(r.handed, take)
-		r.taken(r.active, take)
-		return true, true
+		r.state.Store(closed) // the owner changes nothing after closing
+		return r.collect(endNs, take)
 	case closed:
+		if r.active.fromNs >= endNs {
+			return true, false
+		}
 		r.taken(r.active, take)
 		return true, true
 	}
@@ -195,6 +218,7 @@ func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
 func (r *Recorder) taken(b *buffer, take func(*buffer)) {
 	take(b)
 	r.last.follow(&b.gauges)
+	r.until = b.untilNs
 	r.told.take(&b.gaps)
 	for i := range b.gapsOf {
 		r.toldOf[i].take(&b.gapsOf[i])
@@ -358,25 +382,30 @@ func (c *Collector) add(m member) {
 }
 
 // Cut ends the current interval at endNs, merges the contents of all recorders, adds the interval to the totals, and
-// returns it. Samples recorded later belong to the next interval. No sample is lost or counted twice. The Interval is
-// valid until the next Cut. LoopBusy and SendStalls in meta's Health are raised to the recorders' values.
+// returns it. Samples recorded later, and those of a phase that begins at endNs, belong to the next interval. No sample
+// is lost or counted twice. The Interval is valid until the next Cut. LoopBusy and SendStalls in meta's Health are raised
+// to the recorders' values.
 //
 // Cut asks all owners and waits for their Poll. If an owner doesn't poll within 2 s (see NewCollectorWaiting), the next
 // Cut collects its samples. Until then its gauges keep their last values, and its standstills are not reported.
 func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.begin(endNs, meta)
 	c.mu.Lock()
-	waiting := append([]member(nil), c.members...)
+	all := append([]member(nil), c.members...)
 	c.interval.Events, c.events = append(c.interval.Events, c.events...), c.events[:0]
 	c.mu.Unlock()
 
+	var waiting []member
 	var gone []*Recorder
-	for _, m := range waiting {
-		// Begin with buffers that were handed over after the last Cut had stopped waiting.
-		m.recorder.collect(c.take)
+	for _, m := range all {
+		// Begin with buffers that were handed over after the last Cut had stopped waiting, or because a phase ended.
+		m.recorder.collect(endNs, c.take)
+		if m.recorder.until >= endNs {
+			continue
+		}
 		m.recorder.request()
+		waiting = append(waiting, m)
 	}
-	all := waiting
 	for attempt := 0; ; attempt++ {
 		waiting, gone = c.gather(waiting, gone)
 		if len(waiting) == 0 || !c.wait(attempt) {
@@ -452,7 +481,7 @@ func (c *Collector) gather(from []member, gone []*Recorder) (waiting []member, a
 		if m.shared != nil {
 			m.shared.poll()
 		}
-		answered, closed := m.recorder.collect(c.take)
+		answered, closed := m.recorder.collect(c.interval.EndNs, c.take)
 		if closed {
 			gone = append(gone, m.recorder)
 		}

@@ -380,3 +380,37 @@ func sumOf(h *Histogram) uint64 {
 	}
 	return h.sumLo
 }
+
+// What is recorded after the owner has begun the next phase is left for that phase, whenever the cut comes.
+func TestNextPhaseKeepsPhasesApart(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		c := NewCollector(1, 1)
+		c.SetWait(func(int) bool { return false })
+		r := c.NewRecorder()
+		if asked {
+			c.Cut(50, Meta{Phase: "warm-up"})
+		}
+		r.Offer(2)
+		r.Record(&Sample{End: 90})
+		r.NextPhase(100)
+		r.Offer(1)
+		r.Record(&Sample{End: 110})
+		done := func(iv *Interval) uint64 { return iv.Operations[0].Done }
+		if iv := c.Cut(80, Meta{Phase: "warm-up"}); done(iv) != 1 || iv.Offered != 2 {
+			t.Errorf("asked %v: the warm-up has %d done of %d", asked, done(iv), iv.Offered)
+		}
+		r.Poll()
+		if iv := c.Cut(100, Meta{Phase: "warm-up"}); done(iv) != 0 || iv.Offered != 0 {
+			t.Errorf("asked %v: the warm-up has %d more of %d", asked, done(iv), iv.Offered)
+		}
+		r.Poll()
+		r.Record(&Sample{End: 120})
+		r.Close()
+		if iv := c.Cut(100, Meta{Phase: "warm-up"}); done(iv) != 0 {
+			t.Errorf("asked %v: the warm-up has %d of a closed recorder", asked, done(iv))
+		}
+		if iv := c.Cut(200, Meta{Phase: "measure"}); done(iv) != 2 || iv.Offered != 1 {
+			t.Errorf("asked %v: the phase after has %d done of %d, want 2 of 1", asked, done(iv), iv.Offered)
+		}
+	}
+}

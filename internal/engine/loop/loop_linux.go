@@ -25,6 +25,7 @@ type recorder interface {
 	Reconnect(address int)
 	SetGauges(up []int, busy int, backlog uint64, loopBusy float64)
 	SetUp(upNs float64, spanNs int64)
+	NextPhase(ns int64)
 	Asked() bool
 	Poll()
 	Close()
@@ -213,8 +214,12 @@ func (l *loop) gauge() {
 	var backlog uint64
 	if p := l.part; p != nil && p.stage.Open() {
 		l.countDue(p, now)
-		backlog = p.due.Own - min(p.done, p.due.Own)
+		backlog = p.backlog()
 	}
+	l.setGauges(now, backlog)
+}
+
+func (l *loop) setGauges(now int64, backlog uint64) {
 	l.rec.SetGauges(l.conns.up, l.pending.operations, backlog, l.thread.busy(now))
 	l.rec.SetUp(l.conns.uptime.Take(now))
 }

@@ -85,8 +85,7 @@ func (l *loop) startArrivals(now int64) {
 		case lag < 0:
 			return
 		case l.unreachable(lag, now):
-			p.took(p.ahead.Number)
-			p.done++
+			l.takeHead()
 			l.failConnect(p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 			p.ahead.Advance()
 		case l.timing.late(a != nil, lag, now-p.end()):
@@ -132,11 +131,20 @@ func (l *loop) blame(a *worker, now int64) measure.Unsent {
 	return measure.UnsentNoSession
 }
 
+// takeHead counts the first arrival as taken, in the phase in which it falls due.
+func (l *loop) takeHead() {
+	p := l.part
+	if len(p.phaseEnds) > 0 {
+		l.countDue(p, p.ahead.IntendedNs)
+	}
+	p.took(p.ahead.Number)
+	p.done++
+}
+
 // startHead starts the first arrival on a worker.
 func (l *loop) startHead(a *worker, now int64) {
 	p := l.part
-	p.took(p.ahead.Number)
-	p.done++
+	l.takeHead()
 	l.startOperation(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 	if l.cfg.Pipeline > 1 {
 		l.io.markDirty(a.sessions[0]) // arrivals that fall due together are sent in one write
@@ -150,14 +158,20 @@ func (l *loop) startHead(a *worker, now int64) {
 // dropHead gives up the first arrival.
 func (l *loop) dropHead(why measure.Unsent) {
 	p := l.part
-	p.took(p.ahead.Number)
-	p.done++
+	l.takeHead()
 	l.drop(p.number(p.ahead.Number), p.ahead.IntendedNs, why)
 	p.ahead.Advance()
 }
 
-// countDue reports the arrivals that have fallen due by now to the recorder.
+// countDue reports the arrivals that have fallen due by now to the recorder, those of each phase to its own.
 func (l *loop) countDue(p *stagePart, now int64) {
+	for at, ok := p.phaseEnds.Pass(now); ok; at, ok = p.phaseEnds.Pass(now) {
+		if n := p.fallDue(at - 1); n > 0 {
+			l.rec.Offer(n)
+		}
+		l.setGauges(l.now(), p.backlog())
+		l.rec.NextPhase(at)
+	}
 	if n := p.fallDue(now); n > 0 {
 		l.rec.Offer(n)
 	}

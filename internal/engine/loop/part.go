@@ -19,11 +19,13 @@ type stagePart struct {
 	starved bool // closed, with Stage.Numbers: no operation was given to take
 	losses  int  // with Part.Shared: how many the active workers are for
 
-	taken    uint64                // closed: operations that the loop has taken of its part
-	ahead    schedule.PartArrivals // open: the arrivals to send
-	due      schedule.PartArrivals // open: the same, to count what fell due
-	done     uint64                // open: arrivals that have been sent, dropped or failed
-	finished chan<- *stagePart
+	taken uint64                // closed: operations that the loop has taken of its part
+	ahead schedule.PartArrivals // open: the arrivals to send
+	due   schedule.PartArrivals // open: the same, to count what fell due
+	done  uint64                // open: arrivals that have been sent, dropped or failed
+
+	phaseEnds schedule.PhaseEnds // open: those that due has not passed
+	finished  chan<- *stagePart
 }
 
 // newStagePart returns what loop i of n has of a stage.
@@ -36,6 +38,7 @@ func newStagePart(stage schedule.Stage, i, n int, total uint64, finished chan<- 
 			end = total - min(stage.First, total)
 		}
 		p.ahead, p.due = stage.Arrivals(own, end)
+		p.phaseEnds = stage.PhaseEnds
 		p.ended = p.ahead.Over
 	}
 	return p
@@ -104,6 +107,9 @@ func (p *stagePart) end() int64 {
 	}
 	return never
 }
+
+// backlog returns how many arrivals have been counted as due and were not taken.
+func (p *stagePart) backlog() uint64 { return p.due.Own - min(p.done, p.due.Own) }
 
 // fallDue counts the arrivals that have fallen due by now and were not counted before. After a stop no arrivals fall
 // due.

@@ -189,6 +189,7 @@ func (l *loop) finishStage() {
 		f.worker.free(f, l.now())
 	}
 	if p.stage.Open() {
+		p.phaseEnds = nil // the last arrival has been taken
 		l.countDue(p, never)
 	}
 	l.part = nil

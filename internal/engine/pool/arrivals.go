@@ -187,6 +187,7 @@ func (a *arrivalSource) fail(x arrival) {
 func (a *arrivalSource) giveUp(x arrival, why measure.Unsent) {
 	operation, now := a.pool.cfg.Workload.Pick(x.i), a.pool.cfg.Clock.Now()
 	a.pool.account.Do(func(r *measure.Recorder) {
+		a.pool.reach(r, x.intended)
 		r.GiveUpAt(operation, why, x.intended, now)
 		a.took()
 	})

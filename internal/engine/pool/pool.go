@@ -27,9 +27,10 @@ type Pool struct {
 
 	// account is one recorder for all sessions, so that operations in flight, arrivals that fell due and samples are of
 	// the same moment at the end of an interval. Its mutex guards the following fields.
-	account  *measure.Shared
-	source   source // of the current stage; nil between stages
-	inFlight int    // operations
+	account   *measure.Shared
+	source    source             // of the current stage; nil between stages
+	phaseEnds schedule.PhaseEnds // of the current stage, those not reached
+	inFlight  int                // operations
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
@@ -150,7 +151,7 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	hardCtx, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
 	src := p.newSource(stage)
-	p.account.Do(func(*measure.Recorder) { p.source = src })
+	p.account.Do(func(*measure.Recorder) { p.source, p.phaseEnds = src, stage.PhaseEnds })
 	p.takeUptime() // the time before doesn't count
 	var wg sync.WaitGroup
 	work := func(s *session) { wg.Go(func() { s.work(ctx, hardCtx, src) }) }
@@ -163,7 +164,7 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	wg.Wait()
 	p.account.Do(func(r *measure.Recorder) {
 		p.tell(r)
-		p.source = nil
+		p.source, p.phaseEnds = nil, nil
 	})
 	return src.next(), nil
 }
@@ -222,10 +223,28 @@ func (p *Pool) takeUptime() (upNs float64, spanNs int64) {
 
 // tell passes the pool's current state to the recorder.
 func (p *Pool) tell(r *measure.Recorder) {
+	now := p.cfg.Clock.Now()
+	p.reach(r, now)
+	p.tellOf(r, now)
+}
+
+// reach begins the phases of the current stage that have begun by now, before arrivals of theirs are recorded.
+func (p *Pool) reach(r *measure.Recorder, now int64) {
+	if p.source == nil {
+		return
+	}
+	for at, ok := p.phaseEnds.Pass(now); ok; at, ok = p.phaseEnds.Pass(now) {
+		p.tellOf(r, at-1)
+		r.NextPhase(at)
+	}
+}
+
+// tellOf passes the pool's state, and the arrivals that have fallen due by now, to the recorder.
+func (p *Pool) tellOf(r *measure.Recorder, now int64) {
 	var backlog uint64
 	if p.source != nil {
 		var fell uint64
-		if fell, backlog = p.source.due(p.cfg.Clock.Now()); fell > 0 {
+		if fell, backlog = p.source.due(now); fell > 0 {
 			r.Offer(fell)
 		}
 	}
@@ -265,6 +284,7 @@ func (p *Pool) fail(src source, s *session, i uint64, intended int64) {
 	var sample measure.Sample
 	p.cfg.Unconnected(&sample, i, s.address, src.arrivals(), intended, p.cfg.Clock.Now())
 	p.account.Do(func(r *measure.Recorder) {
+		p.reach(r, intended)
 		src.took()
 		r.Record(&sample)
 	})

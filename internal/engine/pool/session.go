@@ -211,7 +211,8 @@ const begun = -1
 // execute executes operation number i, including retries, and records it. intended < 0 means a closed load.
 func (s *session) execute(hard context.Context, src source, i uint64, intended int64) {
 	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
-	s.pool.account.Do(func(*measure.Recorder) {
+	s.pool.account.Do(func(r *measure.Recorder) {
+		s.pool.reach(r, intended)
 		src.took()
 		s.pool.inFlight++
 	})

@@ -37,6 +37,8 @@ type Stage struct {
 	Shape   *Shape  // open: not nil
 	Process Process // open
 	Seed    uint64  // open: of the Poisson process
+	// PhaseEnds are, if the stage has several phases, when one of them ends and the next begins.
+	PhaseEnds PhaseEnds
 
 	Sessions int // closed: active sessions; 0 means all
 	// SessionsOfAll is, with Part.Shared, how many sessions all machines have together; see ActiveSessions.
@@ -45,6 +47,19 @@ type Stage struct {
 	Numbers    *Numbers
 	Operations uint64 // closed: number of operations; 0 means no limit
 	DurationNs int64  // closed: when to stop starting operations; 0 means when Operations are done
+}
+
+// PhaseEnds are times on the run's clock, ascending. An arrival that falls due at such a time belongs to the phase that
+// begins then.
+type PhaseEnds []int64
+
+// Pass removes and returns the first time if it is not after now.
+func (e *PhaseEnds) Pass(now int64) (at int64, ok bool) {
+	if len(*e) == 0 || (*e)[0] > now {
+		return 0, false
+	}
+	at, *e = (*e)[0], (*e)[1:]
+	return at, true
 }
 
 // Open reports whether arrivals follow a schedule.
