@@ -70,7 +70,8 @@ func Main(o Options, args []string) {
 	output.RegisterExtension(k6output.TagsName, tags.NewConstructor())
 	output.RegisterExtension(k6output.Name, k6output.New(r.session, k6output.Host{
 		Tags: tags, MayCall: func() bool { return r.sources.mayCall() },
-		Ended: r.outputsEnded, Served: r.served, Outputs: func() bool { return r.outputs },
+		MaySetUp: func() bool { return r.sources.maySetUp() },
+		Ended:    r.outputsEnded, Served: r.served, Outputs: func() bool { return r.outputs },
 		Sums:   func(script string) (string, string) { return r.sources.sum(script) },
 		Script: r.ledScript(), Judged: r.judged(),
 	}))

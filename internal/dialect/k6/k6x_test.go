@@ -526,3 +526,46 @@ func TestChecksAndTheScriptsMetricsAreSampledEachInterval(t *testing.T) {
 		}
 	}
 }
+
+// k6's own messages about a request have its URL, whose secrets are hidden. What a script prints is the script's.
+func TestSecretsInMessagesOfK6(t *testing.T) {
+	t.Parallel()
+	o := k6(t, "ours", `import http from 'k6/http';
+		export default () => {
+			const url = 'http://127.0.0.1:1/path?token=Hidden5&page=2';
+			http.get(url); http.batch([url]); console.warn('mine: ' + url);
+			http.get(url, { responseCallback: null, timeout: 'Wrong?token=Hidden5' });
+		};`, "run", "-q", "SCRIPT")
+	if !strings.Contains(o.stderr, "mine: http://127.0.0.1:1/path?token=Hidden5") {
+		t.Errorf("the script's own message has changed:\n%s", o.stderr)
+	}
+	if !strings.Contains(o.stderr, "/path?token=***&page=2") {
+		t.Errorf("the warning of a failed request is missing:\n%s", o.stderr)
+	}
+	for line := range strings.Lines(o.stderr) {
+		if strings.Contains(line, "Hidden5") && !strings.Contains(line, "source=console") {
+			t.Errorf("a secret is printed: %s", line)
+		}
+	}
+}
+
+// Rates count from the beginning of the load, as k6's do, and not from the first request. setup isn't part of it.
+func TestTheLoadBeginsBeforeTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	const iterations, slept = 3, 300 * time.Millisecond
+	for _, setup := range []string{"", "export function setup() { sleep(0.7); }"} {
+		o := k6(t, "ours", `import http from 'k6/http'; import { sleep } from 'k6'; `+setup+`
+			export const options = { vus: 1, iterations: 3 };
+			export default () => { sleep(0.3); http.get('`+server.URL+`'); };`, "run", "-q", "SCRIPT")
+		o.expect(t, 0)
+		run := o.run(t)
+		if got := time.Duration(run.DurationNs); got < iterations*slept {
+			t.Errorf("with %q the load took %s, want at least %s", setup, got, iterations*slept)
+		}
+		if most := run.Ended.Sub(run.Started); setup != "" && time.Duration(run.DurationNs) > most-700*time.Millisecond {
+			t.Errorf("the load took %s of %s, with setup", time.Duration(run.DurationNs), most)
+		}
+	}
+}

@@ -29,7 +29,9 @@ type sources struct {
 	mu    sync.Mutex
 	sums  map[string][sha256.Size]byte // by path, of all files but the configuration
 	stdin []byte                       // what was read from standard input
-	calls bool                         // a file that was read imports a module that makes requests
+	main  bool                         // the script was read
+	setup bool                         // a file that was read may have a function setup
+	calls bool                         // … imports a module that makes requests
 	asks  bool                         // … a module of k6's own that makes requests
 }
 
@@ -38,6 +40,16 @@ var callers = lazyregexp.New(`k6/(?:http|net/grpc|x/)`)
 
 // askers matches scripts, and archives of them, that import a module of k6's own that makes requests.
 var askers = lazyregexp.New(`k6/(?:http|net/grpc)`)
+
+// setups matches scripts, and archives of them, that may have a function setup.
+var setups = lazyregexp.New(`\bsetup\b`)
+
+// maySetUp reports whether the script may have a function setup, which k6 calls before the load.
+func (s *sources) maySetUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.setup || setups().Match(s.stdin)
+}
 
 // requests reports whether the script may make requests with k6's own modules.
 func (s *sources) requests() bool {
@@ -75,7 +87,8 @@ func (s *sources) Open(name string) (afero.File, error) {
 	if filepath.Clean(name) == filepath.Clean(s.config) {
 		return lenient(file, name, lenientConfig)
 	}
-	ext, calls, asks := path.Ext(name), false, false
+	ext := path.Ext(name)
+	var calls, asks, setup bool
 	if ext == ".js" || ext == ".ts" || ext == ".tar" {
 		data, err := io.ReadAll(file)
 		if err == nil {
@@ -84,16 +97,18 @@ func (s *sources) Open(name string) (afero.File, error) {
 		if err != nil {
 			return file, err
 		}
-		calls, asks = callers().Match(data), askers().Match(data)
+		calls, asks, setup = callers().Match(data), askers().Match(data), setups().Match(data)
 	}
 	s.mu.Lock()
 	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
-	s.calls, s.asks = s.calls || calls, s.asks || asks
+	s.calls, s.asks, s.setup = s.calls || calls, s.asks || asks, s.setup || setup
+	imported := s.main
+	s.main = true // k6 reads the script before what it imports and opens
 	s.mu.Unlock()
-	if ext == ".js" || ext == ".ts" {
-		return lenient(file, name, lenientScript)
+	if imported || ext != ".js" && ext != ".ts" {
+		return file, nil
 	}
-	return file, nil
+	return lenient(file, name, func(text []byte) []byte { return lenientScript(text, path.Base(filepath.ToSlash(name))) })
 }
 
 // stdinOf records a script that is read from standard input.
@@ -158,26 +173,35 @@ func lenient(file afero.File, name string, change func([]byte) []byte) (afero.Fi
 
 // Until 2022, k6 accepted thresholds with a single "=": the article on xk6-tarantool and later texts have "rate = 1".
 // The statement below replaces it by "==" in options.thresholds after the script has been evaluated; the script's text
-// isn't changed. The statement is appended at the end, so that the line numbers in messages stay correct. In an
-// ECMAScript module without options it throws, which is ignored. A tab marks the replaced thresholds, so that
-// output.Output can warn about them.
+// isn't changed, nor are files that it imports or opens. The statement is appended at the end, so that the line numbers
+// in messages stay correct. In an ECMAScript module without a variable options it throws, which is ignored. If such a
+// module exports options that it got from another one, it is made to import its own exports. A tab marks the replaced
+// thresholds, so that output.Output can warn about them.
 const (
 	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
 	afterTheScript = "\n" + `;(p=>{try{const o=p(),f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
 		`t=o.thresholds;for(const k of Object.keys(t)){const l=t[k];for(const i of Object.keys(l)){` +
 		`const r=l[i];if(r&&r.threshold)r.threshold=f(r.threshold);else l[i]=f(r)}}}catch(e){}})` +
-		`(()=>typeof options!=="undefined"?options:exports.options);` + "\n"
+		`(()=>%s);` + "\n"
+	theOptions  = `typeof options!=="undefined"?options:module.exports.options`
+	ownExports  = `__brunt_exports`
+	ofOwnImport = "\n" + `;import * as ` + ownExports + ` from "./%s"`
 )
 
-// thresholdsSet matches every script that sets thresholds.
-var thresholdsSet = lazyregexp.New(`\bthresholds\b`)
+var (
+	// optionsExported matches modules that export options without a variable of that name.
+	optionsExported = lazyregexp.New(`(?m)^\s*export\s*(?:\{[^}]*\boptions\b[^}]*\}|\*\s*from\b)`)
+	// importable matches names of files that need no quoting in an import.
+	importable = lazyregexp.New(`^[\w.-]+$`)
+)
 
-// lenientScript appends the statement to a script that may set thresholds.
-func lenientScript(text []byte) []byte {
-	if !thresholdsSet().Match(text) {
-		return text
+// lenientScript appends the statement to the script in the file name.
+func lenientScript(text []byte, name string) []byte {
+	if optionsExported().Match(text) && importable().MatchString(name) {
+		own := fmt.Sprintf(ofOwnImport, name) + fmt.Sprintf(afterTheScript, ownExports+".options")
+		return append(slices.Clip(text), own...)
 	}
-	return append(slices.Clip(text), afterTheScript...)
+	return append(slices.Clip(text), fmt.Sprintf(afterTheScript, theOptions)...)
 }
 
 // singleEqualIn matches what afterTheScript replaces.

@@ -42,9 +42,10 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 		gs.Stdout.Writer = newRenamer(gs.Stdout.Writer, file, r.o.Name)
 	}
 	gs.Logger.AddHook(&hints{name: r.o.Name, known: r.known(), threw: r.session.Threw})
+	gs.Logger.AddHook(redactor{})
 	r.watchEnd(gs)
+	r.watchStart(gs)
 	if r.o.Led != nil {
-		r.watchStart(gs)
 		gs.Stdout.Writer = io.Discard // the coordinator has the report of all workers
 		gs.Stderr.Writer = unjudged{gs.Stderr.Writer}
 	}
@@ -69,12 +70,16 @@ const (
 	testEnd   = 3
 )
 
-// watchStart makes the run begin when the coordinator starts it.
+// watchStart makes the run begin when the coordinator starts it, if there is one.
 func (r *run) watchStart(gs *state.GlobalState) {
 	_, events := gs.Events.Subscribe(testStart)
 	go func() {
 		for e := range events {
-			r.begin()
+			if r.o.Led != nil {
+				r.begin()
+			} else {
+				r.session.RunBegins()
+			}
 			e.Done()
 		}
 	}()

@@ -3,6 +3,7 @@
 package k6x
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -12,9 +13,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	k6output "brunt/internal/dialect/k6/output"
-
 	"brunt/internal/base/lazyregexp"
+	"brunt/internal/base/secret"
+	k6output "brunt/internal/dialect/k6/output"
 )
 
 // renamer replaces the program's name in k6's help and version. k6 uses the name of the program's file there.
@@ -44,6 +45,31 @@ func (r *renamer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// redactor hides secrets in URLs of k6's own warnings and errors. What a script prints stays as it is.
+type redactor struct{}
+
+// Levels implements logrus.Hook.
+func (redactor) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLevel, logrus.WarnLevel} }
+
+// Fire implements logrus.Hook.
+func (redactor) Fire(e *logrus.Entry) error {
+	if e.Data["source"] == "console" {
+		return nil
+	}
+	e.Message = secret.Text(e.Message)
+	for key, value := range e.Data {
+		switch v := value.(type) {
+		case string:
+			e.Data[key] = secret.Text(v)
+		case error:
+			if text := v.Error(); secret.Text(text) != text {
+				e.Data[key] = errors.New(secret.Text(text))
+			}
+		}
+	}
+	return nil
 }
 
 // hints adds information about this binary to k6's messages.

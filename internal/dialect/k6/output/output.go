@@ -57,6 +57,8 @@ type Host struct {
 	// MayCall reports whether the script may make requests. If so, its iterations aren't operations, unless the run
 	// ends without requests.
 	MayCall func() bool
+	// MaySetUp reports whether the script may have a function setup.
+	MaySetUp func() bool
 	// Sums returns the hashes of a script and of everything else that k6 read (imports and data), "" if there is none.
 	Sums func(script string) (ofScript, ofOthers string)
 	// Script is the name of the script in the record; "" means its path.
@@ -135,10 +137,24 @@ func (o *Output) Start() error {
 	}
 	script := scriptOf(&o.params, o.host.Sums, o.host.Script)
 	script.Figures, script.MayCall = o.figures, o.host.MayCall()
+	script.Delay = delay(&o.params)
+	script.MaySetUp = o.host.MaySetUp() && !o.params.ScriptOptions.NoSetup.Bool
 	if o.host.Outputs() {
 		o.s.Outputs(o.params.ScriptOptions.RunTags)
 	}
 	return o.s.Begin(script)
+}
+
+// delay returns how much later than the load the first scenario begins.
+func delay(p *output.Params) time.Duration {
+	var all []time.Duration
+	for _, c := range p.ScriptOptions.Scenarios {
+		all = append(all, c.GetStartTime())
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Min(all)
 }
 
 // AddMetricSamples implements output.Output.
@@ -185,6 +201,10 @@ func (o *Output) take(s, tagged *metrics.Sample) bool {
 		return false
 	}
 	switch s.Metric.Name {
+	case metrics.DataSentName: // k6 makes this sample at the end of each of a script's functions
+		if group, _ := tagged.Tags.Get(metrics.TagGroup.String()); group == "::setup" {
+			o.s.SetUpAt(s.Time)
+		}
 	case metrics.VUsName:
 		o.s.ActiveVUs(int64(s.Value))
 	case metrics.IterationsName:

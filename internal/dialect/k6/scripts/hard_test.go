@@ -65,6 +65,9 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 	write("data.js", `export const text = "value = 3";`)
 	write("data.ts", `"rate = 4"`)
 	write("options.js", `export const options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`)
+	write("limits.js", `export const limits = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`)
+	write("common.js", `exports.limits = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`)
+	write("options.json", `{"iterations": 2, "thresholds": {"iterations": ["count = 3"]}}`)
 	const body = `
 		import { text } from "./data.js";
 		const opened = open("./data.ts");
@@ -88,6 +91,11 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 		{"computed", "export const options = { iterations: 2, thresholds: { iterations: [`count ${'='} ${__ENV.LIMIT}`] } };",
 			[]string{"-e", "LIMIT=3"}, 99, true},
 		{"in an import", `export { options } from "./options.js";`, nil, 99, true},
+		{"in an import of another name", `export { limits as options } from "./limits.js";`, nil, 99, true},
+		{"in an import that is assigned", `import { limits } from "./limits.js"; export const options = limits;`, nil, 99, true},
+		{"in an import of all", `export * from "./options.js";`, nil, 99, true},
+		{"in data", `export const options = JSON.parse(open("./options.json"));`, nil, 99, true},
+		{"in data, exported later", `const options = JSON.parse(open("./options.json")); export { options };`, nil, 99, true},
 		{"in a configuration", ``,
 			[]string{"--config", write("config.json", `{"iterations": 2, "thresholds": {"iterations": ["count = 3"]}}`)},
 			99, true},
@@ -101,6 +109,12 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 				t.Error("texts have changed")
 			}
 		})
+	}
+	common := `exports.options = require("./common.js").limits; exports.default = function () {};
+		console.log("[" + open("./options.js") + "]");`
+	if o := run(t, write("common_main.js", common)); o.code != 99 || !o.says(`a single \"=\"`) ||
+		!o.says(`[\"count = 3\"] } };]`) {
+		t.Errorf("a CommonJS module: exit %d, want 99 with a note, and the opened text as it is", o.code)
 	}
 }
 

@@ -38,9 +38,13 @@ type cutter struct {
 	stopped   chan struct{}
 	working   atomic.Int64 // brunt's executors that are running
 	open      atomic.Bool  // arrivals follow a schedule
+	setsUp    atomic.Bool  // the script may have a function setup
 	overdue   atomic.Uint64
 
 	mu         sync.Mutex // guards what follows
+	cuts       int
+	delay      time.Duration // see Script.Delay
+	scenarioNs int64         // when the first scenario begins; −1 if that isn't known
 	sinks      []measure.Sink
 	hints      *record.HintTaker
 	health     *self.Probe
@@ -59,6 +63,7 @@ type cutter struct {
 
 func (c *cutter) init(s *Session) {
 	c.s, c.collector = s, measure.NewCollector(mostOperations, mostAddresses)
+	c.scenarioNs = -1
 	c.cutsDue, c.stop, c.stopped = make(chan int64, 4), make(chan struct{}), make(chan struct{})
 }
 
@@ -68,15 +73,42 @@ func (s *Session) loadBegan(ns int64) {
 	if c.begun.Load() || !s.recording.Load() || !c.begun.CompareAndSwap(false, true) {
 		return
 	}
-	ns = max(ns, 0)
-	c.collector.Begin(ns)
 	c.mu.Lock()
+	if ns = max(ns, 0); c.scenarioNs >= 0 && c.gridNs == 0 {
+		ns = min(ns, c.scenarioNs)
+	}
+	c.collector.Begin(ns)
 	c.fromNs = ns
 	c.health = self.Start(nil)
 	c.gcTuner.set()
 	c.startWatching()
 	c.mu.Unlock()
 	go c.run()
+}
+
+// RunBegins records that k6 begins the run now: it calls setup, if there is one, and then the load begins.
+func (s *Session) RunBegins() {
+	if !s.cutter.setsUp.Load() {
+		s.scenariosBegin(s.clock.Now())
+	}
+}
+
+// SetUpAt records that k6's call of setup ended at a given time. The load begins then.
+func (s *Session) SetUpAt(at time.Time) { s.scenariosBegin(s.At(at)) }
+
+// scenariosBegin records that the load begins at ns, plus the time that passes before the first scenario. What it
+// records begins the first interval, and may do that later, since iterations may do other things before their first
+// call, or before k6 reports the end of setup.
+func (s *Session) scenariosBegin(ns int64) {
+	c := &s.cutter
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ns = max(ns, 0) + int64(c.delay)
+	c.scenarioNs = ns
+	if c.begun.Load() && c.cuts == 0 && c.gridNs == 0 && ns < c.fromNs {
+		c.collector.Begin(ns)
+		c.fromNs = ns
+	}
 }
 
 func (c *cutter) run() {
@@ -124,6 +156,7 @@ func (c *cutter) cut(ns int64) {
 	meta := measure.Meta{Phase: loadPhase, Kind: c.kind(), UnixNs: c.s.clock.Unix(c.fromNs), Health: c.health.Sample()}
 	iv := *c.collector.Cut(ns, meta)
 	c.fromNs = ns
+	c.cuts++
 	c.gcTuner.set()
 	for _, g := range c.engineRuns {
 		g.addTo(&iv)

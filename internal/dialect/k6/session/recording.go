@@ -29,6 +29,8 @@ type Script struct {
 	LoadModel string         // "open", "closed" or "mixed"
 	Native    bool           // it runs nothing but plans
 	MayCall   bool           // it may make requests, in which case iterations aren't operations
+	MaySetUp  bool           // it may have a function setup; else the load begins when the run does
+	Delay     time.Duration  // how much later the first scenario begins
 	Figures   observe.Source // the metrics that it measures itself; nil for none
 	// Cut is k6's sequence of segments; "" if this process sends all of the load. Part is this segment's number, from
 	// 0, and Parts is their number.
@@ -82,7 +84,9 @@ func (s *Session) Begin(script Script) error {
 	}
 	c := &s.cutter
 	c.open.Store(script.LoadModel != "closed")
+	c.setsUp.Store(script.MaySetUp)
 	c.mu.Lock()
+	c.delay = script.Delay
 	c.sinks = sinks
 	c.mu.Unlock()
 	s.recording.Store(true)
