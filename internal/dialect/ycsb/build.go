@@ -32,7 +32,7 @@ type Job struct {
 
 // Compile compiles settings to a job. resumed is how many records an earlier load has inserted.
 func Compile(s *Settings, resumed int64) (*Job, error) {
-	target, err := s.Database.target(s.Set)
+	target, err := s.Database.connect(s.Set, s.Getenv)
 	if err != nil {
 		return nil, err
 	}

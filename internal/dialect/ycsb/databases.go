@@ -29,6 +29,9 @@ type Database struct {
 	// LoadPipeline is the default of load.pipeline; 0 means 1. Only protocols with a codec, whose servers answer in
 	// order, may have more than 1.
 	LoadPipeline int
+	// Keywords are the properties that say where the database is, by libpq's keywords. What they don't say, the
+	// environment variables of the protocol do. They may be nil.
+	Keywords map[string]string
 	// Target returns the database's address and options.
 	Target func(set *properties.Reader) plan.Target
 	// Notes returns lines that go-ycsb prints before the properties; may be nil.

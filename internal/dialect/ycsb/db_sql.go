@@ -141,6 +141,9 @@ func postgresDatabase() *Database {
 		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
 		Protocol: "pg", Batches: true, LoadPipeline: 8,
 		Properties: propertiesOf("pg"),
+		Keywords: map[string]string{
+			"host": "pg.host", "port": "pg.port", "user": "pg.user", "dbname": "pg.db", "sslmode": "pg.sslmode",
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("pg.port", 5432, 1, 65535)
 			t := plan.Target{

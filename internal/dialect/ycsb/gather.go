@@ -32,7 +32,7 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := put(set, "workload "+name, text); err != nil {
+		if _, err := put(set, "workload "+name, text); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -49,9 +49,11 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 		if err != nil {
 			return nil, nil, fmt.Errorf("property file: %w", err)
 		}
-		if err := put(set, file, text); err != nil {
+		blanks, err := put(set, file, text)
+		if err != nil {
 			return nil, nil, err
 		}
+		notes = append(notes, blanks...)
 	}
 	for _, v := range g.Values {
 		name, value, ok := strings.Cut(v, "=")
@@ -70,12 +72,18 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 	return set, notes, set.Expand(environment)
 }
 
-func put(set *properties.Set, name string, text []byte) error {
+// put adds the properties of a file. notes say which values had blanks at their end that matter in YCSB.
+func put(set *properties.Set, name string, text []byte) (notes []string, err error) {
 	pairs, err := properties.Parse(name, text)
 	for _, p := range pairs {
-		set.Put(p.Key, p.Value, fmt.Sprintf("%s:%d", name, p.Line))
+		where := fmt.Sprintf("%s:%d", name, p.Line)
+		set.Put(p.Key, p.Value, where)
+		if p.Blanks && slices.Contains([]string{"insertorder", "keyprefix", "table"}, p.Key) {
+			notes = append(notes, fmt.Sprintf("%s: property %s: blanks at the end of %q are left out; YCSB takes them for part of "+
+				"the value", where, p.Key, p.Value))
+		}
 	}
-	return err
+	return notes, err
 }
 
 // JavaArgs converts the arguments of YCSB's own command line to those of load and run. YCSB's options have one dash

@@ -28,6 +28,7 @@ type Settings struct {
 	Command  Command
 	Database *Database
 	Set      *properties.Set
+	Getenv   func(string) string // environment variables, which say what properties don't; nil: there are none
 
 	Table                              string
 	Records, Operations                int64 // Records is at least 1
@@ -129,7 +130,7 @@ func (s *Settings) sizes(r *properties.Reader) {
 	s.Faults = r.Choice("compat", "", "", "goycsb") == "goycsb"
 	s.Keys = keyspace.Keys{
 		Prefix: r.Text("keyprefix", "user"), Padding: int(r.Int("zeropadding", 1, 0, 1000)),
-		Ordered: r.Text("insertorder", "hashed") != "hashed",
+		Ordered: strings.TrimSpace(r.Text("insertorder", "hashed")) != "hashed",
 		Flavor:  keyspace.Flavor(r.Choice("hash", "goycsb", "goycsb", "java")),
 	}
 }
@@ -149,7 +150,8 @@ func (s *Settings) fields(r *properties.Reader, readFile ReadFile) {
 			s.Lengths, err = keyspace.HistogramLength(name, data, s.Faults)
 		}
 		if err != nil {
-			r.Keep(fmt.Errorf("property fieldlengthhistogram: %w", err))
+			r.Keep(fmt.Errorf("%sproperty fieldlengthhistogram: %w", s.at("fieldlengthhistogram", "fieldlengthdistribution"),
+				err))
 		}
 	case n > 0:
 		s.Lengths.Shape = distribution
@@ -160,8 +162,8 @@ func (s *Settings) fields(r *properties.Reader, readFile ReadFile) {
 	if s.Integrity && distribution != "constant" {
 		r.Keep(
 			fmt.Errorf(
-				"dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length",
-				distribution))
+				"%sdataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length",
+				s.at("fieldlengthdistribution"), distribution))
 	}
 }
 
@@ -220,8 +222,8 @@ func (s *Settings) output(r *properties.Reader) {
 		o.Every = seconds(r, "measurement.interval", 10)
 	}
 	if r.Err() == nil && o.Every <= 0 {
-		r.Keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both",
-			o.Every))
+		r.Keep(fmt.Errorf("%slines every %v: give measurement.interval a number of seconds above 0, or op, intended or both",
+			s.at("measurement.interval"), o.Every))
 	}
 	o.Percentiles = r.Bool("histogram.percentiles.export", false)
 	o.PercentilePrefix = r.Text("histogram.percentiles.export.filepath", "./")
@@ -244,14 +246,25 @@ func (s *Settings) output(r *properties.Reader) {
 	}
 }
 
+// at returns where the first of the given properties that is set was given, as the beginning of an error; "" if none is.
+func (s *Settings) at(names ...string) string {
+	for _, name := range names {
+		if where := s.Set.Where(name); where != "" {
+			return where + ": "
+		}
+	}
+	return ""
+}
+
 // check validates combinations of properties.
 func (s *Settings) check() error {
 	if s.InsertStart+s.InsertCount > s.Records {
-		return fmt.Errorf("record count %d must be bigger than insert start %d + count %d", s.Records, s.InsertStart,
-			s.InsertCount)
+		return fmt.Errorf("%srecord count %d must be bigger than insert start %d + count %d",
+			s.at("insertcount", "insertstart", "recordcount"), s.Records, s.InsertStart, s.InsertCount)
 	}
 	if s.ScanMost < s.ScanLeast {
-		return fmt.Errorf("maxscanlength=%d is below minscanlength=%d", s.ScanMost, s.ScanLeast)
+		return fmt.Errorf("%smaxscanlength=%d is below minscanlength=%d", s.at("maxscanlength", "minscanlength"), s.ScanMost,
+			s.ScanLeast)
 	}
 	switch s.Command {
 	case Load:
@@ -261,23 +274,25 @@ func (s *Settings) check() error {
 					s.LoadCount, int64(s.Batch)-part))
 		}
 		if !s.recordCountGiven || s.LoadCount == 0 {
-			return fmt.Errorf("nothing to load: give recordcount or insertcount, for example -p recordcount=1000")
+			return fmt.Errorf("%snothing to load: give recordcount or insertcount, for example -p recordcount=1000",
+				s.at("insertcount", "recordcount"))
 		}
 	case Run:
 		if s.Operations == 0 && s.MaxExecution == 0 {
-			return fmt.Errorf("no end: give operationcount, or maxexecutiontime in seconds")
+			return fmt.Errorf("%sno end: give operationcount, or maxexecutiontime in seconds", s.at("operationcount"))
 		}
 		sh := s.Shares
 		if sh.Read+sh.Update+sh.Insert+sh.Scan+sh.ReadModifyWrite <= 0 {
-			return fmt.Errorf("all proportions are 0: give one, for example -p readproportion=1")
+			return fmt.Errorf("%sall proportions are 0: give one, for example -p readproportion=1", s.at("readproportion"))
 		}
 		if s.Batch > 1 && (sh.Scan > 0 || sh.ReadModifyWrite > 0) {
-			return fmt.Errorf("batch.size=%d: scans and read-modify-writes can't be batched; set their proportions to 0",
-				s.Batch)
+			return fmt.Errorf("%sbatch.size=%d: scans and read-modify-writes can't be batched; set their proportions to 0",
+				s.at("batch.size"), s.Batch)
 		}
 	}
 	if s.Batch > 1 && !s.Database.Batches {
-		return fmt.Errorf("batch.size=%d: database %s has no batches; set it to 1", s.Batch, s.Database.Names[0])
+		return fmt.Errorf("%sbatch.size=%d: database %s has no batches; set it to 1", s.at("batch.size"), s.Batch,
+			s.Database.Names[0])
 	}
 	return nil
 }

@@ -118,6 +118,7 @@ func (f *commandFlags) gather(s *command.Env, kind ycsb.Command, name string) (*
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
+	settings.Getenv = os.Getenv
 	if !f.quiet {
 		for _, n := range append(notes, settings.Warnings...) {
 			fmt.Fprintf(s.Err, "brunt: note: %s\n", n)

@@ -1,5 +1,6 @@
 // Package properties parses Java property files like YCSB and go-ycsb: comments with # or !, keys that end at =, : or
-// white space, continuation lines, escapes, and references of the form ${key}. (The format: java.util.Properties.load;
+// white space, continuation lines, escapes, and references of the form ${key}. White space at the end of a value is
+// removed, and a comment there is refused, which both are part of the value in Java. (The format: java.util.Properties.load;
 // references as in github.com/magiconair/properties.)
 package properties
 
@@ -8,12 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"brunt/internal/base/secret"
 )
 
 // Pair is one property of a file.
 type Pair struct {
 	Key, Value string
-	Line       int // line number in the file, from 1
+	Line       int  // line number in the file, from 1
+	Blanks     bool // white space at the end of the value was removed
 }
 
 // Parse returns the properties of a file in order, without replacing references. name is the file's name in errors,
@@ -42,7 +46,11 @@ func Parse(name string, data []byte) ([]Pair, error) {
 		key, value := split(line)
 		p := Pair{Line: first}
 		var err error
-		if p.Key, err = unescape(key); err == nil {
+		if p.Key, err = unescape(key); err == nil && !secret.Name(p.Key) {
+			value, p.Blanks = trimEnd(value)
+			err = commented(p.Key, value)
+		}
+		if err == nil {
 			p.Value, err = unescape(value)
 		}
 		if err != nil {
@@ -51,6 +59,27 @@ func Parse(name string, data []byte) ([]Pair, error) {
 		pairs = append(pairs, p)
 	}
 	return pairs, nil
+}
+
+// trimEnd removes white space at the end of a value, unless it is escaped. Java keeps it, so that YCSB takes "hashed " for
+// another word than "hashed", which nobody means.
+func trimEnd(value string) (trimmed string, blanks bool) {
+	trimmed = strings.TrimRight(value, " \t\f")
+	if blanks = trimmed != value; blanks && continues(trimmed) {
+		trimmed = value[:len(trimmed)+1]
+	}
+	return trimmed, trimmed != value
+}
+
+// commented returns an error for a value that seems to end with a comment.
+func commented(key, value string) error {
+	for i := 1; i < len(value); i++ {
+		if value[i] == '#' && strings.IndexByte(" \t\f", value[i-1]) >= 0 {
+			return fmt.Errorf("property %s: %q is part of its value, since a comment has a line of its own in a property file; "+
+				`move it, or write \# if it belongs to the value`, key, value[i:])
+		}
+	}
+	return nil
 }
 
 // continues reports whether a line ends with an odd number of backslashes.

@@ -9,18 +9,23 @@ import (
 // The cases are from the documentation of java.util.Properties.load.
 func TestParse(t *testing.T) {
 	for text, want := range map[string][]Pair{
-		"a=b":                             {{"a", "b", 1}},
-		"  a = b ":                        {{"a", "b ", 1}},
-		"a:b\n\n# c\n! d\nTruth : Beauty": {{"a", "b", 1}, {"Truth", "Beauty", 5}},
-		"Truth:Beauty":                    {{"Truth", "Beauty", 1}},
-		"fruits  apple, \\\n   banana, \\\r\n  pear": {{"fruits", "apple, banana, pear", 1}},
-		"cheeses":                 {{"cheeses", "", 1}},
-		"; target=2000":           {{";", "target=2000", 1}},
-		`a\ b\=c=d\te\u0041\q`:    {{"a b=c", "d\teAq", 1}},
-		`path=c:\\x` + "\nk=v":    {{"path", `c:\x`, 1}, {"k", "v", 2}},
-		"a=b\\":                   {{"a", "b", 1}},
-		"\ufeffrecordcount=1\r\n": {{"recordcount", "1", 1}},
-		"k==v":                    {{"k", "=v", 1}},
+		"a=b":                             {{"a", "b", 1, false}},
+		"  a = b ":                        {{"a", "b", 1, true}},
+		"a:b\n\n# c\n! d\nTruth : Beauty": {{"a", "b", 1, false}, {"Truth", "Beauty", 5, false}},
+		"Truth:Beauty":                    {{"Truth", "Beauty", 1, false}},
+		"fruits  apple, \\\n   banana, \\\r\n  pear": {{"fruits", "apple, banana, pear", 1, false}},
+		"cheeses":                 {{"cheeses", "", 1, false}},
+		"; target=2000":           {{";", "target=2000", 1, false}},
+		`a\ b\=c=d\te\u0041\q`:    {{"a b=c", "d\teAq", 1, false}},
+		`path=c:\\x` + "\nk=v":    {{"path", `c:\x`, 1, false}, {"k", "v", 2, false}},
+		"a=b\\":                   {{"a", "b", 1, false}},
+		"\ufeffrecordcount=1\r\n": {{"recordcount", "1", 1, false}},
+		"a=b\\ ":                  {{"a", "b ", 1, false}},
+		"a=b\\ \t ":               {{"a", "b ", 1, true}},
+		`a=b \# c`:                {{"a", "b # c", 1, false}},
+		"a=b#c":                   {{"a", "b#c", 1, false}},
+		"pg.password=x #y ":       {{"pg.password", "x #y ", 1, false}},
+		"k==v":                    {{"k", "=v", 1, false}},
 	} {
 		got, err := Parse("f", []byte(text))
 		if err != nil {
@@ -41,10 +46,11 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"\nk=\\u12":   "f:2",
-		"k=\\u12g4":   "hexadecimal",
-		"k=\xff":      "UTF-8",
-		"k\\uzzzz=\n": "f:1",
+		"\nk=\\u12":                     "f:2",
+		"k=\\u12g4":                     "hexadecimal",
+		"k=\xff":                        "UTF-8",
+		"k\\uzzzz=\n":                   "f:1",
+		"\nrecordcount=1000 # of which": `f:2: property recordcount: "# of which" is part of its value`,
 	} {
 		if _, err := Parse("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
