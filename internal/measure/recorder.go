@@ -34,9 +34,9 @@ type Sample struct {
 }
 
 // Recorder stores the samples of one owner (an event loop, or a group of sessions). Only the owner may call Record,
-// GiveUp, Unfinished, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock, and allocate only
-// for the first sample of an operation at an address and for the first value of an octave: see Histogram. A Collector
-// collects the samples through Poll, which swaps a double buffer.
+// GiveUp, Unfinished, Offer, Stall, Reconnect, SetGauges, NextPhase, Asked, Poll and Close. They take no lock, and
+// allocate only for the first sample of an operation at an address and for the first value of an octave: see Histogram.
+// A Collector collects the samples through Poll, which swaps a double buffer.
 //
 // Padding keeps the owner's words off the cache lines of other owners and of the shared word.
 type Recorder struct {
@@ -383,8 +383,8 @@ func (c *Collector) add(m member) {
 
 // Cut ends the current interval at endNs, merges the contents of all recorders, adds the interval to the totals, and
 // returns it. Samples recorded later, and those of a phase that begins at endNs, belong to the next interval. No sample
-// is lost or counted twice. The Interval is valid until the next Cut. LoopBusy and SendStalls in meta's Health are raised
-// to the recorders' values.
+// is lost or counted twice. The Interval is valid until the next Cut. LoopBusy and SendStalls in meta's Health are
+// raised to the recorders' values.
 //
 // Cut asks all owners and waits for their Poll. If an owner doesn't poll within 2 s (see NewCollectorWaiting), the next
 // Cut collects its samples. Until then its gauges keep their last values, and its standstills are not reported.

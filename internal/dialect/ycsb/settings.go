@@ -246,7 +246,7 @@ func (s *Settings) output(r *properties.Reader) {
 	}
 }
 
-// at returns where the first of the given properties that is set was given, as the beginning of an error; "" if none is.
+// at returns where the first of the given properties that is set was given, as the beginning of an error, or "".
 func (s *Settings) at(names ...string) string {
 	for _, name := range names {
 		if where := s.Set.Where(name); where != "" {

@@ -1,6 +1,6 @@
 // Package properties parses Java property files like YCSB and go-ycsb: comments with # or !, keys that end at =, : or
 // white space, continuation lines, escapes, and references of the form ${key}. White space at the end of a value is
-// removed, and a comment there is refused, which both are part of the value in Java. (The format: java.util.Properties.load;
+// removed, and a comment there is refused; both are part of the value in Java. (The format: java.util.Properties.load;
 // references as in github.com/magiconair/properties.)
 package properties
 
@@ -61,8 +61,8 @@ func Parse(name string, data []byte) ([]Pair, error) {
 	return pairs, nil
 }
 
-// trimEnd removes white space at the end of a value, unless it is escaped. Java keeps it, so that YCSB takes "hashed " for
-// another word than "hashed", which nobody means.
+// trimEnd removes white space at the end of a value, unless it is escaped. Java keeps it, so that YCSB takes "hashed "
+// for another word than "hashed", which nobody means.
 func trimEnd(value string) (trimmed string, blanks bool) {
 	trimmed = strings.TrimRight(value, " \t\f")
 	if blanks = trimmed != value; blanks && continues(trimmed) {
