@@ -23,6 +23,7 @@ func httpClosed() group {
 			{work: work, ours: "brunt", peer: "wrk -t1", ratio: 0.78, tail: true},
 			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
+			{work: leastByRing, ours: bareRing, peer: bareLoop},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},
 			{work: work, ours: "brunt", peer: "slow_cooker", ratio: 0.25},
@@ -37,13 +38,12 @@ func httpClosed() group {
 			if err != nil {
 				return nil, err
 			}
-			return []client{
+			return append([]client{
 				mine.client("brunt"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
-				s.bare("http", address, httpSessions, 1, 1),
 				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta),
 				s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
-			}, nil
+			}, s.bare("http", address, httpSessions, 1, 1)...), nil
 		},
 	}
 }

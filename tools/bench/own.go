@@ -22,11 +22,16 @@ const (
 	bareLoop      = "a bare loop"
 	besideBare    = 1.05 // limit, relative to the bare loop's CPU per request, for a closed load without pipelining
 	leastPossible = "the least possible: write, read, epoll and no more"
+	bareRing      = "a bare loop, io_uring"
+	leastByRing   = "the least possible with io_uring: a standing read a socket, a system call a turn"
 )
 
-func (s *stand) bare(kind, where string, sessions, pipeline, keys int) client {
-	return s.own(bareLoop, "bare", nil, "-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline",
-		strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys))
+// bare returns the bare loop, with epoll and with io_uring.
+func (s *stand) bare(kind, where string, sessions, pipeline, keys int) []client {
+	args := []string{"-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline", strconv.Itoa(pipeline),
+		"-keys", strconv.Itoa(keys)}
+	return []client{s.own(bareLoop, "bare", nil, args...), s.own(bareRing, "bare", nil, append(args[:len(args):len(args)],
+		"-uring")...)}
 }
 
 // library returns a client that is written as Go programs usually are: see peer/library.

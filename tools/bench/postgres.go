@@ -27,6 +27,7 @@ func postgresClosed() group {
 			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 1},
 			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "pgbench -j1"},
+			{work: leastByRing, ours: bareRing, peer: bareLoop},
 			{work: work, ours: "brunt", peer: "pgconn, a goroutine a session", ratio: 0.62},
 			{work: "the same, p99 at saturation", ours: "brunt", peer: "pgbench -l (p99 from its log)", tail: true},
 		},
@@ -37,17 +38,15 @@ func postgresClosed() group {
 			}
 			mine := s.postgres(pg, "pg-select")
 			url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
-			return []client{
+			return append([]client{
 				mine.client("brunt"),
 				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) {
-					return s.pgbenchTurn(pg, pgbench, d, 0,
-						false)
+					return s.pgbenchTurn(pg, pgbench, d, 0, false)
 				}},
-				s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000),
 				s.library("pgconn, a goroutine a session", nil, "pg", url, pgSessions, pgbenchScale*100_000),
 				{name: "pgbench -l (p99 from its log)",
 					turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},
-			}, nil
+			}, s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000)...), nil
 		},
 	}
 }

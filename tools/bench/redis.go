@@ -40,6 +40,7 @@ func redisGet(pipeline int) group {
 		{work: work, ours: "brunt", peer: "redis-benchmark", ratio: ratio, tail: pipeline == 1},
 		{work: work, ours: "brunt", peer: bareLoop, ratio: bare},
 		{work: leastPossible, ours: bareLoop, peer: "redis-benchmark"},
+		{work: leastByRing, ours: bareRing, peer: bareLoop},
 	}
 	if pipeline == 1 {
 		goals = append(goals, goal{work: "the same, as many a second as the peer", ours: atPeersRate, peer: "redis-benchmark",
@@ -66,8 +67,8 @@ func redisGet(pipeline int) group {
 			}
 			mine := s.redis(r, "redis-get")
 			mine.flags = []string{"--pipeline", strconv.Itoa(pipeline)}
-			clients := []client{mine.client("brunt"), {name: "redis-benchmark", turn: b.turn},
-				s.bare("redis", r.Addr, redisSessions, pipeline, redisKeys)}
+			clients := append([]client{mine.client("brunt"), {name: "redis-benchmark", turn: b.turn}},
+				s.bare("redis", r.Addr, redisSessions, pipeline, redisKeys)...)
 			if pipeline == 1 {
 				clients = append(clients, client{name: atPeersRate, turn: func(d time.Duration) (sample, error) {
 					even := *mine

@@ -32,12 +32,13 @@ func main() {
 	pipeline := flag.Int("pipeline", 1, "requests in flight a connection")
 	duration := flag.Duration("duration", 5*time.Second, "how long")
 	keys := flag.Int("keys", 100_000, "random numbers in requests are from 1 to this")
+	uring := flag.Bool("uring", false, "io_uring instead of epoll")
 	flag.Parse()
 	if *kind == "none" {
 		return
 	}
 	runtime.LockOSThread()
-	done, err := load(*kind, *where, *sessions, *pipeline, *duration, *keys)
+	done, err := load(*kind, *where, *sessions, *pipeline, *duration, *keys, *uring)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -45,7 +46,7 @@ func main() {
 	json.NewEncoder(os.Stdout).Encode(map[string]any{"requests": done})
 }
 
-func load(kind, where string, sessions, pipeline int, duration time.Duration, keys int) (done uint64, err error) {
+func load(kind, where string, sessions, pipeline int, duration time.Duration, keys int, uring bool) (done uint64, err error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return 0, err
@@ -71,6 +72,9 @@ func load(kind, where string, sessions, pipeline int, duration time.Duration, ke
 		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, sockets[i], &e); err != nil {
 			return 0, err
 		}
+	}
+	if uring {
+		return loadByRing(sockets, answer, pipeline, duration, func(to []byte) []byte { return encode(to, 1+random.IntN(keys)) })
 	}
 	var requests []byte
 	send := func(i int) {
