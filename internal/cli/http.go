@@ -32,7 +32,7 @@ func newHTTP(s *command.Env) *cobra.Command {
 		return f.run(s, args)
 	})
 	f.bind(s, cmd)
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 func (f *httpFlags) bind(s *command.Env, cmd *cobra.Command) {

@@ -43,15 +43,28 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	root := newRoot(s, rest...)
 	usage.GroupHelp(root, all)
-	root.SetArgs(command.PageAddress(rest))
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err = root.Execute()
+	err = executeRoot(root, s, rest)
 	if text := errorLines(err, args); text != "" {
 		loadtest.Say(stderr, text)
 	}
 	return exitcode.Of(err)
+}
+
+// executeLine executes a command line.
+func executeLine(s *command.Env, args []string) error {
+	rest, err := rewritten(tools.All(), args)
+	if err != nil {
+		return exitcode.Usage(err)
+	}
+	return executeRoot(newRoot(s, rest...), s, rest)
+}
+
+func executeRoot(root *cobra.Command, s *command.Env, args []string) error {
+	root.SetArgs(command.PageAddress(args))
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	return root.Execute()
 }
 
 // rewritten returns a command line after its tool's command, if it is one, has rewritten its arguments.
@@ -92,7 +105,7 @@ func commands() map[string]func(*command.Env) *cobra.Command {
 		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
 		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
 		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
-		"version": newVersion, asCommand: newAs, httpCommand: newHTTP,
+		"version": newVersion, asCommand: newAs, "convert": newConvert, httpCommand: newHTTP,
 		"heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
 	}
 }
@@ -102,8 +115,13 @@ func commands() map[string]func(*command.Env) *cobra.Command {
 func newRoot(s *command.Env, args ...string) *cobra.Command {
 	root := newGroup("brunt")
 	root.Version, root.SilenceUsage, root.SilenceErrors = s.Version, true, true
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		s.Flags = command.Adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
+		if !s.PlanOnly {
+			return nil
+		}
+		s.Beyond = command.Beyond(cmd)
+		return havePlan(cmd)
 	}
 	all, linked := commands(), tools.All()
 	s.Reports = linked.Reports()

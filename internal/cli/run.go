@@ -27,7 +27,7 @@ func newRun(s *command.Env) *cobra.Command {
 	cmd.Flags().DurationVar(&f.changes.Duration, "duration", 0,
 		"how long: the length of the plan's only phase; a plan of counts sends on all sessions for so long")
 	usage.InGroup(cmd.Flags(), usage.Load, "duration")
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 func newQueue(s *command.Env) *cobra.Command {
@@ -37,7 +37,7 @@ func newQueue(s *command.Env) *cobra.Command {
 		return f.run(s, args, &l)
 	})
 	f.bind(s, cmd)
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 func newRate(s *command.Env) *cobra.Command {
@@ -62,7 +62,7 @@ func newRate(s *command.Env) *cobra.Command {
 	cmd.Flags().Var((*usage.Rate)(&rate), "rate", "operations per second, or N/unit such as 600/m")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
 	usage.InGroup(cmd.Flags(), usage.Load, "rate", "duration")
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 func newSpike(s *command.Env) *cobra.Command {
@@ -87,7 +87,7 @@ func newSpike(s *command.Env) *cobra.Command {
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")
 	usage.InGroup(fs, usage.Load, "base", "peak")
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 // runFlags are the flags of the commands that run a plan.

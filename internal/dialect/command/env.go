@@ -21,9 +21,12 @@ type Env struct {
 	Reports    []report.Format   // the tools' forms of reports
 	Properties bool              // -p sets a property, not a password
 	Flags      map[string]string // see record.Run.Flags
+	PlanOnly   bool              // no load is sent: its plan is printed
+	Beyond     []string          // what of the command line isn't in the plan, if PlanOnly
 }
 
 // Process returns the description of this process for records.
 func (s *Env) Process() loadtest.Process {
-	return loadtest.Process{Command: secret.Args(s.Args, s.Properties), Version: s.Version, Flags: s.Flags}
+	return loadtest.Process{Command: secret.Args(s.Args, s.Properties), Version: s.Version, Flags: s.Flags,
+		PlanOnly: s.PlanOnly, Beyond: s.Beyond}
 }

@@ -39,6 +39,7 @@ type Test struct {
 	Hooks      func(*Outputs) (Hooks, error) // opens the command's outputs
 	Open       Opener                        // nil means runner.Open
 	Next       engine.Next                   // chooses the next phases; nil means those of the plan
+	Beyond     []string                      // what the command does that no plan describes
 }
 
 // Process describes this process for the record.
@@ -46,6 +47,9 @@ type Process struct {
 	Command []string          // command line without secrets
 	Version string            // version of brunt
 	Flags   map[string]string // see record.Run.Flags
+
+	PlanOnly bool     // the plan is printed instead of run
+	Beyond   []string // what of the command line isn't in the plan, if PlanOnly
 }
 
 // Opener connects to the servers of a plan.
@@ -67,6 +71,9 @@ type Hooks struct {
 // Perform runs a load. It opens outputs and exporters, handles signals, keeps the record and prints the result. The
 // returned error carries the exit code.
 func (l *Test) Perform(stdout, stderr io.Writer) error {
+	if l.Process.PlanOnly {
+		return l.writePlan(stdout)
+	}
 	if l.Workers.Cluster.Print {
 		return l.printCluster(stdout)
 	}

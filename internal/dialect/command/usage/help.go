@@ -34,6 +34,14 @@ const (
 	annotatedFirst = "brunt_first"
 )
 
+// GroupOf returns the group of a flag; "" if it is in none.
+func GroupOf(f *pflag.Flag) string {
+	if g := f.Annotations[annotatedGroup]; len(g) > 0 {
+		return g[0]
+	}
+	return ""
+}
+
 // InGroup puts the flags that were bound since the last call into a group. Without --help-all, help shows only those
 // named in first.
 func InGroup(fs *pflag.FlagSet, group string, first ...string) {

@@ -34,7 +34,7 @@ func newCook(s *command.Env) *cobra.Command {
 	cmd := texts.New("cook", nil, func(_ *cobra.Command, args []string) error { return slowCooker(s, args) })
 	cmd.DisableFlagParsing = true
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { slowcooker.Usage(cmd.OutOrStdout(), "brunt cook") })
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 // slowCooker executes a command line of slow_cooker.
@@ -94,7 +94,19 @@ func runCook(s *command.Env, o *slowcooker.Options, workers *command.WorkerFlags
 		Record: loadtest.Record{Root: o.Results, Dir: o.Bundle, None: o.NoRecord, HDRLog: o.HDRLog},
 		Live:   loadtest.Live{MetricsAddr: o.MetricAddr, Destinations: o.Exports, Watched: o.Watched},
 		Quiet:  o.Quiet || replacing, ReopensLog: o.Log != "",
-		Hooks: c.Hooks, Open: c.Open,
+		Hooks: c.Hooks, Open: c.Open, Beyond: c.beyond(),
 	}
 	return l.Perform(s.Out, s.Err)
+}
+
+// beyond returns what of the command no plan describes.
+func (c *Execution) beyond() []string {
+	out := []string{"slow_cooker's lines and summary: brunt run prints its own report"}
+	if c.Options.CSV != "" {
+		out = append(out, "the latencies in "+c.Options.CSV+": see brunt export")
+	}
+	if c.Options.Compat {
+		out = append(out, "the start of a load while its service is down")
+	}
+	return out
 }

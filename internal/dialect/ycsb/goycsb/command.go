@@ -138,7 +138,7 @@ func newLoad(s *command.Env, kind ycsb.Command, short string) *cobra.Command {
 	})
 	cmd.Aliases = []string{short}
 	f.bindLoad(cmd)
-	return cmd
+	return command.HasPlan(cmd)
 }
 
 // execute loads or runs a workload and prints the result as go-ycsb does.
@@ -170,7 +170,7 @@ func (f *commandFlags) execute(s *command.Env, settings *ycsb.Settings) error {
 	y := &Execution{Job: job, Checkpoint: checkpoint, Led: f.Workers.Number > 0, Report: f.report, Quiet: f.quiet}
 	l := &loadtest.Test{
 		Plan: job.Plan, Record: f.Record, Live: f.Live, Process: s.Process(), Quiet: f.quiet,
-		Workers: f.Workers, Hooks: y.Hooks,
+		Workers: f.Workers, Hooks: y.Hooks, Beyond: beyond(settings),
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
 		l.Options.Recording.Extra = map[string]string{"label": label}
@@ -240,4 +240,16 @@ func newShell(s *command.Env) *cobra.Command {
 	cmd.Aliases = []string{"s"}
 	f.bind(cmd)
 	return cmd
+}
+
+// beyond returns what of a command no plan describes.
+func beyond(s *ycsb.Settings) []string {
+	out := []string{"YCSB's lines and results: brunt run prints its own report"}
+	if s.Command == ycsb.Load {
+		out = append(out, "the property resume, and the file of progress that it reads")
+	}
+	if s.Verbose {
+		out = append(out, "the property verbose")
+	}
+	return out
 }

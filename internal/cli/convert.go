@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/base/lazyregexp"
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/command/usage"
+	"brunt/internal/dialect/tools"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan/planfile"
+)
+
+// newConvert returns the command that prints the plan which another command would run.
+func newConvert(s *command.Env) *cobra.Command {
+	cmd := newCommand("convert", nil, nil)
+	cmd.DisableFlagParsing = true // the flags are those of the other command
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exitcode.Usage(errors.New("nothing to convert; name a file or a command that sends a load: see brunt convert --help"))
+		}
+		if slices.Contains([]string{"-h", "--help", "--" + usage.HelpAll}, args[0]) {
+			return cmd.Help()
+		}
+		rest, err := converted(s, tools.All(), args)
+		if err != nil {
+			return exitcode.Usage(err)
+		}
+		other := *s
+		other.Args, other.Program, other.PlanOnly = append([]string{"brunt"}, rest...), "", true
+		return executeLine(&other, rest)
+	}
+	return cmd
+}
+
+// converted returns the command line whose plan is to be printed. args is such a command line, or begins with the name
+// of a file or of a tool's program.
+func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, error) {
+	for len(args) > 1 && (args[0] == "brunt" || args[0] == asCommand) {
+		args = args[1:]
+	}
+	name := args[0]
+	if tool, program := linked.Called(name); program != "" && linked.Command(name) == nil {
+		return tool.Brunt(s, args[1:]), nil
+	}
+	if commands()[name] != nil || linked.Command(name) != nil || strings.HasPrefix(name, "-") {
+		return args, nil
+	}
+	if strings.Contains(name, "://") {
+		return append([]string{httpCommand}, args...), nil
+	}
+	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {
+		return nil, fmt.Errorf("%s is a script, which decides as it runs what to send, so it has no plan; run it as it is: brunt k6 run %s",
+			name, name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a file or a command that sends a load: see brunt convert --help", err)
+	}
+	_, err = planfile.Read(name, text)
+	switch _, mapping := strings.CutPrefix(filepath.Ext(name), ".y"); {
+	case err == nil || mapping:
+		return append([]string{"run"}, args...), nil
+	case ycsbWorkload().Match(text):
+		return nil, fmt.Errorf("%s is a workload of YCSB, which names no database; write brunt convert ycsb load DATABASE -P %s, or ycsb run",
+			name, name)
+	}
+	return append([]string{httpCommand}, args...), nil
+}
+
+// ycsbWorkload matches a line that all workloads of YCSB have.
+var ycsbWorkload = lazyregexp.New(`(?m)^\s*(workload|recordcount|operationcount)\s*[=:]`)
+
+// havePlan returns an error for a command that runs no plan.
+func havePlan(cmd *cobra.Command) error {
+	if command.Plans(cmd) {
+		return nil
+	}
+	return exitcode.Usage(fmt.Errorf("%s doesn't send one load that a plan describes; convert one of these: %s",
+		cmd.CommandPath(), strings.Join(plannedCommands(), ", ")))
+}
+
+// plannedCommands returns the names of the commands that run a plan.
+func plannedCommands() (names []string) {
+	var add func(c *cobra.Command)
+	add = func(c *cobra.Command) {
+		if command.Plans(c) {
+			names = append(names, c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	add(newRoot(&command.Env{Args: []string{"brunt"}}))
+	slices.Sort(names)
+	return names
+}
