@@ -81,7 +81,8 @@ func overHTTP(r *bufio.Reader) (request, answer string, err error) {
 	return whole.String(), "HTTP/1.1 204 No Content\r\n\r\n", err
 }
 
-// overRESP reads a command of Redis. It answers HMGET with as many values as there are fields.
+// overRESP reads a command of Redis. It answers HMGET with as many values as there are fields, and HSET as if all were
+// new.
 func overRESP(r *bufio.Reader) (request, answer string, err error) {
 	number := func(first byte) (n int) {
 		line, e := r.ReadString('\n')
@@ -104,7 +105,10 @@ func overRESP(r *bufio.Reader) (request, answer string, err error) {
 		return "", "", err
 	}
 	answer = "+OK\r\n"
-	if words[0] == "HMGET" {
+	switch words[0] {
+	case "HSET":
+		answer = fmt.Sprintf(":%d\r\n", len(words)/2-1)
+	case "HMGET":
 		answer = fmt.Sprintf("*%d\r\n", len(words)-2) + strings.Repeat("$1\r\nx\r\n", len(words)-2)
 	}
 	return fmt.Sprintf("%q", words), answer, nil
