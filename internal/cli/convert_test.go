@@ -127,8 +127,8 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			"-p", "operationcount=300", "-p", "recordcount=1000", "-p", "randomseed=7", "--quiet"}},
 		{redis, `["H`, []string{"ycsb", "load", "redis", "-p", "redis.addr=" + redis.Addr().String(), "--workload", "a",
 			"-p", "recordcount=300", "-p", "randomseed=7", "-p", "load.pipeline=1", "--quiet"}},
-		{web, "", []string{"cook", "-qps", "200", "-concurrency", "1", "-totalRequests", "60", "-data", "x", "-method", "POST",
-			"-quiet", address + "a"}},
+		{web, "", []string{"cook", "-qps", "200", "-concurrency", "1", "-totalRequests", "60", "-data", "x",
+			"-method", "POST", "-quiet", address + "a"}},
 		{web, "", []string{"http", "-n", "60", "-c", "1", "--quiet", address + "a", address + "b"}},
 	} {
 		t.Run(strings.Join(c.line[:2], " "), func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			}
 			after := sent("run", file, "--quiet")
 			if len(before) < 60 || !slices.Equal(before, after) {
-				t.Errorf("the command sent %d requests, its plan %d, the first:\n%.2000q\n%.2000q", len(before), len(after), before, after)
+				t.Errorf("the command sent %d, its plan %d:\n%.2000q\n%.2000q", len(before), len(after), before, after)
 			}
 		})
 	}

@@ -28,10 +28,12 @@ const (
 
 // bare returns the bare loop, with epoll and with io_uring.
 func (s *stand) bare(kind, where string, sessions, pipeline, keys int) []client {
-	args := []string{"-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline", strconv.Itoa(pipeline),
-		"-keys", strconv.Itoa(keys)}
-	return []client{s.own(bareLoop, "bare", nil, args...), s.own(bareRing, "bare", nil, append(args[:len(args):len(args)],
-		"-uring")...)}
+	args := []string{"-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions),
+		"-pipeline", strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys)}
+	return []client{
+		s.own(bareLoop, "bare", nil, args...),
+		s.own(bareRing, "bare", nil, append(args[:len(args):len(args)], "-uring")...),
+	}
 }
 
 // library returns a client that is written as Go programs usually are: see peer/library.

@@ -46,7 +46,8 @@ func main() {
 	json.NewEncoder(os.Stdout).Encode(map[string]any{"requests": done})
 }
 
-func load(kind, where string, sessions, pipeline int, duration time.Duration, keys int, uring bool) (done uint64, err error) {
+func load(kind, where string, sessions, pipeline int, duration time.Duration, keys int, uring bool) (done uint64,
+	err error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return 0, err
@@ -74,7 +75,8 @@ func load(kind, where string, sessions, pipeline int, duration time.Duration, ke
 		}
 	}
 	if uring {
-		return loadByRing(sockets, answer, pipeline, duration, func(to []byte) []byte { return encode(to, 1+random.IntN(keys)) })
+		next := func(to []byte) []byte { return encode(to, 1+random.IntN(keys)) }
+		return loadByRing(sockets, answer, pipeline, duration, next)
 	}
 	var requests []byte
 	send := func(i int) {

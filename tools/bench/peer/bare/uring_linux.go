@@ -202,7 +202,8 @@ func (r *ring) enter() syscall.Errno {
 
 // loadByRing is the loop of load with io_uring instead of epoll: registered sockets, one standing read a socket into
 // buffers of the kernel's choice, and one system call a turn for all sends and all that has arrived.
-func loadByRing(sockets []int, answer, pipeline int, duration time.Duration, next func([]byte) []byte) (done uint64, err error) {
+func loadByRing(sockets []int, answer, pipeline int, duration time.Duration, next func([]byte) []byte) (done uint64,
+	err error) {
 	files, requests, missing := make([]int32, len(sockets)), make([][]byte, len(sockets)), make([]int, len(sockets))
 	for i, fd := range sockets {
 		files[i], requests[i] = int32(fd), make([]byte, 0, 16<<10)
