@@ -10,6 +10,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
 	"brunt/internal/plan/metric"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 )
@@ -181,7 +182,43 @@ func (j *judge) failed() (out []failure) {
 		out = append(out, failure{servers: true, text: message.New("verdict.nothing-succeeded",
 			message.Nested("fates", j.fates()))})
 	}
-	return append(append(append(out, j.unrecovered()...), j.wrongWrites()...), append(j.violated(), j.sessions()...)...)
+	return slices.Concat(out, j.unreadable(), j.unrecovered(), j.wrongWrites(), j.violated(), j.sessions())
+}
+
+// unreadable returns a failure if answers made no sense: no share of them is tolerated by a rule about errors, because
+// nothing is known of what such requests did, and other answers may have been misread without notice. Scripts of k6 are
+// left out: k6 gives errors of any kind that it doesn't know a code which is counted here.
+func (j *judge) unreadable() []failure {
+	n := j.all.Errors[protocol.Protocol]
+	if n == 0 || j.run.Iterations != nil {
+		return nil
+	}
+	return []failure{{servers: true, text: message.New("verdict.unreadable", message.Count("n", n))}}
+}
+
+// unsent returns how many arrivals the schedule's end found unsent, or were given up.
+func (j *judge) unsent() uint64 {
+	c := &j.all.Counts
+	unsent := j.load.Overdue + c.Unsent[measure.UnsentNoConnection]
+	if j.load.Overdue == 0 {
+		unsent += c.Dropped() - c.Unsent[measure.UnsentNoConnection]
+	}
+	return unsent
+}
+
+// backlog returns a reason for a load that passes although it was not sent in time, because no rule is about that.
+func (j *judge) backlog() []message.Message {
+	unsent, asked := j.unsent(), j.load.Offered
+	about := func(r *metric.Rule) bool {
+		return r != nil && slices.Contains([]string{"response", "lag", "rate", "dropped"}, r.Metric)
+	}
+	if !j.open() || asked == 0 || float64(unsent) <= (1-rateDefault)*float64(asked) ||
+		slices.ContainsFunc(j.rules, about) {
+		return nil
+	}
+	sent := float64(asked-min(unsent, asked)) / float64(asked)
+	return []message.Message{message.New("verdict.backlog", message.Share("sent", sent),
+		message.Span("late", time.Duration(j.all.Lag.Max())))}
 }
 
 // defaults checks the defaults of a run without thresholds: the share of failed operations and the share of arrivals
@@ -197,10 +234,7 @@ func (j *judge) defaults() (out []failure) {
 					return message.New("verdict.failures.allow", flag)
 				})))})
 	}
-	unsent := j.load.Overdue + c.Unsent[measure.UnsentNoConnection]
-	if j.load.Overdue == 0 {
-		unsent += c.Dropped() - c.Unsent[measure.UnsentNoConnection]
-	}
+	unsent := j.unsent()
 	if asked := j.load.Offered; j.open() && asked > 0 && float64(unsent) > (1-rateDefault)*float64(asked) {
 		sent := float64(asked-min(unsent, asked)) / float64(asked)
 		out = append(out, failure{text: message.New("verdict.unsent", message.Share("sent", sent),
@@ -288,6 +322,7 @@ func (j *judge) passed() (out []message.Message) {
 	if n := len(j.run.Thresholds); n > 0 {
 		out = append(out, message.New("verdict.thresholds-hold", message.Count("n", n)))
 	}
+	out = append(out, j.backlog()...)
 	switch {
 	case !j.open():
 		return append(out, message.New("verdict.spare"))

@@ -224,7 +224,7 @@ func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *protocol
 	if !picodata {
 		return prepared, nil
 	}
-	const probe = "VALUES (1)"
+	const probe = "VALUES  (1)" // see ofIproto
 	for _, mode := range []sqlMode{byText, byCall} {
 		var b body
 		kind := b.sql(mode, probe, 0)

@@ -90,6 +90,7 @@ func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string) ([]Finding,
 	if e.system != nil {
 		e.sessions(ctx)
 		e.clock(ctx)
+		e.buckets(ctx)
 		e.statements(ctx)
 	}
 	return e.all, ctx.Err()
@@ -180,6 +181,19 @@ func (e *examination) machine() {
 	}
 	e.add(Fine, subject, message.New("doctor.files", message.Count("sessions", e.plan.MostSessions()),
 		message.Count("most", most), message.Count("open", open)), message.Message{})
+}
+
+// buckets asks for the map of buckets by which requests are sent to their nodes.
+func (e *examination) buckets(ctx context.Context) {
+	if e.system.Plan.Target.Balance.Buckets == 0 {
+		return
+	}
+	const subject = "balance"
+	if err := runner.CheckBuckets(ctx, e.system); err != nil {
+		e.add(Problem, subject, message.OfError(err), message.Message{})
+		return
+	}
+	e.add(Fine, subject, message.New("doctor.buckets"), message.Message{})
 }
 
 // sessions compares the requested sessions with the connections that each server allows.

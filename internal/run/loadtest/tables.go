@@ -16,6 +16,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/report"
 	"brunt/internal/server/schema"
 	"brunt/internal/server/schema/fill"
@@ -49,6 +50,7 @@ func FillTables(stdout, stderr io.Writer, p *plan.Plan, o schema.FillOptions, w 
 		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
+	o.Waits = func(text message.Message) { fmt.Fprintf(out.Err, "brunt: note: %s\n", text) }
 	changes, notices, err := schema.Up(ctx, p, o)
 	done()
 	if lost := out.Flush(hard); lost != nil {

@@ -26,12 +26,21 @@ type buckets struct {
 }
 
 func (r *Runner) newBuckets(by *balance.Balancer) (*buckets, error) {
-	b := &r.system.Plan.Target.Balance
+	of, err := bucketMap(r.system)
+	if err != nil {
+		return nil, err
+	}
+	return &buckets{runner: r, of: of, balancer: by, doubted: make(chan struct{}, 1)}, nil
+}
+
+// bucketMap returns the map that the plan describes.
+func bucketMap(s *target.System) (*bucket.Map, error) {
+	b := &s.Plan.Target.Balance
 	asked := bucket.Asked{Vshard: b.Map.Source == "vshard", Eval: b.Map.Eval, SQL: b.Map.SQL}
 	if b.Map.Source == "picodata" {
-		kind := r.system.Protocol.Picodata
+		kind := s.Protocol.Picodata
 		if kind == "" {
-			return nil, fmt.Errorf("balance: map: picodata: Picodata isn't reached over protocol %s", r.system.Protocol.Name())
+			return nil, fmt.Errorf("balance: map: picodata: Picodata isn't reached over protocol %s", s.Protocol.Name())
 		}
 		asked.SQL = bucket.Picodata(kind, cmp.Or(b.Map.Tier, "default"))
 	}
@@ -39,11 +48,45 @@ func (r *Runner) newBuckets(by *balance.Balancer) (*buckets, error) {
 		asked.Ranges = append(asked.Ranges,
 			protocol.BucketRange{From: uint64(one.From), To: uint64(one.To), Address: one.Address})
 	}
-	of, err := bucket.NewMap(asked, b.Buckets, r.system.Driver, r.nodes)
-	if err != nil {
-		return nil, err
+	return bucket.NewMap(asked, b.Buckets, s.Driver, s.Nodes())
+}
+
+// CheckBuckets asks the servers for the plan's map of buckets, as a run does, and returns the error with which the run
+// would end. It does nothing for a plan without such a map.
+func CheckBuckets(ctx context.Context, s *target.System) error {
+	if s.Plan.Target.Balance.Buckets == 0 {
+		return nil
 	}
-	return &buckets{runner: r, of: of, balancer: by, doubted: make(chan struct{}, 1)}, nil
+	of, err := bucketMap(s)
+	if err != nil {
+		return &target.UsageError{Err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askBucketsWithin)
+	defer cancel()
+	found, err := of.Ask(ctx)
+	return met(s, found, err)
+}
+
+// met returns the error about the first answer to the question for the map, if the load can't begin with it.
+func met(s *target.System, found bucket.Found, err error) error {
+	b := &s.Plan.Target.Balance
+	if err != nil && b.Map.Source == "picodata" && strings.Contains(err.Error(), bucket.PicodataTable) {
+		return &target.UsageError{Err: fmt.Errorf("balance: bucket: map: picodata reads the table %s, and %s has none that "+
+			"this user can read: Picodata up to 25.5 has nothing of this name, 25.6 and later have a function at first; use "+
+			"map: {ranges: …} or map: {sql: …}, or grant the right to read it (%w)", bucket.PicodataTable, s.Version(), err)}
+	}
+	if err != nil {
+		return target.NotConnected(s.Plan, err)
+	}
+	if found.Unknown < b.Buckets {
+		return nil
+	}
+	why := "check map, buckets, and that the cluster has been bootstrapped"
+	if len(found.Unlisted) > 0 {
+		why = "it names " + strings.Join(found.Unlisted, ", ") + ": list these in addresses"
+	}
+	return &target.UsageError{Err: fmt.Errorf("balance: bucket: the map tells of no bucket at the target's addresses; %s",
+		why)}
 }
 
 // askBucketsWithin is the time limit of one query of the map.
@@ -62,20 +105,11 @@ func (b *buckets) ask(ctx context.Context) (bucket.Found, error) {
 
 // meet queries the map before the load. It returns an error if the map contains no bucket at the target's addresses.
 func (b *buckets) meet(ctx context.Context) error {
-	p := b.runner.system.Plan
 	found, err := b.ask(ctx)
-	if err != nil {
-		return target.NotConnected(p, err)
+	if err := met(b.runner.system, found, err); err != nil {
+		return err
 	}
-	count := p.Target.Balance.Buckets
-	if found.Unknown == count {
-		why := "check map, buckets, and that the cluster has been bootstrapped"
-		if len(found.Unlisted) > 0 {
-			why = "it names " + strings.Join(found.Unlisted, ", ") + ": list these in addresses"
-		}
-		return &target.UsageError{Err: fmt.Errorf("balance: bucket: the map tells of no bucket at the target's addresses; %s",
-			why)}
-	}
+	count := b.runner.system.Plan.Target.Balance.Buckets
 	if found.Unknown > 0 {
 		b.runner.warn(record.NewWarning("buckets-unknown", message.Count("unknown", found.Unknown),
 			message.Count("buckets", count)))

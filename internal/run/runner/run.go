@@ -125,6 +125,11 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	r.begin(started)
 	r.tables = schema.OfRun(s, r.Record, schema.RunOptions{
 		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Tell.Loading, Warn: r.warn,
+		Waits: func(text message.Message) {
+			if o.Tell.Notice != nil {
+				o.Tell.Notice(record.Warning{ID: text.ID, Text: text})
+			}
+		},
 	})
 	r.rememberWrites()
 	if err := r.bundle.Start(o.Recording.Plan, r.Record); err != nil {

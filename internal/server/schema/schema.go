@@ -149,8 +149,9 @@ type FillOptions struct {
 	Workers    int        // number of database sessions; 0 means 4
 	Check      fill.Check // "" means fill.CheckCount
 	Progress   func(fill.Progress)
-	Force      bool   // also fill empty tables that brunt didn't create
-	Version    string // version of brunt, for the markers of tables
+	Waits      func(message.Message) // called while a statement waits for the server
+	Force      bool                  // also fill empty tables that brunt didn't create
+	Version    string                // version of brunt, for the markers of tables
 	// Processes is the number of other processes that fill the tables with FillPart. Others starts them. 0 means that
 	// this process fills the tables.
 	Processes int
@@ -165,7 +166,7 @@ type FillOptions struct {
 // o.Check asks for more than a count.
 func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
 	cfg := fill.Config{
-		Driver: s.Driver.(protocol.AdminDriver), Targets: s.Targets, SQL: s.Flavor,
+		Driver: s.Waiting.Driver(s.Driver.(protocol.AdminDriver)), Targets: s.Targets, SQL: s.Flavor,
 		Check: o.Check, Workers: o.Workers, Seed: s.Plan.Seed, Progress: o.Progress,
 		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
 		Part:   o.part, Replace: o.replace,

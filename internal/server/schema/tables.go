@@ -240,12 +240,15 @@ type RunOptions struct {
 	Force    bool   // also fill empty tables that brunt didn't create
 	Keep     bool   // don't drop the tables that the run created
 	Progress func(fill.Progress)
-	Warn     func(record.Warning) // called with each warning; must add it to the record
+	Waits    func(message.Message) // called while a statement waits for the server
+	Warn     func(record.Warning)  // called with each warning; must add it to the record
 }
 
 // OfRun returns the tables of a run's system. It doesn't contact the system.
 func OfRun(s *target.System, run *record.Run, o RunOptions) *Tables {
-	return &Tables{database: &database{System: s, version: o.Version}, run: run, o: o}
+	t := &Tables{database: &database{System: s, version: o.Version}, run: run, o: o}
+	t.tellWaits(o.Waits)
+	return t
 }
 
 // Fill creates and fills the tables that are missing, and fills empty tables that brunt created. Tables with rows are

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/render/message"
 	"brunt/internal/server/schema/fill"
 	"brunt/internal/server/target"
 )
@@ -76,6 +78,7 @@ func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Wa
 	if err != nil {
 		return nil, nil, err
 	}
+	s.tellWaits(o.Waits)
 	u := &up{database: s, admin: a, o: o}
 	defer func() { u.admin.Close() }()
 	err = u.run(ctx)
@@ -271,6 +274,17 @@ func noticeWarnings(s *database) []record.Warning {
 		out = append(out, record.Warning{ID: n.ID, Text: n.Text})
 	}
 	return out
+}
+
+// tellWaits has tell called while a statement waits for the server.
+func (s *database) tellWaits(tell func(message.Message)) {
+	if tell == nil {
+		return
+	}
+	s.Waiting.Tell = func(waited time.Duration, statement string) {
+		tell(message.New("setup-waits", message.Span("waited", waited.Round(time.Second)),
+			message.Text("statement", statement)))
+	}
 }
 
 func open(ctx context.Context, p *plan.Plan, version string) (*database, protocol.Admin, error) {

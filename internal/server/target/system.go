@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
@@ -27,6 +29,7 @@ type System struct {
 	Flavor   sql.Flavor            // set if the plan has tables or SQL statements
 	Topology topology.Source       // finds the nodes during the load; nil if they don't change
 	Notices  []sql.Notice          // about statements and tables that were translated
+	Waiting  protocol.Waiting      // limits of set-up sessions
 	first    int                   // index of the first address that answered
 	isSQL    bool
 	nodes    *protocol.Nodes // see Nodes
@@ -61,6 +64,7 @@ func With(ctx context.Context, p *plan.Plan, d protocol.Declaration, patient Pat
 			return nil, err
 		}
 	}
+	s.Waiting.Limit = s.waitLimit()
 	return s, nil
 }
 
@@ -100,6 +104,11 @@ func (s *System) FlavorOf() (sql.Flavor, error) {
 		err = &UsageError{err}
 	}
 	return flavor, err
+}
+
+// Version returns the product and version of the server that answered, for messages.
+func (s *System) Version() string {
+	return strings.TrimSpace(s.Servers[s.first].Product + " " + s.Servers[s.first].Version)
 }
 
 // Anywhere calls do for one address after another, beginning with one that answered, until a call succeeds.
@@ -217,6 +226,30 @@ func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(d
 	return nil // connecting will report the error
 }
 
+// Limits of what a set-up session waits for. Servers build indexes and count rows of tables of any size. Statements of
+// Picodata are shorter, and hang if a replica set is down: they get as long as the plan lets a change of the schema
+// take, and a little more for its answer.
+const (
+	mostWaiting         = time.Hour
+	mostWaitingPicodata = 5 * time.Minute
+	answerWaiting       = 10 * time.Second
+)
+
+// waitLimit returns how long set-up sessions wait for an answer.
+func (s *System) waitLimit() time.Duration {
+	if !s.isSQL || s.Flavor.Product() != sql.Picodata {
+		return mostWaiting
+	}
+	limit := time.Duration(0)
+	for i := range s.Plan.Tables {
+		limit = max(limit, s.Plan.Tables[i].Timeout)
+	}
+	if limit == 0 {
+		return mostWaitingPicodata
+	}
+	return limit + answerWaiting
+}
+
 // Admin opens a set-up session at the first address where that succeeds.
 func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
 	d, ok := s.Driver.(protocol.AdminDriver)
@@ -231,7 +264,7 @@ func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
 	if err != nil {
 		return nil, unusable(s.Plan, err)
 	}
-	return a, nil
+	return s.Waiting.Of(a), nil
 }
 
 // Table returns the plan's table with the given name, or nil.

@@ -26,6 +26,9 @@ type Asked struct {
 	Ranges []protocol.BucketRange
 }
 
+// PicodataTable is the name of Picodata's table of buckets.
+const PicodataTable = "_pico_bucket"
+
 // Picodata returns the SQL statement that reads the buckets of a tier from Picodata, with the addresses of the masters
 // of their replica sets. kind is "iproto" or "pgproto". The tables are described in Picodata's
 // src/catalog/pico_bucket.rs and in its manual, "System tables".
