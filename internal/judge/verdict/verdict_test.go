@@ -108,6 +108,11 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		reason     string
 	}{
 		{"nothing", nil, func(*record.Run, *measure.Account) {}, Pass, "good to 8"},
+		{"answers that made no sense, fewer than may fail", []string{"errors < 5%"},
+			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Protocol, 20) }, Fail, "20 answers made no sense"},
+		{"most of the load unsent, and no rule about that", []string{"errors < 5%"},
+			func(_ *record.Run, a *measure.Account) { a.Overdue, a.Offered = 16_900, 28_900 }, Pass,
+			"only 41.5 % of the rate asked for was sent in time"},
 		{"one in a hundred late", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200) }, Invalid,
 			"18.8 ms of the p99 of response time"},
 		{"late by less than counts", nil, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Pass, ""},

@@ -192,6 +192,36 @@ func TestDescribeWithoutRights(t *testing.T) {
 	}
 }
 
+// Own statements have texts that are never sent over Picodata's other protocol; their constants don't change.
+func TestOwnStatementsDifferFromThoseOfPgproto(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua+shim+`
+sent = {}
+local execute = box.execute
+box.execute = function(q, ...) table.insert(sent, q) return execute(q, ...) end`))
+	to := target(s)
+	to.Options = map[string]string{"sql": "call"}
+	a, err := New().Admin(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const text = `SELECT COUNT(*) FROM "kv" WHERE "name" = 'a b'`
+	if err := a.Query(t.Context(), text, func([]*string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	p := program(protocol.Request{Verb: protocol.Eval, Text: "return sent[#sent]", Capture: []protocol.Capture{{}}})
+	conn, err := New().Dial(t.Context(), target(s), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var reply protocol.Reply
+	conn.Do(t.Context(), &p.Requests[0], nil, &reply)
+	if reply.Class != protocol.OK || string(reply.Captured[0].B) != `SELECT  COUNT(*) FROM "kv" WHERE "name" = 'a b'` {
+		t.Errorf("the server was sent %s", show(&reply))
+	}
+}
+
 // Statements are sent to Picodata as text or, if that is refused, by a call. The results are the same.
 func TestPicodataStatements(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua+shim+"box.space.kv:replace({7, 'six'})"))

@@ -249,7 +249,7 @@ func (e *examination) ask(ctx context.Context, t protocol.Target, query string, 
 	if !ok {
 		return errors.New("no session for set-up")
 	}
-	a, err := d.Admin(ctx, t)
+	a, err := e.system.Waiting.Driver(d).Admin(ctx, t)
 	if err != nil {
 		return err
 	}

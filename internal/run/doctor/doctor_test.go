@@ -166,6 +166,22 @@ load: [{closed: {duration: 1s}}]`)
 	}
 }
 
+// The map of buckets is asked for as a run would: versions of Picodata without _pico_bucket are named.
+func TestMapsOfBuckets(t *testing.T) {
+	s := testserver.Tarantool(t)
+	for source, level := range map[string]Level{"picodata": Problem, "{ranges: [{from: 1, to: 10, address: '" + s.Addr + "'}]}": Fine} {
+		all := examine(t, `target: {protocol: iproto, addresses: ["`+s.Addr+`"], user: guest, balance: {mode: bucket,
+  by: [id], buckets: 10, hash_function: murmur3, map: `+source+`}}`, `
+queries: [{name: touch, call: touch, params: [{name: id, type: Unsigned, range: [1, 10]}]}]
+load: [{closed: {duration: 1s}}]`)
+		f := of(all, "balance", "")
+		if f == nil || f.Level != level ||
+			level == Problem && !strings.Contains(f.Text.String(), "25.5 has nothing of this name, 25.6") {
+			t.Errorf("%s: %+v", source, all)
+		}
+	}
+}
+
 // A statement that needs a value from a row isn't refused because the tables hold no rows yet.
 func TestCapturesBeforeTheTablesHoldRows(t *testing.T) {
 	s := servers.Postgres(t)

@@ -139,7 +139,7 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	}
 	var there map[string]bool
 	err := e.system.Anywhere(func(t protocol.Target) error {
-		a, err := d.Admin(ctx, t)
+		a, err := e.system.Waiting.Driver(d).Admin(ctx, t)
 		if err != nil {
 			return err
 		}

@@ -284,6 +284,9 @@ func TestBucketMapsThatCannotBe(t *testing.T) {
 			"closed: {operations: 1}"), "it names a:1", true},
 		{"no program", shardPlan(s, "buckets: 10, hash_function: murmur3, map: {eval: 'return ('}", "auto",
 			"closed: {operations: 1}"), "unexpected symbol", false},
+		{"no table of Picodata's", shardPlan([]*testserver.Server{plain},
+			"buckets: 10, hash_function: murmur3, map: picodata", "auto", "closed: {operations: 1}"),
+			"Picodata up to 25.5 has nothing of this name", true},
 		{"no vshard", shardPlan([]*testserver.Server{plain}, "buckets: 10, hash_function: murmur3, map: vshard", "auto",
 			"closed: {operations: 1}"), "no space _bucket", false},
 	} {

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/protocol/topology"
+	"brunt/internal/render/message"
 	"brunt/internal/server/schema/sql"
 )
 
@@ -165,8 +166,33 @@ func (s *System) Workload() (*workload.Workload, error) {
 			}
 		}
 	}
+	s.noteSharedPlans(w.Program.Requests)
 	w.Convert(s.Flavor.Wrap)
 	return w, nil
+}
+
+// noteSharedPlans notes which statements give wrong rows if they are sent to Picodata over both of its protocols: up to
+// version 25.3, it has one cache of plans for both, whose keys are texts, and a plan without parameters that was made
+// for one protocol is wrong for the other.
+func (s *System) noteSharedPlans(requests []protocol.Request) {
+	var major, minor int
+	if s.Flavor.Product() != sql.Picodata {
+		return
+	}
+	if n, _ := fmt.Sscanf(s.Servers[s.first].Version, "%d.%d", &major, &minor); n < 2 ||
+		major > 25 || major == 25 && minor > 3 {
+		return
+	}
+	var names []string
+	for i := range requests {
+		if r := &requests[i]; r.Verb == protocol.SQL && !r.Simple && len(r.Params) == 0 {
+			names = append(names, r.Name)
+		}
+	}
+	if names = slices.Compact(names); len(names) > 0 {
+		s.Notices = sql.Merge(s.Notices, sql.Notice{ID: "plans-shared", Text: message.New("plans-shared",
+			message.Text("statements", strings.Join(names, ", ")), message.Text("server", s.Version()))})
+	}
 }
 
 // translate translates a request into the server's dialect.
@@ -214,6 +240,8 @@ func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(d
 	if !ok {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.Waiting.Limit)
+	defer cancel()
 	for _, t := range s.Targets {
 		err := c.Check(ctx, t, p, progress)
 		if err == nil {

@@ -19,7 +19,7 @@ box.schema.func.create('.proc_sql_dispatch', {if_not_exists = true, body = [[fun
   local options = ' OPTION %(sql_[%w_ =,]+%)'
   if q:match('^EXPLAIN .*' .. options) then fail('rule parsing error:  --> 1:1\n  |\n  = expected EOI or DqlOption') end
   if q:match('"id" = .one.') then fail('sbroad: could not resolve operator overload for =(int, text)') end
-  q = q:gsub(options, '')
+  q = q:gsub(options, ''):gsub('^(%w+)  ', '%1 ')
   if q:match('^DROP TABLE.-"brunt_stuck"') then require('fiber').sleep(3600) end
   local table = q:match('^CREATE TABLE.-"([^"]+)"')
   q = q:gsub(' OPTION %(TIMEOUT = [%d.]+%)', ''):gsub(' DISTRIBUTED BY %b()', ''):gsub(' DISTRIBUTED GLOBALLY', ''):gsub(' IN TIER "[^"]*"', ''):gsub(' USING memtx', '')

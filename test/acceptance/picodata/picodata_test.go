@@ -251,6 +251,37 @@ func TestRefusedStatements(t *testing.T) {
 	})
 }
 
+// Misspelled statements and options are found before the load.
+func TestMisspelledStatements(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		if o := up(t, c, file(t, cars)); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		for _, text := range []string{
+			`selec * from "brunt_cars"`, `copy "brunt_cars" from stdin`, `select "id" from "brunt_cars" option (bogus = 1)`,
+		} {
+			o := load(t, c.with("queue", "-c", file(t, "queries: [{name: bad, sql: '"+text+"', count: 20}]"))...)
+			if o.code != 104 || !strings.Contains(o.err, "bad") {
+				t.Errorf("%s: exit %d, want 104: %s", text, o.code, o.err)
+			}
+		}
+	})
+}
+
+// Statements without parameters are named: Picodata 25.3 confuses their plans if both protocols send them.
+func TestStatementsWithoutParameters(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		if o := up(t, c, file(t, cars)); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		o := load(t, c.with("queue", "-c", file(t,
+			"queries: [{name: all of them, sql: 'select count(*) from \"brunt_cars\"', count: 5}]"))...)
+		if !judged(o) || c.standIn && !strings.Contains(warned(o.run, "plans-shared"), "all of them") {
+			t.Errorf("exit %d, %q", o.code, warned(o.run, "plans-shared"))
+		}
+	})
+}
+
 // A statement that can't work is found before the load over both protocols, also if it has options for the server.
 func TestStatementsThatCannotWork(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
