@@ -131,6 +131,50 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	}
 }
 
+// counted is a script whose iterations all end by themselves.
+const counted = `
+import http from "k6/http";
+import { sleep } from "k6";
+export const options = {
+	scenarios: { s: { executor: "per-vu-iterations", vus: 4, iterations: 40, maxDuration: "10m" } },
+	thresholds: { iterations: ["count>=10"] },
+};
+export default function () { http.get(__ENV.URL); sleep(0.1); }`
+
+// The requests and the iterations of a lost worker of a script are missing, and the result is invalid.
+func TestAScriptsLostShareIsMissing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, scriptFile(t, counted))
+	underWay(t, dir, 2)
+	pids := workersOf(cmd.Process.Pid)
+	if len(pids) != 2 {
+		t.Fatalf("workers %v", pids)
+	}
+	send(t, pids[0], syscall.SIGKILL)
+	_ = cmd.Wait()
+	run := wholeRun(t, dir, output)
+	if n := run.Iterations; n == nil || n.Done != 80 {
+		t.Errorf("iterations %+v", n)
+	}
+	for _, p := range run.Parts {
+		if lost := p.Worker.LostNs > 0; lost != (p.Worker.MissingIterations == 80) || lost != (p.Worker.Missing > 0) ||
+			lost && p.Done+p.Worker.Missing != 80 {
+			t.Errorf("part with %d done: %+v", p.Done, p.Worker)
+		}
+	}
+	reasons := fmt.Sprint(run.Verdict.Reasons)
+	if run.Verdict.Result != "invalid" || !strings.Contains(reasons, "lacks about 80 iterations, 50") {
+		t.Errorf("verdict %s: %s", run.Verdict.Result, reasons)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitcode.Invalid {
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Invalid, said(t, output))
+	}
+}
+
 // A threshold with abortOnFail that doesn't hold for all workers together ends the load of all, with k6's exit code.
 func TestAThresholdEndsAScriptOfAllWorkers(t *testing.T) {
 	t.Parallel()

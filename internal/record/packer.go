@@ -12,7 +12,11 @@ import (
 // run. It isn't for files, and may change with every version.
 type Packer struct {
 	lines lineEncoder
+	texts lineEncoder
 }
+
+// Line returns iv as its line of intervals.ndjson, including the newline. It is valid until the next call.
+func (p *Packer) Line(iv *measure.Interval) ([]byte, error) { return p.texts.encode(iv) }
 
 // AppendPacked appends the histograms of iv as Source.Lines passes them on, in the order in which iv's line has them.
 func (p *Packer) AppendPacked(b []byte, iv *measure.Interval) []byte {

@@ -129,6 +129,9 @@ type Worker struct {
 	LostNs  int64  `json:"lost_ns,omitempty"`
 	GivenNs int64  `json:"given_ns,omitempty"`
 	Missing uint64 `json:"missing,omitempty"`
+	// MissingIterations is about how many iterations of a k6 script were in the share of a lost worker. How many it ended
+	// isn't known.
+	MissingIterations uint64 `json:"missing_iterations,omitempty"`
 }
 
 // Environment describes the machine that generated the load.

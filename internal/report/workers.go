@@ -40,7 +40,7 @@ func (t *writer) workerResult(p *record.Part) cell.Cell {
 				t.span(int64(time.Duration(w.GivenNs).Round(100*time.Millisecond))))
 		}
 		if w.Missing > 0 {
-			text += t.say("; about %s not sent", plural(t, w.Missing, "operation", "operations"))
+			text += t.say("; about %s missing", plural(t, w.Missing, "operation", "operations"))
 		}
 		return cell.Text(text).Marked(cell.Bad)
 	}

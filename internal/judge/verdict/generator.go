@@ -121,17 +121,41 @@ const missingLimit = givenUpLimit
 // workers returns a reason for each worker that was lost with more than missingLimit of the load, and for each whose
 // own result is invalid: sums over all workers hide a single worker that was the bottleneck.
 func (j *judge) workers() (out []message.Message) {
-	arrivals := float64(j.all.Arrivals())
+	out = lost(j.run, float64(j.all.Arrivals()))
 	for i := range j.run.Parts {
 		p := &j.run.Parts[i]
 		switch w := p.Worker; {
-		case w == nil:
-		case w.LostNs > 0 && float64(w.Missing) > missingLimit*(arrivals+float64(w.Missing)):
-			out = append(out, message.New("verdict.worker-lost", lostArgs(w, arrivals)...))
+		case w == nil, w.LostNs > 0:
 		case len(p.Invalid) > 0:
 			out = append(out, message.New("verdict.worker", message.Text("worker", w.Name),
 				message.Nested("why", p.Invalid[0])))
 		}
+	}
+	return out
+}
+
+// LostShares reports whether workers were lost with more of the load than a result may lack.
+func LostShares(run *record.Run) bool { return len(lost(run, float64(run.Total.Arrivals()))) > 0 }
+
+// lost returns a reason for each worker that was lost with more than missingLimit of the load, and one if all were:
+// nobody knows then how much is missing. arrivals is the number of recorded arrivals.
+func lost(run *record.Run, arrivals float64) (out []message.Message) {
+	gone, all := 0, 0
+	for i := range run.Parts {
+		w := run.Parts[i].Worker
+		if w == nil {
+			continue
+		}
+		if all++; w.LostNs == 0 {
+			continue
+		}
+		gone++
+		if missing, share := missingOf(run, w, arrivals); share > missingLimit {
+			out = append(out, message.New("verdict.worker-lost", lostArgs(w, missing, share)...))
+		}
+	}
+	if gone > 0 && gone == all {
+		out = append(out, message.New("verdict.workers-lost", message.Count("workers", all)))
 	}
 	return out
 }
@@ -171,12 +195,26 @@ func (j *judge) parts() (out []message.Message) {
 	return out
 }
 
-// lostArgs returns the arguments of the message about a lost worker. arrivals is the number of arrivals of the others.
-func lostArgs(w *record.Worker, arrivals float64) []message.Arg {
-	missing := float64(w.Missing)
+// missingOf returns what the record lacks of a lost worker's share, and the share of the whole load that this is:
+// operations or, if that is the larger share, iterations of a k6 script. arrivals is the number of recorded arrivals.
+func missingOf(run *record.Run, w *record.Worker, arrivals float64) (missing message.Message, share float64) {
+	of := func(missing uint64, there float64) float64 {
+		return float64(missing) / max(there+float64(missing), 1)
+	}
+	missing, share = message.New("missing.operations", message.Count("n", w.Missing)), of(w.Missing, arrivals)
+	if n := run.Iterations; n != nil && w.MissingIterations > 0 {
+		if iterations := of(w.MissingIterations, float64(n.Done+n.Dropped)); iterations >= share {
+			return message.New("missing.iterations", message.Count("n", w.MissingIterations)), iterations
+		}
+	}
+	return missing, share
+}
+
+// lostArgs returns the arguments of the message about a lost worker.
+func lostArgs(w *record.Worker, missing message.Message, share float64) []message.Arg {
 	return []message.Arg{
 		message.Text("worker", w.Name), message.Span("at", time.Duration(w.LostNs).Round(100*time.Millisecond)),
-		message.Count("missing", w.Missing), message.Part("share", missing, max(arrivals+missing, 1)),
+		message.Nested("missing", missing), message.Share("share", share),
 	}
 }
 

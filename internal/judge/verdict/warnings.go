@@ -99,7 +99,8 @@ func assessEnd(run *record.Run) (out []record.Warning) {
 	}
 	for i := range run.Parts {
 		if w := run.Parts[i].Worker; w != nil && w.LostNs > 0 {
-			out = append(out, record.NewWarning(WarnWorkerLost, lostArgs(w, float64(run.Total.Arrivals()))...))
+			missing, share := missingOf(run, w, float64(run.Total.Arrivals()))
+			out = append(out, record.NewWarning(WarnWorkerLost, lostArgs(w, missing, share)...))
 		}
 	}
 	return out

@@ -10,6 +10,18 @@ import (
 	"brunt/internal/render/message"
 )
 
+// If all workers were lost, nobody knows how much of the load is missing.
+func TestAllWorkersLost(t *testing.T) {
+	run, load := healthyLoad()
+	for _, name := range []string{"1 (alpha)", "2 (beta)"} {
+		run.Parts = append(run.Parts, record.Part{Worker: &record.Worker{Name: name, LostNs: int64(time.Second)}})
+	}
+	Judge(run, load)
+	if run.Verdict.Result != Invalid || !strings.Contains(run.Verdict.Reasons[0].String(), "all 2 workers were lost") {
+		t.Errorf("%+v", run.Verdict)
+	}
+}
+
 // A worker that is invalid, or was lost with more than 1 % of the load, makes the result of all workers invalid, and is
 // named. A smaller loss causes a warning.
 func TestWorkersJudgeTheSum(t *testing.T) {
@@ -28,13 +40,16 @@ func TestWorkersJudgeTheSum(t *testing.T) {
 		"bottleneck": {record.Part{Worker: &record.Worker{Name: "2 (beta)"},
 			Invalid: []message.Message{message.New("verdict.spare")}},
 			Invalid, "worker 2 (beta) limited the result: the generator had capacity to spare", false},
-		"lost":          {lost(4000), Invalid, "worker 2 (beta) was lost 3 s into the load: about 4,000 operations were not sent", true},
+		"lost": {lost(4000), Invalid, "worker 2 (beta) was lost 3 s into the load: the record lacks about 4,000 operations, 25", true},
+		"lost iterations": {record.Part{Worker: &record.Worker{Name: "2 (beta)", LostNs: 1e9, MissingIterations: 120}},
+			Invalid, "the record lacks about 120 iterations, 25", true},
 		"lost at last":  {lost(100), Pass, "", true}, // 100 of 12 000
 		"lost too much": {lost(200), Invalid, "worker 2 (beta) was lost", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, load := healthyLoad()
 			run.Parts = []record.Part{{Worker: &record.Worker{Name: "1 (alpha)"}}, row.part}
+			run.Iterations = &record.Iterations{Done: 360}
 			run.Total.Done = 12000
 			Judge(run, load)
 			var reasons []string

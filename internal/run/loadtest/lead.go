@@ -568,6 +568,10 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	if released != nil { // the result is complete nevertheless
 		d.tell(released.Error())
 	}
+	if err != nil { // an error of the record, after the load
+		err = exitcode.With(exitcode.Other, fmt.Errorf("%w; the load was sent, and the workers' bundles are in %s: when there "+
+			"is room, brunt merge joins them", err, d.workers()))
+	}
 	return run, err
 }
 
@@ -625,7 +629,7 @@ func (d *leading) parts(home []scale.Part) (parts []*record.Recorded, err error)
 			}
 		}
 	}
-	endless := !d.c.Redistributes() && slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
+	endless := d.l.Script != nil || !d.c.Redistributes() && slices.ContainsFunc(d.l.Plan.Load, func(p plan.Phase) bool {
 		return p.Kind == plan.Closed && p.Operations == 0
 	})
 	countMissing(parts, endless, d.c.Unneeded())

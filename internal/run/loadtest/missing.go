@@ -2,11 +2,11 @@ package loadtest
 
 import "brunt/internal/record"
 
-// countMissing estimates for each lost worker how many operations of its share nobody sent. The number of missing
+// countMissing estimates for each lost worker how many operations of its share are missing. The number of all missing
 // operations is the difference between the operations of the whole load and those of all parts. It is divided among the
-// lost workers in proportion to how long nobody sent their share. An endless load has no known number of operations, so
-// it is compared with what the other workers sent on average. unneeded are operations of the whole load that no worker
-// was to send.
+// lost workers in proportion to how long nobody sent their share. The number of operations of an endless load or of a
+// script isn't known, so it is compared with what the other workers sent on average. unneeded are operations of the
+// whole load that no worker was to send.
 func countMissing(parts []*record.Recorded, endless bool, unneeded uint64) {
 	var sent, passed, whole, ofWhole uint64
 	var gaps int64
@@ -24,7 +24,7 @@ func countMissing(parts []*record.Recorded, endless bool, unneeded uint64) {
 		}
 	}
 	if whole == 0 {
-		return
+		return // the verdict says that all were lost
 	}
 	if endless {
 		passed = ofWhole / whole * uint64(len(parts))
@@ -42,6 +42,24 @@ func countMissing(parts []*record.Recorded, endless bool, unneeded uint64) {
 			w.Missing, leftNs = left, 1
 		}
 		left -= w.Missing
+	}
+	countIterations(parts)
+}
+
+// countIterations estimates how many iterations of a k6 script were in the share of each lost worker: as many as other
+// workers had on average, because all segments of a script are equally large. A worker counts its iterations when it
+// ends, so those of a lost one aren't known.
+func countIterations(parts []*record.Recorded) {
+	var others, all uint64
+	for _, p := range parts {
+		if n := p.Run.Iterations; n != nil {
+			others, all = others+1, all+n.Done+n.Dropped
+		}
+	}
+	for _, p := range parts {
+		if w := p.Run.Worker; w != nil && w.LostNs > 0 && p.Run.Iterations == nil && others > 0 {
+			w.MissingIterations = all / others
+		}
 	}
 }
 

@@ -26,8 +26,8 @@ type pack struct {
 	data      []byte
 }
 
-// pack keeps the packed histograms of an interval until its line is sent.
-func (w *Worker) pack(iv *measure.Interval) {
+// pack keeps the packed histograms of an interval until its line is sent. It returns the interval's number, from 0.
+func (w *Worker) pack(iv *measure.Interval) (number int) {
 	p := pack{beginning: w.packer.AppendBeginning(nil, iv), data: w.packer.AppendPacked(nil, iv)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,6 +37,7 @@ func (w *Worker) pack(iv *measure.Interval) {
 		w.packs = append(w.packs[:0], w.packs[1:]...)
 	}
 	w.packs = append(w.packs, p)
+	return int(p.number) - 1
 }
 
 // packsOf returns the packed histograms of some lines, in the form of Report.Packed, and the number of the last of

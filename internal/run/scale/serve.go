@@ -350,7 +350,11 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 	if name == record.IntervalsFile {
 		place = func(from, to string) error { return c.replaceIntervals(m, from, to) }
 	}
-	if err := take(to, r.Body, r.Header.Get(hashHeader), place); err != nil {
+	err = take(to, r.Body, r.Header.Get(hashHeader), place)
+	c.mu.Lock()
+	m.complain(c, err)
+	c.mu.Unlock()
+	if err != nil {
 		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
 		return
 	}

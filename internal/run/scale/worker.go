@@ -68,6 +68,7 @@ type Worker struct {
 	lines   tail
 	packs   []pack        // intervals that the coordinator doesn't have
 	packed  uint64        // number of intervals packed so far
+	held    heldLines     // intervals that aren't on disk
 	changed chan struct{} // closed and replaced when answer has changed
 
 	decisions []Decision         // of the coordinator
@@ -83,6 +84,7 @@ type Worker struct {
 const (
 	patienceBefore = 30 * time.Second
 	patienceAfter  = 15 * time.Minute
+	patienceStore  = 2 * time.Minute  // while the coordinator can't store what it receives
 	patienceFill   = 10 * time.Second // while tables are filled
 )
 
@@ -243,16 +245,16 @@ func (w *Worker) Stopped() <-chan struct{} { return w.stopped }
 func (w *Worker) Hard() <-chan struct{} { return w.hard }
 
 // Interval implements measure.Sink. It makes the worker report at once. If iv is nil, the report only contains the
-// worker's state. All intervals must come from one goroutine.
-func (w *Worker) Interval(iv *measure.Interval) error {
+// worker's state. All intervals must come from one goroutine, after the bundle has had them.
+func (w *Worker) Interval(iv *measure.Interval) (err error) {
 	if iv != nil {
-		w.pack(iv)
+		err = w.hold(iv, w.pack(iv))
 	}
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return nil
+	return err
 }
 
 // Begin tells the coordinator that the worker is ready, with the present contents of its bundle, and waits for the
@@ -378,7 +380,7 @@ func (w *Worker) report() bool {
 		if w.Shared != nil {
 			said.Request = w.Shared.Request()
 		}
-		said.Lines = w.lines.from(said.From)
+		said.Lines = w.linesFrom(said.From)
 		var last uint64
 		said.Packed, last = w.packsOf(said.Lines)
 		var answer Answer
@@ -413,6 +415,7 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	before := w.answer
 	answer.Stop, answer.Hard = answer.Stop || before.Stop, answer.Hard || before.Hard // a stopped load doesn't begin again
 	w.answer = answer
+	w.held.drop(answer.Have)
 	if said.Decisions == len(w.decisions) {
 		w.decisions = append(w.decisions, answer.Decisions...)
 	}
@@ -448,7 +451,7 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 	<-w.done
 	timed, cancel := context.WithTimeout(ctx, patienceAfter)
 	defer cancel()
-	for {
+	for began := time.Now(); ; {
 		err := w.home(timed, bundle)
 		if errors.Is(err, ErrLeft) {
 			return err
@@ -459,7 +462,9 @@ func (w *Worker) Finish(ctx context.Context, bundle string) error {
 			return err
 		}
 		var refused *Error
-		if errors.As(err, &refused) || !protocol.Sleep(timed, time.Second) {
+		var unstored *refusal
+		full := errors.As(err, &unstored) && time.Since(began) > patienceStore
+		if errors.As(err, &refused) || full || !protocol.Sleep(timed, time.Second) {
 			return fmt.Errorf("the bundle stays in %s: %w", bundle, err)
 		}
 	}
@@ -480,7 +485,7 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 			return err
 		}
 		name, err := filepath.Rel(bundle, path)
-		if err != nil || !bundleFile(filepath.ToSlash(name)) {
+		if err != nil || !bundleFile(filepath.ToSlash(name)) || name == record.IntervalsFile && w.Holds() {
 			return err
 		}
 		return w.send(ctx, bundle, filepath.ToSlash(name))
@@ -623,9 +628,9 @@ type tail struct {
 	offset int64 // offset of this line
 }
 
-// from returns complete lines from a number on, up to the size limit of a report. It returns nothing if there are none
-// yet.
-func (t *tail) from(line int) (lines []byte) {
+// from returns complete lines from a number on, up to the size limit of a report, and before the number end unless that
+// is negative. It returns nothing if there are none yet.
+func (t *tail) from(line, end int) (lines []byte) {
 	file, err := os.Open(t.path)
 	if err != nil {
 		return nil
@@ -638,13 +643,14 @@ func (t *tail) from(line int) (lines []byte) {
 		return nil
 	}
 	in := bufio.NewReaderSize(file, 1<<16)
-	for len(lines) < mostLines {
+	for found := line; len(lines) < mostLines && (end < 0 || found < end); found++ {
 		text, err := in.ReadBytes('\n')
 		if err != nil { // the last line is incomplete
 			return lines
 		}
 		if t.line < line {
 			t.line, t.offset = t.line+1, t.offset+int64(len(text))
+			found--
 			continue
 		}
 		lines = append(lines, text...)

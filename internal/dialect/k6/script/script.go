@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
@@ -84,7 +85,8 @@ func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 	return test.Perform(stdout, stderr)
 }
 
-// Exit returns the exit code of k6 for a result, as an error.
+// Exit returns the exit code of k6 for a result, as an error. If workers were lost with more of the load than a result
+// may lack, it is that of an invalid result: k6 has no code for that.
 func Exit(run *record.Run) error {
 	aborted := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return t.Aborted })
 	broken := slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })
@@ -93,6 +95,8 @@ func Exit(run *record.Run) error {
 		return exitcode.With(exitcode.Threshold, nil)
 	case run.Interrupted, !run.Aborted.IsZero():
 		return exitcode.With(exitcode.Interrupted, nil)
+	case verdict.LostShares(run):
+		return exitcode.With(exitcode.Invalid, nil)
 	case broken:
 		return exitcode.With(exitcode.Threshold, nil)
 	}
