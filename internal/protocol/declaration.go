@@ -1,8 +1,10 @@
 package protocol
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brunt/internal/base/lazyregexp"
@@ -101,10 +103,46 @@ const (
 type Doctor struct {
 	// Clock is a query for the server's time, in seconds since 1970; "" if there is none.
 	Clock string
-	// Limit is the setting in ServerInfo that limits the number of connections; "" if none does.
-	Limit string
-	// Taken is a query for the number of connections that the server has, and the number that it reserves for others.
-	Taken string
+	// Limits returns what limits the number of a user's sessions at a server; nil if that can't be found out. The first
+	// of several limits of the same name counts.
+	Limits func(ctx context.Context, d Driver, t Target) ([]SessionLimit, error)
+}
+
+// SessionLimit limits the number of sessions at a server.
+type SessionLimit struct {
+	Name  string // of the setting
+	Most  int
+	Taken int // by other sessions, or reserved for other users
+}
+
+// LimitsBy returns a function for Doctor.Limits that asks queries. Each row is a SessionLimit. Queries that fail, because
+// other products or versions of the server understand them, are passed over.
+func LimitsBy(queries ...string) func(context.Context, Driver, Target) ([]SessionLimit, error) {
+	return func(ctx context.Context, d Driver, t Target) (all []SessionLimit, err error) {
+		admin, ok := d.(AdminDriver)
+		if !ok {
+			return nil, nil
+		}
+		a, err := admin.Admin(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		defer a.Close()
+		for _, query := range queries {
+			_ = a.Query(ctx, query, func(v []*string) error {
+				if len(v) < 3 || v[0] == nil || v[1] == nil || v[2] == nil {
+					return nil
+				}
+				most, err := strconv.Atoi(*v[1])
+				taken, e := strconv.Atoi(*v[2])
+				if err == nil && e == nil {
+					all = append(all, SessionLimit{*v[0], most, max(taken, 0)})
+				}
+				return nil
+			})
+		}
+		return all, nil
+	}
 }
 
 // SelfTest is a server that gives the same answer to every request, and does as little as a server can, so that the

@@ -14,6 +14,20 @@ func Declaration() protocol.Declaration {
 			{Product: "TiDB", Flavor: protocol.FlavorMySQL},
 		},
 		Records: protocol.RecordsByVerb,
-		Doctor:  protocol.Doctor{Clock: "select unix_timestamp(now(6))", Limit: "max_connections"},
+		Doctor: protocol.Doctor{
+			Clock:  "select unix_timestamp(now(6))",
+			Limits: protocol.LimitsBy(taken("performance_schema"), taken("information_schema"), ownLimit),
+		},
 	}
 }
+
+// taken returns a query for the limit of all sessions. MySQL and MariaDB have the number of sessions in different schemas.
+func taken(schema string) string {
+	return "select 'max_connections', @@max_connections, cast(variable_value as signed) - 1 from " + schema +
+		".global_status where variable_name = 'Threads_connected'"
+}
+
+// ownLimit is a query for the limit of the user's account.
+const ownLimit = `select 'max_user_connections', @@max_user_connections, (select count(*) - 1
+	from information_schema.processlist where user = substring_index(user(), '@', 1)) from dual
+	where @@max_user_connections > 0`

@@ -18,11 +18,8 @@ func Declaration() protocol.Declaration {
 		Picodata: "pgproto",
 		Records:  protocol.RecordsInTables,
 		Doctor: protocol.Doctor{
-			Clock: "select extract(epoch from clock_timestamp())",
-			Limit: "max_connections",
-			Taken: `select (select count(*) from pg_stat_activity where backend_type = 'client backend'
-				and pid <> pg_backend_pid()), case when current_setting('is_superuser') = 'on' then 0
-				else current_setting('superuser_reserved_connections')::int end`,
+			Clock:  "select extract(epoch from clock_timestamp())",
+			Limits: protocol.LimitsBy(serverLimit, ownLimits),
 		},
 		SelfTest: &protocol.SelfTest{
 			Request: protocol.Request{Verb: protocol.SQL, Text: "SELECT v FROM t WHERE k = $1"},
@@ -30,6 +27,26 @@ func Declaration() protocol.Declaration {
 		},
 	}
 }
+
+// serverLimit is a query for the limit of all sessions. Users without rights don't see the kind of others' sessions.
+// reserved_connections exists since PostgreSQL 16.
+const serverLimit = `select 'max_connections', current_setting('max_connections'),
+	(select count(*) from pg_stat_activity where datid is not null
+		and coalesce(backend_type, 'client backend') = 'client backend' and pid <> pg_backend_pid())
+	+ case when current_setting('is_superuser') = 'on' then 0
+		else current_setting('superuser_reserved_connections')::int
+			+ coalesce(nullif(current_setting('reserved_connections', true), ''), '0')::int end`
+
+// ownLimits is a query for the limits of the user's role and database. They don't apply to superusers.
+const ownLimits = `select 'CONNECTION LIMIT of role ' || rolname, rolconnlimit::text,
+	(select count(*) from pg_stat_activity where usename = rolname and pid <> pg_backend_pid()
+		and coalesce(backend_type, 'client backend') = 'client backend')
+	from pg_roles where rolname = session_user and rolconnlimit >= 0 and not rolsuper
+	union all select 'CONNECTION LIMIT of database ' || datname, datconnlimit::text,
+	(select count(*) from pg_stat_activity a where a.datname = d.datname and pid <> pg_backend_pid()
+		and coalesce(backend_type, 'client backend') = 'client backend')
+	from pg_database d where datname = current_database() and datconnlimit >= 0
+		and current_setting('is_superuser') <> 'on'`
 
 // notation is libpq's ("Connection Strings" and "Environment Variables" in PostgreSQL's manual).
 func notation() *protocol.Notation {

@@ -11,7 +11,7 @@ func Declaration() protocol.Declaration {
 		Notation: &protocol.Notation{Schemes: map[string]bool{"redis": false, "rediss": true}, Database: "db"},
 		Text:     protocol.Command,
 		Records:  protocol.RecordsByCommands,
-		Doctor:   protocol.Doctor{Limit: "maxclients"},
+		Doctor:   protocol.Doctor{Limits: limits},
 		SelfTest: &protocol.SelfTest{
 			Request: protocol.Request{Verb: protocol.Command, Words: []string{"GET", "key:$1"}},
 			Answers: func() protocol.AnswerFunc { return selfTestAnswers },

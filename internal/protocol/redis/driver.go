@@ -17,6 +17,7 @@ package redis
 import (
 	"context"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -181,31 +182,54 @@ func refusal(t protocol.Target, command string, f *protocol.Failure) *protocol.E
 
 // Describe runs INFO.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	all, err := information(ctx, d, t)
+	if err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	return infoOf(all), nil
+}
+
+// information returns INFO's "name:value" lines.
+func information(ctx context.Context, d protocol.Driver, t protocol.Target) (map[string]string, error) {
 	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.Command, Words: []string{"INFO"},
 		Capture: []protocol.Capture{{}}}}}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := d.Dial(ctx, t, &program)
 	if err != nil {
-		return protocol.ServerInfo{}, err
+		return nil, err
 	}
 	defer c.Close()
 	var reply protocol.Reply
 	c.Do(ctx, &program.Requests[0], nil, &reply)
 	if reply.Class != protocol.OK {
-		return protocol.ServerInfo{}, &protocol.Error{Class: reply.Class, Code: reply.Code, Text: "INFO: " + reply.Text}
+		return nil, &protocol.Error{Class: reply.Class, Code: reply.Code, Text: "INFO: " + reply.Text}
 	}
-	return infoOf(string(reply.Captured[0].B)), nil
-}
-
-// infoOf parses INFO's "name:value" lines.
-func infoOf(text string) protocol.ServerInfo {
 	all := make(map[string]string)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(reply.Captured[0].B)) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			all[name] = value
 		}
 	}
+	return all, nil
+}
+
+// limits returns the limit of connections, which INFO has since Redis 6.2.
+func limits(ctx context.Context, d protocol.Driver, t protocol.Target) ([]protocol.SessionLimit, error) {
+	all, err := information(ctx, d, t)
+	if err != nil {
+		return nil, err
+	}
+	most, err := strconv.Atoi(all["maxclients"])
+	if err != nil {
+		return nil, nil
+	}
+	taken, _ := strconv.Atoi(all["connected_clients"])
+	return []protocol.SessionLimit{{Name: "maxclients", Most: most, Taken: max(taken-1, 0)}}, nil
+}
+
+// infoOf selects what describes the server.
+func infoOf(all map[string]string) protocol.ServerInfo {
 	info := protocol.ServerInfo{Product: "Redis", Version: all["redis_version"], Settings: make(map[string]string)}
 	switch {
 	case all["dragonfly_version"] != "":

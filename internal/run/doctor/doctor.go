@@ -87,6 +87,9 @@ func Examine(ctx context.Context, p *plan.Plan, sessionsFlag string) ([]Finding,
 		return nil, err
 	}
 	e.machine()
+	if err := e.faults(); err != nil {
+		return nil, err
+	}
 	if e.system != nil {
 		e.sessions(ctx)
 		e.clock(ctx)
@@ -196,39 +199,50 @@ func (e *examination) buckets(ctx context.Context) {
 	e.add(Fine, subject, message.New("doctor.buckets"), message.Message{})
 }
 
-// sessions compares the requested sessions with the connections that each server allows.
+// sessions compares the requested sessions with what limits their number at each server.
 func (e *examination) sessions(ctx context.Context) {
+	limits := e.declared.Doctor.Limits
+	if limits == nil {
+		return
+	}
 	addresses := len(e.system.Targets)
 	each := (e.plan.MostSessions() + addresses - 1) / addresses
-	name := e.declared.Doctor.Limit
 	for i, t := range e.system.Targets {
-		most, err := strconv.Atoi(e.system.Servers[i].Settings[name])
-		if err != nil {
+		if e.system.Servers[i].Product == "" {
 			continue
 		}
-		taken, reserved := e.taken(ctx, t)
-		args := []message.Arg{message.Count("sessions", each), message.Count("most", most), message.Text("setting", name),
-			message.Count("taken", taken+reserved)}
-		if each+taken+reserved > most {
-			e.add(Problem, t.Address, message.New("doctor.sessions-over", args...),
-				message.New("doctor.sessions-over.remedy", message.Text("setting", name), message.Text("flag", e.flag),
-					message.Count("room", max(most-taken-reserved, 0)*addresses)))
-		} else {
-			e.add(Fine, t.Address, message.New("doctor.sessions", args...), message.Message{})
+		all, _ := limits(ctx, e.driver, t)
+		told := map[string]bool{}
+		for _, l := range all {
+			if told[l.Name] {
+				continue
+			}
+			told[l.Name] = true
+			args := []message.Arg{message.Count("sessions", each), message.Count("most", l.Most),
+				message.Text("setting", l.Name), message.Count("taken", l.Taken)}
+			if each+l.Taken > l.Most {
+				e.add(Problem, t.Address, message.New("doctor.sessions-over", args...),
+					message.New("doctor.sessions-over.remedy", message.Text("setting", l.Name), message.Text("flag", e.flag),
+						message.Count("room", max(l.Most-l.Taken, 0)*addresses)))
+			} else {
+				e.add(Fine, t.Address, message.New("doctor.sessions", args...), message.Message{})
+			}
 		}
 	}
 }
 
-// taken returns how many connections a server has, and how many it reserves for other users, as far as known.
-func (e *examination) taken(ctx context.Context, t protocol.Target) (taken, reserved int) {
-	query := e.declared.Doctor.Taken
-	if query == "" {
-		return 0, 0
-	}
-	_ = e.ask(ctx, t, query, func(values []*string) {
-		taken, reserved = number(values, 0), number(values, 1)
+// faults checks whether the plan's faults can be injected from this machine. Nothing is injected.
+func (e *examination) faults() error {
+	return runner.CheckFaults(e.plan, func(f *plan.Fault, done string, err error) {
+		switch {
+		case err != nil:
+			e.add(Problem, f.Name, message.OfError(err), message.New("doctor.fault.remedy"))
+		case done != "":
+			e.add(Fine, f.Name, message.New("doctor.fault", message.Text("to", done)), message.Message{})
+		default:
+			e.add(Note, f.Name, message.New("doctor.fault-untried"), message.New("doctor.fault-untried.remedy"))
+		}
 	})
-	return taken, reserved
 }
 
 // number returns a value of a row as an integer; 0 if there is none.

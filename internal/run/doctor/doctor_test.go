@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +27,9 @@ func examine(t *testing.T, head, rest string) []Finding {
 	p, err := planfile.Read("x.yml", []byte(head+rest))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p.Target.Protocol == "mysql" {
+		p.Target.Password = "brunt-test"
 	}
 	all, err := Examine(context.Background(), p, "--sessions")
 	if err != nil {
@@ -110,6 +116,26 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+	t.Run("too many sessions of the role", func(t *testing.T) {
+		s.Psql(t, "create role few login connection limit 2")
+		f := of(examine(t, head("few"), "\nsessions: 5\nqueries: [{name: q, sql: select 1, weight: 1}]\n"+
+			"load: [{closed: {duration: 1s}}]"), s.Addr, "doctor.sessions-over")
+		if f == nil || f.Level != Problem || !strings.Contains(f.Text.String(), "role few") {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("another address lacks the table", func(t *testing.T) {
+		other := testserver.Postgres(t)
+		all := examine(t, strings.Replace(head("brunt"), `"]`, `", "`+other.Addr+`"]`, 1),
+			"\nqueries: [{name: q, sql: select id from kept, weight: 1}]\nload: [{closed: {duration: 1s}}]")
+		if f := of(all, "q", "doctor.works"); f == nil || f.Level != Fine {
+			t.Errorf("%+v", f)
+		}
+		if f := of(all, "q", "doctor.fails-at"); f == nil || f.Level != Problem ||
+			!strings.Contains(f.Text.String(), other.Addr) {
+			t.Errorf("%+v", f)
+		}
+	})
 	t.Run("nobody of that name", func(t *testing.T) {
 		all := examine(t, head("nobody"), cars)
 		if f := of(all, s.Addr, ""); f == nil || f.Level != Unreachable || f.Remedy.ID != "doctor.refused.remedy" {
@@ -126,6 +152,74 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("the other one wasn't used: %+v", f)
 		}
 	})
+}
+
+// Limits of connections are compared with the sessions on every protocol that has some.
+func TestTooManySessions(t *testing.T) {
+	for name, target := range map[string]func(t *testing.T) (head, setting string){
+		"Redis": func(t *testing.T) (string, string) {
+			s := testserver.Redis(t, testserver.Settings("maxclients 20"))
+			return `target: {protocol: redis, addresses: ["` + s.Addr + `"]}`, "maxclients"
+		},
+		"MariaDB": func(t *testing.T) (string, string) {
+			s := testserver.MariaDB(t, testserver.Settings("max_connections=20"))
+			return `target: {protocol: mysql, addresses: ["` + s.Addr + `"], user: brunt, database: test}`,
+				"max_connections"
+		},
+		"an account of MariaDB": func(t *testing.T) (string, string) {
+			s := testserver.MariaDB(t, testserver.Settings("max_user_connections=10"))
+			return `target: {protocol: mysql, addresses: ["` + s.Addr + `"], user: brunt, database: test}`,
+				"max_user_connections"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, setting := target(t)
+			query := `command: [get, a]`
+			if strings.Contains(head, "mysql") {
+				query = `sql: select 1`
+			}
+			all := examine(t, head, "\nsessions: 30\nqueries: [{name: q, "+query+", weight: 1}]\n"+
+				"load: [{closed: {duration: 1s}}]")
+			if f := of(all, "", "doctor.sessions-over"); f == nil || !strings.Contains(f.Remedy.String(), setting) {
+				t.Errorf("%+v", all)
+			}
+		})
+	}
+}
+
+// What a fault names must be there, and brunt must be allowed to disturb it.
+func TestFaults(t *testing.T) {
+	s := servers.Redis(t)
+	dir := t.TempDir()
+	own := filepath.Join(dir, "own.pid")
+	gone := filepath.Join(dir, "gone.pid")
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	if err := os.WriteFile(own, []byte(strconv.Itoa(child.Process.Pid)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := examine(t, `target: {protocol: redis, addresses: ["`+s.Addr+`"]}`, `
+queries: [{name: look, command: [get, doctor], weight: 1}]
+load: [{closed: {duration: 10s}}]
+faults:
+  - {name: there, at: 1s, for: 1s, process: {do: stop, pid_file: "`+own+`"}}
+  - {name: no file, at: 3s, for: 1s, process: {do: stop, pid_file: "`+gone+`"}}
+  - {name: no process, at: 5s, for: 1s, process: {do: stop, match: "no such process runs here"}}
+  - {name: by hand, at: 7s, command: {inject: "exit 3"}}`)
+	for subject, level := range map[string]Level{"there": Fine, "no file": Problem, "no process": Problem, "by hand": Note} {
+		if f := of(all, subject, ""); f == nil || f.Level != level {
+			t.Errorf("%s: %+v, want level %s", subject, f, level)
+		}
+	}
+	if f := of(all, "there", ""); f != nil && !strings.Contains(f.Text.String(), "(sleep)") {
+		t.Errorf("%+v", f)
+	}
 }
 
 // Where nothing can be undone, only reads are tried, and the findings name the rest.

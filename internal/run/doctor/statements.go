@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/load/gen"
+	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/render/message"
@@ -21,7 +22,7 @@ const mostTried = 100_000
 // statements tries each operation once, in a transaction that is rolled back. Missing tables of the plan are created in
 // the transaction. If the server can't undo everything, only operations that read are tried.
 func (e *examination) statements(ctx context.Context) {
-	conn, err := e.transaction(ctx)
+	conn, at, err := e.transaction(ctx)
 	if err != nil {
 		e.add(Problem, "transaction", message.OfError(err), message.Message{})
 		return
@@ -35,26 +36,83 @@ func (e *examination) statements(ctx context.Context) {
 	if !e.tables(ctx, conn) {
 		return
 	}
-	tried := map[int]bool{}
+	drawn := e.draw()
+	for op, i := range drawn {
+		name := e.work.Operations[op].Name
+		if i < 0 {
+			if name != "" {
+				e.add(Note, name, message.New("doctor.rare"), message.Message{})
+			}
+			continue
+		}
+		e.try(ctx, conn, name, uint64(i))
+		if conn.broken {
+			e.add(Problem, name, message.New("doctor.connection-lost"), message.Message{})
+			return
+		}
+	}
+	if !conn.created && !e.assigned() {
+		e.elsewhere(ctx, at, drawn)
+	}
+}
+
+// draw returns a number of an operation for each operation of the plan; −1 if none was found.
+func (e *examination) draw() []int64 {
+	out := make([]int64, len(e.work.Operations))
+	for op := range out {
+		out[op] = -1
+	}
 	most := uint64(mostTried)
 	if total := e.work.Total; total > 0 {
 		most = min(most, total)
 	}
-	for i := uint64(0); len(tried) < len(e.work.Operations) && i < most; i++ {
-		op := e.work.Pick(i)
-		if tried[op] {
-			continue
-		}
-		tried[op] = true
-		e.try(ctx, conn, e.work.Operations[op].Name, i)
-		if conn.broken {
-			e.add(Problem, e.work.Operations[op].Name, message.New("doctor.connection-lost"), message.Message{})
-			return
+	for i, left := uint64(0), len(out); left > 0 && i < most; i++ {
+		if op := e.work.Pick(i); out[op] < 0 {
+			out[op] = int64(i)
+			left--
 		}
 	}
-	for op := range e.work.Operations {
-		if !tried[op] && e.work.Operations[op].Name != "" {
-			e.add(Note, e.work.Operations[op].Name, message.New("doctor.rare"), message.Message{})
+	return out
+}
+
+// assigned reports whether it depends on more than the addresses which requests go to which: not every operation must
+// work everywhere.
+func (e *examination) assigned() bool {
+	t := &e.plan.Target
+	return t.Topology.Source != "" || t.Balance.Mode == "bucket" || t.Options["mode"] == "cluster" ||
+		slices.ContainsFunc(e.plan.Operations, func(op plan.Operation) bool { return op.Routed() })
+}
+
+// elsewhere tries the operations at the other addresses that answered, and adds what fails there.
+func (e *examination) elsewhere(ctx context.Context, done string, drawn []int64) {
+	for k, t := range e.system.Targets {
+		if t.Address == done || e.system.Servers[k].Product == "" {
+			continue
+		}
+		conn, err := e.transactionAt(ctx, t)
+		if err != nil {
+			e.add(Problem, t.Address, message.OfError(err), message.New("doctor.fails.remedy"))
+		}
+		if conn == nil {
+			continue
+		}
+		failed := false
+		for op, i := range drawn {
+			if i < 0 || conn.broken {
+				continue
+			}
+			if f := conn.within(ctx, func() *protocol.Failure {
+				f, _ := e.operation(ctx, conn, uint64(i))
+				return f
+			}); f != nil {
+				failed = true
+				e.add(Problem, e.work.Operations[op].Name, message.New("doctor.fails-at", message.Text("address", t.Address),
+					message.Text("error", f.Text)), message.New("doctor.fails.remedy"))
+			}
+		}
+		conn.close(ctx)
+		if !failed {
+			e.add(Fine, t.Address, message.New("doctor.works-at", message.Text("address", done)), message.Message{})
 		}
 	}
 }
@@ -173,6 +231,7 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 				message.New("doctor.create.remedy"))
 			return false
 		}
+		conn.created = true
 		e.add(Fine, t.Name, message.New("doctor.table-creatable"), message.Message{})
 	}
 	return true
@@ -202,32 +261,40 @@ type transaction struct {
 	rollsBack   bool // everything can be undone; otherwise there is no transaction, and only reads may be sent
 	makesTables bool // rolling back also drops the tables that it created
 	broken      bool
+	created     bool // it has created tables
 }
 
-// transaction begins a transaction, if the server's transactions can undo everything. It returns nil if nothing can be
+// transaction begins a transaction at the first address where that succeeds, and returns the address. See
+// transactionAt.
+func (e *examination) transaction(ctx context.Context) (tx *transaction, at string, err error) {
+	err = e.system.Anywhere(func(t protocol.Target) error {
+		at = t.Address
+		tx, err = e.transactionAt(ctx, t)
+		return err
+	})
+	return tx, at, err
+}
+
+// transactionAt begins a transaction, if the server's transactions can undo everything. It returns nil if nothing can be
 // tried over the protocol.
-func (e *examination) transaction(ctx context.Context) (*transaction, error) {
+func (e *examination) transactionAt(ctx context.Context, t protocol.Target) (*transaction, error) {
 	flavor, err := e.system.FlavorOf()
 	_, makes := e.driver.(protocol.AdminDriver) // drivers for SQL databases that roll back can also create tables
 	product := flavor.Product()
 	rollsBack := err == nil && makes && product != sql.Picodata && product != sql.Tarantool
-	var tx *transaction
-	err = e.system.Anywhere(func(t protocol.Target) error {
-		conn, err := e.driver.Dial(ctx, t, &protocol.Program{})
-		if err != nil {
-			return err
-		}
-		adHoc, ok := conn.(protocol.AdHoc)
-		if !ok {
-			return conn.Close()
-		}
-		tx = &transaction{conn: adHoc, known: map[*protocol.Request]*protocol.Request{},
-			timeout:   e.plan.Settings.OperationTimeout,
-			rollsBack: rollsBack, makesTables: rollsBack && product != sql.MySQL}
-		return nil
-	})
-	if err != nil || tx == nil || !rollsBack {
-		return tx, err
+	conn, err := e.driver.Dial(ctx, t, &protocol.Program{})
+	if err != nil {
+		return nil, err
+	}
+	adHoc, ok := conn.(protocol.AdHoc)
+	if !ok {
+		return nil, conn.Close()
+	}
+	tx := &transaction{conn: adHoc, known: map[*protocol.Request]*protocol.Request{},
+		timeout:   e.plan.Settings.OperationTimeout,
+		rollsBack: rollsBack, makesTables: rollsBack && product != sql.MySQL}
+	if !rollsBack {
+		return tx, nil
 	}
 	if f := tx.exec(ctx, "begin"); f != nil {
 		tx.close(ctx)

@@ -76,6 +76,25 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 	return r.proxied(p), nil
 }
 
+// CheckFaults calls found for each fault of a plan that must be injected from this machine, with what it would be done
+// to, "" if that can't be looked up, or the reason why it can't be injected. An error is a *target.UsageError.
+func CheckFaults(p *plan.Plan, found func(f *plan.Fault, to string, err error)) error {
+	if len(p.Faults) == 0 {
+		return nil
+	}
+	p, err := completed(p)
+	if err == nil {
+		err = proxiable(p)
+	}
+	if err == nil {
+		err = fault.Check(p, found)
+	}
+	if err != nil {
+		return &target.UsageError{Err: err}
+	}
+	return nil
+}
+
 // BeginFaults injects the plan's faults while other processes send the load, which begins now. epoch is the time at
 // which the run's clock is 0. It does nothing for plans without faults.
 func (r *Runner) BeginFaults(ctx context.Context, epoch time.Time) {
@@ -236,6 +255,45 @@ func (r *Runner) unproxied(address string) string {
 	}
 	return address
 }
+
+// unveiled replaces the addresses of brunt's own proxies in a text by those of the servers behind them.
+func (r *Runner) unveiled(text string) string {
+	for proxied, address := range r.behind {
+		if proxied != address {
+			text = strings.ReplaceAll(text, proxied, address)
+		}
+	}
+	return text
+}
+
+// unveil makes an error that occurred before the load name servers instead of brunt's own proxies, which users don't
+// know. If a proxy could not reach its server, this is the cause: to the client, the proxy ended the connection.
+func (r *Runner) unveil(err error) error {
+	if err == nil || len(r.behind) == 0 {
+		return err
+	}
+	var down *target.UnreachableError
+	if errors.As(err, &down) {
+		for _, address := range slices.Sorted(maps.Values(r.behind)) {
+			if why := r.faults.Unreached(address); why != nil {
+				return &target.UnreachableError{Err: fmt.Errorf("can't connect to %s: %w", address, why)}
+			}
+		}
+	}
+	if text := r.unveiled(err.Error()); text != err.Error() {
+		return &unveiledError{text, err}
+	}
+	return err
+}
+
+// unveiledError is an error whose text names servers instead of proxies.
+type unveiledError struct {
+	text string
+	err  error
+}
+
+func (e *unveiledError) Error() string { return e.text }
+func (e *unveiledError) Unwrap() error { return e.err }
 
 // recordFaults ends the faults and adds them to the record.
 func (r *Runner) recordFaults() {

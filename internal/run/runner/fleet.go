@@ -109,7 +109,7 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 	r.suspects(&e)
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.unproxied(r.nodes.At(e.Address).Address),
+		Text: r.unveiled(secret.Redact(e.Failure.Text, r.secrets)), Index: e.Index, Address: r.unproxied(r.nodes.At(e.Address).Address),
 		Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {

@@ -36,8 +36,9 @@ type registerCheck struct {
 type register struct {
 	number  int64
 	ops     []verify.RegisterOp
-	begun   bool // its first write was acknowledged; it is not read before
-	pending int  // writes without an answer
+	nodes   []int // where each of ops was sent
+	begun   bool  // its first write was acknowledged; it is not read before
+	pending int   // writes without an answer
 }
 
 // The limits on a register's history, which keep its check feasible. Pending writes cost the most.
@@ -74,20 +75,52 @@ func (c *registerCheck) fresh() *register {
 	return &register{number: c.next}
 }
 
-// session writes and reads registers at one address until ctx is done.
+// node returns the node that a session asks; false if none is known. If the plan's operations have routes, that is a
+// primary: it alone takes writes, and replicas may return older values by design.
+func (c *registerCheck) node(session int) (number int, ok bool) {
+	nodes := c.r.nodes
+	if c.r.system.Plan.Target.Topology.Source == "" ||
+		!slices.ContainsFunc(c.r.system.Plan.Operations, func(op plan.Operation) bool { return op.Routed() }) {
+		return session % nodes.Len(), true
+	}
+	var primaries []int
+	for i := range nodes.Len() {
+		if nodes.Active(i) && nodes.Role(i) == protocol.Primary {
+			primaries = append(primaries, i)
+		}
+	}
+	if len(primaries) == 0 {
+		return 0, false
+	}
+	return primaries[session%len(primaries)], true
+}
+
+// session writes and reads registers at one address at a time until ctx is done.
 func (c *registerCheck) session(ctx context.Context, number int) {
-	target := c.r.nodes.At(number % c.r.nodes.Len())
 	random := rand.New(rand.NewPCG(c.r.system.Plan.Seed, uint64(number)))
 	pause := time.Duration(float64(time.Second) * float64(c.how.Sessions) / c.how.RatePerS)
 	var conn protocol.Conn
-	defer func() {
+	end := func() {
 		if conn != nil {
 			conn.Close()
 		}
-	}()
+		conn = nil
+	}
+	defer func() { end() }()
 	var reply protocol.Reply
+	at := -1
 	for protocol.Sleep(ctx, time.Duration((0.5+random.Float64())*float64(pause))) {
+		now, ok := c.node(number)
+		if !ok {
+			c.failed(ctx, "no primary is known")
+			continue
+		}
+		if now != at {
+			end()
+			at = now
+		}
 		if conn == nil {
+			target := c.r.nodes.At(at)
 			connecting, cancel := target.Connecting(ctx)
 			made, err := c.r.system.Driver.Dial(connecting, target, &c.r.Workload.Registers)
 			cancel()
@@ -97,9 +130,8 @@ func (c *registerCheck) session(ctx context.Context, number int) {
 			}
 			conn = made
 		}
-		if c.operate(ctx, conn, number, random, &reply); reply.Fatal {
-			conn.Close()
-			conn = nil
+		if c.operate(ctx, conn, number, at, random, &reply); reply.Fatal {
+			end()
 		}
 	}
 }
@@ -112,8 +144,8 @@ func (c *registerCheck) failed(ctx context.Context, text string) {
 	}
 }
 
-// operate performs a write or read of a register.
-func (c *registerCheck) operate(ctx context.Context, conn protocol.Conn, session int, random *rand.Rand,
+// operate performs a write or read of a register at a node.
+func (c *registerCheck) operate(ctx context.Context, conn protocol.Conn, session, node int, random *rand.Rand,
 	reply *protocol.Reply) {
 	c.mu.Lock()
 	register := c.registers[random.IntN(len(c.registers))]
@@ -139,12 +171,12 @@ func (c *registerCheck) operate(ctx context.Context, conn protocol.Conn, session
 	if reply.Class != protocol.OK {
 		c.failed(ctx, reply.Class.String()+" "+reply.Code+": "+reply.Text)
 	}
-	c.add(register, &op, request, reply)
+	c.add(register, node, &op, request, reply)
 }
 
 // add adds an operation to the history unless its result is of no use.
 func (c *registerCheck) add(
-	register *register, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply,
+	register *register, node int, op *verify.RegisterOp, request *protocol.Request, reply *protocol.Reply,
 ) {
 	state := stateOf(request, reply)
 	switch {
@@ -162,7 +194,7 @@ func (c *registerCheck) add(
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	register.ops = append(register.ops, *op)
+	register.ops, register.nodes = append(register.ops, *op), append(register.nodes, node)
 	if op.ReturnNs == verify.Pending {
 		register.pending++
 	} else if op.Write {
@@ -233,7 +265,7 @@ func (c *registerCheck) check(ctx context.Context) *record.Registers {
 			out.Undecided++
 		case verify.Violated:
 			if out.Violated++; out.Counterexample == nil {
-				out.Counterexample = c.example(verify.Counterexample(r.ops, 2*registerLimit))
+				out.Counterexample = c.example(r, verify.Counterexample(r.ops, 2*registerLimit))
 			}
 		}
 	}
@@ -255,10 +287,13 @@ func (c *registerCheck) check(ctx context.Context) *record.Registers {
 // mostExample limits the operations of a counterexample that are kept.
 const mostExample = 100
 
-func (c *registerCheck) example(ops []verify.RegisterOp) (out []record.RegisterOp) {
+func (c *registerCheck) example(r *register, ops []verify.RegisterOp) (out []record.RegisterOp) {
 	for _, op := range ops[:min(len(ops), mostExample)] {
+		at := slices.IndexFunc(r.ops, func(o verify.RegisterOp) bool {
+			return o.Session == op.Session && o.CallNs == op.CallNs
+		})
 		kept := record.RegisterOp{Session: op.Session, Register: op.Register, Write: op.Write, CallNs: op.CallNs,
-			Address: c.r.unproxied(c.r.nodes.At(op.Session % c.r.nodes.Len()).Address)}
+			Address: c.r.unproxied(c.r.nodes.At(r.nodes[max(at, 0)]).Address)}
 		if op.Value != verify.None {
 			value := op.Value
 			kept.Value = &value

@@ -88,6 +88,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	p, err = r.prepareFaults(p)
 	defer func() {
 		if err != nil {
+			err = r.unveil(err)
 			r.endFaults()
 		}
 	}()
@@ -150,7 +151,8 @@ func (o *Options) find(ctx context.Context, p *plan.Plan) (*target.System, error
 
 // SetUp creates and fills the missing tables, and connects all sessions. Its errors are those of Open and of filling
 // tables.
-func (r *Runner) SetUp(ctx context.Context) error {
+func (r *Runner) SetUp(ctx context.Context) (err error) {
+	defer func() { err = r.unveil(err) }()
 	if err := r.Prepare(ctx); err != nil {
 		return err
 	}

@@ -29,11 +29,18 @@ queries:
 
 func read(t *testing.T, text string) *plan.Plan {
 	t.Helper()
+	p := readTarget(t, text)
+	p.Target = plan.Target{Protocol: "sqlite", Addresses: []string{":memory:"}}
+	return p
+}
+
+// readTarget parses a plan that names its target.
+func readTarget(t *testing.T, text string) *plan.Plan {
+	t.Helper()
 	p, err := planfile.Read("plan.yml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Target = plan.Target{Protocol: "sqlite", Addresses: []string{":memory:"}}
 	return p
 }
 

@@ -1,19 +1,14 @@
 package fault
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"brunt/internal/plan"
-	"brunt/internal/protocol"
 	"brunt/internal/server/fault/proxy"
 )
 
@@ -73,7 +68,7 @@ func (c *Executor) made(f *plan.Fault, number int) (*action, error) {
 	case plan.FaultNetwork:
 		return c.networkAction(f, number), nil
 	}
-	return c.floodAction(f, number), nil
+	return c.floodAction(f, number)
 }
 
 // doer returns a function that does something, of whose commands the watchdog knows.
@@ -205,72 +200,4 @@ func ruleOf(f *plan.NetworkFault) *proxy.Rule {
 		r.Refuse = true
 	}
 	return r
-}
-
-// floodTimeout is how long opening one connection of a flood may take.
-const floodTimeout = 5 * time.Second
-
-func (c *Executor) floodAction(f *plan.Fault, number int) *action {
-	at := c.picked(f, number, f.Flood.Addresses)
-	own, _ := c.o.Plan.Target.Weighted()
-	var held []net.Conn
-	d := &action{target: strings.Join(at, ", ")}
-	for _, a := range at {
-		if slices.Contains(own, a) {
-			d.addresses = append(d.addresses, a)
-		}
-	}
-	d.told = func() string {
-		return fmt.Sprintf("%s (%d of %d connections)", d.target, len(held), len(at)*f.Flood.Connections)
-	}
-	d.inject = func(ctx context.Context) error {
-		var mu sync.Mutex
-		var wait sync.WaitGroup
-		var first error
-		for _, a := range at {
-			wait.Go(func() {
-				err := flood(ctx, a, &f.Flood, func(one net.Conn) {
-					mu.Lock()
-					defer mu.Unlock()
-					held = append(held, one)
-				})
-				mu.Lock()
-				defer mu.Unlock()
-				first = cmp.Or(first, err)
-			})
-		}
-		wait.Wait()
-		if len(held) == 0 {
-			return first
-		}
-		return nil
-	}
-	d.heal = func(context.Context) error {
-		for _, one := range held {
-			_ = one.Close()
-		}
-		return nil
-	}
-	return d
-}
-
-// flood opens f.Connections connections, at f.PerS per second if that is set, and passes each to keep. It stops
-// when ctx ends or a connection can't be opened, and returns that error.
-func flood(ctx context.Context, address string, f *plan.FloodFault, keep func(net.Conn)) error {
-	d := net.Dialer{Timeout: floodTimeout}
-	begin := time.Now()
-	for n := range f.Connections {
-		if f.PerS > 0 {
-			due := begin.Add(time.Duration(float64(n) / f.PerS * 1e9))
-			if !protocol.Sleep(ctx, time.Until(due)) {
-				return ctx.Err()
-			}
-		}
-		c, err := d.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		keep(c)
-	}
-	return nil
 }

@@ -95,6 +95,30 @@ func Prepare(o Options) (c *Executor, err error) {
 	return c, c.listen()
 }
 
+// Check calls found for each fault of a plan: with what it would be done to, "" if that can't be looked up, or with the
+// reason why it can't be injected from this machine. It changes nothing. Its error is that of Timetable.
+func Check(p *plan.Plan, found func(f *plan.Fault, to string, err error)) error {
+	if _, err := Timetable(p); err != nil {
+		return err
+	}
+	c := &Executor{o: Options{Plan: p}}
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		err := c.check(f)
+		if err != nil || f.Kind == plan.FaultCommand || f.Kind == plan.FaultHTTP {
+			found(f, "", err)
+			continue
+		}
+		d, err := c.made(f, 1)
+		if err != nil {
+			found(f, "", err)
+			continue
+		}
+		found(f, d.target, nil)
+	}
+	return nil
+}
+
 // mine reports whether this executor injects a fault, or the part of it that concerns its own proxies.
 func (c *Executor) mine(f *plan.Fault) bool {
 	switch c.o.Does {
@@ -199,6 +223,15 @@ func (c *Executor) Proxied(address string) string {
 		return x.Address()
 	}
 	return address
+}
+
+// Unreached returns why the proxy in front of an address could not reach it the last time; nil if it could, or if the
+// address has no proxy.
+func (c *Executor) Unreached(address string) error {
+	if x := c.proxies[address]; x != nil {
+		return x.Failure()
+	}
+	return nil
 }
 
 // Begin starts the timeline, at the moment when the load starts. When ctx ends, all faults are healed.

@@ -118,11 +118,15 @@ func (l *link) dial() bool {
 	d := net.Dialer{Timeout: dialTimeout}
 	c, err := d.DialContext(l.proxy.ctx, "tcp", l.proxy.config.To)
 	if err != nil {
+		if l.proxy.ctx.Err() == nil {
+			l.proxy.failure.Store(&err)
+		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			l.reset()
 		}
 		return false
 	}
+	l.proxy.failure.Store(nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {

@@ -35,9 +35,11 @@ type Proxy struct {
 	config Config
 	listen net.Listener
 	rules  atomic.Pointer[rules]
-	ctx    context.Context
-	stop   context.CancelFunc
-	wait   sync.WaitGroup
+	// failure is why the server could not be reached the last time; nil if it was.
+	failure atomic.Pointer[error]
+	ctx     context.Context
+	stop    context.CancelFunc
+	wait    sync.WaitGroup
 
 	mu    sync.Mutex
 	links map[*link]struct{}
@@ -60,6 +62,14 @@ func Listen(c Config) (*Proxy, error) {
 
 // Address returns the host:port at which the proxy listens.
 func (p *Proxy) Address() string { return p.listen.Addr().String() }
+
+// Failure returns why the server could not be reached by the last attempt; nil if it was.
+func (p *Proxy) Failure() error {
+	if err := p.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // Connections returns the number of current connections.
 func (p *Proxy) Connections() int {
