@@ -61,7 +61,7 @@ func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
 		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead, DialContext: dialSocket,
 	}
 	if p.options.proxy {
-		c.transport.Proxy = http.ProxyFromEnvironment
+		c.transport.Proxy, c.transport.OnProxyConnectResponse = http.ProxyFromEnvironment, takeAnswer
 	}
 	return c
 }
@@ -127,10 +127,13 @@ func (c *conn) reach(ctx context.Context, to origin) (*link, *protocol.Error) {
 	l := &link{usedAt: time.Now()}
 	var err error
 	l.ClientConn, err = c.transport.NewClientConn(context.WithValue(ctx, socketKey{}, &l.socket), to.scheme, to.address)
-	if err != nil {
-		return nil, unconnected(ctx, to.address, err)
+	if err == nil {
+		return l, nil
 	}
-	return l, nil
+	if proxy := c.proxyOf(to); proxy != "" {
+		return nil, unproxied(ctx, to, proxy, err)
+	}
+	return nil, unconnected(ctx, to.address, err)
 }
 
 // TLSFault is the error code for connections that failed because of TLS.
@@ -245,6 +248,7 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Re
 	}
 	if !c.plan.options.isGood(response.StatusCode) {
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
+		c.byProxy(to, response.StatusCode, &reply.Failure)
 	}
 	return response
 }

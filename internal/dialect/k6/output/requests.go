@@ -2,6 +2,7 @@ package output
 
 import (
 	"cmp"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -88,8 +89,26 @@ func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q req
 	if protocol == "grpc" && status != 0 || failed > 0 || failed == 0 && code != "" {
 		q.call.Class, q.call.Code = classOf(code, status), cmp.Or(code, strconv.Itoa(status))
 		q.call.Text = cmp.Or(tag(metrics.TagError), "status "+strconv.Itoa(status))
+		if by := proxyOf(tag(metrics.TagURL), q.call.Text, status); by != "" {
+			q.call.Text = "the proxy " + by + ": " + q.call.Text
+		}
 	}
 	return q
+}
+
+// proxyOf returns the address of the proxy to which a failure belongs: one that asks for a user, be it to CONNECT or to
+// a request, or that can't be reached. It returns "" if none does.
+func proxyOf(address, text string, status int) string {
+	u, err := url.Parse(address)
+	if err != nil || !strings.Contains(text, http.StatusText(http.StatusProxyAuthRequired)) &&
+		!strings.Contains(text, "proxyconnect ") && (status != http.StatusProxyAuthRequired || u.Scheme != "http") {
+		return ""
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	return proxy.Host
 }
 
 func hostOf(address string) string {
