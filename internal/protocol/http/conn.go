@@ -246,9 +246,12 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Re
 	case spent(h, response):
 		c.shed(to)
 	}
-	if !c.plan.options.isGood(response.StatusCode) {
+	proxy := c.answeredBy(to, response.StatusCode)
+	if proxy != "" || !c.plan.options.isGood(response.StatusCode) {
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
-		c.byProxy(to, response.StatusCode, &reply.Failure)
+	}
+	if proxy != "" {
+		reply.Text = fmt.Sprintf("the proxy %s answers: %s%s", proxy, reply.Text, proxyVariables)
 	}
 	return response
 }

@@ -64,13 +64,12 @@ func unproxied(ctx context.Context, to origin, proxy string, err error) *protoco
 	return unconnected(ctx, to.address+" through the proxy "+proxy, err)
 }
 
-// byProxy makes a failure name the proxy that it comes from: 407 means a proxy's user (RFC 9110, section 15.5.8). A
-// tunnel's answers are the server's.
-func (c *conn) byProxy(to origin, status int, f *protocol.Failure) {
+// answeredBy returns the address of the proxy that gave an answer in place of the server, whatever statuses are good: 407
+// asks for a user of the proxy (RFC 9110, section 15.5.8). It returns "" for the server's answers, which include all that
+// come through a tunnel.
+func (c *conn) answeredBy(to origin, status int) string {
 	if status != http.StatusProxyAuthRequired || to.scheme != "http" {
-		return
+		return ""
 	}
-	if proxy := c.proxyOf(to); proxy != "" {
-		f.Text = fmt.Sprintf("the proxy %s answers: %s%s", proxy, f.Text, proxyVariables)
-	}
+	return c.proxyOf(to)
 }
