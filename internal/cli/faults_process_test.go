@@ -63,13 +63,27 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 			send(t, cmd.Process.Pid, end)
 			until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
 			_ = cmd.Wait()
+			until(t, "it is known that the fault was healed", func() bool {
+				run := recordtest.Result(t, dir)
+				return len(run.Faults) == 1 && run.Faults[0].HealedNs > 0
+			})
 			run := recordtest.Result(t, dir)
 			out, _ := os.ReadFile(output)
-			if len(run.Faults) != 1 || run.Faults[0].DoneNs == 0 {
-				t.Fatalf("faults %+v\n%s", run.Faults, out)
+			f := &run.Faults[0]
+			if by := f.HealedBy == record.HealedByWatchdog; by != (end == syscall.SIGKILL) || f.HealedNs < f.DoneNs ||
+				f.Undo != "kill -CONT "+strconv.Itoa(s.PID) {
+				t.Errorf("fault %+v\n%s", f, out)
 			}
-			if healed := run.Faults[0].HealedNs > 0; healed == (end == syscall.SIGKILL) {
-				t.Errorf("fault %+v\n%s", run.Faults[0], out)
+			if end != syscall.SIGKILL {
+				if _, err := os.Stat(filepath.Join(dir, record.WatchdogFile)); err == nil {
+					t.Error("the watchdog's log is left")
+				}
+				return
+			}
+			again, told := start(t, nil, "brunt", "report", dir)
+			_ = again.Wait()
+			if text, _ := os.ReadFile(told); !strings.Contains(string(text), "healed by the watchdog") {
+				t.Errorf("the report doesn't say who healed:\n%s", text)
 			}
 		})
 	}

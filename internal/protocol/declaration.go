@@ -115,8 +115,8 @@ type SessionLimit struct {
 	Taken int // by other sessions, or reserved for other users
 }
 
-// LimitsBy returns a function for Doctor.Limits that asks queries. Each row is a SessionLimit. Queries that fail, because
-// other products or versions of the server understand them, are passed over.
+// LimitsBy returns a function for Doctor.Limits that asks queries. Each row is a SessionLimit. Queries that fail,
+// because other products or versions of the server understand them, are passed over.
 func LimitsBy(queries ...string) func(context.Context, Driver, Target) ([]SessionLimit, error) {
 	return func(ctx context.Context, d Driver, t Target) (all []SessionLimit, err error) {
 		admin, ok := d.(AdminDriver)

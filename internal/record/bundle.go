@@ -23,7 +23,9 @@ const (
 	ErrorsFile    = "errors.ndjson"
 	TraceFile     = "trace.ndjson"  // the steps of the first operations, if they were traced
 	FaultsFile    = "faults.ndjson" // only of runs with faults
-	WritesFile    = "writes.ndjson" // only of runs whose writes are read back
+	// WatchdogFile is what the watchdog undid, of runs with faults that were killed.
+	WatchdogFile = "watchdog.ndjson"
+	WritesFile   = "writes.ndjson" // only of runs whose writes are read back
 	// VerifiedFile holds the results of reading writes back after each fault. Only runs that do so have it.
 	VerifiedFile  = "verified.ndjson"
 	WatchedFolder = "observe" // what was observed: a file for each source

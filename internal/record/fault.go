@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,10 +35,37 @@ type Fault struct {
 	HealedBy  string `json:"healed_by,omitempty"`
 	Error     string `json:"error,omitempty"`      // why it couldn't be injected
 	HealError string `json:"heal_error,omitempty"` // why it couldn't be undone
+	Undo      string `json:"undo,omitempty"`       // how people can undo it, if it outlasts the process that injected it
 }
 
-// HealedByWatchdog is the HealedBy of a fault that the watchdog undid.
-const HealedByWatchdog = "watchdog"
+// The values of Fault.HealedBy.
+const (
+	HealedByWatchdog = "watchdog"
+	HealedByEnd      = "end" // what was in the process that injected it, such as a proxy, ended with it
+)
+
+// Undone is what a watchdog has undone, as in WatchdogFile: a fault, or, without ID, that the process that injects
+// faults has ended. Times are those of Fault.
+type Undone struct {
+	ID          string `json:"id,omitempty"` // the fault's name and number, with a space between them
+	HealBeginNs int64  `json:"heal_begin_ns"`
+	HealedNs    int64  `json:"healed_ns,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+// take adds what a watchdog has undone.
+func (f *Fault) take(u *Undone) {
+	if u.ID != f.Name+" "+strconv.Itoa(f.Number) || f.HealedNs > 0 {
+		return
+	}
+	f.HealBeginNs, f.HealedNs, f.HealedBy, f.HealError = u.HealBeginNs, u.HealedNs, HealedByWatchdog, u.Error
+	if u.Error != "" {
+		f.HealedNs, f.HealedBy = 0, ""
+	}
+}
+
+// Left reports whether a fault of a run that was killed may still be in effect: nothing says that it was undone.
+func (f *Fault) Left() bool { return f.BeginNs > 0 && f.Undo != "" && f.HealedNs == 0 }
 
 // same reports whether f and o are states of the same fault.
 func (f *Fault) same(o *Fault) bool {
@@ -98,8 +126,31 @@ func (l *eventLog) close() error {
 }
 
 // Faults returns the faults of a run from FaultsFile, in the order in which they began, each in its last state before
-// the run ended or was killed.
-func (r *Recorded) Faults() (all []Fault, err error) {
+// the run ended or was killed, and then what its watchdog has undone.
+func (r *Recorded) Faults() ([]Fault, error) {
+	all, err := r.notedFaults()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if f := &all[i]; (f.Kind == "network" || f.Kind == "flood") && f.HealedNs == 0 {
+			f.HealedBy = HealedByEnd
+		}
+	}
+	err = r.lines(WatchdogFile, func(line []byte) (func() error, error) {
+		var u Undone
+		err := json.Unmarshal(line, &u)
+		return func() error {
+			for i := range all {
+				all[i].take(&u)
+			}
+			return nil
+		}, err
+	})
+	return all, err
+}
+
+func (r *Recorded) notedFaults() (all []Fault, err error) {
 	err = r.lines(FaultsFile, func(line []byte) (func() error, error) {
 		f := Fault{}
 		err := json.Unmarshal(line, &f)

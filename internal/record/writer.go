@@ -250,7 +250,7 @@ func (b *Bundle) Discard() {
 		return
 	}
 	for _, name := range []string{
-		RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WritesFile, VerifiedFile, TraceFile,
+		RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile, WatchdogFile, WritesFile, VerifiedFile, TraceFile,
 	} {
 		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
 	}

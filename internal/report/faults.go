@@ -45,12 +45,18 @@ func (t *writer) fateOf(f *record.Fault) cell.Cell {
 	switch {
 	case f.Error != "":
 		return cell.Text(t.say("not done: %s", units.Clean(f.Error))).Marked(cell.Bad)
+	case f.HealError != "" && f.Undo != "":
+		return cell.Text(t.say("not healed: %s; by hand: %s", units.Clean(f.HealError), units.Clean(f.Undo))).Marked(cell.Bad)
 	case f.HealError != "":
 		return cell.Text(t.say("not healed: %s", units.Clean(f.HealError))).Marked(cell.Bad)
+	case f.HealedBy == record.HealedByEnd:
+		return cell.Text(t.say("ended with brunt")).Marked(cell.Warn)
 	case f.HealedBy == record.HealedByWatchdog:
 		return cell.Text(t.say("healed by the watchdog")).Marked(cell.Warn)
 	case f.HealedNs > 0:
 		return cell.Text(t.say("healed"))
+	case !t.run.Complete && f.Left():
+		return cell.Text(t.say("perhaps not healed; by hand: %s", units.Clean(f.Undo))).Marked(cell.Bad)
 	case f.DoneNs == 0 || !t.run.Complete:
 		return cell.Text(t.say("under way"))
 	}

@@ -90,9 +90,27 @@ func UnderWay(run *record.Run) record.Warning {
 	return record.NewWarning(WarnLive, message.Span("at", time.Duration(lastNs(run))))
 }
 
+// leftFaults warns about the faults that were in effect when the run was killed: those that its watchdog has undone,
+// and those of which nobody knows.
+func leftFaults(run *record.Run) (out []record.Warning) {
+	for i := range run.Faults {
+		f := &run.Faults[i]
+		name, number := message.Text("fault", f.Name), message.Count("n", f.Number)
+		switch {
+		case f.Left():
+			out = append(out, record.NewWarning("fault-left", name, number, message.Text("undo", f.Undo)))
+		case f.HealedBy == record.HealedByWatchdog:
+			out = append(out, record.Notice("fault-cut-short", name, number,
+				message.Span("after", time.Duration(f.HealedNs-f.BeginNs))))
+		}
+	}
+	return out
+}
+
 func assessEnd(run *record.Run) (out []record.Warning) {
 	if !run.Complete {
 		out = append(out, record.NewWarning(WarnIncomplete, message.Span("at", time.Duration(lastNs(run)))))
+		out = append(out, leftFaults(run)...)
 	}
 	if run.Interrupted {
 		out = append(out, record.NewWarning(WarnInterrupted, message.Span("at", time.Duration(run.DurationNs))))

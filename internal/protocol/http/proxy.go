@@ -64,9 +64,9 @@ func unproxied(ctx context.Context, to origin, proxy string, err error) *protoco
 	return unconnected(ctx, to.address+" through the proxy "+proxy, err)
 }
 
-// answeredBy returns the address of the proxy that gave an answer in place of the server, whatever statuses are good: 407
-// asks for a user of the proxy (RFC 9110, section 15.5.8). It returns "" for the server's answers, which include all that
-// come through a tunnel.
+// answeredBy returns the address of the proxy that gave an answer in place of the server, whatever statuses are good:
+// 407 asks for a user of the proxy (RFC 9110, section 15.5.8). It returns "" for the server's answers, which include
+// all that come through a tunnel.
 func (c *conn) answeredBy(to origin, status int) string {
 	if status != http.StatusProxyAuthRequired || to.scheme != "http" {
 		return ""

@@ -21,7 +21,8 @@ func Declaration() protocol.Declaration {
 	}
 }
 
-// taken returns a query for the limit of all sessions. MySQL and MariaDB have the number of sessions in different schemas.
+// taken returns a query for the limit of all sessions. MySQL and MariaDB have the number of sessions in different
+// schemas.
 func taken(schema string) string {
 	return "select 'max_connections', @@max_connections, cast(variable_value as signed) - 1 from " + schema +
 		".global_status where variable_name = 'Threads_connected'"

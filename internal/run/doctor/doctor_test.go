@@ -212,7 +212,9 @@ faults:
   - {name: no file, at: 3s, for: 1s, process: {do: stop, pid_file: "`+gone+`"}}
   - {name: no process, at: 5s, for: 1s, process: {do: stop, match: "no such process runs here"}}
   - {name: by hand, at: 7s, command: {inject: "exit 3"}}`)
-	for subject, level := range map[string]Level{"there": Fine, "no file": Problem, "no process": Problem, "by hand": Note} {
+	for subject, level := range map[string]Level{
+		"there": Fine, "no file": Problem, "no process": Problem, "by hand": Note,
+	} {
 		if f := of(all, subject, ""); f == nil || f.Level != level {
 			t.Errorf("%s: %+v, want level %s", subject, f, level)
 		}

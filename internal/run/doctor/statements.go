@@ -275,8 +275,8 @@ func (e *examination) transaction(ctx context.Context) (tx *transaction, at stri
 	return tx, at, err
 }
 
-// transactionAt begins a transaction, if the server's transactions can undo everything. It returns nil if nothing can be
-// tried over the protocol.
+// transactionAt begins a transaction, if the server's transactions can undo everything. It returns nil if nothing can
+// be tried over the protocol.
 func (e *examination) transactionAt(ctx context.Context, t protocol.Target) (*transaction, error) {
 	flavor, err := e.system.FlavorOf()
 	_, makes := e.driver.(protocol.AdminDriver) // drivers for SQL databases that roll back can also create tables

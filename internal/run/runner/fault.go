@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -300,6 +302,9 @@ func (r *Runner) recordFaults() {
 	faults, warnings := r.faults.End()
 	r.Record.Faults = faults
 	r.Record.Warnings = append(r.Record.Warnings, warnings...)
+	if r.Dir != "" {
+		_ = os.Remove(filepath.Join(r.Dir, record.WatchdogFile)) // the record has it all
+	}
 }
 
 // endFaults undoes the remaining faults and ends the proxies. Further calls do nothing.

@@ -14,7 +14,8 @@ import (
 // they can't be reached.
 func TestErrorsNameNoProxies(t *testing.T) {
 	for protocol, query := range map[string]string{
-		"redis": "command: [get, a]", "pg": "sql: select 1", "http": "http: /", "mysql": "sql: select 1", "iproto": `eval: "return 1"`,
+		"redis": "command: [get, a]", "pg": "sql: select 1", "http": "http: /", "mysql": "sql: select 1",
+		"iproto": `eval: "return 1"`,
 	} {
 		t.Run(protocol, func(t *testing.T) {
 			down := testserver.Address(t)
@@ -33,7 +34,8 @@ faults: [{name: late, at: 1s, for: 500ms, network: {do: latency, delay: 10ms}}]
 				t.Fatalf("%v", err)
 			}
 			want := down + ": dial tcp " + down + ": connect: connection refused"
-			if text := err.Error(); !strings.Contains(text, want) || strings.Count(text, "127.0.0.1:") != strings.Count(text, down) {
+			text := err.Error()
+			if !strings.Contains(text, want) || strings.Count(text, "127.0.0.1:") != strings.Count(text, down) {
 				t.Errorf("%q: want %q and no other address", text, want)
 			}
 		})

@@ -109,8 +109,8 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 	r.suspects(&e)
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: r.unveiled(secret.Redact(e.Failure.Text, r.secrets)), Index: e.Index, Address: r.unproxied(r.nodes.At(e.Address).Address),
-		Attempt: e.Attempt,
+		Text: r.unveiled(secret.Redact(e.Failure.Text, r.secrets)), Index: e.Index,
+		Address: r.unproxied(r.nodes.At(e.Address).Address), Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {
 		sample.Operation = r.Workload.Operations[e.Operation].Name

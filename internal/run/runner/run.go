@@ -9,6 +9,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -270,6 +271,9 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
 	if r.faults != nil {
+		if r.Dir != "" {
+			r.faults.Keep(filepath.Join(r.Dir, record.WatchdogFile), nil)
+		}
 		r.faults.Begin(ctx)
 		defer r.recordFaults()
 	}

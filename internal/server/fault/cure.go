@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +42,30 @@ type requests struct {
 
 // limit returns how long the cure may take.
 func (c *Cure) limit() time.Duration { return cmp.Or(c.Timeout, defaultTimeout) }
+
+// byHand says how people can do the cure.
+func (c *Cure) byHand() string {
+	switch {
+	case len(c.Processes) > 0:
+		words := []string{"kill", "-CONT"}
+		for _, p := range c.Processes {
+			words = append(words, strconv.Itoa(p.PID))
+		}
+		return strings.Join(words, " ")
+	case c.Command != "":
+		return secret.Text(c.Command)
+	case c.HTTP != nil:
+		return secret.Text(c.HTTP.Method + " " + c.HTTP.Origin + c.HTTP.Path)
+	case c.Requests != nil:
+		var texts []string
+		for i := range c.Requests.Requests {
+			r := &c.Requests.Requests[i]
+			texts = append(texts, cmp.Or(r.Text, strings.Join(r.Words, " "), r.Name))
+		}
+		return secret.Text(strings.Join(texts, "; ") + " at " + strings.Join(c.Requests.Target.Addresses, ", "))
+	}
+	return ""
+}
 
 // Do heals the fault.
 func (c *Cure) Do(ctx context.Context) error { return c.do(ctx, commands{}) }

@@ -55,6 +55,7 @@ type Executor struct {
 	startNs int64
 	begunBy context.Context     // of Begin or Resume; nil before
 	note    func(*record.Fault) // see Keep; may be nil
+	log     string              // see Keep; may be ""
 
 	mu       sync.Mutex
 	faults   []*record.Fault
@@ -239,6 +240,7 @@ func (c *Executor) Begin(ctx context.Context) {
 	c.begunBy = ctx
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.startNs = c.o.Now()
+	c.keepLog()
 	for i := range c.o.Plan.Faults {
 		if f := &c.o.Plan.Faults[i]; c.mine(f) {
 			c.wait.Go(func() { c.run(ctx, f) })
@@ -345,6 +347,7 @@ func (c *Executor) once(ctx context.Context, e *Entry) {
 	if err == nil {
 		r.Target, r.Addresses = d.target, d.addresses
 		if c.dog != nil && d.cure != nil {
+			r.Undo = d.cure.byHand()
 			c.dog.add(d.cure, c.due(at, injecting(f)))
 		}
 		if c.o.Begins != nil {

@@ -21,10 +21,9 @@ import (
 // healed is a line of a watchdog's log: a cure that it has done, or, without ID, that its executor has ended. Times are
 // nanoseconds since the Unix epoch.
 type healed struct {
-	ID      string `json:"id,omitempty"`
-	BeginNs int64  `json:"begin_ns"`
-	DoneNs  int64  `json:"done_ns,omitempty"`
-	Error   string `json:"error,omitempty"`
+	BeginNs int64 `json:"begin_ns"`
+	DoneNs  int64 `json:"done_ns,omitempty"`
+	record.Undone
 }
 
 // keepLog opens the log of a watchdog, which is locked until the process ends. Without a log, nothing is noted.
@@ -67,9 +66,13 @@ func AwaitWatchdog(ctx context.Context, log string) { readLog(ctx, log) }
 // Keep makes a process that resumes after this one was killed know what has happened to faults: note is called with
 // each change, concurrently, and the watchdog writes to log what it heals. It must be called before Begin or Resume.
 func (c *Executor) Keep(log string, note func(*record.Fault)) {
-	c.note = note
-	if c.dog != nil {
-		c.dog.keep(log)
+	c.note, c.log = note, log
+}
+
+// keepLog makes the watchdog write to the log, once the run's clock runs.
+func (c *Executor) keepLog() {
+	if c.dog != nil && c.log != "" {
+		c.dog.keep(c.log, time.Now().UnixNano()-c.o.Now())
 	}
 }
 
@@ -88,6 +91,7 @@ type Past struct {
 func (c *Executor) Resume(ctx context.Context, past *Past) {
 	by := readLog(ctx, past.Log)
 	c.Keep(past.Log, past.Note)
+	c.keepLog()
 	for i := range past.Faults {
 		c.settle(&past.Faults[i], by, past.Epoch)
 	}

@@ -80,7 +80,7 @@ func TestResumeBelievesTheWatchdog(t *testing.T) {
 	o.Resumes = true
 	at := time.Now().Add(-2 * time.Second)
 	p := past(t, &o, healed{BeginNs: at.UnixNano()},
-		healed{ID: "stop 1", BeginNs: at.UnixNano(), DoneNs: at.UnixNano() + 7})
+		healed{BeginNs: at.UnixNano(), DoneNs: at.UnixNano() + 7, Undone: record.Undone{ID: "stop 1"}})
 	c, err := Prepare(o)
 	if err != nil {
 		t.Fatal(err)

@@ -11,13 +11,16 @@ import (
 	"time"
 
 	"brunt/internal/base/linefile"
+	"brunt/internal/record"
 )
 
-// line is a message to the watchdog. Exactly one of its fields is set, but Within belongs to Due.
+// line is a message to the watchdog. Exactly one of its fields is set, but Within belongs to Due,
+// and Epoch to Log.
 type line struct {
 	Add    *Cure         `json:"add,omitempty"`    // a cure to do if brunt dies
 	Done   string        `json:"done,omitempty"`   // the ID of a cure that is no longer needed
 	Log    string        `json:"log,omitempty"`    // file for what the watchdog heals; see Executor.Keep
+	Epoch  int64         `json:"epoch,omitempty"`  // with Log: when the run's clock was 0, ns since the Unix epoch
 	Begun  *running      `json:"begun,omitempty"`  // a command that is about to run
 	Ended  string        `json:"ended,omitempty"`  // the Mark of a command that has ended
 	Due    string        `json:"due,omitempty"`    // the ID of a cure that must be done within a time from now
@@ -78,6 +81,7 @@ type guard struct {
 	open     []*held
 	commands []*running
 	log      *linefile.File
+	epoch    int64
 	out      *json.Encoder
 }
 
@@ -104,7 +108,7 @@ func (w *guard) take(l *line) {
 	case l.Done != "":
 		w.open = slices.DeleteFunc(w.open, func(h *held) bool { return h.ID == l.Done })
 	case l.Log != "" && w.log == nil:
-		w.log = keepLog(l.Log)
+		w.log, w.epoch = keepLog(l.Log), l.Epoch
 	case l.Begun != nil:
 		w.commands = append(w.commands, l.Begun)
 	case l.Ended != "":
@@ -170,7 +174,7 @@ func (w *guard) endCommands(id string) {
 
 // heal does a cure and notes it.
 func (w *guard) heal(h *held) (*healed, error) {
-	done := &healed{ID: h.ID, BeginNs: time.Now().UnixNano()}
+	done := &healed{BeginNs: time.Now().UnixNano(), Undone: record.Undone{ID: h.ID}}
 	err := h.Do(context.Background())
 	if errors.Is(err, errEnded) {
 		err = nil
@@ -187,6 +191,7 @@ func (w *guard) heal(h *held) (*healed, error) {
 // note appends to the log. A cure that isn't noted is done again by a process that resumes the load.
 func (w *guard) note(h *healed) {
 	if w.log != nil {
+		h.HealBeginNs, h.HealedNs = max(h.BeginNs-w.epoch, 1), max(h.DoneNs-w.epoch, 0)
 		_ = w.log.AppendJSON(h)
 	}
 }

@@ -25,6 +25,7 @@ type watchdog struct {
 	process  *exec.Cmd
 	pipe     io.WriteCloser
 	log      string // see Executor.Keep
+	epoch    int64
 	open     []*guarded
 	commands []*running
 	claims   map[string]chan *healed // by ID of the cure
@@ -65,7 +66,7 @@ func (w *watchdog) start() error {
 	gone := make(chan struct{})
 	w.process, w.pipe, w.gone = c, pipe, gone
 	if w.log != "" {
-		w.tell(line{Log: w.log})
+		w.tell(line{Log: w.log, Epoch: w.epoch})
 	}
 	for _, r := range w.commands {
 		w.tell(line{Begun: r})
@@ -113,12 +114,13 @@ func (w *watchdog) tell(l line) {
 	}
 }
 
-// keep makes the watchdog write to a file what it heals.
-func (w *watchdog) keep(log string) {
+// keep makes the watchdog write to a file what it heals. epoch is when the run's clock was 0, in ns since the Unix
+// epoch.
+func (w *watchdog) keep(log string, epoch int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log = log
-	w.tell(line{Log: log})
+	w.log, w.epoch = log, epoch
+	w.tell(line{Log: log, Epoch: epoch})
 }
 
 // add registers a cure that is to be done if this process dies, or at the time due even if it lives; zero for never.
