@@ -39,8 +39,8 @@ func TestFaultsOfAKilledRun(t *testing.T) {
 	b.Abandon()
 }
 
-// Of a killed run, the watchdog's log says what was undone. What it doesn't name may still be in effect, unless it ended
-// with the process.
+// Of a killed run, the watchdog's log says what was undone. What it doesn't name may still be in effect, unless it
+// ended with the process.
 func TestWhatTheWatchdogUndid(t *testing.T) {
 	dir := t.TempDir()
 	b, err := Create(OS{}, dir, "f", time.Now(), Options{})
@@ -48,7 +48,8 @@ func TestWhatTheWatchdogUndid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Abandon()
-	if err := b.Start([]byte("queries: []\n"), &Run{ID: "r", Name: "f", Operations: []Operation{{Name: "a"}}}); err != nil {
+	run := &Run{ID: "r", Name: "f", Operations: []Operation{{Name: "a"}}}
+	if err := b.Start([]byte("queries: []\n"), run); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []Fault{
