@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"brunt/internal/record"
 )
 
 // truth is the verdict that brunt must reach in a situation. It is known from the situation's construction.
@@ -56,6 +58,8 @@ type situation struct {
 	spread bool // brunt and the server use all cores
 	fault  *fault
 	warns  string // the id of a warning that the report must contain; "" if none
+	// told returns what is wrong in the record besides the verdict, or "". It is nil if there is nothing to check.
+	told func(run *record.Run) string
 	// holds returns why the situation was not as constructed, by the measurements of the witness, or "" if it was. It
 	// is nil if there is nothing to check.
 	holds func(w *witness) string
@@ -76,6 +80,8 @@ type ask struct {
 	timeout    time.Duration
 	thresholds []string // nil means brunt's default rules
 	load       time.Duration
+	faults     string // YAML; "" for none
+	more       string // YAML of further keys of the plan
 }
 
 // fault is an action while the load runs. cause returns when the action is over, or when ctx ends with the run. heal
@@ -112,6 +118,7 @@ func (s *situation) plan() string {
 	if len(a.thresholds) > 0 {
 		fmt.Fprintf(&b, "thresholds:\n  - %s\n", strings.Join(a.thresholds, "\n  - "))
 	}
+	b.WriteString(a.more + a.faults)
 	return b.String()
 }
 
@@ -212,7 +219,7 @@ func (f *family) situation(seed uint64, k int, load time.Duration) situation {
 
 func families() []family {
 	var all []family
-	for _, part := range [][]family{healthy(), broken(), unreachable(), starved(), tooMuch()} {
+	for _, part := range [][]family{healthy(), broken(), unreachable(), outages(), starved(), tooMuch()} {
 		all = append(all, part...)
 	}
 	return all

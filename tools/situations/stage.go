@@ -159,6 +159,9 @@ func (r *running) arguments(f *finished, address string, cores []int) ([]string,
 		}
 		args = append(append(args, "run", plan, "--no-setup"), r.situation.server.flags(r.server, address)...)
 	}
+	if a.faults != "" {
+		args = append(args, "--allow-faults")
+	}
 	if r.fault != nil {
 		args = append(args, "--interval", faultInterval.String())
 	}
@@ -254,10 +257,17 @@ func (f *finished) judge(s *situation) {
 	case 104:
 		f.Verdict = verdictRefused
 	}
+	wrong := ""
 	if run, err := recorded(f.Bundle); err == nil && f.Exit != 108 && run.Complete {
 		f.read(run)
+		if s.told != nil {
+			wrong = s.told(run)
+		}
 	}
-	f.Right = f.Truth.allows(f.Verdict) && (s.warns == "" || slices.Contains(f.Warnings, s.warns))
+	if wrong != "" {
+		f.Reasons = append(f.Reasons, "in the record: "+wrong)
+	}
+	f.Right = f.Truth.allows(f.Verdict) && wrong == "" && (s.warns == "" || slices.Contains(f.Warnings, s.warns))
 	f.Void = f.Witness.disturbed()
 	if s.holds != nil && f.Void == "" {
 		f.Void = s.holds(&f.Witness)
