@@ -85,10 +85,10 @@ func (e execution) shown(o *runner.Options) (show func(*record.Run), done func()
 	out := spool.New(e.progress, "progress")
 	lines := report.NewProgress(out, report.Options{})
 	note := func(text string) { lines.Note("brunt: " + secret.Text(text)) }
-	o.Tell.Notice = func(w record.Warning) { note("note: " + w.Text.String()) }
-	o.Tell.Hint = func(h record.Hint) { note(report.HintText(&h, "")) }
-	o.Tell.Waiting = func(err error) { note("waiting: " + err.Error()) }
-	o.Sinks = append(o.Sinks, measure.Sink(lines))
+	o.Hooks.Notice = func(w record.Warning) { note("note: " + w.Text.String()) }
+	o.Hooks.Hint = func(h record.Hint) { note(report.HintText(&h, "")) }
+	o.Hooks.Waiting = func(err error) { note("waiting: " + err.Error()) }
+	o.Hooks.Sinks = append(o.Hooks.Sinks, measure.Sink(lines))
 	return lines.Start, func() {
 		lines.Done()
 		_, _ = out.Close(spool.Patience, nil)

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/program"
 	"brunt/internal/run/program/campaign"
+	"brunt/internal/run/runner"
 )
 
 // resumeFlags are the flags of the resume command.
@@ -78,7 +79,7 @@ func (f *resumeFlags) resumeCampaign(s *command.Env, h *program.Header, dir stri
 func (f *resumeFlags) resumeLoad(s *command.Env, dir string) error {
 	l := &loadtest.Test{Process: s.Process(), Quiet: f.Quiet, Language: f.Language()}
 	l.Options.Faults.Watchdog = watchdogCommand()
-	l.Hooks = func(out *loadtest.Outputs) (loadtest.Hooks, error) {
+	l.Hooks = func(out *loadtest.Outputs) (runner.Hooks, error) {
 		report := f.Fitting()
 		v, err := report.Hooks(out)
 		if l.Script != nil {

@@ -154,7 +154,7 @@ func (f *runFlags) run(s *command.Env, args []string, load *plan.Load) error {
 		Quiet: f.Quiet, Language: f.Language(),
 		Options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
 			Faults: f.faults()},
-		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
+		Hooks: func(out *loadtest.Outputs) (runner.Hooks, error) {
 			report := f.Fitting()
 			v, err := report.Hooks(out)
 			v.Result = func(run *record.Run, dir string) error {

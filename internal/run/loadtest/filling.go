@@ -47,8 +47,7 @@ func (f *Filling) Fill(ctx context.Context, hard <-chan struct{}, out *Outputs, 
 			err = &fill.NotBegunError{Err: err}
 		}
 	}()
-	d := &leading{l: &Test{Plan: f.Plan, Workers: f.Workers}, fills: true, v: &Hooks{}}
-	d.v.Tell = runner.Listener{Notice: Notices(out)}
+	d := &leading{l: &Test{Plan: f.Plan, Workers: f.Workers}, fills: true, v: &runner.Hooks{Notice: Notices(out)}}
 	if err := d.preflight(ctx); err != nil {
 		return nil, workerError(err)
 	}

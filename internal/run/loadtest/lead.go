@@ -70,7 +70,7 @@ const (
 // leading is the coordinator's side of a load that workers send.
 type leading struct {
 	l         *Test
-	v         *Hooks
+	v         *runner.Hooks
 	f         *followers
 	dir       string   // of the merged bundle
 	command   []string // without secrets
@@ -93,8 +93,8 @@ type leading struct {
 
 // lead lets workers send the load. It returns the merged record and its folder. run is nil if there is no result.
 // Errors that occur before the load have an exit code.
-func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (run *record.Run, dir string,
-	err error) {
+func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (run *record.Run,
+	dir string, err error) {
 	if l.Script == nil {
 		if err := l.Workers.Shares(l.Plan); err != nil {
 			return nil, "", exitcode.Usage(err)
@@ -113,7 +113,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	}
 	d.f = f
 	defer func() { err = errors.Join(err, f.close()) }()
-	r, err := l.tables(ctx, v, o)
+	r, err := l.tables(ctx, o)
 	if err != nil {
 		return nil, "", Failure(ctx, err)
 	}
@@ -138,7 +138,7 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 		return nil, "", errors.Join(Failure(ctx, err), d.release(), d.discard())
 	}
 	f.page.start(begun)
-	err = d.drive(ctx, hard, begun, parts, o.Sinks, r)
+	err = d.drive(ctx, hard, begun, parts, o.Hooks.Sinks, r)
 	run, err = d.finish(ctx, hard, out, workloadOf(r), err)
 	if err != nil {
 		return nil, "", err
@@ -156,14 +156,14 @@ func closed(r *runner.Runner) error {
 
 // tables finds the servers, and creates and fills the tables. It returns nil for scripts, which do this
 // themselves.
-func (l *Test) tables(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
+func (l *Test) tables(ctx context.Context, o runner.Options) (*runner.Runner, error) {
 	if l.Script != nil {
 		return nil, nil
 	}
 	one := *l
 	one.Plan, o.Faults.Does = l.Plan.OneSession(), fault.OfServers // this process has no sessions of the load
-	o.Recording.None, o.Recording.Dir, o.Sinks = true, "", nil
-	r, err := one.ready(ctx, v, o)
+	o.Recording.None, o.Recording.Dir, o.Hooks.Sinks = true, "", nil
+	r, err := one.ready(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -297,8 +297,8 @@ func (d *leading) discard() error {
 
 // tell reports an event of the workers as a notice, if the caller wants notices.
 func (d *leading) tell(text string) {
-	if d.v.Tell.Notice != nil {
-		d.v.Tell.Notice(record.Warning{ID: WorkerNotice, Text: message.OfError(errors.New(text))})
+	if d.v.Notice != nil {
+		d.v.Notice(record.Warning{ID: WorkerNotice, Text: message.OfError(errors.New(text))})
 	}
 }
 

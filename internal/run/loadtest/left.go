@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"brunt/internal/record"
+	"brunt/internal/run/runner"
 	"brunt/internal/run/scale"
 	"brunt/internal/run/scale/kubernetes"
 	"brunt/internal/server/fault"
@@ -42,7 +43,7 @@ func endLeft(ctx context.Context, journal string, tell func(format string, args 
 	if extra == nil { // the coordinator was killed before the load began; workers exit by themselves
 		return nil
 	}
-	d := &leading{dir: filepath.Dir(filepath.Dir(journal)), v: &Hooks{}, l: &Test{}}
+	d := &leading{dir: filepath.Dir(filepath.Dir(journal)), v: &runner.Hooks{}, l: &Test{}}
 	tell("the load in %s is ended: its coordinator was killed", d.dir)
 	if d.c, _, err = scale.Resume(scale.Options{Dir: d.workers(), Journal: journal}); err != nil {
 		return err

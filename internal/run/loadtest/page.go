@@ -34,16 +34,16 @@ func (l *Test) openPage(stderr io.Writer, end func()) (*livePage, error) {
 }
 
 // join adds the page to the receivers of the run's events.
-func (p *livePage) join(o *runner.Options) {
+func (p *livePage) join(h *runner.Hooks) {
 	if p.server == nil {
 		return
 	}
-	o.Sinks = append(o.Sinks, p.server)
-	told := o.Tell.Hint
-	o.Tell.Hint = func(h record.Hint) {
-		p.server.Hint(h)
+	h.Sinks = append(h.Sinks, p.server)
+	told := h.Hint
+	h.Hint = func(hint record.Hint) {
+		p.server.Hint(hint)
 		if told != nil {
-			told(h)
+			told(hint)
 		}
 	}
 }

@@ -13,9 +13,7 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/verdict"
-	"brunt/internal/measure"
 	"brunt/internal/plan"
-	"brunt/internal/plan/workload"
 	"brunt/internal/record"
 	"brunt/internal/render/units"
 	"brunt/internal/run/runner"
@@ -34,12 +32,12 @@ type Test struct {
 	Script     *scale.Script // sent by workers instead of Plan, which only provides the name
 	Process    Process
 	Quiet      bool
-	Language   units.Language                // of the live page; "" means English
-	ReopensLog bool                          // SIGHUP makes the command reopen its log
-	Hooks      func(*Outputs) (Hooks, error) // opens the command's outputs
-	Open       Opener                        // nil means runner.Open
-	Next       engine.Next                   // chooses the next phases; nil means those of the plan
-	Beyond     []string                      // what the command does that no plan describes
+	Language   units.Language                       // of the live page; "" means English
+	ReopensLog bool                                 // SIGHUP makes the command reopen its log
+	Hooks      func(*Outputs) (runner.Hooks, error) // opens the command's outputs
+	Open       Opener                               // nil means runner.Open
+	Next       engine.Next                          // chooses the next phases; nil means those of the plan
+	Beyond     []string                             // what the command does that no plan describes
 }
 
 // Process describes this process for the record.
@@ -55,19 +53,6 @@ type Process struct {
 // Opener connects to the servers of a plan.
 type Opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
 
-// Hooks are functions of a command that are called during its run. Only Result is required.
-type Hooks struct {
-	Tell    runner.Listener
-	Sinks   []measure.Sink
-	Prepare func(context.Context) error             // called before the servers are queried
-	Attach  func(*workload.Workload)                // called before anything is sent
-	Began   func(*record.Run)                       // called just before the load
-	Ended   func()                                  // called just after the load
-	Result  func(run *record.Run, dir string) error // prints the result
-	Exit    func(*record.Run) error                 // returns the error to exit with; nil means that of the report
-	Close   func() error
-}
-
 // Perform runs a load. It opens outputs and exporters, handles signals, keeps the record and prints the result. The
 // returned error carries the exit code.
 func (l *Test) Perform(stdout, stderr io.Writer) error {
@@ -81,7 +66,7 @@ func (l *Test) Perform(stdout, stderr io.Writer) error {
 }
 
 // sender sends a load; see Test.Send.
-type sender func(context.Context, <-chan struct{}, *Outputs, *Hooks) (*record.Run, string, error)
+type sender func(context.Context, <-chan struct{}, *Outputs, *runner.Hooks) (*record.Run, string, error)
 
 func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	store, err := openUpload(l.Record.Upload)
@@ -112,7 +97,8 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 
 // Send sends a load from this process or by workers. It returns the record and its folder. The record is nil if no load
 // was sent.
-func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run, string, error) {
+func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (
+	*record.Run, string, error) {
 	if l.Workers.Number > 0 {
 		return l.lead(ctx, hard, out, v)
 	}
@@ -125,7 +111,7 @@ func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 
 // sendHere sends a load from this process, from the first connection to the finished record. If no load was sent, it
 // returns nil and an error with the exit code.
-func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (done *runner.Runner,
+func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (done *runner.Runner,
 	err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -134,7 +120,7 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	r, err := l.ready(ctx, v, o)
+	r, err := l.ready(ctx, o)
 	if err != nil {
 		return nil, Failure(ctx, err)
 	}
@@ -142,17 +128,11 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	if err := r.SetUp(ctx); err != nil {
 		return nil, Failure(ctx, err)
 	}
-	if v.Began != nil {
-		v.Began(r.Record)
-	}
 	if err := f.live.start(r.Record, r.Dir); err != nil {
 		return nil, Failure(ctx, err)
 	}
 	f.page.start(r.Record)
 	err = r.Drive(ctx, hard, l.Next)
-	if v.Ended != nil {
-		v.Ended()
-	}
 	if err != nil {
 		return nil, Failure(ctx, err)
 	}
@@ -173,7 +153,7 @@ type followers struct {
 
 // follow opens the followers, and returns options with which the runner sends events to them. end ends the load like
 // one interrupt.
-func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) (_ *followers, o runner.Options,
+func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *runner.Hooks, end func()) (_ *followers, o runner.Options,
 	err error) {
 	f := &followers{page: &livePage{}}
 	if f.live, err = l.Live.open(out.Err, hard, l.Quiet); err != nil {
@@ -193,19 +173,20 @@ func (l *Test) follow(out *Outputs, hard <-chan struct{}, v *Hooks, end func()) 
 	if o.Recording, err = l.recording(); err != nil {
 		return nil, o, exitcode.Usage(err)
 	}
-	o.Tell, o.Sinks = v.Tell, append(v.Sinks, f.live.sinks...)
-	f.page.join(&o)
+	o.Hooks = *v
+	o.Hooks.Sinks = append(o.Hooks.Sinks, f.live.sinks...)
+	f.page.join(&o.Hooks)
 	if f.hdr, err = l.Record.openHDR(l.Plan); err != nil {
 		return nil, o, exitcode.Usage(err)
 	}
 	if f.hdr != nil {
-		o.Sinks = append(o.Sinks, f.hdr.log)
+		o.Hooks.Sinks = append(o.Hooks.Sinks, f.hdr.log)
 	}
 	if f.stopProfile, err = l.Record.profile(); err != nil {
 		return nil, o, exitcode.Usage(err)
 	}
-	if o.Tell.Waiting == nil && !l.Quiet {
-		o.Tell.Waiting = Waiting(out, o.Wait)
+	if o.Hooks.Waiting == nil && !l.Quiet {
+		o.Hooks.Waiting = Waiting(out, o.Wait)
 	}
 	return f, o, nil
 }
@@ -224,9 +205,9 @@ func (f *followers) close() error {
 }
 
 // ready runs the preparations of the command and opens the runner.
-func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.Runner, error) {
-	if v.Prepare != nil {
-		if err := v.Prepare(ctx); err != nil {
+func (l *Test) ready(ctx context.Context, o runner.Options) (*runner.Runner, error) {
+	if prepare := o.Hooks.Prepare; prepare != nil {
+		if err := prepare(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -234,11 +215,7 @@ func (l *Test) ready(ctx context.Context, v *Hooks, o runner.Options) (*runner.R
 	if open == nil {
 		open = runner.Open
 	}
-	r, err := open(ctx, l.Plan, o)
-	if err == nil && v.Attach != nil {
-		v.Attach(r.Workload)
-	}
-	return r, err
+	return open(ctx, l.Plan, o)
 }
 
 // Failure adds the exit code to an error that occurred before the load.

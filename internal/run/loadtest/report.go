@@ -25,8 +25,8 @@ type Report struct {
 
 // Hooks returns hooks that print the progress of the run on standard error, unless Quiet is set, and brunt's own report
 // at the end.
-func (f *Report) Hooks(out *Outputs) (Hooks, error) {
-	v := Hooks{Result: func(run *record.Run, dir string) error { return f.Print(out.Out, run, dir) }}
+func (f *Report) Hooks(out *Outputs) (runner.Hooks, error) {
+	v := runner.Hooks{Result: func(run *record.Run, dir string) error { return f.Print(out.Out, run, dir) }}
 	if f.Quiet {
 		return v, nil
 	}
@@ -34,12 +34,10 @@ func (f *Report) Hooks(out *Outputs) (Hooks, error) {
 	look.Language = f.Language
 	filling := report.NewLoadProgress(out.Err, look)
 	progress := report.NewProgress(out.Err, look)
-	v.Tell = runner.Listener{
-		Loading:  func(p fill.Progress) { filling.Show(report.Filling(p)) },
-		Checking: filling.ShowCheck,
-		Notice:   func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text.String())) },
-		Hint:     func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) },
-	}
+	v.Loading = func(p fill.Progress) { filling.Show(report.Filling(p)) }
+	v.Checking = filling.ShowCheck
+	v.Notice = func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text.String())) }
+	v.Hint = func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) }
 	v.Sinks = []measure.Sink{progress}
 	v.Began = func(run *record.Run) {
 		filling.Done()

@@ -63,8 +63,8 @@ func (l *Test) Resume(dir string, stdout, stderr io.Writer) error {
 		return exitcode.Usage(err)
 	}
 	l.Live.Watched = []string{noHost} // keep the samples that the coordinator took
-	return l.perform(stdout, stderr, func(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks) (*record.Run,
-		string, error) {
+	return l.perform(stdout, stderr, func(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (
+		*record.Run, string, error) {
 		run, err := l.resume(ctx, hard, out, v, dir)
 		return run, dir, err
 	})
@@ -141,8 +141,8 @@ func (d *leading) continueLeading(r *runner.Runner) []measure.Sink {
 	return []measure.Sink{leader}
 }
 
-func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v *Hooks, dir string) (run *record.Run,
-	err error) {
+func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks, dir string) (
+	run *record.Run, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	defer boundGC()()
@@ -185,7 +185,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	if load != nil {
 		queue = load.Total
 	}
-	err = d.follow(begun, parts, append(d.continueLeading(r), o.Sinks...), queue)
+	err = d.follow(begun, parts, append(d.continueLeading(r), o.Hooks.Sinks...), queue)
 	over(err)
 	release()
 	if run, err = d.finish(ctx, hard, out, load, err); err != nil {

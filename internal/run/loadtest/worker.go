@@ -166,16 +166,15 @@ func share(ctx context.Context, hard <-chan struct{}, w *scale.Worker, version s
 	o := runner.Options{
 		NoSetup: true, NoTeardown: true, Wait: time.Duration(job.WaitNs),
 		Part:  schedule.Part{Of: uint64(job.Workers), Takes: []uint64{uint64(k)}, Shared: w.Shared},
-		Epoch: w.At(job.EpochNs), Sinks: []measure.Sink{w},
+		Epoch: w.At(job.EpochNs), Hooks: runner.Hooks{Sinks: []measure.Sink{w}, Sent: w.LoadOver},
 		Recording: runner.Recording{Dir: w.Dir, Plan: job.Plan, Command: job.Command, Version: version,
 			Extra: job.Extra, Flags: job.Flags, Worker: of},
 	}
 	o.StartDown, o.Faults = job.StartDown, runner.Faults{Allowed: job.Faults, Does: fault.OfLoad}
-	o.Sent = w.LoadOver
 	if job.Adaptive {
 		o.Follow = followCoordinator(w)
 	}
-	o.Begin = func(ctx context.Context) (err error) {
+	o.Hooks.Ready = func(ctx context.Context) (err error) {
 		of.StartLateNs, err = w.Begin(ctx, w.Dir)
 		return err
 	}

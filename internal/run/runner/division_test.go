@@ -84,7 +84,8 @@ func untilDone(t *testing.T, text, dir string, s *steps) (*plan.Plan, *record.Ru
 	}
 	var done atomic.Bool
 	s.t, s.cancel = t, func() { done.Store(true) }
-	r, err := Open(t.Context(), p, Options{Recording: Recording{Dir: dir}, Sinks: []measure.Sink{s}})
+	r, err := Open(t.Context(), p, Options{Recording: Recording{Dir: dir},
+		Hooks: Hooks{Sinks: []measure.Sink{s}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
 		Changed: func(f *record.Fault) { r.bundle.Fault(f) },
 		Begins:  func() { r.aftermath.faultBegins() },
 		Over:    func(f *record.Fault) { r.aftermath.faultOver(f) },
-		Warn:    r.o.Tell.Notice,
+		Warn:    r.o.Hooks.Notice,
 		Does:    does,
 		Resumes: r.o.Faults.Resumes,
 	})
@@ -122,7 +122,7 @@ func Resumed(p *plan.Plan, o Options) (*Runner, error) {
 	if r.Workload, err = workload.Compile(p); err != nil {
 		return nil, &target.UsageError{Err: err}
 	}
-	r.bundle, err = record.Place{None: true}.Create(p.Name, time.Now(), record.Options{Warn: o.Tell.Notice})
+	r.bundle, err = record.Place{None: true}.Create(p.Name, time.Now(), record.Options{Warn: o.Hooks.Notice})
 	if err != nil {
 		return nil, err
 	}

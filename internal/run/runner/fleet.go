@@ -116,8 +116,8 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 		sample.Operation = r.Workload.Operations[e.Operation].Name
 	}
 	r.bundle.Failed(&sample)
-	if r.o.Tell.Failed != nil {
-		r.o.Tell.Failed(sample)
+	if r.o.Hooks.Failed != nil {
+		r.o.Hooks.Failed(sample)
 	}
 }
 

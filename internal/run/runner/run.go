@@ -27,7 +27,6 @@ import (
 	"brunt/internal/render/message"
 	"brunt/internal/server/fault"
 	"brunt/internal/server/schema"
-	"brunt/internal/server/schema/fill"
 	"brunt/internal/server/target"
 )
 
@@ -118,7 +117,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	}
 	started := time.Now()
 	place := record.Place{None: o.Recording.None, Root: o.Recording.Root, Dir: o.Recording.Dir}
-	if r.bundle, err = place.Create(s.Plan.Name, started, record.Options{Warn: o.Tell.Notice}); err != nil {
+	if r.bundle, err = place.Create(s.Plan.Name, started, record.Options{Warn: o.Hooks.Notice}); err != nil {
 		return nil, &target.UsageError{Err: err}
 	}
 	if !o.Recording.None {
@@ -126,10 +125,10 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	}
 	r.begin(started)
 	r.tables = schema.OfRun(s, r.Record, schema.RunOptions{
-		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Tell.Loading, Warn: r.warn,
+		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Hooks.Loading, Warn: r.warn,
 		Waits: func(text message.Message) {
-			if o.Tell.Notice != nil {
-				o.Tell.Notice(record.Warning{ID: text.ID, Text: text})
+			if o.Hooks.Notice != nil {
+				o.Hooks.Notice(record.Warning{ID: text.ID, Text: text})
 			}
 		},
 	})
@@ -138,12 +137,15 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 		r.bundle.Discard()
 		return nil, &target.UsageError{Err: err}
 	}
+	if o.Hooks.Attach != nil {
+		o.Hooks.Attach(r.Workload)
+	}
 	return r, nil
 }
 
 // find finds the servers of p.
 func (o *Options) find(ctx context.Context, p *plan.Plan) (*target.System, error) {
-	patient := target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting}
+	patient := target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Hooks.Waiting}
 	if o.Protocol != nil {
 		return target.With(ctx, p, *o.Protocol, patient)
 	}
@@ -163,7 +165,7 @@ func (r *Runner) SetUp(ctx context.Context) (err error) {
 	for _, n := range r.system.Notices {
 		r.warn(record.Warning{ID: n.ID, Text: n.Text})
 	}
-	if err := r.system.Check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
+	if err := r.system.Check(ctx, &r.Workload.Program, r.o.Hooks.Checking); err != nil {
 		return err
 	}
 	r.clock = engine.NewClock(r.epoch())
@@ -201,7 +203,11 @@ func (r *Runner) SetUp(ctx context.Context) (err error) {
 	if t, ok := r.fleet.(interface{ Timing() message.Message }); ok {
 		r.Record.Timing = t.Timing()
 	}
-	return r.bundle.Update(r.Record)
+	if err := r.bundle.Update(r.Record); err != nil {
+		return err
+	}
+	r.o.Hooks.began(r.Record)
+	return nil
 }
 
 // Prepare is SetUp without sessions, for a load that other processes send. It creates and fills the tables.
@@ -228,11 +234,12 @@ func (r *Runner) startSequences(ctx context.Context) error {
 // ends, the load ends gracefully: Drive waits for operations in flight until hard is closed, and the record will be
 // complete. Then it reads back the plan's writes.
 func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Next) error {
+	defer r.o.Hooks.ended()
 	if err := r.drive(ctx, hard, next); err != nil {
 		return err
 	}
-	if r.o.Sent != nil {
-		r.o.Sent(ctx)
+	if r.o.Hooks.Sent != nil {
+		r.o.Hooks.Sent(ctx)
 	}
 	if r.registers != nil {
 		r.Record.Registers = r.registers.check(ctx)
@@ -281,17 +288,15 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		r.aftermath.start(ctx)
 		defer r.aftermath.end()
 	}
-	if r.o.Begin != nil {
-		if err := r.o.Begin(ctx); err != nil {
-			return err
-		}
+	if err := r.o.Hooks.ready(ctx); err != nil {
+		return err
 	}
 	if r.registers = r.checkRegisters(ctx); r.registers != nil {
 		defer r.registers.end()
 	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
-		Sinks:     append(r.takers(), r.o.Sinks...),
+		Sinks:     append(r.takers(), r.o.Hooks.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health:  health.Sample,
 		Control: r.controller, Follow: r.o.Follow, Late: r.decidedLate,
@@ -313,7 +318,7 @@ func (r *Runner) epoch() time.Time {
 
 // takers returns the sinks that fill the record.
 func (r *Runner) takers() []measure.Sink {
-	all := []measure.Sink{joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}
+	all := []measure.Sink{joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Hooks.Hint), r.within}
 	all = append(all, r.watch.Windows())
 	if r.outages != nil {
 		all = append(all, r.outages)
@@ -406,8 +411,8 @@ func (r *Runner) sinkFailed(err error) {
 
 func (r *Runner) warn(w record.Warning) {
 	r.Record.Warnings = append(r.Record.Warnings, w)
-	if r.o.Tell.Notice != nil {
-		r.o.Tell.Notice(w)
+	if r.o.Hooks.Notice != nil {
+		r.o.Hooks.Notice(w)
 	}
 }
 
@@ -415,8 +420,7 @@ func (r *Runner) warn(w record.Warning) {
 // record.DefaultRoot.
 type Options struct {
 	Recording Recording
-	Tell      Listener
-	Sinks     []measure.Sink // receive each interval, in addition to the record
+	Hooks     Hooks
 
 	// Protocol takes the place of the one that the plan names, for loads of code that isn't a protocol; nil: the plan's.
 	Protocol *protocol.Declaration
@@ -433,13 +437,8 @@ type Options struct {
 	// Epoch is the time at which the run's clock is 0, and must have a monotonic reading. The zero value means the time
 	// before sessions connect. Workers of one load use the same Epoch, so that their intervals are at the same times.
 	Epoch time.Time
-	// Begin is called when everything is ready for the first phase, which begins when it returns. It may be nil. Its
-	// error ends the run without a load.
-	Begin func(context.Context) error
 	// Follow makes another process decide the rates of adaptive phases. If it is nil, this process decides them.
-	Follow engine.Follow
-	// Sent is called when the load is over, before writes are read back. It may be nil.
-	Sent     func(context.Context)
+	Follow   engine.Follow
 	PeakPerS float64 // highest rate of Drive's phases, operations a second; 0: the plan's
 }
 
@@ -455,14 +454,4 @@ type Recording struct {
 	Flags   map[string]string // see record.Run.Flags
 	Trace   uint64            // how many operations, from the first, are traced into record.TraceFile; 0
 	Worker  *record.Worker    // this worker of a distributed load; its fields may change until Finish
-}
-
-// Listener receives events during a run. Each function may be nil.
-type Listener struct {
-	Waiting  func(error)              // called once if Open waits for an address, with the reason
-	Loading  func(fill.Progress)      // progress of filling tables
-	Checking func(done, all int)      // progress of checking many statements
-	Notice   func(record.Warning)     // each warning when it arises
-	Failed   func(record.ErrorSample) // each failed attempt, concurrently
-	Hint     func(record.Hint)        // each change that is seen, before Sinks receive its interval
 }

@@ -182,7 +182,8 @@ load:
   - constant: {rate: 100, duration: 100ms}
 `)
 	s := &slowSink{takes: 40 * time.Millisecond}
-	run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}, Sinks: []measure.Sink{s}})
+	run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true},
+		Hooks: Hooks{Sinks: []measure.Sink{s}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ func duringPlan(t *testing.T, p *plan.Plan, s *steps) *record.Run {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s.t, s.cancel = t, cancel
-	run, err := Run(ctx, nil, p, Options{Recording: Recording{Dir: t.TempDir() + "/bundle"}, Sinks: []measure.Sink{s}})
+	run, err := Run(ctx, nil, p, Options{Recording: Recording{Dir: t.TempDir() + "/bundle"},
+		Hooks: Hooks{Sinks: []measure.Sink{s}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,8 +86,7 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	g := &engineSink{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true}, KeepCollector: true,
-		Sinks: []measure.Sink{g}, Part: n.Part,
-		Tell: runner.Listener{Failed: s.Failed},
+		Hooks: runner.Hooks{Sinks: []measure.Sink{g}, Failed: s.Failed}, Part: n.Part,
 	})
 	if err != nil {
 		return nil, err

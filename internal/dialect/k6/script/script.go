@@ -16,6 +16,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 	"brunt/internal/run/scale"
 )
 
@@ -76,7 +77,7 @@ func (s *Script) Perform(stdin io.Reader, stdout, stderr io.Writer) error {
 		Plan: &plan.Plan{Name: name}, Script: job, Record: s.Record, Workers: s.Workers, Process: s.Process, Quiet: quiet,
 		Live: loadtest.Live{MetricsAddr: os.Getenv("BRUNT_METRICS_ADDR"),
 			Destinations: strings.Fields(os.Getenv("BRUNT_EXPORT"))},
-		Hooks: func(out *loadtest.Outputs) (loadtest.Hooks, error) {
+		Hooks: func(out *loadtest.Outputs) (runner.Hooks, error) {
 			v, err := report.Hooks(out)
 			v.Exit = Exit
 			return v, err

@@ -263,9 +263,7 @@ func (s *Session) Settled() {
 // Sums calls f with the sums so far, without warm-up, and the names of the operations. f must not keep references to
 // them.
 func (s *Session) Sums(f func(all *measure.Account, names []string)) {
-	s.mu.Lock()
-	names := s.run.OperationNames()
-	s.mu.Unlock()
+	names := s.names()
 	s.cutter.mu.Lock()
 	defer s.cutter.mu.Unlock()
 	f(s.cutter.tally.Total(), names)
@@ -291,12 +289,12 @@ func (c *cutter) startWatching() {
 	if host, err := observe.NewHost(); err == nil {
 		sources = append(sources, host)
 	}
-	c.s.mu.Lock()
+	c.s.draft.mu.Lock()
 	if c.s.figures != nil {
 		sources = append(sources, c.s.figures)
 	}
 	dir, fsys := c.s.bundle.Dir, record.FS(record.OS{})
-	c.s.mu.Unlock()
+	c.s.draft.mu.Unlock()
 	if c.s.o.None {
 		fsys = record.Nowhere{}
 	}

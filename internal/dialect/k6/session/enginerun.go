@@ -38,12 +38,12 @@ func (s *Session) Join(run *record.Run) *EngineRun {
 		g.addresses = append(g.addresses, n)
 	}
 	s.Tolerates(time.Duration(run.ToleranceNs))
-	s.mu.Lock()
+	s.draft.mu.Lock()
 	if s.native {
 		s.run.Tier, s.run.TierReason, s.run.Timing = run.Tier, run.TierReason, run.Timing
 		delete(s.run.Flags, "engine")
 	}
-	s.mu.Unlock()
+	s.draft.mu.Unlock()
 	c := &s.cutter
 	c.mu.Lock()
 	c.engineRuns = append(c.engineRuns, g)

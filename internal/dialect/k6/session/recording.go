@@ -55,11 +55,12 @@ func (s *Session) Begin(script Script) error {
 	if err != nil {
 		return errext.WithHint(err, "for k6 the folder is BRUNT_RESULTS, or keep no record: -o brunt=none")
 	}
-	s.mu.Lock()
+	s.draft.mu.Lock()
 	run := s.run
 	*run = record.Run{
-		ID: record.NewID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
-		LoadModel: script.LoadModel, Tier: plan.TierLibrary, TierReason: TierReason, IntervalNs: int64(interval),
+		ID: record.NewID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(),
+		Seed: s.o.Seed, LoadModel: script.LoadModel, Tier: plan.TierLibrary, TierReason: TierReason,
+		IntervalNs:  int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
 		Worker: s.o.Worker,
 		Cut:    script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
@@ -72,7 +73,7 @@ func (s *Session) Begin(script Script) error {
 	s.bundle = bundle
 	err = bundle.Start(script.Text, run)
 	s.named = false
-	s.mu.Unlock()
+	s.draft.mu.Unlock()
 	if err != nil {
 		bundle.Discard()
 		return err
@@ -99,8 +100,8 @@ func (s *Session) Uses(plan []byte) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(plan))
 	s.cutter.mu.Lock() // excludes the record's other writers
 	defer s.cutter.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.draft.mu.Lock()
+	defer s.draft.mu.Unlock()
 	at, known := slices.BinarySearch(s.plans, sum)
 	if known || s.bundle == nil {
 		return
@@ -109,44 +110,6 @@ func (s *Session) Uses(plan []byte) {
 	text := fmt.Appendf(slices.Clip(s.script), "plans_sha256: [%s]\n", strings.Join(s.plans, ", "))
 	if err := s.bundle.Start(text, s.run); err != nil {
 		s.run.Warnings = append(s.run.Warnings, record.Warning{ID: "plan-record", Text: message.OfError(err)})
-	}
-}
-
-// lengths returns the numbers of operations and addresses that have names.
-func (s *Session) lengths() (operations, addresses int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.run.Operations), len(s.run.Targets)
-}
-
-// update calls f with the record, and rewrites run.json if there are new names. The names must be there before an
-// interval that refers to their numbers can be read.
-func (s *Session) update(f func(run *record.Run) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := f(s.run)
-	if s.named {
-		s.named = false
-		err = errors.Join(err, s.bundle.Update(s.run))
-		if s.exporter != nil {
-			s.exporter.Rename(s.run)
-		}
-	}
-	return err
-}
-
-func (s *Session) warn(w record.Warning) {
-	s.mu.Lock()
-	s.run.Warnings = append(s.run.Warnings, w)
-	s.mu.Unlock()
-	s.note(w)
-}
-
-func (s *Session) note(w record.Warning) { s.say("brunt: note: " + w.Text.String()) }
-
-func (s *Session) say(text string) {
-	if s.o.Tell != nil && !s.quiet.Load() {
-		s.o.Tell(text)
 	}
 }
 
@@ -168,7 +131,7 @@ const (
 // Close closes what modules have opened, completes the record, judges the run and prints the verdict. Further calls
 // have no effect.
 func (s *Session) Close(o Outcome) error {
-	err := s.close()
+	err := s.close(s.wasAborted)
 	if !s.recording.CompareAndSwap(true, false) {
 		return err
 	}
@@ -186,9 +149,9 @@ func (s *Session) Close(o Outcome) error {
 	}
 	<-s.ended()
 	tally := &s.cutter.tally
-	s.mu.Lock() // outputs still read the names of the operations
+	s.draft.mu.Lock() // outputs still read the names of the operations
 	record.Fill(run, tally)
-	s.mu.Unlock()
+	s.draft.mu.Unlock()
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
 	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
 		why := message.Literal(o.Why)

@@ -3,76 +3,33 @@
 package session
 
 import (
-	"errors"
-	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.k6.io/k6/v2/js/modules"
-	"go.k6.io/k6/v2/lib"
-	"go.k6.io/k6/v2/metrics"
-
-	"brunt/internal/base/secret"
 	"brunt/internal/engine"
-	"brunt/internal/inspect/observe"
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report/export"
 )
 
-// The most operations and addresses that a run distinguishes. Scripts name them during the run, and some put keys into
-// the names. Operations beyond the limit are counted together.
-const (
-	mostOperations = 128
-	mostAddresses  = 16
-)
-
-// Session is one run of k6. It is safe for concurrent use.
+// Session is one run of k6. It is safe for concurrent use: each of its parts has its own locks. No part calls another
+// with its lock held, but for the cutter, which uses the draft and the feed.
 type Session struct {
+	draft
+	feed
+	counters
+	resources
+
 	clock  engine.Clock
-	seed   uint64
 	o      Options
 	vus    sync.Map // VU number → *Handle
 	shards []*measure.Shared
+	held   held
+	cutter cutter
 
-	mu         sync.Mutex // guards what follows
-	operations map[string]int
-	addresses  map[[2]string]int
-	run        *record.Run
-	bundle     *record.Bundle
-	script     []byte         // content of plan.yml, without plans
-	plans      []string       // hashes of the plans that the script runs from files
-	native     bool           // the script runs nothing but plans
-	figures    observe.Source // Script.Figures
-	named      bool           // run has operations or addresses that run.json lacks
-	ends       []func() error
-	inits      []modules.VU // virtual users that import one of brunt's modules
-	settling   []func()     // see BeforeSettled
-
-	held     held
-	shared   shared
-	cutter   cutter
-	exporter *export.Exporter // nil if nothing is exported
-
-	over       atomic.Bool  // k6's load is over
-	quiet      atomic.Bool  // print nothing at the end
-	requests   atomic.Bool  // an operation other than an iteration was recorded
-	reports    atomic.Bool  // see ReportsRequests
-	activeVUs  atomic.Int64 // as k6 reported last
-	lastNs     atomic.Int64 // the last time at which something ended
-	recording  atomic.Bool
-	dropped    atomic.Uint64
-	threw      atomic.Uint64 // iterations that ended with an exception
-	iterations atomic.Uint64
-
-	metrics atomic.Pointer[Metrics]
-	samples atomic.Pointer[chan<- metrics.SampleContainer]
-	sending sync.RWMutex // held for reading while sending on samples
-	silent  bool         // nothing is sent any more; guarded by sending
-	aborted bool         // Abort was called; guarded by sending
-	state   atomic.Pointer[lib.ExecutionState]
+	over      atomic.Bool // k6's load is over
+	recording atomic.Bool
 }
 
 // Options are the settings of a session.
@@ -106,8 +63,8 @@ func New(o Options) *Session {
 		epoch = time.Now()
 	}
 	s := &Session{
-		clock: engine.NewClock(epoch), seed: o.Seed, o: o,
-		operations: map[string]int{}, addresses: map[[2]string]int{}, run: &record.Run{},
+		clock: engine.NewClock(epoch), o: o,
+		draft: draft{tell: o.Tell, operations: map[string]int{}, addresses: map[[2]string]int{}, run: &record.Run{}},
 	}
 	s.cutter.init(s)
 	for range max(4, 2*runtime.GOMAXPROCS(0)) {
@@ -116,11 +73,8 @@ func New(o Options) *Session {
 	return s
 }
 
-// Quiet sets whether the run prints nothing about itself but errors.
-func (s *Session) Quiet(quiet bool) { s.quiet.Store(quiet) }
-
 // Seed returns the seed of the values that modules generate.
-func (s *Session) Seed() uint64 { return s.seed }
+func (s *Session) Seed() uint64 { return s.o.Seed }
 
 // Now returns the time on the run's clock in ns.
 func (s *Session) Now() int64 { return s.clock.Now() }
@@ -138,106 +92,6 @@ func (s *Session) LoadBegins(at time.Time) {
 // At converts a wall-clock time to the run's clock.
 func (s *Session) At(t time.Time) int64 { return s.clock.Now() - int64(time.Since(t)) }
 
-// Operation returns the number of the operation with this name. The first call for a name adds it.
-func (s *Session) Operation(name string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n, ok := s.operations[name]; ok {
-		return n
-	}
-	name = secret.Text(name) // k6 names requests by their URLs
-	if n, ok := s.operations[name]; ok {
-		return n
-	}
-	if len(s.run.Operations) >= mostOperations-1 {
-		name = record.OtherOperations
-		if n, ok := s.operations[name]; ok {
-			return n
-		}
-	}
-	n := len(s.run.Operations)
-	s.operations[name] = n
-	s.run.Operations = append(s.run.Operations, record.Operation{Name: name})
-	s.named = true
-	return n
-}
-
-// Address returns the number of an address. The first call for an address adds it; beyond mostAddresses it returns -1.
-func (s *Session) Address(protocol, address string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := [2]string{protocol, address}
-	if n, ok := s.addresses[key]; ok {
-		return n
-	}
-	n := len(s.run.Targets)
-	if n >= mostAddresses {
-		return -1
-	}
-	s.addresses[key] = n
-	s.run.Targets = append(s.run.Targets, record.Target{Address: address, Protocol: protocol})
-	s.named = true
-	return n
-}
-
-// Describe sets the product and version of the server at an address.
-func (s *Session) Describe(address int, product, version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if address >= 0 && address < len(s.run.Targets) {
-		s.run.Targets[address].Product, s.run.Targets[address].Version = product, version
-		s.named = true
-	}
-}
-
-// nameOf returns the name of an operation, "" if there is none.
-func (s *Session) nameOf(operation int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if operation < 0 || operation >= len(s.run.Operations) {
-		return ""
-	}
-	return s.run.Operations[operation].Name
-}
-
-// addressOf returns the text of an address, "" if there is none.
-func (s *Session) addressOf(address int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if address < 0 || address >= len(s.run.Targets) {
-		return ""
-	}
-	return s.run.Targets[address].Address
-}
-
-// BeforeSettled registers f to be called once after the load, before the last interval is cut; f may record further
-// calls. All registered functions run at the same time.
-func (s *Session) BeforeSettled(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settling = append(s.settling, f)
-}
-
-// settle calls the functions registered by BeforeSettled.
-func (s *Session) settle() {
-	s.mu.Lock()
-	all := s.settling
-	s.settling = nil
-	s.mu.Unlock()
-	var calls sync.WaitGroup
-	for _, f := range all {
-		calls.Go(f)
-	}
-	calls.Wait()
-}
-
-// AtEnd registers f to be called once after the run, teardown included. Functions run in reverse order.
-func (s *Session) AtEnd(f func() error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ends = append(s.ends, f)
-}
-
 // shard returns the recorder for the VU with that number.
 func (s *Session) shard(vu uint64) *measure.Shared { return s.shards[vu%uint64(len(s.shards))] }
 
@@ -248,80 +102,5 @@ func (s *Session) Dropped(scenario string, n uint64) {
 	s.shards[0].Do(func(r *measure.Recorder) { r.GiveUp(operation, measure.UnsentNoSession, n) })
 }
 
-// Threw counts an iteration that ended with an exception.
-func (s *Session) Threw() { s.threw.Add(1) }
-
 // IterationName returns the name of the operation under which iterations of a scenario are counted.
 func IterationName(scenario string) string { return "iteration " + scenario }
-
-// counted returns the numbers of iterations so far.
-func (s *Session) counted() *record.Iterations {
-	return &record.Iterations{Done: s.iterations.Load(), Dropped: s.dropped.Load(), Threw: s.threw.Load()}
-}
-
-// shared holds the resources that all VUs share, by key.
-type shared struct {
-	mu  sync.Mutex
-	all map[string]*thing
-}
-
-// thing is a shared resource. The first caller opens it, while others wait.
-type thing struct {
-	mu     sync.Mutex
-	closer io.Closer
-}
-
-// Shared returns the resource with the key, and opens it if necessary. An error isn't stored: the next call tries
-// again. The resource is closed after the run.
-func (s *Session) Shared(key string, open func() (io.Closer, error)) (io.Closer, error) {
-	s.shared.mu.Lock()
-	if s.shared.all == nil {
-		s.shared.all = map[string]*thing{}
-	}
-	t := s.shared.all[key]
-	if t == nil {
-		t = &thing{}
-		s.shared.all[key] = t
-	}
-	s.shared.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closer != nil {
-		return t.closer, nil
-	}
-	c, err := open()
-	if err == nil {
-		t.closer = c
-	}
-	return c, err
-}
-
-// close closes the shared resources, and calls the functions registered by AtEnd. After Abort, scripts may still be in
-// a call: their resources are then left open until the process ends.
-func (s *Session) close() (err error) {
-	s.mu.Lock()
-	ends := s.ends
-	s.ends = nil
-	s.mu.Unlock()
-	for i := len(ends) - 1; i >= 0; i-- {
-		err = errors.Join(err, ends[i]())
-	}
-	s.sending.RLock()
-	aborted := s.aborted
-	s.sending.RUnlock()
-	if aborted {
-		return err
-	}
-	s.shared.mu.Lock()
-	all := s.shared.all
-	s.shared.all = nil
-	s.shared.mu.Unlock()
-	for _, t := range all {
-		t.mu.Lock()
-		if t.closer != nil {
-			err = errors.Join(err, t.closer.Close())
-		}
-		t.mu.Unlock()
-	}
-	return err
-}

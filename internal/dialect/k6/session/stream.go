@@ -44,9 +44,7 @@ func (st *stream) interval(s *Session, iv *measure.Interval) {
 		return
 	}
 	var all metrics.Samples
-	s.mu.Lock()
-	names := s.run.OperationNames()
-	s.mu.Unlock()
+	names := s.names()
 	active := 0
 	for i := range iv.Operations {
 		if iv.Operations[i].Done > 0 {

@@ -68,25 +68,9 @@ func (s *Session) record(shard *measure.Shared, m *measure.Sample) {
 	s.touch(m.End)
 }
 
-// touch records that there was load at ns.
-func (s *Session) touch(ns int64) {
-	for {
-		last := s.lastNs.Load()
-		if ns <= last || s.lastNs.CompareAndSwap(last, ns) {
-			return
-		}
-	}
-}
-
 // failed stores a failed call as an example of its error class.
 func (s *Session) failed(c *Call) {
-	s.mu.Lock()
-	bundle := s.bundle
-	s.mu.Unlock()
-	if bundle == nil {
-		return
-	}
-	bundle.Failed(&record.ErrorSample{
+	s.Failed(record.ErrorSample{
 		Time: time.Now().UTC(), Class: c.Class.String(), Code: c.Code, Text: secret.Text(c.Text),
 		Operation: s.nameOf(c.Operation), Address: s.addressOf(c.Address), Attempt: max(c.Attempts, 1),
 	})

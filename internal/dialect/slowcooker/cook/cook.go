@@ -40,28 +40,28 @@ type Execution struct {
 }
 
 // Hooks returns hooks that print slow_cooker's lines.
-func (c *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
+func (c *Execution) Hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	c.outputs, c.out = out, out.Out
 	if err := c.openLog(); err != nil {
-		return loadtest.Hooks{}, err
+		return runner.Hooks{}, err
 	}
 	c.lines = slowcooker.NewLines(c.Options, c.out, time.Now)
 	failures := &slowcooker.FailureLines{W: out.Err}
-	v := loadtest.Hooks{
+	v := runner.Hooks{
 		Sinks:  []measure.Sink{c.lines, failures},
 		Attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
 		Began:  func(*record.Run) { c.report(c.lines.Begin()) },
 		Ended:  func() { c.report(c.lines.Finish()) },
 		Result: c.summarize, Exit: c.exit, Close: c.close,
 	}
-	v.Tell.Failed = func(e record.ErrorSample) { failures.Failed(e.Class, e.Text) }
-	v.Tell.Hint = func(h record.Hint) {
+	v.Failed = func(e record.ErrorSample) { failures.Failed(e.Class, e.Text) }
+	v.Hint = func(h record.Hint) {
 		if h.Metric != string(hints.Generator) {
 			c.lines.Comment(report.HintText(&h, units.English))
 		}
 	}
 	if !c.Options.Quiet {
-		v.Tell.Notice, v.Tell.Waiting = loadtest.Notices(out), loadtest.Waiting(out, c.Options.Wait)
+		v.Notice, v.Waiting = loadtest.Notices(out), loadtest.Waiting(out, c.Options.Wait)
 	}
 	return v, nil
 }

@@ -19,6 +19,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
 )
 
 // Execution is a load or run that prints what go-ycsb prints.
@@ -37,13 +38,13 @@ type Execution struct {
 }
 
 // Hooks returns hooks that print go-ycsb's lines.
-func (y *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
+func (y *Execution) Hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	y.out, y.meter = out, ycsb.NewMeter(y.Job, out.Out, createFile)
 	set := y.Job.Settings
 	if set.Command == ycsb.Load && !y.Led {
 		y.checkpoint = &ycsb.Checkpoint{Path: y.Checkpoint, Job: y.Job, Write: replaceFile}
 	}
-	v := loadtest.Hooks{
+	v := runner.Hooks{
 		Sinks:   []measure.Sink{y.meter},
 		Prepare: y.prepare,
 		Attach: func(w *workload.Workload) {
@@ -61,10 +62,10 @@ func (y *Execution) Hooks(out *loadtest.Outputs) (loadtest.Hooks, error) {
 		v.Sinks = append(v.Sinks, y.checkpoint)
 	}
 	if !set.Silence {
-		v.Tell.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.Out, "operation err: %s: %s\n", e.Class, e.Text) }
+		v.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.Out, "operation err: %s: %s\n", e.Class, e.Text) }
 	}
 	if !y.Quiet {
-		v.Tell.Notice = loadtest.Notices(out)
+		v.Notice = loadtest.Notices(out)
 	}
 	return v, nil
 }

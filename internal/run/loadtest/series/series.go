@@ -152,7 +152,7 @@ func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down fun
 	}
 	one.Faults, one.Proxies = nil, nil
 	r, err := runner.Open(ctx, one, runner.Options{
-		Recording: runner.Recording{None: true, Version: t.load.Process.Version}, Tell: v.Tell, Force: o.Force,
+		Recording: runner.Recording{None: true, Version: t.load.Process.Version}, Hooks: v.OfTables(), Force: o.Force,
 		NoTeardown: o.NoTeardown,
 	})
 	if err != nil {
@@ -180,10 +180,10 @@ func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir 
 	if err != nil {
 		return nil, err
 	}
-	tell := v.Tell.Notice
-	v.Tell.Hint, v.Tell.Notice = nil, nil // they would repeat in each run, and are in the bundles
+	tell := v.Notice
+	v.Hint, v.Notice = nil, nil // they would repeat in each run, and are in the bundles
 	if l.Workers.Number > 0 && tell != nil {
-		v.Tell.Notice = func(w record.Warning) {
+		v.Notice = func(w record.Warning) {
 			if w.ID == loadtest.WorkerNotice {
 				tell(w)
 			}

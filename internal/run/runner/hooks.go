@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"context"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan/workload"
+	"brunt/internal/record"
+	"brunt/internal/server/schema/fill"
+)
+
+// Hooks are called during a load, in this order, whoever drives it: a Runner for a load that is sent from here, the
+// coordinator for one that workers send, a series for each of its loads. Each may be nil.
+type Hooks struct {
+	// Before the load.
+
+	Prepare  func(context.Context) error // by commands, before the servers are queried
+	Waiting  func(error)                 // once if Open waits for an address, with the reason
+	Attach   func(*workload.Workload)    // when the plan is compiled, before anything is sent
+	Loading  func(fill.Progress)         // progress of filling tables
+	Checking func(done, all int)         // progress of checking many statements
+	Began    func(*record.Run)           // when the sessions are connected, or the workers are ready
+	// Ready is called when everything is ready for the first phase, which begins when it returns. Its error ends the run
+	// without a load.
+	Ready func(context.Context) error
+
+	// During the load.
+
+	Notice func(record.Warning)     // each warning when it arises, before the load as well
+	Failed func(record.ErrorSample) // each failed attempt, concurrently
+	Hint   func(record.Hint)        // each change that is seen, before Sinks receive its interval
+	Sinks  []measure.Sink           // receive each interval, in addition to the record
+
+	// After the load.
+
+	Sent   func(context.Context)                   // when the load is over, before writes are read back
+	Ended  func()                                  // when writes have been read back
+	Result func(run *record.Run, dir string) error // by commands; prints the result
+	Exit   func(*record.Run) error                 // by commands: the error to exit with; nil means that of the report
+	Close  func() error                            // by commands, at the very end
+}
+
+// began calls Began.
+func (h *Hooks) began(run *record.Run) {
+	if h.Began != nil {
+		h.Began(run)
+	}
+}
+
+// ready calls Ready.
+func (h *Hooks) ready(ctx context.Context) error {
+	if h.Ready == nil {
+		return nil
+	}
+	return h.Ready(ctx)
+}
+
+// ended calls Ended.
+func (h *Hooks) ended() {
+	if h.Ended != nil {
+		h.Ended()
+	}
+}
+
+// OfTables returns the hooks for a run that only creates and fills the tables of later loads.
+func (h *Hooks) OfTables() Hooks {
+	return Hooks{Waiting: h.Waiting, Loading: h.Loading, Checking: h.Checking, Notice: h.Notice, Failed: h.Failed,
+		Hint: h.Hint}
+}
