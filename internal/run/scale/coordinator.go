@@ -1,26 +1,20 @@
 package scale
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
-	"brunt/internal/base/linefile"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/load/schedule"
 	"brunt/internal/measure"
@@ -61,16 +55,17 @@ type Options struct {
 	Waiting func(ctx context.Context) string
 }
 
-// Coordinator leads the workers of one run.
+// Coordinator leads the workers of one run. Its parts have their own locks, which are taken after mu.
 type Coordinator struct {
-	o        Options
-	clock    Clock
-	listener net.Listener
-	server   *http.Server
-	quit     chan struct{}
-
+	o     Options
+	clock Clock
+	quit  chan struct{}
+	endpoint
+	journal journal
+	course  course
+	packedB atomic.Int64 // bytes of packed histograms that wait for the live view
 	mu      sync.Mutex
-	cond    *sync.Cond    // signals that a field below has changed
+	cond    *sync.Cond    // signals that a field below, a member's inbox or the course has changed
 	turn    chan struct{} // closed and replaced when all workers must get an answer at once
 	members []*member
 	agreed  bool
@@ -80,16 +75,8 @@ type Coordinator struct {
 	unheard bool // Returns has waited in vain
 	hard    bool
 	aborted message.Message
-
-	states    map[string]json.RawMessage // state of each phase's controller after its last decision
-	faults    []record.Fault             // faults that the journal contains
-	decisions []Decision
-	phases    []json.RawMessage // one element for each time that the workers asked
-	allSent   bool
-	losses    []schedule.Loss
-	packedB   int               // bytes of packed histograms that wait for the live view
-	granter   *schedule.Granter // gives out the operations of closed stages, with Redistribute
-	journal   *linefile.File    // nil before the start, and without Options.Journal
+	losses  []schedule.Loss
+	granter *schedule.Granter // gives out the operations of closed stages, with Redistribute
 }
 
 // member is the coordinator's state of one worker.
@@ -106,7 +93,6 @@ type member struct {
 	given   bool   // its share was given to other workers
 	stopped bool   // it came back after its share was given away
 	untilNs int64  // the time until which it may send; see Answer
-	over    bool   // the live view expects no more intervals of it
 	gone    string // how its process ended; "" if that isn't known
 	problem *refusal
 
@@ -114,14 +100,11 @@ type member struct {
 	rows   uint64
 	filled json.RawMessage
 
-	asked   int        // how many times it has asked for phases
-	keeping sync.Mutex // held while its intervals are appended
-	lines   int        // number of its intervals that have been received
-	live    int64      // bytes of the received intervals that the live view may read
-	passed  int64      // bytes of these that the live view has read
-	packed  []waiting  // packed histograms for the live view, in the order of their lines
+	asked int // how many times it has asked for phases
 
-	unstored string // why its last intervals couldn't be stored; "" if they were
+	inbox inbox
+	// unstored is why its last intervals couldn't be stored; "" if they were
+	unstored string
 }
 
 // name returns the worker's name in messages: its number from 1 and its host, if known.
@@ -152,61 +135,30 @@ func open(o Options, taken string) (*Coordinator, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	c := &Coordinator{o: o, clock: NewClock(), listener: l, quit: make(chan struct{}),
-		granter: schedule.NewGranter(o.Workers)}
+	c := &Coordinator{o: o, clock: NewClock(), quit: make(chan struct{}), granter: schedule.NewGranter(o.Workers)}
 	c.prepare()
 	for k := range o.Workers {
-		c.members = append(c.members, &member{number: k})
+		m := &member{number: k}
+		m.inbox.open(c.folder(k), &c.packedB)
+		c.members = append(c.members, m)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /join", c.serveJoin)
-	mux.HandleFunc("POST /clock", c.serveClock)
-	mux.HandleFunc("POST /report", c.serveReport)
-	mux.HandleFunc("PUT /file", c.serveFile)
-	mux.HandleFunc("GET /file", c.serveHave)
-	c.server = &http.Server{
-		Handler: mux, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // TLS rejects clients that don't belong to this run and tells them
-		Protocols: func() *http.Protocols {
-			p := &http.Protocols{}
-			p.SetHTTP1(true)
-			return p
-		}(),
-	}
+	c.endpoint = newEndpoint(l, config, map[string]http.HandlerFunc{
+		"POST /join": c.serveJoin, "POST /clock": c.serveClock, "POST /report": c.serveReport,
+		"PUT /file": c.serveFile, "GET /file": c.serveHave,
+	})
 	return c, nil
-}
-
-// CanListen returns the error that Listen would return now for an address; nil if the address can be used.
-func CanListen(address string) error {
-	l, err := listen(address, otherPort)
-	if err != nil {
-		return err
-	}
-	return l.Close()
-}
-
-// otherPort is what to do if the port of a new coordinator is in use.
-const otherPort = "name another with --listen"
-
-func listen(address, taken string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the coordinator can't listen at %s: the port is in use; %s", address, taken)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the coordinator can't listen at %s: %w; name an address of this machine with --listen",
-			address, err)
-	}
-	return l, nil
 }
 
 // serve starts to answer workers and to detect lost ones.
 func (c *Coordinator) serve() {
-	go func() { _ = c.server.ServeTLS(c.listener, "", "") }() // its only error is that it was closed
+	c.endpoint.serve()
 	go c.watch()
 }
 
-func (c *Coordinator) prepare() { c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{}) }
+func (c *Coordinator) prepare() {
+	c.cond, c.turn = sync.NewCond(&c.mu), make(chan struct{})
+	c.journal.tell = c.tell
+}
 
 // announce makes the coordinator answer at once all workers that wait for their job or for the start. c.mu must be
 // held.
@@ -215,9 +167,6 @@ func (c *Coordinator) announce() {
 	c.turn = make(chan struct{})
 	c.cond.Broadcast()
 }
-
-// Port returns the TCP port that workers connect to.
-func (c *Coordinator) Port() int { return c.listener.Addr().(*net.TCPAddr).Port }
 
 // StartNs returns when the load begins or began, in ns by the coordinator's clock; 0 if that isn't known yet.
 func (c *Coordinator) StartNs() int64 {
@@ -228,19 +177,9 @@ func (c *Coordinator) StartNs() int64 {
 
 // Leave is Close, but keeps the journal of a resumed coordinator, so that the load can be resumed again.
 func (c *Coordinator) Leave() error {
-	c.mu.Lock()
-	journal := c.journal
-	c.journal = nil
-	c.mu.Unlock()
-	err := c.Close()
-	if journal != nil {
-		err = errors.Join(err, journal.Close())
-	}
-	return err
+	kept := c.journal.leave()
+	return errors.Join(c.Close(), kept())
 }
-
-// lastAnswers is the time that Close gives to requests in progress.
-const lastAnswers = 2 * time.Second
 
 // Close answers the requests in progress, stops serving and removes the journal, which contains a private key. Workers
 // that are still running retry until they reach their own time limit. So would a worker that has no answer to its last
@@ -250,14 +189,7 @@ func (c *Coordinator) Close() error {
 	c.mu.Lock()
 	c.announce()
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
-	defer cancel()
-	err := c.server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = c.server.Close()
-	}
-	_ = c.listener.Close() // the server closes it too, but later if it has only just begun to serve
-	return errors.Join(err, c.endJournal())
+	return errors.Join(c.endpoint.close(), c.journal.end())
 }
 
 // Exited records that the process of a worker, numbered from 0, has ended, and how. It is safe for concurrent use.
@@ -285,7 +217,7 @@ func (c *Coordinator) halt(hard bool, aborted message.Message) {
 		c.aborted = aborted
 	}
 	if !c.stop || hard && !c.hard {
-		c.note(&event{Stop: &stopped{c.hard || hard, c.aborted}})
+		c.journal.note(&event{Stop: &stopped{c.hard || hard, c.aborted}})
 	}
 	c.stop, c.hard = true, c.hard || hard
 	c.announce()
@@ -369,10 +301,11 @@ func (c *Coordinator) beginsBefore(now time.Time) bool {
 
 // lose marks a worker as lost and applies the policy for lost workers. The worker may come back. c.mu must be held.
 func (c *Coordinator) lose(m *member, why string) {
-	m.lost, m.over, m.lostNs = true, true, c.clock.Now()
+	m.lost, m.lostNs = true, c.clock.Now()
+	m.inbox.close()
 	c.tell("worker %s is lost %s into the load: %s", m.name(),
 		time.Duration(m.lostNs-c.startNs).Round(100*time.Millisecond), why)
-	c.note(&event{Lost: &m.number, AtNs: m.lostNs})
+	c.journal.note(&event{Lost: &m.number, AtNs: m.lostNs})
 	switch c.o.OnLost {
 	case Abort:
 		c.halt(false, message.New("stop.worker-lost", message.Text("worker", m.name())))
@@ -400,7 +333,7 @@ func (c *Coordinator) give(m *member) {
 	}
 	m.given = true
 	c.losses = append(c.losses, loss)
-	c.note(&event{Loss: &loss})
+	c.journal.note(&event{Loss: &loss})
 	c.tell("the share of worker %s is sent by the other %d from %s into the load on", m.name(), len(loss.Receivers),
 		time.Duration(loss.FromNs).Round(100*time.Millisecond))
 }
@@ -419,7 +352,7 @@ func (c *Coordinator) grant(m *member, w *schedule.Request) *schedule.Grant {
 	}
 	g, events := c.granter.Grant(m.number, &request, alive)
 	for i := range events {
-		c.note(&event{Grant: &events[i]})
+		c.journal.note(&event{Grant: &events[i]})
 	}
 	return &g
 }
@@ -598,9 +531,7 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.startNs = c.clock.Now() + int64(lead)
-	if err := c.begin(); err != nil {
-		c.unresumable(err)
-	}
+	c.journal.begin(c.o.Journal, c.beginning(), c.course.events())
 	c.announce()
 	return c.startNs
 }
@@ -615,82 +546,50 @@ func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*
 	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
 }
 
-// chunk is how many bytes of a worker's intervals the live view reads at a time; a longer line is read whole.
-const chunk = 64 << 10
-
 // intervals returns a function that passes on the lines of a worker's intervals as they arrive. Lines that the live
 // view has not read yet are in the received file, not in memory, even if other workers are late.
 func (c *Coordinator) intervals(m *member) func(func(line, packed []byte) error) error {
 	return func(f func(line, packed []byte) error) error {
-		defer c.release(m)
-		var buffer []byte
+		in := &m.inbox
+		defer in.release()
 		for at, number := int64(0), 0; ; {
-			c.mu.Lock()
-			for m.live == at && !m.over {
-				all, passed := c.asked()
-				if !all || !passed && at == 0 {
-					c.cond.Wait()
-					continue
-				}
-				c.mu.Unlock()
-				if passed {
-					c.nextPhases()
-				} else if err := f(nil, nil); err != nil { // a worker may have cut its last interval in two
-					return err
-				}
-				c.mu.Lock()
-			}
-			end := m.live
-			c.mu.Unlock()
-			if end == at {
-				return nil
-			}
-			var err error
-			if buffer, err = wholeLines(filepath.Join(c.folder(m.number), record.IntervalsFile), at, end, buffer); err != nil {
+			end, err := c.await(in, at, f)
+			if err != nil || end == at {
 				return err
 			}
-			for line := range bytes.Lines(buffer) {
-				c.mu.Lock()
-				m.passed += int64(len(line))
-				held := c.next(m, number)
-				c.mu.Unlock()
-				number++
-				if err := pass(line, held, f); err != nil {
-					return err
-				}
+			size, lines, err := in.pass(at, end, number, f)
+			if err != nil {
+				return err
 			}
-			at += int64(len(buffer))
+			at, number = at+size, number+lines
 		}
 	}
 }
 
-// pass calls f with a line and its packed histograms, if held isn't nil, and then releases held.
-func pass(line []byte, held *bytes.Buffer, f func(line, packed []byte) error) error {
-	if held == nil {
-		return f(line, nil)
-	}
-	defer packedBuffers.Put(held)
-	return f(line, held.Bytes())
-}
-
-// wholeLines reads whole lines of a file from the offset from, and not beyond to: up to chunk bytes, or one line if
-// that is longer. There must be a whole line between the offsets. The result uses the memory of buffer.
-func wholeLines(path string, from, to int64, buffer []byte) ([]byte, error) {
-	if to < from {
-		return nil, fmt.Errorf("%s has become shorter during the load", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	for size := min(to-from, chunk); ; size = min(to-from, 2*size) {
-		buffer = slices.Grow(buffer[:0], int(size))[:size]
-		if _, err := file.ReadAt(buffer, from); err != nil {
-			return nil, err
+// await waits until an inbox has more than its first at bytes, and returns how many it has; at if there will be no
+// more. While all workers wait for phases, it gets these, or calls f without a line.
+func (c *Coordinator) await(in *inbox, at int64, f func(line, packed []byte) error) (end int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		live, over := in.live()
+		if live != at || over {
+			return live, nil
 		}
-		if whole := bytes.LastIndexByte(buffer, '\n') + 1; whole > 0 || size == to-from {
-			return buffer[:whole], nil
+		all, passed := c.asked()
+		if !all || !passed && at == 0 {
+			c.cond.Wait()
+			continue
+		}
+		c.mu.Unlock()
+		if passed {
+			c.nextPhases()
+		} else { // a worker may have cut its last interval in two
+			err = f(nil, nil)
+		}
+		c.mu.Lock()
+		if err != nil {
+			return at, err
 		}
 	}
 }
@@ -771,6 +670,3 @@ func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
 	}
 	return parts
 }
-
-// countLines returns the number of complete lines in data.
-func countLines(data []byte) int { return bytes.Count(data, []byte("\n")) }

@@ -5,17 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-
-	"brunt/internal/measure"
 )
-
-// Decision is a piece of the schedule of an adaptive phase: the rate from the end of the previous piece until UntilNs.
-// All workers append the same pieces.
-type Decision struct {
-	Phase   string          `json:"phase"`
-	UntilNs int64           `json:"until_ns"` // after the phase's beginning
-	Control measure.Control `json:"control"`
-}
 
 // At returns the time at which the coordinator's clock reads ns.
 func (c *Coordinator) At(ns int64) time.Time { return c.clock.At(ns) }
@@ -25,36 +15,6 @@ func (c *Coordinator) Epoch() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clock.At(c.o.Job.EpochNs)
-}
-
-// Decide sends a decision to all workers. Before that it writes the decision to the journal, with the state of the
-// phase's controller after it, from which a resumed coordinator goes on. state is nil if the controller has none.
-func (c *Coordinator) Decide(d Decision, state json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.note(&event{Decision: &d, State: state})
-	c.decide(d, state)
-	c.cond.Broadcast()
-}
-
-func (c *Coordinator) decide(d Decision, state json.RawMessage) {
-	c.decisions = append(c.decisions, d)
-	if c.states == nil {
-		c.states = map[string]json.RawMessage{}
-	}
-	c.states[d.Phase] = state
-}
-
-// instruct adds to an answer what the worker doesn't know yet, according to its report. c.mu must be held.
-func (c *Coordinator) instruct(a *Answer, said *Report) *Answer {
-	a.AllSent = c.allSent
-	if n := said.Decisions; n >= 0 && n < len(c.decisions) {
-		a.Decisions = c.decisions[n:]
-	}
-	if n := said.Asked; n > 0 && n <= len(c.phases) {
-		a.Phases = c.phases[n-1]
-	}
-	return a
 }
 
 // WaitSent waits until all workers that aren't lost have ended their load, or ctx ends; then it returns ctx's error.
@@ -91,14 +51,6 @@ func (c *Coordinator) Returns(ctx context.Context) bool {
 // sends reports whether a worker may be in its load: it hasn't ended it, and its process isn't known to have ended.
 func (m *member) sends() bool { return m.gone == "" && m.state != Sent && m.state != Ended }
 
-// AllSent tells the workers that the load is over on all of them.
-func (c *Coordinator) AllSent() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.allSent = true
-	c.cond.Broadcast()
-}
-
 // asked reports whether all workers wait for phases that Options.Next has not returned yet, so that no interval arrives
 // before it does, and whether the live view has read all of their intervals. c.mu must be held.
 func (c *Coordinator) asked() (all, passed bool) {
@@ -106,24 +58,24 @@ func (c *Coordinator) asked() (all, passed bool) {
 		return false, false
 	}
 	passed = true
+	given := c.course.given()
 	for _, m := range c.members {
-		if m.over {
+		if _, over := m.inbox.live(); over {
 			continue
 		}
-		if m.asked <= len(c.phases) {
+		if m.asked <= given {
 			return false, false
 		}
-		all, passed = true, passed && m.passed == m.live
+		all, passed = true, passed && !m.inbox.behind()
 	}
 	return all, passed
 }
 
 // nextPhases gets the phases that all workers ask for from Options.Next.
 func (c *Coordinator) nextPhases() {
-	phases := c.o.Next()
+	c.course.give(c.o.Next())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.phases = append(c.phases, phases)
 	c.cond.Broadcast()
 }
 
@@ -133,9 +85,7 @@ func (c *Coordinator) nextPhases() {
 func (w *Worker) Follow(ctx context.Context, phase string, lastsNs int64, extend func(Decision)) {
 	end := time.Now().Add(time.Duration(lastsNs))
 	for n := 0; ; {
-		w.mu.Lock()
-		news, changed, heard := w.decisions[n:], w.changed, w.heard
-		w.mu.Unlock()
+		news, changed, heard := w.talk.decided(n)
 		n += len(news)
 		for _, d := range news {
 			if d.Phase != phase {
@@ -160,16 +110,13 @@ func (w *Worker) Follow(ctx context.Context, phase string, lastsNs int64, extend
 // Next asks the coordinator for the next phases and returns what Options.Next returned. It returns nil when ctx or the
 // load ends, or if the coordinator doesn't answer.
 func (w *Worker) Next(ctx context.Context) json.RawMessage {
-	w.mu.Lock()
-	w.asked++
-	n := w.asked
-	w.mu.Unlock()
+	n := w.talk.ask()
 	var phases json.RawMessage
-	w.until(ctx, func(a *Answer) bool {
-		if a.Stop || w.phasesOf == n {
+	w.until(ctx, func(a *Answer) (ok bool) {
+		if phases, ok = w.talk.phases(n); !ok && a.Stop {
 			phases = a.Phases
 		}
-		return a.Stop || w.phasesOf == n
+		return ok || a.Stop
 	})
 	return phases
 }
@@ -178,27 +125,21 @@ func (w *Worker) Next(ctx context.Context) json.RawMessage {
 // what was written can be read back. If ctx has ended and the coordinator didn't stop the load, this process was told
 // to stop: LoadOver doesn't wait, and Finish reports that the worker leaves.
 func (w *Worker) LoadOver(ctx context.Context) {
-	w.mu.Lock()
-	w.leaves = ctx.Err() != nil && !w.answer.Stop
-	if !w.leaves {
-		w.state = Sent
-	}
-	w.mu.Unlock()
-	if w.leaves {
+	ended := ctx.Err() != nil // before the answer is read: one that stops the load also ends ctx, afterwards
+	answer, _, _, _ := w.talk.last()
+	if w.leaves = ended && !answer.Stop; w.leaves {
 		return
 	}
+	w.talk.enter(Sent)
 	w.until(context.WithoutCancel(ctx), func(a *Answer) bool { return a.AllSent })
 }
 
-// until waits until holds returns true for an answer of the coordinator. holds is called with w.mu held. It gives up
-// when ctx ends, when the worker is stopped hard, or when the coordinator has not answered for patienceBefore.
+// until waits until holds returns true for an answer of the coordinator. It gives up when ctx ends, when the worker is stopped hard, or when the coordinator has not answered for patienceBefore.
 func (w *Worker) until(ctx context.Context, holds func(*Answer) bool) {
 	_ = w.Interval(nil) // report the new state now
 	for {
-		w.mu.Lock()
-		ok, changed, heard := holds(&w.answer), w.changed, w.heard
-		w.mu.Unlock()
-		if ok || time.Since(heard) > patienceBefore {
+		answer, changed, heard, _ := w.talk.last()
+		if holds(&answer) || time.Since(heard) > patienceBefore {
 			return
 		}
 		select {

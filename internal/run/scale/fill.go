@@ -24,21 +24,16 @@ func (c *Coordinator) Rows() (rows uint64) {
 
 // SetRows sets the number of rows that the worker has filled, for the next report.
 func (w *Worker) SetRows(rows uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rows = rows
+	w.talk.fill(rows)
 }
 
 // FillOver tells the coordinator that the worker's part is complete. It returns when all parts are complete or other
 // workers are lost. whole is true if all parts are complete.
 func (w *Worker) FillOver(ctx context.Context) (whole bool) {
-	w.mu.Lock()
-	w.state = Sent
-	w.mu.Unlock()
+	w.talk.enter(Sent)
 	w.until(ctx, func(a *Answer) bool { return a.AllSent || a.Stop })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.answer.AllSent && !w.answer.Stop
+	answer, _, _, _ := w.talk.last()
+	return answer.AllSent && !answer.Stop
 }
 
 // WaitFilled waits until all workers that aren't lost have filled their parts, and lets them end.
@@ -47,7 +42,7 @@ func (c *Coordinator) WaitFilled(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop = c.stop || slices.ContainsFunc(c.members, func(m *member) bool { return m.lost })
-	c.allSent = true
+	c.course.end()
 	c.announce()
 }
 
@@ -56,10 +51,7 @@ func (c *Coordinator) WaitFilled(ctx context.Context) {
 func (w *Worker) EndFill(filled json.RawMessage) error {
 	close(w.quit)
 	<-w.done
-	w.mu.Lock()
-	w.state, w.filled = Ended, filled
-	last := w.heard.Add(patienceFill)
-	w.mu.Unlock()
+	last := w.talk.end(filled).Add(patienceFill)
 	for !w.report() {
 		if time.Now().After(last) {
 			return errors.New("the coordinator doesn't answer")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -13,19 +14,27 @@ import (
 // disk is full. From the first such interval on, all are held: the file may get its later lines in another form, in
 // which one line stands for several intervals.
 type heldLines struct {
+	size int64 // of the file, when the last interval was in it; used by hold only
+
+	mu    sync.Mutex
 	on    bool
 	first int      // number of the first interval that was held
 	from  int      // number of lines[0]
 	lines [][]byte // without those that the coordinator has
-	size  int64    // of the file, when the last interval was in it
 }
 
 // Holds reports whether intervals were missing from the worker's disk when they ended, so that the coordinator's copy
 // is the complete one.
 func (w *Worker) Holds() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.held.on
+	on, _ := w.held.since()
+	return on
+}
+
+// since returns the number of the first interval that was held, if any was.
+func (h *heldLines) since() (on bool, first int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.on, h.first
 }
 
 // hold keeps the line of an interval in memory unless the bundle has written it to disk. number is the interval's.
@@ -33,13 +42,13 @@ func (w *Worker) hold(iv *measure.Interval, number int) error {
 	if !w.Holds() && w.written() {
 		return nil
 	}
-	line, err := w.packer.Line(iv)
+	line, err := w.packs.packer.Line(iv)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	h := &w.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if !h.on {
 		h.on, h.first, h.from = true, number, number
 	}
@@ -67,9 +76,7 @@ func (w *Worker) written() bool {
 // linesFrom returns the lines of intervals from a number on, up to the size limit of a report: those on disk, and then
 // those in memory.
 func (w *Worker) linesFrom(from int) []byte {
-	w.mu.Lock()
-	on, first := w.held.on, w.held.first
-	w.mu.Unlock()
+	on, first := w.held.since()
 	if !on {
 		return w.lines.from(from, -1)
 	}
@@ -77,10 +84,13 @@ func (w *Worker) linesFrom(from int) []byte {
 	if from < first {
 		lines = w.lines.from(from, first)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h := &w.held
-	at := from + countLines(lines)
+	return w.held.add(lines, from+countLines(lines))
+}
+
+// add adds the held lines from a number on to lines, up to the size limit of a report.
+func (h *heldLines) add(lines []byte, at int) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if at < h.from { // the file lacks them
 		return lines
 	}
@@ -92,6 +102,8 @@ func (w *Worker) linesFrom(from int) []byte {
 
 // drop forgets lines that the coordinator has: those before a number.
 func (h *heldLines) drop(have int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n := min(max(have-h.from, 0), len(h.lines))
 	h.lines = append(h.lines[:0], h.lines[n:]...)
 	h.from += n

@@ -2,15 +2,15 @@ package scale
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
 	"time"
 
 	"brunt/internal/base/linefile"
@@ -58,11 +58,113 @@ type stopped struct {
 	Aborted message.Message `json:"aborted,omitzero"` // see Coordinator.Stop
 }
 
-// begin creates the journal and writes its first lines. c.mu must be held.
-func (c *Coordinator) begin() error {
-	if c.o.Journal == "" {
+// journal is the file from which Resume continues a load. Without a file it does nothing.
+type journal struct {
+	tell func(format string, args ...any)
+
+	mu   sync.Mutex
+	file *linefile.File // nil before the start, and without Options.Journal
+}
+
+// begin creates the file and writes its first lines. If that fails, the load goes on without a journal.
+func (j *journal) begin(path string, first *beginning, decisions []event) {
+	if path == "" {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.create(path, first, decisions); err != nil {
+		j.unresumable(err)
+	}
+}
+
+func (j *journal) create(path string, first *beginning, decisions []event) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if j.file, err = linefile.Open(path); err != nil {
+		return err
+	}
+	err = j.file.AppendJSON(first)
+	for i := range decisions { // the first decision of each phase precedes the start
+		err = errors.Join(err, j.file.AppendJSON(&decisions[i]))
+	}
+	return err
+}
+
+// resume continues a file.
+func (j *journal) resume(file *linefile.File) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.file = file
+}
+
+// leave makes the journal write no more, and returns a function that closes the file and keeps it.
+func (j *journal) leave() (close func() error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	file := j.file
+	j.file = nil
+	if file == nil {
+		return func() error { return nil }
+	}
+	return file.Close
+}
+
+// end closes and removes the file.
+func (j *journal) end() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.drop()
+}
+
+// drop is end with j.mu held.
+func (j *journal) drop() error {
+	if j.file == nil {
 		return nil
 	}
+	name := j.file.Name()
+	err := j.file.Close()
+	j.file = nil
+	return errors.Join(err, os.Remove(name))
+}
+
+// note appends a line. If that fails, it removes the file and tells the user: a load must not be resumed from a journal
+// that lacks an event, because operations could be sent twice.
+func (j *journal) note(e *event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return
+	}
+	appendLine := j.file.Append
+	if e.Grant != nil {
+		// A thousand workers get thousands of blocks per second, which would wait for as many syncs.
+		appendLine = j.file.AppendSoon
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = appendLine(line)
+	}
+	if err != nil {
+		j.unresumable(err)
+	}
+}
+
+// unresumable removes the file, which can't be written, and tells the user. j.mu must be held.
+func (j *journal) unresumable(err error) {
+	j.tell("if this process is killed, it can't be resumed: %v", errors.Join(err, j.drop()))
+}
+
+// beginning returns the first line of the journal. c.mu must be held.
+func (c *Coordinator) beginning() *beginning {
 	first := &beginning{
 		Run: c.o.Run, Version: c.o.Version, Address: c.listener.Addr().String(), Identity: c.o.Identity,
 		IntervalNs: int64(c.o.Interval), StartNs: c.startNs, OnLost: c.o.OnLost, Extra: c.o.Extra,
@@ -73,68 +175,7 @@ func (c *Coordinator) begin() error {
 		h.Process, h.Host = m.process, m.host
 		first.Members = append(first.Members, h)
 	}
-	if err := os.MkdirAll(filepath.Dir(c.o.Journal), 0o755); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(c.o.Journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if c.journal, err = linefile.Open(c.o.Journal); err != nil {
-		return err
-	}
-	err = c.journal.AppendJSON(first)
-	for i := range c.decisions { // the first decision of each phase precedes the start
-		d := &c.decisions[i]
-		err = errors.Join(err, c.journal.AppendJSON(&event{Decision: d, State: c.states[d.Phase]}))
-	}
-	return err
-}
-
-// endJournal closes and removes the journal.
-func (c *Coordinator) endJournal() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dropJournal()
-}
-
-// dropJournal is endJournal with c.mu held.
-func (c *Coordinator) dropJournal() error {
-	if c.journal == nil {
-		return nil
-	}
-	name := c.journal.Name()
-	err := c.journal.Close()
-	c.journal = nil
-	return errors.Join(err, os.Remove(name))
-}
-
-// note appends a line to the journal. If that fails, it removes the journal and tells the user: a load must not be
-// resumed from a journal that lacks an event, because operations could be sent twice. c.mu must be held.
-func (c *Coordinator) note(e *event) {
-	if c.journal == nil {
-		return
-	}
-	appendLine := c.journal.Append
-	if e.Grant != nil {
-		// A thousand workers get thousands of blocks per second, which would wait for as many syncs.
-		appendLine = c.journal.AppendSoon
-	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		err = appendLine(line)
-	}
-	if err != nil {
-		c.unresumable(err)
-	}
-}
-
-// unresumable removes the journal, which can't be written, and tells the user. c.mu must be held.
-func (c *Coordinator) unresumable(err error) {
-	c.tell("if this process is killed, it can't be resumed: %v", errors.Join(err, c.dropJournal()))
+	return first
 }
 
 // Resume continues the load of a coordinator that was killed, at the same address, for the same workers, which have
@@ -145,17 +186,17 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 	if _, err := os.Stat(o.Journal); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("there is no %s: no coordinator was killed there while its load ran", o.Journal)
 	}
-	journal, err := linefile.Open(o.Journal)
+	file, err := linefile.Open(o.Journal)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, journal.Close())
+			err = errors.Join(err, file.Close())
 		}
 	}()
 	var first beginning
-	lines := journal.Lines()
+	lines := file.Lines()
 	if len(lines) == 0 {
 		return nil, nil, fmt.Errorf("%s is empty: the coordinator was killed before its load began", o.Journal)
 	}
@@ -172,16 +213,18 @@ func Resume(o Options) (c *Coordinator, extra map[string]string, err error) {
 	if c, err = open(o, "see that the coordinator of this load doesn't run any more, and end what has the port"); err != nil {
 		return nil, nil, err
 	}
-	c.journal, c.startNs, c.agreed = journal, first.StartNs, true
+	c.journal.resume(file)
+	c.startNs, c.agreed = first.StartNs, true
 	for k, m := range c.members {
 		m.hello, m.process, m.host = first.Members[k], first.Members[k].Process, first.Members[k].Host
 		m.state, m.seen = Running, time.Now()
 	}
-	if err = c.replay(lines[1:]); err == nil {
-		err = c.reread()
+	err = c.replay(lines[1:])
+	for _, m := range c.members {
+		err = cmp.Or(err, m.inbox.reread())
 	}
 	if err != nil {
-		c.journal = nil // the file is kept for another attempt
+		c.journal.leave() // the file is kept for another attempt
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	c.serve()
@@ -202,13 +245,15 @@ func (c *Coordinator) replay(lines [][]byte) error {
 			return fmt.Errorf("%s: line %d: %w", c.o.Journal, i+2, err)
 		}
 		if m := member(e.Lost); m != nil {
-			m.lost, m.over, m.lostNs = true, true, e.AtNs
+			m.lost, m.lostNs = true, e.AtNs
+			m.inbox.close()
 		}
 		if m := member(e.Back); m != nil {
 			m.lost = false
 		}
 		if m := member(e.Ended); m != nil {
 			m.state = Ended
+			m.inbox.close()
 		}
 		if e.Grant != nil {
 			c.granter.Restore(*e.Grant)
@@ -216,7 +261,7 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		if e.Stop != nil {
 			c.stop, c.hard, c.aborted = true, e.Stop.Hard, e.Stop.Aborted
 		}
-		c.remember(&e)
+		c.course.remember(&e)
 		if l := e.Loss; l != nil {
 			if l.Machine >= uint64(len(c.members)) || len(l.Receivers) == 0 {
 				return fmt.Errorf("%s: line %d: no loss of a worker of this run", c.o.Journal, i+2)
@@ -235,65 +280,6 @@ func (c *Coordinator) replay(lines [][]byte) error {
 		}
 	}
 	return nil
-}
-
-// reread makes the live view read all received intervals again, from the first. It removes an incomplete last line,
-// which the worker sends again.
-func (c *Coordinator) reread() error {
-	for _, m := range c.members {
-		name := filepath.Join(c.folder(m.number), record.IntervalsFile)
-		text, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		whole := bytes.LastIndexByte(text, '\n') + 1
-		if whole < len(text) {
-			if err := os.Truncate(name, int64(whole)); err != nil {
-				return err
-			}
-		}
-		m.lines = countLines(text[:whole])
-		m.live = int64(whole)
-		m.over = m.over || m.state == Ended
-	}
-	return nil
-}
-
-// remember applies a journal line about a fault or a decision.
-func (c *Coordinator) remember(e *event) {
-	if e.Decision != nil {
-		c.decide(*e.Decision, e.State)
-	}
-	if f := e.Fault; f != nil {
-		at := slices.IndexFunc(c.faults, func(have record.Fault) bool {
-			return have.Name == f.Name && have.Number == f.Number
-		})
-		if at < 0 {
-			at, c.faults = len(c.faults), append(c.faults, record.Fault{})
-		}
-		c.faults[at] = *f
-	}
-}
-
-// NoteFault appends the state of a fault to the journal. It is safe for concurrent use.
-func (c *Coordinator) NoteFault(f *record.Fault) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.note(&event{Fault: f})
-}
-
-// Faults returns the faults that the journal of a resumed coordinator contains, each in its last state.
-func (c *Coordinator) Faults() []record.Fault { return c.faults }
-
-// Decided returns the decisions that the journal of a resumed coordinator contains, and for each phase the state of its
-// controller after the last of them.
-func (c *Coordinator) Decided() ([]Decision, map[string]json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.decisions), maps.Clone(c.states)
 }
 
 // ExtraOf returns Options.Extra of the coordinator that wrote a journal; nil if the journal can't be read.

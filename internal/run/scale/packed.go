@@ -3,9 +3,11 @@ package scale
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"brunt/internal/measure"
+	"brunt/internal/record"
 )
 
 // Histograms are most of a line of intervals.ndjson and expensive to decode. So a worker sends the histograms of its
@@ -26,32 +28,41 @@ type pack struct {
 	data      []byte
 }
 
-// pack keeps the packed histograms of an interval until its line is sent. It returns the interval's number, from 0.
-func (w *Worker) pack(iv *measure.Interval) (number int) {
-	p := pack{beginning: w.packer.AppendBeginning(nil, iv), data: w.packer.AppendPacked(nil, iv)}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.packed++
-	p.number = w.packed
-	if len(w.packs) == mostPacks {
-		w.packs = append(w.packs[:0], w.packs[1:]...)
+// packs are the packed histograms of the intervals that the coordinator doesn't have.
+type packs struct {
+	packer record.Packer // used by add, which one goroutine calls
+
+	mu    sync.Mutex
+	all   []pack
+	count uint64 // number of intervals packed so far
+}
+
+// add keeps the packed histograms of an interval until its line is sent. It returns the interval's number, from 0.
+func (k *packs) add(iv *measure.Interval) (number int) {
+	p := pack{beginning: k.packer.AppendBeginning(nil, iv), data: k.packer.AppendPacked(nil, iv)}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.count++
+	p.number = k.count
+	if len(k.all) == mostPacks {
+		k.all = append(k.all[:0], k.all[1:]...)
 	}
-	w.packs = append(w.packs, p)
+	k.all = append(k.all, p)
 	return int(p.number) - 1
 }
 
-// packsOf returns the packed histograms of some lines, in the form of Report.Packed, and the number of the last of
+// of returns the packed histograms of some lines, in the form of Report.Packed, and the number of the last of
 // their packs.
-func (w *Worker) packsOf(lines []byte) (packed []byte, last uint64) {
-	w.mu.Lock()
-	packs := append([]pack(nil), w.packs...)
-	w.mu.Unlock()
+func (k *packs) of(lines []byte) (packed []byte, last uint64) {
+	k.mu.Lock()
+	packs := slices.Clone(k.all)
+	k.mu.Unlock()
 	i := 0
 	for line := range bytes.Lines(lines) {
-		for k, p := range packs {
+		for at, p := range packs {
 			if bytes.HasPrefix(line, p.beginning) {
 				packed = appendPacked(packed, i, p.data)
-				last, packs = p.number, packs[k+1:]
+				last, packs = p.number, packs[at+1:]
 				break
 			}
 		}
@@ -61,11 +72,11 @@ func (w *Worker) packsOf(lines []byte) (packed []byte, last uint64) {
 }
 
 // forget drops the packs that the coordinator has received.
-func (w *Worker) forget(last uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for len(w.packs) > 0 && w.packs[0].number <= last {
-		w.packs = append(w.packs[:0], w.packs[1:]...)
+func (k *packs) forget(last uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.all) > 0 && k.all[0].number <= last {
+		k.all = append(k.all[:0], k.all[1:]...)
 	}
 }
 
@@ -110,42 +121,4 @@ func received(said *Report, lines int) (all []waiting) {
 		all = append(all, waiting{said.From + i, b})
 	})
 	return all
-}
-
-// hold keeps packed histograms for the live view, up to mostPacked. The caller holds c.mu.
-func (c *Coordinator) hold(m *member, all []waiting) {
-	for _, p := range all {
-		if m.over || c.packedB+p.data.Len() > mostPacked {
-			packedBuffers.Put(p.data)
-			continue
-		}
-		c.packedB += p.data.Len()
-		m.packed = append(m.packed, p)
-	}
-}
-
-// next returns the packed histograms of a worker's line, or nil if there are none, and releases those of earlier lines.
-// The caller must release the result, and holds c.mu.
-func (c *Coordinator) next(m *member, line int) *bytes.Buffer {
-	for len(m.packed) > 0 && m.packed[0].line <= line {
-		p := m.packed[0]
-		m.packed = append(m.packed[:0], m.packed[1:]...)
-		c.packedB -= p.data.Len()
-		if p.line == line {
-			return p.data
-		}
-		packedBuffers.Put(p.data)
-	}
-	return nil
-}
-
-// release drops the packed histograms of a worker whose lines are no longer read.
-func (c *Coordinator) release(m *member) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(m.packed) > 0 {
-		if b := c.next(m, m.packed[0].line); b != nil {
-			packedBuffers.Put(b)
-		}
-	}
 }

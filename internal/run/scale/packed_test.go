@@ -45,15 +45,15 @@ func held(t testing.TB, c *Coordinator, most int) {
 	t.Helper()
 	sum := 0
 	for _, m := range c.members {
-		for i, p := range m.packed {
+		for i, p := range m.inbox.packed {
 			sum += p.data.Len()
-			if i > 0 && m.packed[i-1].line >= p.line {
-				t.Errorf("line %d waits after line %d", p.line, m.packed[i-1].line)
+			if i > 0 && m.inbox.packed[i-1].line >= p.line {
+				t.Errorf("line %d waits after line %d", p.line, m.inbox.packed[i-1].line)
 			}
 		}
 	}
-	if sum != c.packedB || sum > most {
-		t.Errorf("%d bytes wait, counted %d, allowed %d", sum, c.packedB, most)
+	if int64(sum) != c.packedB.Load() || sum > most {
+		t.Errorf("%d bytes wait, counted %d, allowed %d", sum, c.packedB.Load(), most)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestIntervalsComePacked(t *testing.T) {
 	}
 	t.Cleanup(bundle.Abandon)
 	w.lines = tail{path: filepath.Join(bundle.Dir, record.IntervalsFile)}
-	w.state = Running
+	w.talk.state = Running
 	if err := os.MkdirAll(c.folder(0), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -90,14 +90,14 @@ func TestIntervalsComePacked(t *testing.T) {
 	for i := range mostPacks + 2 { // the coordinator can't be reached
 		told(second(i), second(i), i >= 2)
 	}
-	if len(w.packs) != mostPacks {
-		t.Errorf("%d intervals are kept, want %d", len(w.packs), mostPacks)
+	if len(w.packs.all) != mostPacks {
+		t.Errorf("%d intervals are kept, want %d", len(w.packs.all), mostPacks)
 	}
 	if !w.report() {
 		t.Fatal("the coordinator doesn't answer")
 	}
-	if len(w.packs) != 0 {
-		t.Errorf("%d intervals are kept, but the coordinator has them", len(w.packs))
+	if len(w.packs.all) != 0 {
+		t.Errorf("%d intervals are kept, but the coordinator has them", len(w.packs.all))
 	}
 	told(second(6), second(6), true)
 	both := second(7)

@@ -217,7 +217,7 @@ func TestLinesComeHomeOnce(t *testing.T) {
 	if err := os.MkdirAll(c.folder(0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c.members[0].over = true // these lines are not intervals, so the live view must not read them
+	c.members[0].inbox.over = true // these lines are not intervals, so the live view must not read them
 	for _, sent := range []struct {
 		from  int
 		lines string
@@ -245,7 +245,7 @@ func TestLinesComeHomeWhole(t *testing.T) {
 			c, ticket := coordinator(t, "run", 1, time.Minute)
 			w, _ := connected(t, c, ticket)
 			bundle, text := t.TempDir(), "a\nb\nc\nd\n"
-			w.lines, w.state = tail{path: filepath.Join(bundle, record.IntervalsFile)}, Running
+			w.lines, w.talk.state = tail{path: filepath.Join(bundle, record.IntervalsFile)}, Running
 			if err := errors.Join(os.MkdirAll(c.folder(0), 0o755),
 				os.WriteFile(w.lines.path, []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
@@ -264,8 +264,8 @@ func TestLinesComeHomeWhole(t *testing.T) {
 				t.Fatal("the coordinator doesn't answer")
 			}
 			kept, err := os.ReadFile(filepath.Join(c.folder(0), record.IntervalsFile))
-			if m := c.members[0]; err != nil || string(kept) != text || m.lines != 4 || m.live != int64(len(text)) {
-				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, m.lines, m.live, err)
+			if m := c.members[0]; err != nil || string(kept) != text || m.inbox.lines != 4 || m.inbox.readable != int64(len(text)) {
+				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, m.inbox.lines, m.inbox.readable, err)
 			}
 			// An earlier report was delayed on its way.
 			if _, err := w.reportAs(t, Running, 2, "c\nd\n"); err != nil {
@@ -542,8 +542,8 @@ func FuzzReport(f *testing.F) {
 			t.Errorf("status %d", code)
 		}
 		kept, _ := os.ReadFile(filepath.Join(c.folder(0), "intervals.ndjson")) // none without lines
-		if n := countLines(kept); n != c.members[0].lines {
-			t.Errorf("%d lines are kept, %d counted", n, c.members[0].lines)
+		if n := countLines(kept); n != c.members[0].inbox.lines {
+			t.Errorf("%d lines are kept, %d counted", n, c.members[0].inbox.lines)
 		}
 		held(t, c, len(body))
 	})

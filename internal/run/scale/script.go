@@ -10,9 +10,7 @@ const (
 
 // Judged sets the thresholds that may end the load of a script, with this worker's values, for the coordinator.
 func (w *Worker) Judged(rules []record.AbortRule) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rules = rules
+	w.talk.judge(rules)
 }
 
 // LiveScript changes a run and its parts into those of the live view of a k6 script, in which there is only one

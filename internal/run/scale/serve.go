@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -206,7 +205,7 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 	case !m.lost || m.gone != "" || m.state == Ended:
 	case !m.given:
 		m.lost = false
-		c.note(&event{Back: &m.number})
+		c.journal.note(&event{Back: &m.number})
 		c.tell("worker %s is back", m.name())
 	case !m.stopped:
 		m.stopped = true
@@ -219,22 +218,27 @@ func (c *Coordinator) hear(ctx context.Context, m *member, said *Report) (*Answe
 			m.gone = said.Error
 		}
 	}
-	m.complain(c, c.keep(m, said))
+	c.mu.Unlock()
+	err := m.inbox.receive(said)
+	c.mu.Lock()
+	m.complain(c, err)
 	if m.state != Ended {
 		m.state, m.asked, m.rows, m.filled = said.State, said.Asked, said.Rows, said.Filled
 		if said.Rules != nil {
 			m.rules = said.Rules
 		}
 		if m.state == Ended {
-			c.note(&event{Ended: &m.number})
+			c.journal.note(&event{Ended: &m.number})
 		}
 	}
-	m.over = m.over || m.state == Ended
+	if m.state == Ended {
+		m.inbox.close()
+	}
 	c.cond.Broadcast()
 	if said.State == Ready && c.startNs == 0 && !c.stop {
 		c.awaitTurn(ctx, startHold)
 	}
-	answer := c.instruct(c.answer(m), said)
+	answer := c.course.instruct(c.answer(m), said)
 	if said.Request != nil && c.o.OnLost == Redistribute {
 		answer.Grant = c.grant(m, said.Request)
 	}
@@ -255,7 +259,7 @@ func (m *member) complain(c *Coordinator, err error) {
 
 // answer returns what a worker must do.
 func (c *Coordinator) answer(m *member) *Answer {
-	a := &Answer{Have: m.lines, StartNs: c.startNs, Stop: c.stop || m.given, Hard: c.hard}
+	a := &Answer{Have: m.inbox.have(), StartNs: c.startNs, Stop: c.stop || m.given, Hard: c.hard}
 	if c.o.OnLost == Redistribute && c.startNs > 0 {
 		if !m.lost {
 			m.untilNs = max(m.untilNs, max(c.clock.Now()-c.startNs, 0)+int64(c.lease()))
@@ -263,54 +267,6 @@ func (c *Coordinator) answer(m *member) *Answer {
 		a.UntilNs, a.Losses = m.untilNs, c.losses
 	}
 	return a
-}
-
-// keep appends the lines of a report to the worker's bundle. The caller holds c.mu, which is released while it writes.
-func (c *Coordinator) keep(m *member, said *Report) error {
-	if len(said.Lines) == 0 || said.From != m.lines {
-		return nil
-	}
-	c.mu.Unlock()
-	m.keeping.Lock()
-	err := c.append(m, said)
-	m.keeping.Unlock()
-	c.mu.Lock()
-	return err
-}
-
-// append appends the lines of a report to the worker's intervals, unless another report has already done so.
-func (c *Coordinator) append(m *member, said *Report) error {
-	c.mu.Lock()
-	news := said.From == m.lines
-	c.mu.Unlock()
-	if !news {
-		return nil
-	}
-	name := filepath.Join(c.folder(m.number), record.IntervalsFile)
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	before, err := file.Seek(0, io.SeekEnd)
-	if err == nil {
-		if _, err = file.Write(said.Lines); err != nil {
-			err = errors.Join(err, file.Truncate(before)) // an incomplete line would spoil the next one
-		}
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	size := before + int64(len(said.Lines))
-	lines := countLines(said.Lines)
-	packed := received(said, lines)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	m.lines += lines
-	c.hold(m, packed)
-	if !m.over {
-		m.live = size
-	}
-	return nil
 }
 
 // bundleFile reports whether a bundle can contain a file of this name: without a folder, or in one folder.
@@ -348,7 +304,7 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 	to := filepath.Join(c.folder(number), filepath.FromSlash(name))
 	place := os.Rename
 	if name == record.IntervalsFile {
-		place = func(from, to string) error { return c.replaceIntervals(m, from, to) }
+		place = m.inbox.replace
 	}
 	err = take(to, r.Body, r.Header.Get(hashHeader), place)
 	c.mu.Lock()
@@ -358,29 +314,10 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusInternalServerError, &refusal{err.Error(), 1})
 		return
 	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// replaceIntervals replaces the intervals received from a worker by its complete file, and counts its lines. Lines that
-// are still sent aren't appended.
-func (c *Coordinator) replaceIntervals(m *member, from, to string) error {
-	m.keeping.Lock()
-	defer m.keeping.Unlock()
-	text, err := os.ReadFile(from)
-	if err == nil {
-		err = os.Rename(from, to)
-	}
-	if err != nil {
-		return err
-	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	m.lines = countLines(text)
-	if !m.over {
-		m.live = int64(bytes.LastIndexByte(text, '\n') + 1)
-	}
-	c.cond.Broadcast()
-	return nil
+	c.cond.Broadcast() // the live view may read it
+	c.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // serveHave answers whether the coordinator has a file of a worker's bundle, identified by its hash. Intervals are

@@ -18,7 +18,7 @@ func TestAStoppedLoadStaysStopped(t *testing.T) {
 	w := workers[0]
 	for _, a := range []Answer{{Stop: true, Hard: true}, {}, {Stop: true, Hard: true}} {
 		w.heed(a, &Report{})
-		if !w.answer.Stop || !w.answer.Hard {
+		if !w.talk.answer.Stop || !w.talk.answer.Hard {
 			t.Errorf("after %+v the worker goes on", a)
 		}
 	}
@@ -76,7 +76,7 @@ func TestAJournalThatLacksAnEventIsRemoved(t *testing.T) {
 	told := ""
 	c.mu.Lock()
 	c.o.Tell = func(text string) { told += text + "\n" }
-	err := c.journal.Close() // as if the disk were broken
+	err := c.journal.file.Close() // as if the disk were broken
 	c.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)

@@ -2,27 +2,18 @@ package scale
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"brunt/internal/load/schedule"
@@ -41,11 +32,12 @@ type Worker struct {
 	// Shared says which arrivals belong to the worker. It is nil unless shares of lost workers are given to others.
 	Shared *schedule.Redistribution
 
-	ticket  Ticket
-	hello   Hello
-	clock   Clock
-	client  *http.Client
-	address string // address of the coordinator that answered
+	link
+	clock Clock
+	lines tail
+	packs packs // used by Interval and reports
+	held  heldLines
+	talk  talk
 
 	stop  context.CancelFunc
 	hard  chan struct{}
@@ -56,27 +48,7 @@ type Worker struct {
 	quit    chan struct{} // ends the reports
 	done    chan struct{} // the reports have ended
 
-	packer record.Packer // used by Interval
-
 	leaves bool // the process was told to stop before the load was over
-
-	mu      sync.Mutex
-	state   State
-	refused *Error // the coordinator has refused a report
-	answer  Answer
-	heard   time.Time // when the coordinator last answered
-	lines   tail
-	packs   []pack        // intervals that the coordinator doesn't have
-	packed  uint64        // number of intervals packed so far
-	held    heldLines     // intervals that aren't on disk
-	changed chan struct{} // closed and replaced when answer has changed
-
-	decisions []Decision         // of the coordinator
-	rules     []record.AbortRule // see Report
-	rows      uint64
-	filled    json.RawMessage
-	asked     int // how many times Next was called
-	phasesOf  int // the call of Next that answer.Phases belongs to; 0: none
 }
 
 // How long a worker tries to reach its coordinator: before the load, when giving up loses nothing, and after the load,
@@ -110,10 +82,10 @@ func Connect(ctx context.Context, t Ticket, version string) (*Worker, context.Co
 		host, _ = os.Hostname() // without a host name the worker is named by its number
 	}
 	w := &Worker{
-		ticket: t, clock: NewClock(), client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}},
+		link:  link{ticket: t, client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}},
+		clock: NewClock(), talk: talk{state: Joined, heard: time.Now(), changed: make(chan struct{})},
 		hard: make(chan struct{}), stopped: make(chan struct{}),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		changed: make(chan struct{}), state: Joined, heard: time.Now(),
 	}
 	if w.Dir, err = workerFolder(t); err != nil {
 		return nil, ctx, err
@@ -143,8 +115,7 @@ const beatEvery = 500 * time.Millisecond
 func (w *Worker) beat(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	alive := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-		State: Joined}
+	alive := w.says(Joined)
 	go func() {
 		defer close(done)
 		for {
@@ -191,31 +162,6 @@ func (w *Worker) Name() string {
 	return m.name()
 }
 
-// find tries the coordinator's addresses until one answers.
-func (w *Worker) find(ctx context.Context) error {
-	timed, cancel := context.WithTimeout(ctx, max(patienceBefore, time.Duration(w.ticket.PatienceNs)))
-	defer cancel()
-	for {
-		var last error
-		for _, address := range w.ticket.Addresses {
-			w.address = address
-			var s sample
-			if last = w.post(timed, 5*time.Second, "clock", nil, &s); last == nil {
-				return nil
-			}
-			var refused *Error
-			if errors.As(last, &refused) {
-				return last
-			}
-		}
-		if !protocol.Sleep(timed, 200*time.Millisecond) {
-			return &Error{Code: codeUnreachable, Text: fmt.Sprintf(
-				"the coordinator can't be reached at %s: %v; see that a firewall lets the port through",
-				strings.Join(w.ticket.Addresses, " or "), last)}
-		}
-	}
-}
-
 // samplesOfClock is the number of exchanges for measuring the offset of a clock.
 const samplesOfClock = 9
 
@@ -248,7 +194,7 @@ func (w *Worker) Hard() <-chan struct{} { return w.hard }
 // worker's state. All intervals must come from one goroutine, after the bundle has had them.
 func (w *Worker) Interval(iv *measure.Interval) (err error) {
 	if iv != nil {
-		err = w.hold(iv, w.pack(iv))
+		err = w.hold(iv, w.packs.add(iv))
 	}
 	select {
 	case w.wake <- struct{}{}:
@@ -272,14 +218,10 @@ func (w *Worker) Begin(ctx context.Context, bundle string) (lateNs int64, err er
 // Await is Begin for a worker without a bundle.
 func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 	w.quiet()
-	w.mu.Lock()
-	w.state = Ready
-	w.mu.Unlock()
+	w.talk.enter(Ready)
 	go w.reports()
 	for {
-		w.mu.Lock()
-		answer, changed, heard, refused := w.answer, w.changed, w.heard, w.refused
-		w.mu.Unlock()
+		answer, changed, heard, refused := w.talk.last()
 		switch {
 		case refused != nil:
 			return 0, refused
@@ -293,9 +235,7 @@ func (w *Worker) Await(ctx context.Context) (lateNs int64, err error) {
 			if err := sleepUntil(ctx, at); err != nil {
 				return 0, err
 			}
-			w.mu.Lock()
-			w.state = Running
-			w.mu.Unlock()
+			w.talk.enter(Running)
 			return int64(time.Since(at)), nil
 		}
 		select {
@@ -343,22 +283,20 @@ func (w *Worker) reports() {
 // loseCoordinator ends the load if the coordinator doesn't return and the worker has sent all that it may send, or
 // fills tables. A worker that fills tables must not interfere with a resumed load.
 func (w *Worker) loseCoordinator() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	silent := time.Since(w.heard)
-	if w.Shared != nil && w.state == Running && silent > patienceAfter || w.Job.Fill != nil && silent > patienceFill {
+	w.talk.mu.Lock()
+	defer w.talk.mu.Unlock()
+	silent := time.Since(w.talk.heard)
+	if w.Shared != nil && w.talk.state == Running && silent > patienceAfter || w.Job.Fill != nil && silent > patienceFill {
 		w.stop()
 	}
 }
 
 // every returns the maximum time between two reports.
 func (w *Worker) every() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch {
 	case w.Job.Fill != nil:
 		return 250 * time.Millisecond
-	case w.state == Ready || w.state == Sent || w.asked > w.phasesOf:
+	case w.talk.waits():
 		return 50 * time.Millisecond
 	case w.Job.Adaptive:
 		return min(max(time.Duration(w.Job.IntervalNs)/4, 20*time.Millisecond), 250*time.Millisecond)
@@ -372,24 +310,19 @@ func (w *Worker) report() bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for {
-		w.mu.Lock()
-		said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-			State: w.state, From: w.answer.Have, Decisions: len(w.decisions), Asked: w.asked, Rows: w.rows, Filled: w.filled,
-			Rules: w.rules}
-		w.mu.Unlock()
+		said := w.says("")
+		w.talk.report(&said)
 		if w.Shared != nil {
 			said.Request = w.Shared.Request()
 		}
 		said.Lines = w.linesFrom(said.From)
 		var last uint64
-		said.Packed, last = w.packsOf(said.Lines)
+		said.Packed, last = w.packs.of(said.Lines)
 		var answer Answer
 		err := w.post(ctx, 10*time.Second, "report", &said, &answer)
 		var refused *Error
 		if errors.As(err, &refused) {
-			w.mu.Lock()
-			w.refused = refused
-			w.mu.Unlock()
+			w.talk.refuse(refused)
 			answer, err = Answer{Stop: true, Hard: true, Have: said.From}, nil
 		}
 		if err != nil {
@@ -399,7 +332,7 @@ func (w *Worker) report() bool {
 		if refused != nil || answer.Have <= said.From {
 			return true
 		}
-		w.forget(last)
+		w.packs.forget(last)
 		// The coordinator may have fewer lines: only those of an earlier report whose answer the worker didn't wait for.
 		if len(said.Lines) < mostLines && answer.Have == said.From+countLines(said.Lines) {
 			return true
@@ -409,19 +342,9 @@ func (w *Worker) report() bool {
 
 // heed follows the coordinator's answer.
 func (w *Worker) heed(answer Answer, said *Report) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.heard = time.Now()
-	before := w.answer
-	answer.Stop, answer.Hard = answer.Stop || before.Stop, answer.Hard || before.Hard // a stopped load doesn't begin again
-	w.answer = answer
+	before := w.talk.hear(&answer, said)
+	defer w.talk.tell() // last: those who wait for the answer may look at the rest
 	w.held.drop(answer.Have)
-	if said.Decisions == len(w.decisions) {
-		w.decisions = append(w.decisions, answer.Decisions...)
-	}
-	if w.phasesOf = 0; answer.Phases != nil {
-		w.phasesOf = said.Asked
-	}
 	if w.Shared != nil {
 		w.Shared.Set(answer.UntilNs, answer.Losses)
 		if answer.Grant != nil {
@@ -435,8 +358,6 @@ func (w *Worker) heed(answer Answer, said *Report) {
 	if answer.Hard && !before.Hard {
 		close(w.hard)
 	}
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // ErrLeft is returned by Finish if the worker's process was told to stop, after the coordinator has received everything
@@ -493,9 +414,7 @@ func (w *Worker) home(ctx context.Context, bundle string) error {
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	w.state = Ended
-	w.mu.Unlock()
+	w.talk.enter(Ended)
 	if !w.report() {
 		return errors.New("the coordinator doesn't answer")
 	}
@@ -508,118 +427,6 @@ func (w *Worker) Fail(err error, code int) {
 	defer cancel()
 	_ = w.tellFailure(ctx, err, code) // otherwise it notices the end of the process
 }
-
-func (w *Worker) tellFailure(ctx context.Context, err error, code int) error {
-	said := Report{Run: w.ticket.Run, Worker: w.ticket.Worker, Process: w.hello.Process, Host: w.hello.Host,
-		State: Failed, Error: err.Error(), Code: code}
-	var answer Answer
-	return w.post(ctx, 0, "report", &said, &answer)
-}
-
-// post sends a message and decodes the answer. If the coordinator refuses it, the error is an *Error. A timeout of 0
-// means that of ctx.
-func (w *Worker) post(ctx context.Context, timeout time.Duration, what string, message, answer any) error {
-	body, err := []byte(nil), error(nil)
-	if r, ok := message.(*Report); ok {
-		body, err = r.encode()
-	} else {
-		body, err = json.Marshal(message)
-	}
-	if err != nil {
-		return err
-	}
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.address+"/"+what, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	return w.do(request, answer)
-}
-
-func (w *Worker) do(request *http.Request, answer any) error {
-	response, err := w.client.Do(request)
-	if expiredCertificate(err) {
-		return &Error{Code: codeBadPlan, Text: w.ticket.Identity.expired(time.Now())}
-	}
-	var foreign *tls.CertificateVerificationError
-	if errors.As(err, &foreign) || err != nil && strings.Contains(err.Error(), "remote error: tls") {
-		return &Error{Code: codeBadPlan, Text: fmt.Sprintf(
-			"what answers at %s is no coordinator of this run: its certificate is of another", w.address)}
-	}
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	data := io.LimitReader(response.Body, mostBody)
-	if response.StatusCode/100 == 2 {
-		if answer == nil {
-			return nil
-		}
-		return json.NewDecoder(data).Decode(answer)
-	}
-	refused := &refusal{}
-	if err := json.NewDecoder(data).Decode(refused); err != nil {
-		return fmt.Errorf("the coordinator answers %s", response.Status)
-	}
-	if response.StatusCode >= http.StatusInternalServerError {
-		return refused
-	}
-	return &Error{Code: refused.Code, Text: refused.Text}
-}
-
-// expiredCertificate reports whether a TLS handshake failed because a certificate isn't valid at this time, by the
-// clock of this machine or by that of the other one.
-func expiredCertificate(err error) bool {
-	var invalid x509.CertificateInvalidError
-	return errors.As(err, &invalid) && invalid.Reason == x509.Expired ||
-		err != nil && strings.Contains(err.Error(), "remote error: tls: expired certificate")
-}
-
-// send sends a file of the bundle to the coordinator.
-func (w *Worker) send(ctx context.Context, bundle, name string) error {
-	path := filepath.Join(bundle, filepath.FromSlash(name))
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	size, err := io.Copy(sum, file)
-	if err != nil {
-		return err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	q := url.Values{"run": {w.ticket.Run}, "worker": {strconv.Itoa(w.ticket.Worker)}, "process": {w.hello.Process},
-		"name": {name}}
-	address, hash := "https://"+w.address+"/file?"+q.Encode(), hex.EncodeToString(sum.Sum(nil))
-	if size > worthAsking {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-		if err != nil {
-			return err
-		}
-		request.Header.Set(hashHeader, hash)
-		if w.do(request, nil) == nil {
-			return nil
-		}
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, address, io.LimitReader(file, size))
-	if err != nil {
-		return err
-	}
-	request.ContentLength = size
-	request.Header.Set(hashHeader, hash)
-	return w.do(request, nil)
-}
-
-// worthAsking is the size in bytes from which a worker asks whether the coordinator already has a file before sending
-// it.
-const worthAsking = 16 << 10
 
 // tail reads the lines of a growing file.
 type tail struct {
