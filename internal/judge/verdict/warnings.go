@@ -46,6 +46,8 @@ const (
 )
 
 // The warning lag-visible is given from this share of the median response time on, if the lag has at least this length.
+// The share is medianShare, of which the generator's lag alone would make the result invalid; the length is chosen, half
+// of the floor of the median on event loops (see lagLimits), which keep well below it on a dedicated machine.
 const (
 	visibleShare = 0.1
 	visibleFloor = 100 * time.Microsecond
@@ -149,7 +151,7 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 }
 
 // sharedLimit is the share of the cores that other processes and the hypervisor may use without a warning, if the
-// server runs on another machine.
+// server runs on another machine. Chosen as stealLimit, from which on the reason of an invalid result names them.
 const sharedLimit = 0.1
 
 // OthersShare returns the share of the generator's cores that other processes and the hypervisor used, in [0,1].
@@ -236,7 +238,7 @@ func neededSessions(run *record.Run) int {
 func roundUp(n int) int { return n + int(math.Ceil(3*math.Sqrt(float64(n)))) }
 
 // leastMisdirected is the share of misdirected operations above which a warning is given: a few are normal after
-// changes of the cluster.
+// changes of the cluster. Chosen as errorsDefault: from there on their second way shows in the p99.
 const leastMisdirected = 0.01
 
 func assessErrors(run *record.Run) (out []record.Warning) {

@@ -13,7 +13,7 @@ import (
 )
 
 // enoughOperations is the number of operations that must be done before the error threshold can abort a load whose
-// length isn't known: a percentage of fewer is too imprecise.
+// length isn't known: a percentage of fewer is too imprecise. Chosen so that one failure is errorsDefault of them.
 const enoughOperations = 100
 
 // Rules are the rules that a load is watched by.
@@ -220,7 +220,8 @@ const WarnThrew = "k6-exceptions"
 // default for failed operations.
 const threwDefault = 0.01
 
-// droppedDefault is the share of dropped iterations above which a run without thresholds fails.
+// droppedDefault is the share of dropped iterations above which a run without thresholds fails. It is 1 − rateDefault,
+// because dropped iterations are arrivals that were not sent.
 const droppedDefault = 0.05
 
 // JudgeIterations adds the results of the iterations to the verdict of a k6 run. Call it after Judge.

@@ -297,14 +297,11 @@ type unveiledError struct {
 func (e *unveiledError) Error() string { return e.text }
 func (e *unveiledError) Unwrap() error { return e.err }
 
-// recordFaults ends the faults and adds them to the record.
-func (r *Runner) recordFaults() {
+// healFaults ends the faults and keeps them for the record.
+func (r *Runner) healFaults() {
 	faults, warnings := r.faults.End()
-	r.Record.Faults = faults
+	r.injected = faults
 	r.Record.Warnings = append(r.Record.Warnings, warnings...)
-	if r.Dir != "" {
-		_ = os.Remove(filepath.Join(r.Dir, record.WatchdogFile)) // the record has it all
-	}
 }
 
 // endFaults undoes the remaining faults and ends the proxies. Further calls do nothing.

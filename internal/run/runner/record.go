@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"brunt/internal/judge/failover"
+	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/server/schema"
 )
 
 // begin fills in the parts of the record that are known before the load.
@@ -44,6 +46,45 @@ func (r *Runner) begin(started time.Time) {
 	r.Record = run
 	for i := range p.Load {
 		run.Phases = append(run.Phases, r.phase(&p.Load[i]))
+	}
+}
+
+// assemble completes the record after the load. Each part of the runner adds what it knows; the judges come last, because
+// they read all the rest.
+func (r *Runner) assemble() {
+	run, outcome := r.Record, r.outcome
+	record.Fill(run, r.collector.Tally())
+	run.Ended, run.Complete = time.Now().UTC(), true
+	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
+	r.learn()
+	r.opened()
+	r.noted()
+	run.Faults, run.Registers, run.Verified = r.injected, r.checked, r.verified
+	run.Failures = r.bundle.Failures()
+	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
+	r.watch.Windows().Fill(run)
+	if i := r.watch.Aborted(); i >= 0 {
+		run.Thresholds[i].Aborted = true
+	}
+	if r.outages != nil {
+		r.outages.Fill(run)
+	}
+	fillLosses(run, r.lost)
+	blame(run.Verified, run.Failover)
+	addDivisions(run)
+	verdict.Judge(run, r.collector.Total())
+	r.within.Fill(run)
+}
+
+// noted adds the driver's notes about the load.
+func (r *Runner) noted() {
+	if d, ok := r.system.Driver.(protocol.Pooled); ok && d.Pooled(&r.Workload.Program) {
+		r.warn(record.Notice("pooler"))
+	}
+	if d, ok := r.system.Driver.(protocol.Noting); ok {
+		for _, text := range d.Notes() {
+			r.warn(record.Warning{ID: text.ID, Text: text})
+		}
 	}
 }
 

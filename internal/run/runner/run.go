@@ -54,6 +54,9 @@ type Runner struct {
 	faults    *fault.Executor      // nil for plans without faults
 	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
+	injected  []record.Fault
+	checked   *record.Registers
+	verified  *record.Verified
 	lost      []int64        // when each lost write was acknowledged
 	registers *registerCheck // nil for plans without registers
 	aftermath *aftermath     // nil unless writes are read back after each fault
@@ -242,7 +245,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		r.o.Hooks.Sent(ctx)
 	}
 	if r.registers != nil {
-		r.Record.Registers = r.registers.check(ctx)
+		r.checked = r.registers.check(ctx)
 	}
 	r.verifyWrites(ctx)
 	return nil
@@ -282,7 +285,7 @@ func (r *Runner) drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 			r.faults.Keep(filepath.Join(r.Dir, record.WatchdogFile), nil)
 		}
 		r.faults.Begin(ctx)
-		defer r.recordFaults()
+		defer r.healFaults()
 	}
 	if r.aftermath != nil {
 		r.aftermath.start(ctx)
@@ -345,36 +348,15 @@ func (r *Runner) announced(next engine.Next) engine.Next {
 
 // Finish completes the record, judges the run and writes the record. It must be called after Drive.
 func (r *Runner) Finish() error {
-	run, outcome := r.Record, r.outcome
 	r.finished = true
-	record.Fill(run, r.collector.Tally())
-	r.learn()
-	r.opened()
-	if d, ok := r.system.Driver.(protocol.Pooled); ok && d.Pooled(&r.Workload.Program) {
-		r.warn(record.Notice("pooler"))
+	r.assemble()
+	if err := r.bundle.Finish(r.Record); err != nil {
+		return err
 	}
-	if d, ok := r.system.Driver.(protocol.Noting); ok {
-		for _, text := range d.Notes() {
-			r.warn(record.Warning{ID: text.ID, Text: text})
-		}
+	if r.faults != nil && r.Dir != "" {
+		_ = os.Remove(filepath.Join(r.Dir, record.WatchdogFile)) // the record has it all
 	}
-	run.Ended, run.Complete = time.Now().UTC(), true
-	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
-	if i := r.watch.Aborted(); i >= 0 {
-		run.Thresholds[i].Aborted = true
-	}
-	run.Failures = r.bundle.Failures()
-	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
-	r.watch.Windows().Fill(run)
-	if r.outages != nil {
-		r.outages.Fill(run)
-	}
-	fillLosses(run, r.lost)
-	blame(run.Verified, run.Failover)
-	addDivisions(run)
-	verdict.Judge(run, r.collector.Total())
-	r.within.Fill(r.Record)
-	return r.bundle.Finish(run)
+	return nil
 }
 
 // Tally returns the sums of all that was measured. It must be called after Drive.

@@ -38,29 +38,29 @@ func (r *Runner) rememberWrites() {
 	r.aftermath = r.newAftermath()
 }
 
-// verifyWrites reads back the load's writes, and adds the results to the record.
+// verifyWrites reads back the load's writes.
 func (r *Runner) verifyWrites(ctx context.Context) {
 	if !r.system.Plan.Verifies() {
 		return
 	}
 	if r.o.Recording.None {
-		r.Record.Verified = &record.Verified{Reason: message.New("verify.no-record")}
+		r.verified = &record.Verified{Reason: message.New("verify.no-record")}
 		return
 	}
 	missing := r.bundle.FlushWrites()
 	recorded, err := record.Open(record.OS{}, r.Dir)
 	if err != nil {
-		r.Record.Verified = &record.Verified{Reason: message.OfError(err)}
+		r.verified = &record.Verified{Reason: message.OfError(err)}
 		return
 	}
 	b := r.readBack(recorded)
-	b.whole, b.missing, b.faults, b.sent = true, missing, r.Record.Faults, r.begun.Load()
+	b.whole, b.missing, b.faults, b.sent = true, missing, r.injected, r.begun.Load()
 	if r.aftermath != nil {
 		b.losses = r.aftermath.losses
 	}
-	r.Record.Verified, r.lost = b.do(ctx)
+	r.verified, r.lost = b.do(ctx)
 	if r.aftermath != nil {
-		r.Record.Verified.AfterFaults = r.aftermath.found()
+		r.verified.AfterFaults = r.aftermath.found()
 	}
 }
 
