@@ -46,8 +46,8 @@ const (
 )
 
 // The warning lag-visible is given from this share of the median response time on, if the lag has at least this length.
-// The share is medianShare, of which the generator's lag alone would make the result invalid; the length is chosen, half
-// of the floor of the median on event loops (see lagLimits), which keep well below it on a dedicated machine.
+// The share is medianShare, above which the generator's lag makes the result invalid; the length is chosen: half of the
+// floor of the median on event loops (see lagLimits), which keep well below it on a dedicated machine.
 const (
 	visibleShare = 0.1
 	visibleFloor = 100 * time.Microsecond

@@ -49,8 +49,8 @@ func (r *Runner) begin(started time.Time) {
 	}
 }
 
-// assemble completes the record after the load. Each part of the runner adds what it knows; the judges come last, because
-// they read all the rest.
+// assemble completes the record after the load. Each part of the runner adds what it knows; the judges come last,
+// because they read all the rest.
 func (r *Runner) assemble() {
 	run, outcome := r.Record, r.outcome
 	record.Fill(run, r.collector.Tally())

@@ -134,7 +134,8 @@ func (w *Worker) LoadOver(ctx context.Context) {
 	w.until(context.WithoutCancel(ctx), func(a *Answer) bool { return a.AllSent })
 }
 
-// until waits until holds returns true for an answer of the coordinator. It gives up when ctx ends, when the worker is stopped hard, or when the coordinator has not answered for patienceBefore.
+// until waits until holds returns true for an answer of the coordinator. It gives up when ctx ends,
+// when the worker is stopped hard, or when the coordinator has not answered for patienceBefore.
 func (w *Worker) until(ctx context.Context, holds func(*Answer) bool) {
 	_ = w.Interval(nil) // report the new state now
 	for {

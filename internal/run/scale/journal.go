@@ -107,7 +107,7 @@ func (j *journal) resume(file *linefile.File) {
 }
 
 // leave makes the journal write no more, and returns a function that closes the file and keeps it.
-func (j *journal) leave() (close func() error) {
+func (j *journal) leave() (end func() error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	file := j.file

@@ -264,8 +264,9 @@ func TestLinesComeHomeWhole(t *testing.T) {
 				t.Fatal("the coordinator doesn't answer")
 			}
 			kept, err := os.ReadFile(filepath.Join(c.folder(0), record.IntervalsFile))
-			if m := c.members[0]; err != nil || string(kept) != text || m.inbox.lines != 4 || m.inbox.readable != int64(len(text)) {
-				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, m.inbox.lines, m.inbox.readable, err)
+			in, all := &c.members[0].inbox, int64(len(text))
+			if err != nil || string(kept) != text || in.lines != 4 || in.readable != all {
+				t.Errorf("%q is kept, counted as %d lines of %d bytes (%v)", kept, in.lines, in.readable, err)
 			}
 			// An earlier report was delayed on its way.
 			if _, err := w.reportAs(t, Running, 2, "c\nd\n"); err != nil {
