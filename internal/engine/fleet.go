@@ -180,8 +180,7 @@ func (c *FleetConfig) NewCursor() workload.Cursor {
 // Fill sets the fields of a sample that come from the cursor of a finished operation.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Missing, m.Missed, m.BadHash, m.Status, m.BytesIn = c.Missing, c.Missed, c.BadHash, c.Status, c.BytesIn
-	m.Misdirected, m.Unmapped = c.Misdirected, c.Unmapped
+	m.Facts = c.Facts
 }
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.

@@ -190,49 +190,6 @@ func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
 	}
 }
 
-// count adds a sample to the counts, except for lateness and first attempts.
-func (c *Counts) count(s *Sample) {
-	c.Done++
-	if s.BytesIn > 0 {
-		c.BytesIn += uint64(s.BytesIn)
-	}
-	if s.Status != 0 {
-		if class := uint(s.Status) / 100; class-1 < uint(len(c.Status)-1) {
-			c.Status[class]++
-		}
-	}
-	if s.Class == protocol.OK && s.Attempts <= 1 && !s.Missing && !s.BadHash && !s.Misdirected && !s.Unmapped {
-		return
-	}
-	if s.Class != protocol.OK {
-		c.Errors[s.Class]++
-	}
-	if s.Attempts > 1 {
-		c.Retries += uint64(s.Attempts - 1)
-	}
-	if s.Missing {
-		switch s.Missed {
-		case protocol.KindUpdate:
-			c.MissingUpdates++
-		case protocol.KindDelete:
-			c.MissingDeletes++
-		case protocol.KindInsert:
-			c.MissingInserts++
-		default:
-			c.Missing++
-		}
-	}
-	if s.BadHash {
-		c.BadHash++
-	}
-	if s.Misdirected {
-		c.Misdirected++
-	}
-	if s.Unmapped {
-		c.Unmapped++
-	}
-}
-
 // flush counts the values in the batches.
 func (b *buffer) flush() {
 	for _, c := range b.cells {

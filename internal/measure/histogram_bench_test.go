@@ -38,7 +38,8 @@ func BenchmarkRecorderRecord(b *testing.B) {
 			rnd := rand.New(rand.NewPCG(1, 2))
 			for i := range samples {
 				samples[i] = Sample{Operation: i & 3, Address: i >> 2 & 1, Intended: 1e9, Attempts: 1,
-					Sent: 1e9 + int64(load.lag*math.Exp(0.4*rnd.NormFloat64())), Class: protocol.OK, BytesIn: 100}
+					Sent: 1e9 + int64(load.lag*math.Exp(0.4*rnd.NormFloat64())), Class: protocol.OK,
+					Facts: protocol.Facts{BytesIn: 100}}
 				if load.lag > 0 {
 					samples[i].Ready = 1
 				}

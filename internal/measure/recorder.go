@@ -24,13 +24,7 @@ type Sample struct {
 	End            int64 // the last byte of the last attempt's answer
 	Attempts       int   // ≥ 1
 	Class          protocol.Class
-	Missing        bool          // a request found, changed or inserted nothing
-	Missed         protocol.Kind // if Missing, the kind of that request
-	BadHash        bool
-	Misdirected    bool // a request went to a node that doesn't have its key
-	Unmapped       bool // the node that has the bucket of its key was not known
-	Status         int  // HTTP status
-	BytesIn        int64
+	protocol.Facts
 }
 
 // Recorder stores the samples of one owner (an event loop, or a group of sessions). Only the owner may call Record,

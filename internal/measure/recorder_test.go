@@ -25,13 +25,16 @@ func TestRecordSorts(t *testing.T) {
 	r := c.NewRecorder()
 	polling(c, r)
 	for _, s := range []Sample{
-		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1, Status: 204, BytesIn: 10},
-		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Misdirected: true,
-			Unmapped: true, Status: 99},
-		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001, BadHash: true, Status: 600},
+		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1,
+			Facts: protocol.Facts{Status: 204, BytesIn: 10}},
+		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3,
+			Facts: protocol.Facts{Missing: true, Misdirected: true, Unmapped: true, Status: 99}},
+		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001,
+			Facts: protocol.Facts{BadHash: true, Status: 600}},
 		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: protocol.Timeout,
-			Status: 503},
-		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: protocol.Server, BytesIn: -1},
+			Facts: protocol.Facts{Status: 503}},
+		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: protocol.Server,
+			Facts: protocol.Facts{BytesIn: -1}},
 	} {
 		r.Record(&s)
 	}

@@ -151,7 +151,7 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 		return false
 	}
 	f.redirects++
-	f.cursor.BytesIn += r.BytesIn
+	f.cursor.AbsorbRefusal(r)
 	if r.Fatal {
 		f.phase = parked // the session is lost next, and connects again
 		return true

@@ -114,7 +114,6 @@ func (a *worker) anySession(address int) *session {
 // redirected repeats a request at another server, because the first one answered that the other serves it. It returns
 // false if the request can't be sent.
 func (l *loop) redirected(f *request, r *protocol.Reply) bool {
-	f.cursor.Misdirected = f.cursor.Misdirected || r.Misdirected
 	address, ask, ok := l.router.Redirect(&r.Failure, f.redirects)
 	if !ask {
 		l.fleet.moved()
@@ -128,7 +127,7 @@ func (l *loop) redirected(f *request, r *protocol.Reply) bool {
 	}
 	f.redirects++
 	f.session = s
-	f.cursor.BytesIn += r.BytesIn
+	f.cursor.AbsorbRefusal(r)
 	encode := s.codec.Encode
 	if ask {
 		encode = s.asker.EncodeAsk

@@ -41,30 +41,22 @@ type Rules struct {
 type Cursor struct {
 	// The fields that every operation needs come first, so that they share few cache lines: a pipelined load has
 	// hundreds of cursors.
-	work      *Workload
-	op        *Operation
-	request   *protocol.Request
-	args      []gen.Value
-	Index     uint64 // number of the operation
-	EndNs     int64  // when the last attempt was answered or failed
-	BytesIn   int64  // size of all answers
-	Operation int    // index in the workload's Operations
-	Attempts  int    // number of attempts, including the current one
+	work    *Workload
+	op      *Operation
+	request *protocol.Request
+	args    []gen.Value
+	Index   uint64 // number of the operation
+	EndNs   int64  // when the last attempt was answered or failed
+	protocol.Facts
+	Operation int // index in the workload's Operations
+	Attempts  int // number of attempts, including the current one
 	step      int
 	filled    int // number of steps whose arguments were generated
 	phase     phase
-	news      bool // TakeFailure hasn't returned Failure yet
-	unsure    bool // a failed attempt may have been applied
-	traced    bool // its steps go to Workload.Trace
-	Missing   bool // an answer said that nothing was found or changed
-	BadHash   bool // the hash of an answer was wrong
-	// Misdirected means that a request was sent to a node that doesn't have its key.
-	Misdirected bool
-	// Unmapped means that the node with the bucket of the operation's key wasn't known.
-	Unmapped bool
-	Missed   protocol.Kind    // kind of the last request that found nothing
-	Status   int              // HTTP: status of the last answer that had one
-	Failure  protocol.Failure // of the last attempt; Class OK if it succeeded
+	news      bool             // TakeFailure hasn't returned Failure yet
+	unsure    bool             // a failed attempt may have been applied
+	traced    bool             // its steps go to Workload.Trace
+	Failure   protocol.Failure // of the last attempt; Class OK if it succeeded
 
 	state   State
 	rules   Rules
@@ -89,7 +81,7 @@ func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules:
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
-	c.Status, c.BytesIn, c.Missing, c.BadHash, c.Misdirected, c.Unmapped = 0, 0, false, false, false, false
+	c.Facts = protocol.Facts{}
 	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
 	if c.op.verified && c.work.Begins != nil {
@@ -208,7 +200,7 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	if c.request.Creates != protocol.Unasked {
 		c.created(r)
 	}
-	c.absorb(r)
+	c.Absorb(r, c.op.Steps[c.step].kind)
 	if c.work.Timed != nil {
 		c.timings = append(c.timings, Timing{
 			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class,
@@ -243,19 +235,6 @@ func (c *Cursor) created(r *protocol.Reply) {
 		r.Failure, r.Missing = protocol.Failure{Fatal: f.Fatal}, !c.unsure
 	default:
 		r.Failure, r.Missing = f, false
-	}
-}
-
-// absorb adds the information in a reply that concerns the operation as a whole.
-func (c *Cursor) absorb(r *protocol.Reply) {
-	c.BytesIn += r.BytesIn
-	if r.Missing {
-		c.Missing, c.Missed = true, c.op.Steps[c.step].kind
-	}
-	c.BadHash = c.BadHash || r.BadHash
-	c.Misdirected = c.Misdirected || r.Misdirected
-	if r.Status != 0 {
-		c.Status = r.Status
 	}
 }
 

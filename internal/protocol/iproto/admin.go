@@ -77,7 +77,7 @@ func (a *admin) Exec(ctx context.Context, text string) (affected int64, err erro
 		return 0, failure
 	}
 	var reply protocol.Reply
-	if s.answer(answer, 0, &reply) != fine {
+	if s.answer(answer, 0, &reply) != msgpack.Fine {
 		return 0, protocolError("an answer makes no sense")
 	}
 	return reply.Affected, nil

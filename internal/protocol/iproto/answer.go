@@ -5,6 +5,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 
 	iproto "github.com/tarantool/go-iproto"
 )
@@ -28,32 +29,32 @@ const (
 // answer reads an answer's body into reply. It reads no more than necessary: up to the end of the first row if
 // values are captured, otherwise up to the number of rows. A prefix of the body may therefore suffice. If it
 // doesn't, answer returns short and leaves reply as Reset does.
-func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) readError {
-	r := reader{b: body}
+func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) msgpack.ReadError {
+	r := read(body)
 	if code&errorBit != 0 {
 		s.failure(&r, code&^errorBit, reply)
 	} else if len(body) > 0 {
 		s.success(&r, reply)
 	}
-	if r.readError != fine {
+	if r.Err != msgpack.Fine {
 		reply.Reset(len(s.captures))
-		return r.readError
+		return r.Err
 	}
 	s.stale, s.busy = s.stale || reply.Again, s.fresh && reply.Again
 	s.fresh = false
-	return fine
+	return msgpack.Fine
 }
 
 func (s *statement) failure(r *reader, code uint32, reply *protocol.Reply) {
 	message := ""
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if r.uint() == uint64(iproto.IPROTO_ERROR_24) {
-			message = string(r.text())
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if r.Uint() == uint64(iproto.IPROTO_ERROR_24) {
+			message = string(r.Text())
 			break
 		}
-		r.skip()
+		r.Skip()
 	}
-	if r.readError == fine {
+	if r.Err == msgpack.Fine {
 		reply.Fail(ServerError(code, message))
 		reply.Again = s.renewal != nil && isOutdated(code, message)
 	}
@@ -61,12 +62,12 @@ func (s *statement) failure(r *reader, code uint32, reply *protocol.Reply) {
 
 func (s *statement) success(r *reader, reply *protocol.Reply) {
 	var metadata []byte
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		switch r.uint() {
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		switch r.Uint() {
 		case uint64(iproto.IPROTO_METADATA):
-			start := r.at
-			r.skip()
-			metadata = r.b[start:r.at]
+			start := r.At
+			r.Skip()
+			metadata = r.B[start:r.At]
 		case uint64(iproto.IPROTO_DATA):
 			switch s.shape {
 			case tuples:
@@ -83,7 +84,7 @@ func (s *statement) success(r *reader, reply *protocol.Reply) {
 			s.finish(reply)
 			return
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
 	s.finish(reply)
@@ -106,17 +107,17 @@ func (s *statement) finish(reply *protocol.Reply) {
 
 // info reads SQL_INFO and returns the number of rows changed, which has the key 0.
 func info(r *reader) (affected int64) {
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
 		isCount := false
-		if isText(r.peek()) {
-			isCount = string(r.text()) == "row_count"
+		if isText(r.Peek()) {
+			isCount = string(r.Text()) == "row_count"
 		} else {
-			isCount = r.uint() == 0
+			isCount = r.Uint() == 0
 		}
 		if isCount {
-			affected = int64(r.uint())
+			affected = int64(r.Uint())
 		} else {
-			r.skip()
+			r.Skip()
 		}
 	}
 	return affected
@@ -124,9 +125,9 @@ func info(r *reader) (affected int64) {
 
 // rows reads the number of rows and captures values from the first.
 func (s *statement) rows(r *reader, metadata []byte, reply *protocol.Reply) {
-	n := r.array()
+	n := r.Array()
 	if n > maxAnswer {
-		r.fail(bad)
+		r.Fail(msgpack.Bad)
 		return
 	}
 	reply.Rows = int64(n)
@@ -137,8 +138,8 @@ func (s *statement) rows(r *reader, metadata []byte, reply *protocol.Reply) {
 
 // row captures values from the next row.
 func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
-	n := r.array()
-	start := r.at
+	n := r.Array()
+	start := r.At
 	for k := range s.captures {
 		c := &s.captures[k]
 		column := uint64(c.column)
@@ -154,9 +155,9 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 		if column >= n {
 			continue
 		}
-		r.at = start
-		for ; column > 0 && r.readError == fine; column-- {
-			r.skip()
+		r.At = start
+		for ; column > 0 && r.Err == msgpack.Fine; column-- {
+			r.Skip()
 		}
 		s.capture(r, k, reply)
 	}
@@ -164,13 +165,13 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 
 // capture decodes the next value as capture number k.
 func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
-	if r.readError != fine || k >= len(reply.Captured) {
-		r.skip()
+	if r.Err != msgpack.Fine || k >= len(reply.Captured) {
+		r.Skip()
 		return
 	}
 	v := &reply.Captured[k]
-	r.value(v)
-	if r.readError == fine && !convert(v, s.captures[k].kind) {
+	r.Value(v)
+	if r.Err == msgpack.Fine && !convert(v, s.captures[k].kind) {
 		v.Kind = gen.Null
 		if reply.Class == protocol.OK {
 			reply.Fail(protocol.Bad("a value of the answer isn't of the type that a later statement needs"))
@@ -182,19 +183,19 @@ func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
 // the key 0 or, from .proc_sql_dispatch, "name". A name that matches exactly is preferred to one that differs in
 // letter case.
 func find(metadata, name []byte) (column uint64, ok bool) {
-	r := reader{b: metadata}
-	n := r.array()
-	for i := uint64(0); i < n && r.readError == fine; i++ {
-		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
+	r := read(metadata)
+	n := r.Array()
+	for i := uint64(0); i < n && r.Err == msgpack.Fine; i++ {
+		for k := r.Map(); k > 0 && r.Err == msgpack.Fine; k-- {
 			if !r.isName() {
-				r.skip()
+				r.Skip()
 				continue
 			}
-			text := r.text()
+			text := r.Text()
 			if bytes.Equal(text, name) {
-				return i, r.readError == fine
+				return i, r.Err == msgpack.Fine
 			}
-			if !ok && r.readError == fine && bytes.EqualFold(text, name) {
+			if !ok && r.Err == msgpack.Fine && bytes.EqualFold(text, name) {
 				column, ok = i, true
 			}
 		}
@@ -205,108 +206,108 @@ func find(metadata, name []byte) (column uint64, ok bool) {
 // returned reads what a function returned. The row to capture from is the first value if that is an array (or
 // the first array within it), the fields of a map by name, or all values.
 func (s *statement) returned(r *reader, reply *protocol.Reply) {
-	start := r.at
-	n := r.array()
+	start := r.At
+	n := r.Array()
 	if n > maxAnswer {
-		r.fail(bad)
+		r.Fail(msgpack.Bad)
 		return
 	}
 	reply.Rows = int64(n)
 	if n == 2 {
-		first := r.at
+		first := r.At
 		if refused := r.refusedByShard(); refused != nil {
 			reply.Fail(refused)
 			return
 		}
-		if r.readError != fine {
+		if r.Err != msgpack.Fine {
 			return
 		}
-		r.at = first
+		r.At = first
 	}
-	if n == 0 || len(s.captures) == 0 || r.readError != fine {
+	if n == 0 || len(s.captures) == 0 || r.Err != msgpack.Fine {
 		return
 	}
 	row := start
 	for range 2 {
-		at := r.at
-		if !isArray(r.peek()) {
+		at := r.At
+		if !isArray(r.Peek()) {
 			break
 		}
 		row = at
-		if r.array() == 0 {
+		if r.Array() == 0 {
 			break
 		}
 	}
-	if r.at = row; row == start {
-		r.array()
-		if isMap(r.peek()) {
+	if r.At = row; row == start {
+		r.Array()
+		if isMap(r.Peek()) {
 			s.fields(r, reply)
 			return
 		}
-		r.at = row
+		r.At = row
 	}
 	s.row(r, nil, reply)
 }
 
 // fields captures values by name from a map.
 func (s *statement) fields(r *reader, reply *protocol.Reply) {
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		start := r.at
-		f, size := r.head()
-		if f != str {
-			r.at = start
-			r.skip()
-			r.skip()
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		start := r.At
+		f, size := r.Head()
+		if f != msgpack.String {
+			r.At = start
+			r.Skip()
+			r.Skip()
 			continue
 		}
-		key := r.body(size)
-		value := r.at
+		key := r.Body(size)
+		value := r.At
 		for k := range s.captures {
 			if s.captures[k].name != nil && bytes.Equal(s.captures[k].name, key) {
-				r.at = value
+				r.At = value
 				s.capture(r, k, reply)
 			}
 		}
-		r.at = value
-		r.skip()
+		r.At = value
+		r.Skip()
 	}
 }
 
 // dispatched reads [{metadata, rows}] or [{row_count}], possibly nested in further arrays.
 func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
-	for depth := 0; depth < 3 && isArray(r.peek()); depth++ {
-		if r.array() == 0 {
+	for depth := 0; depth < 3 && isArray(r.Peek()); depth++ {
+		if r.Array() == 0 {
 			return
 		}
 	}
 	var metadata []byte
 	rows := -1
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		key := r.text()
-		start := r.at
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		key := r.Text()
+		start := r.At
 		switch string(key) {
 		case "row_count":
-			reply.Affected = int64(r.uint())
+			reply.Affected = int64(r.Uint())
 			continue
 		case "metadata":
-			r.skip()
-			if r.readError == fine {
-				metadata = r.b[start:r.at]
+			r.Skip()
+			if r.Err == msgpack.Fine {
+				metadata = r.B[start:r.At]
 			}
 		case "rows":
 			rows = start
 			if metadata == nil && len(s.captures) > 0 {
-				r.skip()
+				r.Skip()
 				continue
 			}
 			s.rows(r, metadata, reply)
 			return
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
-	if rows >= 0 && r.readError == fine {
-		r.at = rows
+	if rows >= 0 && r.Err == msgpack.Fine {
+		r.At = rows
 		s.rows(r, metadata, reply)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 )
 
 var _ protocol.BucketReader = (*Driver)(nil)
@@ -50,24 +51,24 @@ func (*Driver) Buckets(ctx context.Context, t protocol.Target, program string) (
 // bucketRanges reads what a program returned: a single array of ranges.
 func (r *reader) bucketRanges() (ranges []protocol.BucketRange, ok bool) {
 	switch {
-	case r.array() != 1:
+	case r.Array() != 1:
 		return nil, false
-	case r.peek() == 0x80: // Lua may encode an empty table as a map
+	case r.Peek() == 0x80: // Lua may encode an empty table as a map
 		return nil, true
-	case !isArray(r.peek()):
+	case !isArray(r.Peek()):
 		return nil, false
 	}
-	for n := r.array(); n > 0 && r.readError == fine; n-- {
-		if !isArray(r.peek()) {
+	for n := r.Array(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if !isArray(r.Peek()) {
 			return nil, false
 		}
-		columns := r.array()
+		columns := r.Array()
 		if columns != 2 && columns != 3 {
 			return nil, false
 		}
 		var v [3]gen.Value
 		for i := range columns {
-			r.value(&v[i])
+			r.Value(&v[i])
 		}
 		if v[0].Kind != gen.Int || v[1].Kind != gen.Int || v[0].I < 1 || v[1].I < v[0].I ||
 			columns == 3 && v[2].Kind != gen.String {
@@ -79,5 +80,5 @@ func (r *reader) bucketRanges() (ranges []protocol.BucketRange, ok bool) {
 		}
 		ranges = append(ranges, one)
 	}
-	return ranges, r.readError == fine
+	return ranges, r.Err == msgpack.Fine
 }

@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 )
 
 // codec encodes the requests and scans the answers of one connection.
@@ -89,10 +90,10 @@ func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
 	if c.discard > 0 {
 		return 0, false
 	}
-	r := reader{b: buf}
-	r.uint()
+	r := read(buf)
+	r.Uint()
 	code, sync := r.header()
-	return sync, r.readError == fine && code != codeEvent
+	return sync, r.Err == msgpack.Fine && code != codeEvent
 }
 
 // Scan reads an answer. It reads only the beginning of an answer larger than 64 KiB and skips the rest, so that
@@ -145,27 +146,27 @@ const (
 
 // packet reads the packet at the start of buf.
 func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply) (used int, status progress, need int) {
-	r := reader{b: buf}
-	length := r.uint()
+	r := read(buf)
+	length := r.Uint()
 	switch {
-	case r.readError == short:
+	case r.Err == msgpack.Short:
 		return 0, waiting, prefixSize(buf)
-	case r.readError == bad, length == 0, length > maxAnswer:
+	case r.Err == msgpack.Bad, length == 0, length > maxAnswer:
 		return c.fail(reply, "an answer has no plausible length")
 	}
-	prefix := r.at
+	prefix := r.At
 	total := uint64(prefix) + length
 	seen := buf[prefix:min(uint64(len(buf)), total)]
 	whole := uint64(len(seen)) == length
 	if !whole && len(seen) < window {
 		return 0, waiting, int(min(total, window+uint64(prefix)))
 	}
-	r = reader{b: seen}
+	r = read(seen)
 	code, sync := r.header()
-	if r.readError == bad || r.readError == short && whole {
+	if r.Err == msgpack.Bad || r.Err == msgpack.Short && whole {
 		return c.fail(reply, "an answer's header makes no sense")
 	}
-	if r.readError == short {
+	if r.Err == msgpack.Short {
 		return 0, waiting, int(min(total, 2*uint64(len(buf))))
 	}
 	if code == codeChunk || code == codeEvent {
@@ -181,19 +182,19 @@ func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply)
 		if !whole {
 			return 0, waiting, int(total)
 		}
-		c.renewals[sync] = renewal{true, s.renewed(seen[r.at:], code)}
+		c.renewals[sync] = renewal{true, s.renewed(seen[r.At:], code)}
 		return prefix + len(seen), further, 0
 	}
-	understood := fine
+	understood := msgpack.Fine
 	if again.err == nil {
-		understood = s.answer(seen[r.at:], code, reply)
+		understood = s.answer(seen[r.At:], code, reply)
 	} else {
 		reply.Fail(again.err) // its error says more than that of the request
 	}
 	switch understood {
-	case bad:
+	case msgpack.Bad:
 		return c.fail(reply, "an answer makes no sense")
-	case short:
+	case msgpack.Short:
 		if whole {
 			return c.fail(reply, "an answer ends too early")
 		}

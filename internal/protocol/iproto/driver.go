@@ -115,7 +115,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	switch {
 	case err != nil && err.Fatal:
 		return protocol.ServerInfo{}, err
-	case err == nil && r.array() > 0:
+	case err == nil && r.Array() > 0:
 		maps.Copy(info.Settings, r.texts())
 	}
 	return info, nil

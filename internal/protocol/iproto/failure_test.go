@@ -114,7 +114,7 @@ func waitForSlow(t *testing.T, s *testserver.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.array() == 1 && r.uint() > 0 {
+		if r.Array() == 1 && r.Uint() > 0 {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

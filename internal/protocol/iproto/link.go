@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 	"brunt/internal/protocol/socket"
 
 	iproto "github.com/tarantool/go-iproto"
@@ -98,7 +99,7 @@ func refusal(code uint32, answer []byte) *protocol.Error {
 		return nil
 	}
 	var reply protocol.Reply
-	if new(statement).answer(answer, code, &reply) != fine {
+	if new(statement).answer(answer, code, &reply) != msgpack.Fine {
 		return protocolError("an error that makes no sense")
 	}
 	return reply.Err()
@@ -141,9 +142,9 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 		if prefix, err = l.in.Peek(size); err != nil {
 			return 0, 0, nil, err
 		}
-		r := reader{b: prefix}
-		length := r.uint()
-		if r.readError != fine || length == 0 || length > uint64(l.maxReply) {
+		r := read(prefix)
+		length := r.Uint()
+		if r.Err != msgpack.Fine || length == 0 || length > uint64(l.maxReply) {
 			return 0, 0, nil, errors.New("an answer has no plausible length")
 		}
 		l.in.Discard(size)
@@ -151,13 +152,13 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 		if _, err := io.ReadFull(l.in, packet); err != nil {
 			return 0, 0, nil, err
 		}
-		r = reader{b: packet}
+		r = read(packet)
 		code, sync = r.header()
-		if r.readError != fine {
+		if r.Err != msgpack.Fine {
 			return 0, 0, nil, errors.New("an answer's header makes no sense")
 		}
 		if code != codeChunk && code != codeEvent {
-			return code, sync, packet[r.at:], nil
+			return code, sync, packet[r.At:], nil
 		}
 	}
 }
@@ -212,14 +213,14 @@ func setLength(dst []byte, at int) {
 
 // header reads an answer's header.
 func (r *reader) header() (code uint32, sync uint64) {
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		switch r.uint() {
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		switch r.Uint() {
 		case 0:
-			code = uint32(r.uint())
+			code = uint32(r.Uint())
 		case 1:
-			sync = r.uint()
+			sync = r.Uint()
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
 	return code, sync

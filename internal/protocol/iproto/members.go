@@ -17,7 +17,7 @@ func (*Driver) Role(ctx context.Context, t protocol.Target) (protocol.Role, erro
 	if err != nil {
 		return protocol.AnyRole, err
 	}
-	if r.array() == 1 && string(r.text()) == protocol.Primary.String() {
+	if r.Array() == 1 && string(r.Text()) == protocol.Primary.String() {
 		return protocol.Primary, nil
 	}
 	return protocol.Replica, nil

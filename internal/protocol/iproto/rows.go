@@ -10,6 +10,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 
 	iproto "github.com/tarantool/go-iproto"
 )
@@ -30,22 +31,22 @@ type packetOf struct {
 
 // cutPacket returns the packet at the start of buf. ok is false if there is no valid packet.
 func cutPacket(buf []byte) (p packetOf, ok bool) {
-	r := reader{b: buf}
-	length := r.uint()
+	r := read(buf)
+	length := r.Uint()
 	switch {
-	case r.readError == short:
+	case r.Err == msgpack.Short:
 		return packetOf{need: prefixSize(buf)}, true
-	case r.readError == bad, length == 0, length > maxAnswer:
+	case r.Err == msgpack.Bad, length == 0, length > maxAnswer:
 		return p, false
 	}
-	total := uint64(r.at) + length
+	total := uint64(r.At) + length
 	if uint64(len(buf)) < total {
 		return packetOf{need: int(min(total, protocol.MostPending))}, true
 	}
-	r = reader{b: buf[r.at:total]}
+	r = read(buf[r.At:total])
 	p.code, p.sync = r.header()
-	p.body, p.size = r.b[r.at:], int(total)
-	return p, r.readError == fine
+	p.body, p.size = r.B[r.At:], int(total)
+	return p, r.Err == msgpack.Fine
 }
 
 // isAnswer reports whether a packet is complete and an answer, rather than a pushed message or an event.
@@ -124,7 +125,7 @@ func (a asking) ask(ctx context.Context, kind byte, body []byte) (code uint32, a
 // each calls f with every row of a complete body that answer has read. Columns without names are named by their
 // numbers, from 1.
 func (s *statement) each(body []byte, f func(columns []string, row []gen.Value)) *protocol.Error {
-	w := rowWriter{reader: reader{b: body}, each: f}
+	w := rowWriter{reader: read(body), each: f}
 	if s.space != nil {
 		w.names = s.space.fields
 		if len(s.space.keys) > 0 {
@@ -134,8 +135,8 @@ func (s *statement) each(body []byte, f func(columns []string, row []gen.Value))
 	if len(body) == 0 {
 		return nil
 	}
-	for n := w.mapping(); n > 0 && w.readError == fine; n-- {
-		switch w.uint() {
+	for n := w.Map(); n > 0 && w.Err == msgpack.Fine; n-- {
+		switch w.Uint() {
 		case uint64(iproto.IPROTO_METADATA):
 			w.names = columnNames(&w.reader)
 		case uint64(iproto.IPROTO_DATA):
@@ -148,10 +149,10 @@ func (s *statement) each(body []byte, f func(columns []string, row []gen.Value))
 				w.dispatched()
 			}
 		default:
-			w.skip()
+			w.Skip()
 		}
 	}
-	if w.readError != fine {
+	if w.Err != msgpack.Fine {
 		return protocolError("an answer makes no sense")
 	}
 	return nil
@@ -167,7 +168,7 @@ type rowWriter struct {
 
 // rows passes on an array of rows.
 func (w *rowWriter) rows() {
-	for n := w.array(); n > 0 && w.readError == fine; n-- {
+	for n := w.Array(); n > 0 && w.Err == msgpack.Fine; n-- {
 		w.row()
 	}
 }
@@ -175,10 +176,10 @@ func (w *rowWriter) rows() {
 // row passes on one row: an array, a map with the names of its fields, or a single value.
 func (w *rowWriter) row() {
 	switch {
-	case isMap(w.peek()):
+	case isMap(w.Peek()):
 		w.fields()
-	case isArray(w.peek()):
-		w.tuple(w.array())
+	case isArray(w.Peek()):
+		w.tuple(w.Array())
 	default:
 		w.tuple(1)
 	}
@@ -186,22 +187,22 @@ func (w *rowWriter) row() {
 
 // tuple passes on the next n values as a row.
 func (w *rowWriter) tuple(n uint64) {
-	row := make([]gen.Value, min(n, uint64(len(w.b)-w.at)))
+	row := make([]gen.Value, min(n, uint64(len(w.B)-w.At)))
 	for i := range row {
 		w.column(&row[i])
 	}
-	if w.readError == fine {
+	if w.Err == msgpack.Fine {
 		w.each(keyFirst(w.key, w.names, row))
 	}
 }
 
 // column reads a value of a row; an array or map becomes JSON.
 func (w *rowWriter) column(v *gen.Value) {
-	if c := w.peek(); isArray(c) || isMap(c) {
+	if c := w.Peek(); isArray(c) || isMap(c) {
 		v.Kind, v.B = gen.JSON, w.appendJSON(v.B[:0], deepest)
 		return
 	}
-	w.value(v)
+	w.Value(v)
 }
 
 const (
@@ -214,14 +215,14 @@ const (
 // appendJSON appends a value as JSON. Values that JSON can't represent become strings: bytes, times, decimals,
 // UUIDs, and integers beyond exactInJSON.
 func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
-	c := w.peek()
+	c := w.Peek()
 	switch {
 	case depth == 0:
-		w.fail(bad)
+		w.Fail(msgpack.Bad)
 		return dst
 	case isArray(c):
 		dst = append(dst, '[')
-		for i, n := uint64(0), w.array(); i < n && w.readError == fine; i++ {
+		for i, n := uint64(0), w.Array(); i < n && w.Err == msgpack.Fine; i++ {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -230,19 +231,19 @@ func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
 		return append(dst, ']')
 	case isMap(c):
 		dst = append(dst, '{')
-		for i, n := uint64(0), w.mapping(); i < n && w.readError == fine; i++ {
+		for i, n := uint64(0), w.Map(); i < n && w.Err == msgpack.Fine; i++ {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
 			var key gen.Value
-			w.value(&key)
+			w.Value(&key)
 			dst = append(appendText(dst, &key), ':')
 			dst = w.appendJSON(dst, depth-1)
 		}
 		return append(dst, '}')
 	}
 	var v gen.Value
-	w.value(&v)
+	w.Value(&v)
 	switch {
 	case v.Kind == gen.Null:
 		return append(dst, "null"...)
@@ -266,16 +267,16 @@ func appendText(dst []byte, v *gen.Value) []byte {
 }
 
 func (w *rowWriter) fields() {
-	n := w.mapping()
+	n := w.Map()
 	var columns []string
 	var row []gen.Value
-	for ; n > 0 && w.readError == fine; n-- {
+	for ; n > 0 && w.Err == msgpack.Fine; n-- {
 		var name, v gen.Value
-		w.value(&name)
+		w.Value(&name)
 		w.column(&v)
 		columns, row = append(columns, string(template.AppendValue(nil, &name))), append(row, v)
 	}
-	if w.readError == fine {
+	if w.Err == msgpack.Fine {
 		w.each(columns, row)
 	}
 }
@@ -283,8 +284,8 @@ func (w *rowWriter) fields() {
 // returned passes on what a function or program returned. A single array of arrays or maps is a list of rows;
 // any other single value is one row; several values are one row.
 func (w *rowWriter) returned() {
-	n := w.array()
-	if n != 1 || !isArray(w.peek()) {
+	n := w.Array()
+	if n != 1 || !isArray(w.Peek()) {
 		if n == 1 {
 			w.row()
 		} else if n > 1 {
@@ -292,12 +293,12 @@ func (w *rowWriter) returned() {
 		}
 		return
 	}
-	start := w.at
-	if w.array() == 0 {
+	start := w.At
+	if w.Array() == 0 {
 		return
 	}
-	inner := w.peek()
-	w.at = start
+	inner := w.Peek()
+	w.At = start
 	if isArray(inner) || isMap(inner) {
 		w.rows()
 	} else {
@@ -307,39 +308,39 @@ func (w *rowWriter) returned() {
 
 // dispatched passes on the rows that .proc_sql_dispatch returned. The column names may follow the rows.
 func (w *rowWriter) dispatched() {
-	for depth := 0; depth < 3 && isArray(w.peek()); depth++ {
-		if w.array() == 0 {
+	for depth := 0; depth < 3 && isArray(w.Peek()); depth++ {
+		if w.Array() == 0 {
 			return
 		}
 	}
 	rows := -1
-	for n := w.mapping(); n > 0 && w.readError == fine; n-- {
-		switch string(w.text()) {
+	for n := w.Map(); n > 0 && w.Err == msgpack.Fine; n-- {
+		switch string(w.Text()) {
 		case "metadata":
 			w.names = columnNames(&w.reader)
 		case "rows":
-			rows = w.at
-			w.skip()
+			rows = w.At
+			w.Skip()
 		default:
-			w.skip()
+			w.Skip()
 		}
 	}
-	if end := w.at; rows >= 0 && w.readError == fine {
-		w.at = rows
+	if end := w.At; rows >= 0 && w.Err == msgpack.Fine {
+		w.At = rows
 		w.rows()
-		w.at = end
+		w.At = end
 	}
 }
 
 // columnNames reads an answer's metadata, an array of maps in which the name has the key 0 or "name".
 func columnNames(r *reader) (names []string) {
-	for n := r.array(); n > 0 && r.readError == fine; n-- {
+	for n := r.Array(); n > 0 && r.Err == msgpack.Fine; n-- {
 		name := ""
-		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
+		for k := r.Map(); k > 0 && r.Err == msgpack.Fine; k-- {
 			if r.isName() {
-				name = string(r.text())
+				name = string(r.Text())
 			} else {
-				r.skip()
+				r.Skip()
 			}
 		}
 		names = append(names, name)
@@ -349,10 +350,10 @@ func columnNames(r *reader) (names []string) {
 
 // isName reads a key of a column's metadata and reports whether its value is the column's name.
 func (r *reader) isName() bool {
-	if isText(r.peek()) {
-		return string(r.text()) == "name"
+	if isText(r.Peek()) {
+		return string(r.Text()) == "name"
 	}
-	return r.uint() == uint64(iproto.IPROTO_FIELD_NAME)
+	return r.Uint() == uint64(iproto.IPROTO_FIELD_NAME)
 }
 
 // keyFirst returns a row's column names and values, with the key moved to the front.

@@ -54,7 +54,7 @@ func TestValuesWithinRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			w := rowWriter{reader: reader{b: []byte(c.packed)}, each: func(_ []string, row []gen.Value) {
+			w := rowWriter{reader: read([]byte(c.packed)), each: func(_ []string, row []gen.Value) {
 				for i := range row {
 					if !json.Valid(row[i].B) || row[i].Kind != gen.JSON {
 						t.Errorf("no JSON: %s", row[i].B)
@@ -64,8 +64,8 @@ func TestValuesWithinRows(t *testing.T) {
 			}}
 			w.row()
 			text := strings.Join(got, " ")
-			if refused := c.want == "!"; refused != (w.readError != fine) {
-				t.Errorf("refused: %v, want %v", w.readError, refused)
+			if refused := c.want == "!"; refused != (w.Err != msgpack.Fine) {
+				t.Errorf("refused: %v, want %v", w.Err, refused)
 			} else if !refused && c.want != "" && text != c.want {
 				t.Errorf("got %s, want %s", text, c.want)
 			}
@@ -76,7 +76,7 @@ func TestValuesWithinRows(t *testing.T) {
 func FuzzRow(f *testing.F) {
 	f.Add([]byte("\x92\x91\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01\x81\xc4\x01\xff\x90"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w := rowWriter{reader: reader{b: b}, each: func(_ []string, row []gen.Value) {
+		w := rowWriter{reader: read(b), each: func(_ []string, row []gen.Value) {
 			for i := range row {
 				if v := &row[i]; v.Kind == gen.JSON && !json.Valid(v.B) {
 					t.Errorf("%x: no JSON: %s", b, v.B)
@@ -206,26 +206,26 @@ func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code
 			if _, err := io.ReadFull(c, prefix); err != nil {
 				return
 			}
-			length := reader{b: prefix}
-			packet := make([]byte, length.uint())
+			length := read(prefix)
+			packet := make([]byte, length.Uint())
 			if _, err := io.ReadFull(c, packet); err != nil {
 				return
 			}
-			r := reader{b: packet}
+			r := read(packet)
 			var kind byte
 			var sync uint64
 			versioned := false
-			for n := r.mapping(); n > 0; n-- {
-				switch r.uint() {
+			for n := r.Map(); n > 0; n-- {
+				switch r.Uint() {
 				case 0:
-					kind = byte(r.uint())
+					kind = byte(r.Uint())
 				case 1:
-					sync = r.uint()
+					sync = r.Uint()
 				case 5:
-					versioned = r.uint() == 0
+					versioned = r.Uint() == 0
 				}
 			}
-			code, answer := f(kind, versioned, string(packet[r.at:]))
+			code, answer := f(kind, versioned, string(packet[r.At:]))
 			header := append(msgpack.AppendUint([]byte{0x82, 0}, uint64(code)), 1)
 			out := append([]byte{0xce, 0, 0, 0, 0}, msgpack.AppendUint(header, sync)...)
 			if kind == typeExecute && sync > mostSmall { // as Picodata up to 26.3 does: the marker of another length

@@ -204,15 +204,15 @@ func FuzzValue(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := reader{b: b}
+		r := read(b)
 		var v gen.Value
-		r.value(&v)
-		s := reader{b: b}
-		s.skip()
-		if r.readError != s.readError || r.readError == fine && r.at != s.at {
-			t.Fatalf("%x: reading stops at %d (%d), skipping at %d (%d)", b, r.at, r.readError, s.at, s.readError)
+		r.Value(&v)
+		s := read(b)
+		s.Skip()
+		if r.Err != s.Err || r.Err == msgpack.Fine && r.At != s.At {
+			t.Fatalf("%x: reading stops at %d (%d), skipping at %d (%d)", b, r.At, r.Err, s.At, s.Err)
 		}
-		if r.readError != fine {
+		if r.Err != msgpack.Fine {
 			return
 		}
 		_ = template.AppendValue(nil, &v)
@@ -221,8 +221,8 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("%x was read but can't be sent: %v", b, err)
 		}
 		var w gen.Value
-		if r = (reader{b: out}); true {
-			r.value(&w)
+		if r = (read(out)); true {
+			r.Value(&w)
 		}
 		if protocoltest.Text(&v) != protocoltest.Text(&w) {
 			t.Fatalf("%x: %s came back as %s", b, protocoltest.Text(&v), protocoltest.Text(&w))

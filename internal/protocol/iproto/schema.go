@@ -8,6 +8,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 
 	iproto "github.com/tarantool/go-iproto"
 )
@@ -56,24 +57,24 @@ func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte 
 func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error) {
 	r, err := data(ctx, a, typeSelect,
 		selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
-	if err != nil || r.array() == 0 {
+	if err != nil || r.Array() == 0 {
 		return nil, err
 	}
 	s := &space{indexes: map[string]uint64{}}
-	n := r.array()
-	for i := uint64(0); i < n && r.readError == fine; i++ {
+	n := r.Array()
+	for i := uint64(0); i < n && r.Err == msgpack.Fine; i++ {
 		switch i {
 		case 0:
-			s.id = r.uint()
+			s.id = r.Uint()
 		case 6:
-			for k := r.array(); k > 0 && r.readError == fine; k-- {
+			for k := r.Array(); k > 0 && r.Err == msgpack.Fine; k-- {
 				s.fields = append(s.fields, r.named("name"))
 			}
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
-	if r.readError != fine {
+	if r.Err != msgpack.Fine {
 		return nil, protocolError("the definition of space " + name + " makes no sense")
 	}
 	return s, s.readIndexes(ctx, a, name)
@@ -85,23 +86,23 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 	if err != nil {
 		return err
 	}
-	for rows := r.array(); rows > 0 && r.readError == fine; rows-- {
+	for rows := r.Array(); rows > 0 && r.Err == msgpack.Fine; rows-- {
 		var id uint64
-		n := r.array()
-		for i := uint64(0); i < n && r.readError == fine; i++ {
+		n := r.Array()
+		for i := uint64(0); i < n && r.Err == msgpack.Fine; i++ {
 			switch {
 			case i == 1:
-				id = r.uint()
+				id = r.Uint()
 			case i == 2:
-				s.indexes[string(r.text())] = id
+				s.indexes[string(r.Text())] = id
 			case i == 5 && id == 0:
 				s.keys = r.parts()
 			default:
-				r.skip()
+				r.Skip()
 			}
 		}
 	}
-	if r.readError != fine {
+	if r.Err != msgpack.Fine {
 		return protocolError("the indexes of space " + name + " make no sense")
 	}
 	return nil
@@ -109,11 +110,11 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 
 // named reads a map and returns the string under a key.
 func (r *reader) named(key string) (text string) {
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if string(r.text()) == key {
-			text = string(r.text())
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if string(r.Text()) == key {
+			text = string(r.Text())
 		} else {
-			r.skip()
+			r.Skip()
 		}
 	}
 	return text
@@ -121,20 +122,20 @@ func (r *reader) named(key string) (text string) {
 
 // parts reads an index's parts: arrays [field, type] or maps {field=…, type=…}.
 func (r *reader) parts() (fields []int) {
-	for n := r.array(); n > 0 && r.readError == fine; n-- {
-		if isArray(r.peek()) {
-			k := r.array()
-			fields = append(fields, int(r.uint()))
-			for ; k > 1 && r.readError == fine; k-- {
-				r.skip()
+	for n := r.Array(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if isArray(r.Peek()) {
+			k := r.Array()
+			fields = append(fields, int(r.Uint()))
+			for ; k > 1 && r.Err == msgpack.Fine; k-- {
+				r.Skip()
 			}
 			continue
 		}
-		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
-			if string(r.text()) == "field" {
-				fields = append(fields, int(r.uint()))
+		for k := r.Map(); k > 0 && r.Err == msgpack.Fine; k-- {
+			if string(r.Text()) == "field" {
+				fields = append(fields, int(r.Uint()))
 			} else {
-				r.skip()
+				r.Skip()
 			}
 		}
 	}
@@ -151,12 +152,12 @@ func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *pr
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{b: answer}
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if r.uint() == 0x30 {
+	r := &reader{msgpack.Reader{B: answer}}
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if r.Uint() == 0x30 {
 			return r, nil
 		}
-		r.skip()
+		r.Skip()
 	}
 	return nil, protocolError("an answer without data")
 }
@@ -196,9 +197,9 @@ func evaluate(ctx context.Context, t protocol.Target, program string) (*reader, 
 func identify(ctx context.Context, a asker) (picodata bool, version string, err *protocol.Error) {
 	r, err := data(ctx, a, typeCall, callBody(keyFunction, ".proc_version_info"))
 	if err == nil {
-		for isArray(r.peek()) && r.array() > 0 {
+		for isArray(r.Peek()) && r.Array() > 0 {
 		}
-		if isMap(r.peek()) {
+		if isMap(r.Peek()) {
 			version = r.named("picodata_version")
 		}
 		return true, version, nil
@@ -266,13 +267,13 @@ func prepareBody(text string) []byte {
 
 // preparedID returns the statement id in the answer to PREPARE.
 func preparedID(answer []byte) (id uint64, ok bool) {
-	r := reader{b: answer}
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if r.uint() == uint64(keyStmt) {
-			id = r.uint()
-			return id, r.readError == fine
+	r := read(answer)
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if r.Uint() == uint64(keyStmt) {
+			id = r.Uint()
+			return id, r.Err == msgpack.Fine
 		}
-		r.skip()
+		r.Skip()
 	}
 	return 0, false
 }
@@ -280,10 +281,10 @@ func preparedID(answer []byte) (id uint64, ok bool) {
 // texts reads a map of strings to values, and returns the values as text.
 func (r *reader) texts() map[string]string {
 	m := map[string]string{}
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
 		var v gen.Value
-		key := string(r.text())
-		r.value(&v)
+		key := string(r.Text())
+		r.Value(&v)
 		m[key] = string(template.AppendValue(nil, &v))
 	}
 	return m

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/msgpack"
 )
 
 // shardingError is an error of vshard (vshard/error.lua). Either a program raises it, and the server answers
@@ -57,26 +58,26 @@ func shardingFailure(message string) *protocol.Error {
 // refusedByShard reads the two values that a function of vshard returns when it fails: nil or false, and the
 // error. If the values are something else, it returns nil, with r at an unspecified position.
 func (r *reader) refusedByShard() *protocol.Error {
-	if c := r.peek(); c != 0xc0 && c != 0xc2 {
+	if c := r.Peek(); c != 0xc0 && c != 0xc2 {
 		return nil
 	}
-	r.skip()
-	if !isMap(r.peek()) {
+	r.Skip()
+	if !isMap(r.Peek()) {
 		return nil
 	}
 	var e shardingError
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if !isText(r.peek()) {
-			r.skip()
-			r.skip()
+	for n := r.Map(); n > 0 && r.Err == msgpack.Fine; n-- {
+		if !isText(r.Peek()) {
+			r.Skip()
+			r.Skip()
 			continue
 		}
-		key := string(r.text())
-		if !isText(r.peek()) {
-			r.skip()
+		key := string(r.Text())
+		if !isText(r.Peek()) {
+			r.Skip()
 			continue
 		}
-		switch value := r.text(); key {
+		switch value := r.Text(); key {
 		case "type":
 			e.Type = string(value)
 		case "name":
@@ -85,7 +86,7 @@ func (r *reader) refusedByShard() *protocol.Error {
 			e.Message = string(value)
 		}
 	}
-	if r.readError != fine {
+	if r.Err != msgpack.Fine {
 		return nil
 	}
 	return e.failure()

@@ -33,16 +33,16 @@ func TestValuesComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := reader{b: b, at: 1}
+		r := reader{msgpack.Reader{B: b, At: 1}}
 		var w gen.Value
-		r.value(&w)
-		if r.readError != fine || r.at != len(b) || protocoltest.Text(&w) != protocoltest.Text(&v) || w.Scale != v.Scale {
+		r.Value(&w)
+		if r.Err != msgpack.Fine || r.At != len(b) || protocoltest.Text(&w) != protocoltest.Text(&v) || w.Scale != v.Scale {
 			t.Errorf("%s came back as %s (%x)", protocoltest.Text(&v), protocoltest.Text(&w), b)
 		}
 		for i := 1; i < len(b); i++ {
-			r := reader{b: b[:i], at: 1}
-			if r.value(&w); r.readError != short {
-				t.Errorf("%s cut at %d: trouble %d", protocoltest.Text(&v), i, r.readError)
+			r := reader{msgpack.Reader{B: b[:i], At: 1}}
+			if r.Value(&w); r.Err != msgpack.Short {
+				t.Errorf("%s cut at %d: trouble %d", protocoltest.Text(&v), i, r.Err)
 			}
 		}
 	}

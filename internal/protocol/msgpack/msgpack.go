@@ -1,6 +1,7 @@
-// Package msgpack writes MessagePack in the form that Tarantool's protocol and its tuple hashes use. The format is that
-// of the specification (github.com/msgpack/msgpack, spec.md). Integers take their shortest form, and non-negative ones
-// always the unsigned format, because SQL in Tarantool 2.6 reads a non-negative number in a signed format as negative.
+// Package msgpack reads MessagePack, and writes it in the form that Tarantool's protocol and its tuple hashes use. The
+// format is that of the specification (github.com/msgpack/msgpack, spec.md). Integers take their shortest form, and
+// non-negative ones always the unsigned format, because SQL in Tarantool 2.6 reads a non-negative number in a signed
+// format as negative.
 package msgpack
 
 import (

@@ -89,3 +89,89 @@ func appendDatetime(dst []byte, micros int64) []byte {
 	dst = binary.LittleEndian.AppendUint64(AppendExt(dst, ExtDatetime, 16), uint64(seconds))
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(rest*1000)), 0, 0, 0, 0)
 }
+
+// Value reads one value into v. Values for which gen has no kind (arrays, maps, unknown extensions) become Bytes
+// that hold the encoded value.
+func (r *Reader) Value(v *gen.Value) {
+	start := r.At
+	f, n := r.Head()
+	switch f {
+	case Nil:
+		v.Kind = gen.Null
+	case Bool:
+		v.Kind, v.I = gen.Bool, int64(n)
+	case Signed:
+		v.Kind, v.I = gen.Int, int64(n)
+	case Unsigned:
+		v.Kind, v.I = gen.Int, int64(n)
+		if n > math.MaxInt64 {
+			v.Kind = gen.Uint
+		}
+	case Float:
+		v.Kind, v.F = gen.Float, math.Float64frombits(n)
+	case String:
+		v.Kind, v.B = gen.String, append(v.B[:0], r.Body(n)...)
+	case Binary:
+		v.Kind, v.B = gen.Bytes, append(v.B[:0], r.Body(n)...)
+	case Extension:
+		b := r.Body(n + 1)
+		if len(b) > 0 && !ReadExtension(v, b[0], b[1:]) {
+			v.Kind, v.B = gen.Bytes, append(v.B[:0], b[1:]...)
+		}
+	case List, Mapping:
+		r.At = start
+		r.Skip()
+		v.Kind, v.B = gen.Bytes, append(v.B[:0], r.B[start:r.At]...)
+	}
+}
+
+// ReadExtension sets v to a value of one of Tarantool's MessagePack extensions: a decimal, UUID or time. It
+// returns false for others.
+func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
+	switch kind {
+	case ExtUUID:
+		if len(b) == 16 {
+			v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
+			return true
+		}
+	case ExtDatetime:
+		if len(b) != 8 && len(b) != 16 {
+			return false
+		}
+		v.Kind, v.I = gen.Datetime, int64(binary.LittleEndian.Uint64(b))*1e6
+		if len(b) == 16 {
+			v.I += int64(int32(binary.LittleEndian.Uint32(b[8:]))) / 1000
+		}
+		return true
+	case ExtDecimal:
+		return readDecimal(v, b)
+	}
+	return false
+}
+
+// readDecimal returns false for decimals that don't fit: a scale outside 0–255, or more than 18 digits.
+func readDecimal(v *gen.Value, b []byte) bool {
+	r := Reader{B: b}
+	f, scale := r.Head()
+	digits := b[r.At:]
+	if r.Err != Fine || f != Unsigned || scale > math.MaxUint8 || len(digits) == 0 {
+		return false
+	}
+	n := int64(0)
+	for i, c := range digits {
+		for k, d := range [2]byte{c >> 4, c & 15} {
+			if last := i == len(digits)-1 && k == 1; last {
+				if d == 0x0d || d == 0x0b {
+					n = -n
+				}
+				break
+			}
+			if d > 9 || n > (math.MaxInt64-9)/10 {
+				return false
+			}
+			n = n*10 + int64(d)
+		}
+	}
+	v.Kind, v.I, v.Scale = gen.Decimal, n, uint8(scale)
+	return true
+}

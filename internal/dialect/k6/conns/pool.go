@@ -265,7 +265,7 @@ func (l *Link) ask(ctx context.Context, vu *bind.VU, timeout time.Duration, a *R
 	call.Sent = vu.Run.Now() // the time for preparing the request isn't part of its service time
 	reply.Reset(0)
 	l.Conn.Do(ctx, r, args, reply)
-	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
+	call.Absorb(reply, r.Kind())
 	l.Broken = l.Broken || reply.Fatal
 	if reply.Class == protocol.UnknownOutcome && !r.MayWrite() {
 		reply.Class = protocol.Connect

@@ -214,8 +214,7 @@ func (h *Handle) Done(c Call) {
 	}
 	m := measure.Sample{
 		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: max(c.End, c.Sent),
-		Attempts: max(c.Attempts, 1), Class: c.Class, Missing: c.Missing, Missed: c.Kind,
-		Status: c.Status, BytesIn: c.BytesIn,
+		Attempts: max(c.Attempts, 1), Class: c.Class, Facts: c.Facts,
 	}
 	h.mu.Lock()
 	if it := h.current; it.waitsFor(&c) {
@@ -260,7 +259,7 @@ func (s *Session) Request(c *Call, vu uint64, scenario string) {
 	s.requests.Store(true)
 	m := measure.Sample{
 		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class,
-		Status: c.Status,
+		Facts: c.Facts,
 	}
 	if h, ok := s.vus.Load(vu); ok {
 		h.(*Handle).reportedRequest(scenario, &m)

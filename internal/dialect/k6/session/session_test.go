@@ -59,7 +59,7 @@ func TestCallsAreCounted(t *testing.T) {
 	h := s.Handle(1)
 	for i := range 2 * mostOperations {
 		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)),
-			Sent: s.Now(), BytesIn: 10})
+			Sent: s.Now(), Facts: protocol.Facts{BytesIn: 10}})
 	}
 	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: protocol.Timeout, Code: "57014",
 		Text: "pg://user:secret@host failed"})

@@ -34,17 +34,14 @@ func (v *VU) Context() context.Context { return v.vu.Context() }
 
 // Call is a finished call to a server. Times are in ns on the run's clock.
 type Call struct {
+	protocol.Facts
 	Operation  int
 	Address    int   // -1 for none
 	Sent, End  int64 // End 0 means now
 	Class      protocol.Class
 	Code, Text string // of a failure
 	Attempts   int    // 0 means 1
-	Missing    bool
-	Kind       protocol.Kind // the kind of request that found nothing, if Missing
-	BytesIn    int64
-	Status     int  // HTTP status
-	Cut        bool // the iteration ended while the call was in flight
+	Cut        bool   // the iteration ended while the call was in flight
 }
 
 // Done records a call. It does nothing in the init context, setup and teardown.

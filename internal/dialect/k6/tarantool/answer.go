@@ -1,24 +1,21 @@
 package tarantool
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/grafana/sobek"
 	"github.com/tarantool/go-iproto"
-	"github.com/vmihailenco/msgpack/v5"
-	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"brunt/internal/dialect/k6/bind"
 	"brunt/internal/load/gen"
-	ours "brunt/internal/protocol/iproto"
+	"brunt/internal/protocol/msgpack"
 )
 
 var noContext = context.Background()
@@ -28,13 +25,11 @@ type results struct {
 	vu    *bind.VU
 	proto *sobek.Object // prototype of results, with their methods
 	ok    sobek.Value   // the code of a successful request
-	in    bytes.Reader
-	dec   *msgpack.Decoder
+	in    msgpack.Reader
 }
 
 func newResults(vu *bind.VU) *results {
 	r := &results{vu: vu, proto: vu.Runtime().NewObject(), ok: vu.Runtime().ToValue(0)}
-	r.dec = msgpack.NewDecoder(&r.in)
 	// The text has the format of xk6-tarantool's results: <3 OK [[1 cadillac]]>.
 	text := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
 		o := call.This.ToObject(vu.Runtime())
@@ -64,8 +59,8 @@ func (r *results) of(x *exchange) (*sobek.Object, error) {
 	_ = o.Set("code", r.ok)
 	_ = o.Set("error", "")
 	data := sobek.Value(r.vu.Runtime().NewArray())
-	err := r.each(x.answer(), func(key int) (err error) {
-		switch iproto.Key(key) {
+	err := r.each(x.answer(), func(key iproto.Key) (err error) {
+		switch key {
 		case iproto.IPROTO_METADATA:
 			x.form, err = r.metadata(o)
 		case iproto.IPROTO_DATA:
@@ -73,7 +68,7 @@ func (r *results) of(x *exchange) (*sobek.Object, error) {
 		case iproto.IPROTO_SQL_INFO:
 			err = r.info(o)
 		default:
-			err = r.dec.Skip()
+			r.in.Skip()
 		}
 		return err
 	})
@@ -85,20 +80,30 @@ func (r *results) of(x *exchange) (*sobek.Object, error) {
 }
 
 // each calls f for each key of an answer's body. f must decode the value.
-func (r *results) each(b []byte, f func(key int) error) error {
+func (r *results) each(b []byte, f func(key iproto.Key) error) error {
 	if len(b) == 0 {
 		return nil
 	}
-	r.in.Reset(b)
-	r.dec.Reset(&r.in)
-	n, err := r.dec.DecodeMapLen()
-	for ; n > 0 && err == nil; n-- {
-		var key int
-		if key, err = r.dec.DecodeInt(); err == nil {
-			err = f(key)
+	r.in = msgpack.Reader{B: b}
+	for n := r.in.Map(); n > 0 && r.in.Err == msgpack.Fine; n-- {
+		if key := r.in.Uint(); r.in.Err == msgpack.Fine {
+			if err := f(iproto.Key(key)); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return r.trouble()
+}
+
+// trouble returns the error of the reader.
+func (r *results) trouble() error {
+	switch r.in.Err {
+	case msgpack.Fine:
+		return nil
+	case msgpack.Short:
+		return errors.New("it ends too early")
+	}
+	return fmt.Errorf("another kind of value is expected at byte %d", r.in.At)
 }
 
 // metadata decodes the columns of SQL rows.
@@ -130,21 +135,23 @@ func (r *results) metadata(o *sobek.Object) (form []string, err error) {
 
 // info decodes how many rows an SQL statement changed.
 func (r *results) info(o *sobek.Object) error {
-	n, err := r.dec.DecodeMapLen()
 	info := r.vu.Runtime().NewObject()
 	_ = info.Set("affected_count", 0)
-	for ; n > 0 && err == nil; n-- {
-		var key any // a number in Tarantool, a text in Picodata
-		if key, err = r.dec.DecodeInterfaceLoose(); err != nil {
+	for n := r.in.Map(); n > 0 && r.in.Err == msgpack.Fine; n-- {
+		key, err := r.value(0) // a number in Tarantool, a text in Picodata
+		if err != nil {
 			return err
 		}
-		var v sobek.Value
-		if v, err = r.value(0); err == nil && (key == int64(0) || key == uint64(0) || key == "row_count") {
+		v, err := r.value(0)
+		if err != nil {
+			return err
+		}
+		if name := key.String(); name == "0" || name == "row_count" {
 			_ = info.Set("affected_count", v)
 		}
 	}
 	_ = o.Set("sql_info", info)
-	return err
+	return r.trouble()
 }
 
 // data decodes an answer's data. Tuples become objects if the script asked for that.
@@ -152,18 +159,11 @@ func (r *results) data(x *exchange) (sobek.Value, error) {
 	if x.form == nil || x.rows == values || !x.objects {
 		return r.value(0)
 	}
-	n, err := r.dec.DecodeArrayLen()
-	if err != nil {
-		return nil, err
-	}
-	all := make([]any, 0, min(max(n, 0), 1<<16))
-	for ; n > 0; n-- {
-		width, err := r.dec.DecodeArrayLen()
-		if err != nil {
-			return nil, err
-		}
-		o := r.vu.Runtime().NewObject()
-		for k := range max(width, 0) {
+	n := r.in.Array()
+	all := make([]any, 0, min(n, 1<<16))
+	for ; n > 0 && r.in.Err == msgpack.Fine; n-- {
+		o, width := r.vu.Runtime().NewObject(), int(r.in.Array())
+		for k := range width {
 			name := strconv.Itoa(k)
 			if k < len(x.form) && x.form[k] != "" {
 				name = x.form[k]
@@ -176,7 +176,7 @@ func (r *results) data(x *exchange) (sobek.Value, error) {
 		}
 		all = append(all, o)
 	}
-	return r.vu.Runtime().NewArray(all...), nil
+	return r.vu.Runtime().NewArray(all...), r.trouble()
 }
 
 // maxDepth limits the nesting of arrays and maps.
@@ -184,51 +184,41 @@ const maxDepth = 128
 
 // value decodes the next value.
 func (r *results) value(depth int) (sobek.Value, error) {
-	c, err := r.dec.PeekCode()
-	if err != nil {
-		return nil, err
-	}
 	if depth > maxDepth {
 		return nil, fmt.Errorf("more than %d arrays and maps within each other", maxDepth)
 	}
-	switch {
-	case c == msgpcode.Nil:
-		return sobek.Null(), r.dec.DecodeNil()
-	case c == msgpcode.True || c == msgpcode.False:
-		return r.scalar(r.dec.DecodeBool())
-	case c <= msgpcode.PosFixedNumHigh || c >= msgpcode.Uint8 && c <= msgpcode.Uint64:
-		return r.scalar(r.dec.DecodeUint64())
-	case c >= msgpcode.NegFixedNumLow || c >= msgpcode.Int8 && c <= msgpcode.Int64:
-		return r.scalar(r.dec.DecodeInt64())
-	case c == msgpcode.Float || c == msgpcode.Double:
-		return r.scalar(r.dec.DecodeFloat64())
-	case msgpcode.IsString(c):
-		return r.scalar(r.dec.DecodeString())
-	case msgpcode.IsBin(c):
-		return r.scalar(r.dec.DecodeBytes())
-	case msgpcode.IsFixedArray(c) || c == msgpcode.Array16 || c == msgpcode.Array32:
-		return r.array(depth)
-	case msgpcode.IsFixedMap(c) || c == msgpcode.Map16 || c == msgpcode.Map32:
-		return r.object(depth)
-	case msgpcode.IsExt(c):
-		return r.extension()
+	var v any
+	switch f, n := r.in.Head(); f {
+	case msgpack.Nil:
+		return sobek.Null(), nil
+	case msgpack.Bool:
+		v = n != 0
+	case msgpack.Unsigned:
+		v = n
+	case msgpack.Signed:
+		v = int64(n)
+	case msgpack.Float:
+		v = math.Float64frombits(n)
+	case msgpack.String:
+		v = string(r.in.Body(n))
+	case msgpack.Binary:
+		v = slices.Clone(r.in.Body(n))
+	case msgpack.List:
+		return r.array(n, depth)
+	case msgpack.Mapping:
+		return r.object(n, depth)
+	case msgpack.Extension:
+		v = extension(r.in.Body(n + 1))
 	}
-	return nil, fmt.Errorf("the byte %#x begins no value", c)
-}
-
-func (r *results) scalar(x any, err error) (sobek.Value, error) {
-	if err != nil {
+	if err := r.trouble(); err != nil {
 		return nil, err
 	}
-	return r.vu.Value(x), nil
+	return r.vu.Value(v), nil
 }
 
-func (r *results) array(depth int) (sobek.Value, error) {
-	n, err := r.dec.DecodeArrayLen()
-	if err != nil {
-		return nil, err
-	}
-	items := make([]any, 0, min(max(n, 0), 1<<16))
+// array decodes the n values of an array.
+func (r *results) array(n uint64, depth int) (sobek.Value, error) {
+	items := make([]any, 0, min(n, 1<<16))
 	for ; n > 0; n-- {
 		v, err := r.value(depth + 1)
 		if err != nil {
@@ -239,11 +229,8 @@ func (r *results) array(depth int) (sobek.Value, error) {
 	return r.vu.Runtime().NewArray(items...), nil
 }
 
-func (r *results) object(depth int) (sobek.Value, error) {
-	n, err := r.dec.DecodeMapLen()
-	if err != nil {
-		return nil, err
-	}
+// object decodes the n pairs of a map.
+func (r *results) object(n uint64, depth int) (sobek.Value, error) {
 	o := r.vu.Runtime().NewObject()
 	for ; n > 0; n-- {
 		key, err := r.value(depth + 1)
@@ -259,21 +246,17 @@ func (r *results) object(depth int) (sobek.Value, error) {
 	return o, nil
 }
 
-// extension decodes a decimal, UUID or time. Other extensions become the hexadecimal digits of their bytes.
-func (r *results) extension() (sobek.Value, error) {
-	kind, n, err := r.dec.DecodeExtHeader()
-	if err != nil {
-		return nil, err
+// extension returns a decimal, UUID or time. Other extensions become the hexadecimal digits of their bytes. b begins
+// with the extension's kind; it is empty if the input ended too early.
+func extension(b []byte) any {
+	if len(b) == 0 {
+		return nil
 	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r.dec.Buffered(), b); err != nil {
-		return nil, err
+	v := &gen.Value{}
+	if msgpack.ReadExtension(v, b[0], b[1:]) {
+		return v
 	}
-	var v gen.Value
-	if !ours.ReadExtension(&v, byte(kind), b) {
-		return r.vu.Value(hex.EncodeToString(b)), nil
-	}
-	return r.vu.Value(&v), nil
+	return hex.EncodeToString(b[1:])
 }
 
 // lazy is a result that is decoded when the script first reads it. Most scripts read only its code, or nothing.

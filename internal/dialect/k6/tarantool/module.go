@@ -18,6 +18,7 @@ import (
 	"brunt/internal/dialect/k6/session"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/protocol/balance"
 )
 
@@ -114,7 +115,7 @@ func (i *instance) number(r *request) int {
 // note records the outcome of a request.
 func (i *instance) note(x *exchange) {
 	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.Sent, End: x.end, Attempts: 1,
-		BytesIn: x.bytes, Cut: x.cut}
+		Facts: protocol.Facts{BytesIn: x.bytes}, Cut: x.cut}
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
 	}

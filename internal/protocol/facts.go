@@ -1,0 +1,34 @@
+package protocol
+
+// Facts are what the answers of an operation say besides its result. They are all that a new counter of answers adds
+// to: the session collects them, and the recorder counts them.
+type Facts struct {
+	BytesIn     int64 // size of all answers
+	Status      int   // HTTP: status of the last answer that had one
+	Missing     bool  // a request found, changed or inserted nothing
+	Missed      Kind  // if Missing, the kind of the last request of that sort
+	BadHash     bool  // the hash of an answer was wrong
+	Misdirected bool  // a request went to a node that doesn't have its key
+	Unmapped    bool  // the node with the bucket of the operation's key wasn't known
+}
+
+// Absorb adds what the reply to a request of a kind says.
+func (f *Facts) Absorb(r *Reply, kind Kind) {
+	f.AbsorbRefusal(r)
+	if r.Status != 0 {
+		f.Status = r.Status
+	}
+	if r.Missing {
+		f.Missing, f.Missed = true, kind
+	}
+	f.BadHash = f.BadHash || r.BadHash
+}
+
+// AbsorbRefusal adds what a reply says after which the request is sent again at once.
+func (f *Facts) AbsorbRefusal(r *Reply) {
+	f.BytesIn += r.BytesIn
+	f.Misdirected = f.Misdirected || r.Misdirected
+}
+
+// Ordinary reports whether nothing was found that is rare.
+func (f *Facts) Ordinary() bool { return !f.Missing && !f.BadHash && !f.Misdirected && !f.Unmapped }
