@@ -28,7 +28,8 @@ type Operation struct {
 }
 
 // Load is a load of a Go function. It is open if it has a Rate: operations begin on schedule, however long the function
-// takes. Otherwise it is closed: each session begins an operation when its last one has ended.
+// takes. Otherwise it is closed: each session begins an operation when its last one has ended. A load of several Phases
+// may have both.
 type Load struct {
 	Name       string      // of the result and its bundle; "" means "load"
 	Do         Func        // the operation
@@ -37,11 +38,16 @@ type Load struct {
 	Rate     float64       // operations a second; 0 makes the load closed
 	Duration time.Duration // of the load, the warm-up excluded
 	// Count ends a closed load after this number of operations; 0 means no limit. An open load ends after its Duration.
-	Count  uint64
+	Count uint64
+	// Phases are the parts of a load, one after the other, in place of Rate, Duration and Count.
+	Phases []Phase
 	WarmUp time.Duration // before the load, at the same rate; not part of the result
 	// Sessions is how many operations may be in progress at once. 0 means 1 in a closed load, and as many as needed, up
 	// to 10000, in an open one.
 	Sessions int
+	// Think is how long each session of a closed load waits after an operation. If ThinkMost is longer, the time is
+	// random, from Think to ThinkMost.
+	Think, ThinkMost time.Duration
 	// Random makes the times between operations of an open load random (a Poisson process) instead of equal.
 	Random  bool
 	Timeout time.Duration // of an operation; 0 means 30 s
@@ -55,6 +61,21 @@ type Load struct {
 	// Progress receives lines about the load while it runs; nil means none. A writer that blocks doesn't stop the load.
 	Progress io.Writer
 }
+
+// Phase is a part of a load. It is open if it has a rate.
+type Phase struct {
+	Name     string        // "" means its number, as in "phase 2"
+	Rate     float64       // operations a second, at the beginning
+	RateTo   float64       // operations a second at the end, if not 0: the rate changes evenly
+	Duration time.Duration // of an open phase; of a closed one, 0 means until Count operations are done
+	Count    uint64        // ends a closed phase; 0 means no limit
+	// Sessions is how many operations are in progress in a closed phase; 0 means those of the load. It is 0 in an open
+	// phase.
+	Sessions int
+}
+
+// open reports whether operations begin on schedule.
+func (p *Phase) open() bool { return p.Rate > 0 || p.RateTo > 0 }
 
 // Limits and defaults of a Load.
 const (
@@ -135,12 +156,13 @@ func (l Load) plan() (*plan.Plan, error) {
 		Settings: plan.Settings{Sessions: l.Sessions, OperationTimeout: l.Timeout},
 	}
 	for _, o := range operations {
-		p.Operations = append(p.Operations, plan.Operation{Name: o.Name, Weight: o.Weight, Steps: []plan.Step{{
-			Request: protocol.Request{Name: o.Name, Verb: protocol.Call, Text: o.Name, Params: []gen.Kind{gen.Uint}},
-			Params:  []plan.Param{{Name: "n", Value: numbers()}},
-		}}})
+		p.Operations = append(p.Operations, plan.Operation{Name: o.Name, Weight: o.Weight, Think: l.think(),
+			Steps: []plan.Step{{
+				Request: protocol.Request{Name: o.Name, Verb: protocol.Call, Text: o.Name, Params: []gen.Kind{gen.Uint}},
+				Params:  []plan.Param{{Name: "n", Value: numbers()}},
+			}}})
 	}
-	if err := l.phase(p); err != nil {
+	if err := l.setPhases(p); err != nil {
 		return nil, err
 	}
 	if p.Thresholds, err = rules(l.Rules); err != nil {
@@ -155,37 +177,121 @@ func numbers() *plan.ValueSpec {
 		Type: gen.TypeUnsigned, Distribution: gen.Sequential, HasRange: true, IntHi: math.MaxInt64}}
 }
 
-// phase sets the phases of p and what belongs to them.
-func (l Load) phase(p *plan.Plan) error {
+// think returns the time between the operations of a session.
+func (l Load) think() plan.Think {
+	if l.ThinkMost > l.Think {
+		return plan.Think{Distribution: "uniform", Min: l.Think, Max: l.ThinkMost}
+	}
+	if l.Think > 0 {
+		return plan.Think{Distribution: "constant", Min: l.Think}
+	}
+	return plan.Think{}
+}
+
+// phases returns the phases of the load, which has at least one.
+func (l Load) phases() ([]Phase, error) {
+	if len(l.Phases) == 0 {
+		return []Phase{{Name: "load", Rate: l.Rate, Duration: l.Duration, Count: l.Count}}, nil
+	}
+	if l.Rate != 0 || l.Duration != 0 || l.Count != 0 {
+		return nil, errors.New("brunt: the load has Phases, and Rate, Duration or Count; set Phases or the others")
+	}
+	all := slices.Clone(l.Phases)
+	for i := range all {
+		if all[i].Name == "" {
+			all[i].Name = fmt.Sprint("phase ", i+1)
+		}
+	}
+	return all, nil
+}
+
+// check returns what is wrong with a phase.
+func (p *Phase) check() error {
+	wrong := func(x float64) bool { return x < 0 || math.IsNaN(x) || math.IsInf(x, 0) }
 	switch {
-	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
-		return fmt.Errorf("brunt: Rate is %g; give operations a second", l.Rate)
-	case l.Duration < 0 || l.WarmUp < 0 || l.Timeout < 0 || l.Sessions < 0:
-		return errors.New("brunt: Duration, WarmUp, Timeout and Sessions can't be negative")
-	case l.Rate > 0 && l.Count > 0:
-		return errors.New("brunt: Count is for closed loads; a load with a Rate ends after its Duration")
-	case l.Duration == 0 && l.Count == 0:
-		return errors.New("brunt: the load has no end; set Duration, or Count of a load without a Rate")
-	case l.Rate == 0 && l.Random:
+	case wrong(p.Rate):
+		return fmt.Errorf("Rate is %g; give operations a second", p.Rate)
+	case wrong(p.RateTo):
+		return fmt.Errorf("RateTo is %g; give operations a second", p.RateTo)
+	case p.Duration < 0 || p.Sessions < 0:
+		return errors.New("Duration and Sessions can't be negative")
+	case p.open() && p.Count > 0:
+		return errors.New("Count is for closed loads; a load with a Rate ends after its Duration")
+	case p.open() && p.Sessions > 0:
+		return errors.New("Sessions of a phase are for closed loads; those of the load limit an open phase")
+	case p.Duration == 0 && p.Count == 0:
+		return errors.New("the load has no end; set Duration, or Count of a load without a Rate")
+	}
+	return nil
+}
+
+// check returns what is wrong with the load as a whole, given whether some of its phases are open.
+func (l Load) check(open bool) error {
+	switch {
+	case l.WarmUp < 0 || l.Timeout < 0 || l.Sessions < 0 || l.Think < 0 || l.ThinkMost < 0:
+		return errors.New("brunt: WarmUp, Timeout, Sessions, Think and ThinkMost can't be negative")
+	case l.ThinkMost > 0 && l.ThinkMost < l.Think:
+		return fmt.Errorf("brunt: ThinkMost is %s, less than Think, which is %s", l.ThinkMost, l.Think)
+	case open && (l.Think > 0 || l.ThinkMost > 0):
+		return errors.New("brunt: Think is for closed loads; with a Rate, operations begin on schedule")
+	case !open && l.Random:
 		return errors.New("brunt: Random is for loads with a Rate")
 	}
-	phase := plan.Phase{Name: "load", Kind: plan.Closed, Duration: l.Duration, Operations: l.Count}
-	if l.Rate > 0 {
-		phase = plan.Phase{Name: "load", Kind: plan.Open, Duration: l.Duration, RateFrom: l.Rate, RateTo: l.Rate}
-		if l.Random {
-			phase.Arrivals = "poisson"
-		}
-		if l.Sessions == 0 {
-			p.Settings.Sessions, p.Settings.SessionsAsNeeded = mostSessions, true
+	return nil
+}
+
+// setPhases sets the phases of p and what belongs to them.
+func (l Load) setPhases(p *plan.Plan) error {
+	phases, err := l.phases()
+	if err != nil {
+		return err
+	}
+	open := slices.ContainsFunc(phases, func(ph Phase) bool { return ph.open() })
+	for i := range phases {
+		if err := phases[i].check(); err != nil && len(l.Phases) > 0 {
+			return fmt.Errorf("brunt: phase %q: %w", phases[i].Name, err)
+		} else if err != nil {
+			return fmt.Errorf("brunt: %w", err)
 		}
 	}
-	p.Load = []plan.Phase{phase}
+	if err := l.check(open); err != nil {
+		return err
+	}
+	for i := range phases {
+		if n := phases[i].Sessions; l.Sessions > 0 && n > l.Sessions {
+			return fmt.Errorf("brunt: phase %q has %d sessions, and the load has %d", phases[i].Name, n, l.Sessions)
+		}
+		p.Load = append(p.Load, l.planned(&phases[i]))
+		p.Settings.Sessions = max(p.Settings.Sessions, phases[i].Sessions)
+	}
+	if open && l.Sessions == 0 {
+		p.Settings.Sessions, p.Settings.SessionsAsNeeded = max(mostSessions, p.Settings.Sessions), true
+	}
 	if l.WarmUp > 0 {
 		if err := plan.WarmUp(p, l.WarmUp); err != nil {
 			return fmt.Errorf("brunt: WarmUp: %w", err)
 		}
 	}
 	return nil
+}
+
+// planned returns a phase of the load's plan.
+func (l Load) planned(p *Phase) plan.Phase {
+	if !p.open() {
+		sessions := p.Sessions
+		if sessions == 0 && len(l.Phases) > 0 {
+			sessions = max(l.Sessions, 1)
+		}
+		return plan.Phase{Name: p.Name, Kind: plan.Closed, Duration: p.Duration, Operations: p.Count, Sessions: sessions}
+	}
+	out := plan.Phase{Name: p.Name, Kind: plan.Open, Duration: p.Duration, RateFrom: p.Rate, RateTo: p.RateTo}
+	if p.RateTo == 0 {
+		out.RateTo = p.Rate
+	}
+	if l.Random {
+		out.Arrivals = "poisson"
+	}
+	return out
 }
 
 // rules parses rules.

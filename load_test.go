@@ -97,6 +97,70 @@ func TestWaitingCounts(t *testing.T) {
 	}
 }
 
+// The phases of a load follow one another, and its operations are numbered through all of them.
+func TestPhasesFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []uint64
+	var together, most atomic.Int64
+	r := run(t, brunt.Load{Random: true, Results: t.TempDir(), Do: func(_ context.Context, n uint64) error {
+		most.Store(max(most.Load(), together.Add(1)))
+		defer together.Add(-1)
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, n)
+		return nil
+	}, Phases: []brunt.Phase{
+		{Name: "rise", Rate: 100, RateTo: 500, Duration: 500 * time.Millisecond},
+		{Rate: 200, Duration: 250 * time.Millisecond},
+		{Name: "queue", Sessions: 2, Count: 50},
+	}})
+	slices.Sort(seen)
+	if unique := slices.Compact(slices.Clone(seen)); len(unique) != len(seen) {
+		t.Error("two operations have one number")
+	}
+	if fates := r.Total.Done + r.Total.Dropped + r.Total.Unfinished; fates < 100 || r.Total.Done != uint64(len(seen)) {
+		t.Errorf("%d arrivals, %d done, %d calls", fates, r.Total.Done, len(seen))
+	}
+	var text strings.Builder
+	if err := r.Report(&text, "text"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"rise", "phase 2", "queue"} {
+		if !strings.Contains(text.String(), name) {
+			t.Errorf("the report doesn't have the phase %s:\n%s", name, &text)
+		}
+	}
+}
+
+// A session rests between its operations.
+func TestSessionsThink(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ least, most time.Duration }{
+		{20 * time.Millisecond, 0}, {20 * time.Millisecond, 30 * time.Millisecond}, {0, 20 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprintf("%s to %s", c.least, c.most), func(t *testing.T) {
+			t.Parallel()
+			var last time.Time
+			var rested time.Duration
+			run(t, brunt.Load{Count: 10, Think: c.least, ThinkMost: c.most, Do: func(context.Context, uint64) error {
+				if !last.IsZero() {
+					rest := time.Since(last)
+					rested += rest
+					if rest < c.least {
+						t.Errorf("the session rested for %s", rest)
+					}
+				}
+				last = time.Now()
+				return nil
+			}})
+			if rested < 10*time.Millisecond {
+				t.Errorf("the session rested for %s in all", rested)
+			}
+		})
+	}
+}
+
 // Several operations share the load by their weights.
 func TestOperationsShareTheLoad(t *testing.T) {
 	t.Parallel()
@@ -289,6 +353,19 @@ func TestWrongLoads(t *testing.T) {
 		{"an open load by count", brunt.Load{Do: do, Rate: 1, Count: 1}, "Count is for closed loads"},
 		{"a negative rate", brunt.Load{Do: do, Rate: -1, Duration: 1}, "Rate is -1"},
 		{"a negative time", brunt.Load{Do: do, Duration: -1}, "negative"},
+		{"phases and a rate", brunt.Load{Do: do, Rate: 1, Phases: []brunt.Phase{{Count: 1}}}, "set Phases or the others"},
+		{"a phase without an end", brunt.Load{Do: do, Phases: []brunt.Phase{{Count: 1}, {Rate: 5}}},
+			`phase "phase 2": the load has no end`},
+		{"sessions of an open phase",
+			brunt.Load{Do: do, Phases: []brunt.Phase{{Name: "a", Rate: 5, Duration: 1, Sessions: 2}}},
+			`phase "a": Sessions of a phase`},
+		{"a rate that falls below 0", brunt.Load{Do: do, Phases: []brunt.Phase{{Rate: 5, RateTo: -1, Duration: 1}}},
+			"RateTo is -1"},
+		{"more sessions than there are", brunt.Load{Do: do, Sessions: 2, Phases: []brunt.Phase{{Count: 1, Sessions: 3}}},
+			`"phase 1" has 3 sessions, and the load has 2`},
+		{"a rest in an open load", brunt.Load{Do: do, Rate: 5, Duration: 1, Think: 1}, "Think is for closed loads"},
+		{"a rest that ends before it begins", brunt.Load{Do: do, Count: 1, Think: 2, ThinkMost: 1}, "ThinkMost is 1ns"},
+		{"a negative rest", brunt.Load{Do: do, Count: 1, Think: -1}, "negative"},
 		{"random times of a closed load", brunt.Load{Do: do, Count: 1, Random: true}, "Random"},
 		{"a rule that isn't one", brunt.Load{Do: do, Count: 1, Rules: []string{"speed < 3"}}, "speed"},
 		{"a folder below a file", brunt.Load{Do: do, Count: 1, Results: "load_test.go/x"}, "name another folder in Results"},
