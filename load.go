@@ -210,15 +210,15 @@ func (p *Phase) check() error {
 	wrong := func(x float64) bool { return x < 0 || math.IsNaN(x) || math.IsInf(x, 0) }
 	switch {
 	case wrong(p.Rate):
-		return fmt.Errorf("Rate is %g; give operations a second", p.Rate)
+		return fmt.Errorf("the Rate is %g; give operations a second", p.Rate)
 	case wrong(p.RateTo):
-		return fmt.Errorf("RateTo is %g; give operations a second", p.RateTo)
+		return fmt.Errorf("the RateTo is %g; give operations a second", p.RateTo)
 	case p.Duration < 0 || p.Sessions < 0:
-		return errors.New("Duration and Sessions can't be negative")
+		return errors.New("the Duration and Sessions can't be negative")
 	case p.open() && p.Count > 0:
-		return errors.New("Count is for closed loads; a load with a Rate ends after its Duration")
+		return errors.New("a Count is for closed loads; a load with a Rate ends after its Duration")
 	case p.open() && p.Sessions > 0:
-		return errors.New("Sessions of a phase are for closed loads; those of the load limit an open phase")
+		return errors.New("the Sessions of a phase are for closed loads; those of the load limit an open phase")
 	case p.Duration == 0 && p.Count == 0:
 		return errors.New("the load has no end; set Duration, or Count of a load without a Rate")
 	}

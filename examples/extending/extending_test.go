@@ -81,6 +81,7 @@ func (c *changed) build(t *testing.T) (brunt string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", brunt, "brunt/cmd/brunt")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // as make build, whose cache it shares
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
