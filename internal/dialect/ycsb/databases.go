@@ -34,6 +34,8 @@ type Database struct {
 	Keywords map[string]string
 	// Target returns the database's address and options.
 	Target func(set *properties.Reader) plan.Target
+	// Translate replaces YCSB's properties by those in Properties; may be nil.
+	Translate func(t *translation)
 	// Notes returns lines that go-ycsb prints before the properties; may be nil.
 	Notes func(s *Settings) []string
 }

@@ -16,6 +16,10 @@ func httpDatabase() *Database {
 		Protocol:   "http",
 		Overwrites: true,
 		Properties: propertiesOf("http"),
+		Translate: func(t *translation) {
+			t.refuse("url.prefix", "give http.addr and http.prefix instead: records are at addr/prefix/table/key")
+			t.without("timeout.con", "timeout.read", "timeout.exec")
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			addresses, secure := withoutScheme(set.Text("http.addr", "127.0.0.1:80"))
 			return plan.Target{Protocol: "http", Addresses: addresses,

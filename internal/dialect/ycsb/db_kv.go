@@ -3,8 +3,6 @@ package ycsb
 import (
 	"cmp"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -72,11 +70,16 @@ func cassandraDatabase() *Database {
 		Names: []string{"cassandra", "scylla"}, About: "Cassandra, ScyllaDB", Protocol: "cassandra", Batches: true,
 		Overwrites: true,
 		Properties: propertiesOf("cassandra"),
+		Translate: func(t *translation) {
+			t.cassandra("cassandra", "hosts", "port")
+			t.cassandra("scylla", "scylla.hosts", "scylla.port")
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol: "cassandra", Addresses: list(set.Text("cassandra.cluster", "127.0.0.1:9042")),
 				Database: set.Text("cassandra.keyspace", "test"),
 				User:     set.Text("cassandra.username", ""), Password: set.Text("cassandra.password", ""),
+				TLS: plan.TLS{Enabled: set.Bool("cassandra.useSSL", false)},
 				Options: options(set, map[string]string{"cassandra.consistency": "consistency",
 					"cassandra.replication": "replication_factor"}),
 			}
@@ -84,10 +87,36 @@ func cassandraDatabase() *Database {
 	}
 }
 
+// cassandra replaces the properties of YCSB's bindings for Cassandra and ScyllaDB, which begin with space.
+func (t *translation) cassandra(space, hosts, port string) {
+	t.addresses(hosts, port, "cassandra.cluster", "9042")
+	if space != "cassandra" {
+		for _, name := range []string{"keyspace", "username", "password", "useSSL"} {
+			t.rename(space+"."+name, "cassandra."+name)
+		}
+		t.choose(space+".lwt", "", map[string]string{"false": ""})
+		t.refuse(space+".local_dc", "each session has one address; name the addresses of the data center")
+	}
+	t.rename(space+".readconsistencylevel", "cassandra.consistency", space+".writeconsistencylevel",
+		"cassandra.consistency")
+	t.without(space+".maxconnections", space+".coreconnections", space+".connecttimeoutmillis",
+		space+".readtimeoutmillis", space+".useSSL")
+	t.choose(space+".tracing", "", map[string]string{"false": ""})
+}
+
 func dynamoDatabase() *Database {
 	return &Database{
 		Names: []string{"dynamodb"}, About: "DynamoDB", Protocol: "dynamodb", Batches: true, BatchesOverwrite: true,
 		Properties: propertiesOf("dynamodb"),
+		Translate: func(t *translation) {
+			t.rename("dynamodb.primaryKey", "dynamodb.primarykey", "dynamodb.consistentReads", "dynamodb.consistent.reads")
+			t.choose("dynamodb.primaryKeyType", "", map[string]string{"hash": ""})
+			t.without("dynamodb.connectMax", "dynamodb.debug")
+			for _, name := range []string{"dynamodb.hashKeyName", "dynamodb.hashKeyValue"} {
+				t.refuse(name, "keys of a hash and a range aren't supported")
+			}
+			t.refuse("dynamodb.awsCredentialsFile", "give dynamodb.access-key and dynamodb.secret-key instead")
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			amazon := fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
 			addresses, secure := withoutScheme(cmp.Or(set.Text("dynamodb.endpoint", ""), amazon))
@@ -180,19 +209,26 @@ func mongoDatabase() *Database {
 		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb", Batches: true,
 		Properties: propertiesOf("mongodb"),
 		Target:     mongoTarget,
+		Translate: func(t *translation) {
+			t.without("mongodb.maxconnections", "mongodb.threadsAllowedToBlockForConnectionMultiplier")
+			t.refuse("mongodb.batchsize", "give batch.size instead")
+			t.choose("mongodb.readPreference", "", map[string]string{"primary": ""})
+			t.choose("mongodb.writeConcern", "mongodb.w", map[string]string{"acknowledged": "", "majority": "majority"})
+			t.refuse("mongodb.database", "name the database in mongodb.url")
+		},
 	}
 }
 
 // mongoTarget returns the target for a connection string.
 func mongoTarget(set *properties.Reader) plan.Target {
 	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "mongodb" || u.Host == "" {
+	u, hosts, ok := mongoURL(text)
+	if !ok {
 		set.Keep(fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url")))
 		return plan.Target{}
 	}
 	t := plan.Target{
-		Protocol: "mongodb", Addresses: list(u.Host), Database: strings.TrimPrefix(u.Path, "/"),
+		Protocol: "mongodb", Addresses: list(hosts), Database: strings.TrimPrefix(u.Path, "/"),
 		User: set.Text("mongodb.username", ""), Password: set.Text("mongodb.password", ""),
 		Options: map[string]string{},
 	}
@@ -203,16 +239,23 @@ func mongoTarget(set *properties.Reader) plan.Target {
 		}
 	}
 	t.Database = cmp.Or(t.Database, "ycsb")
-	if t.User == "" && u.User != nil {
-		t.User = u.User.Username()
-		t.Password, _ = u.User.Password()
-	}
-	if w := u.Query().Get("w"); w != "" && w != "1" {
-		t.Options["w"] = w
+	if u.User != nil {
+		password, _ := u.User.Password()
+		if t.User != "" && t.User != u.User.Username() || t.Password != "" && t.Password != password {
+			set.Keep(fmt.Errorf("%s: property mongodb.url names another user or password than mongodb.username and "+
+				"mongodb.password; keep one of them", set.Where("mongodb.url")))
+		}
+		t.User, t.Password = u.User.Username(), password
 	}
 	t.TLS.CAFile = set.Text("mongodb.tls_ca_file", "")
 	t.TLS.InsecureSkipVerify = set.Bool("mongodb.tls_skip_verify", false)
-	t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.InsecureSkipVerify || u.Query().Get("tls") == "true"
+	if err := queryOf(u, &t); err != nil {
+		set.Keep(fmt.Errorf("%s: property mongodb.url: %w", set.Where("mongodb.url"), err))
+	}
+	if w, given := set.Get("mongodb.w"); given {
+		t.Options["w"] = w
+	}
+	t.TLS.Enabled = t.TLS.Enabled || t.TLS.CAFile != "" || t.TLS.InsecureSkipVerify
 	return t
 }
 
@@ -222,6 +265,7 @@ func mysqlDatabase() *Database {
 		About:    "MySQL, MariaDB, TiDB",
 		Protocol: "mysql", Batches: true,
 		Properties: propertiesOf("mysql"),
+		Translate:  func(t *translation) { t.jdbc("db", "mysql", "mysql", "mysql", "mariadb") },
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("mysql.port", 3306, 1, 65535)
 			t := plan.Target{
@@ -230,7 +274,7 @@ func mysqlDatabase() *Database {
 			}
 			if len(t.Addresses) == 0 {
 				for _, host := range list(set.Text("mysql.host", "127.0.0.1")) {
-					t.Addresses = append(t.Addresses, net.JoinHostPort(host, fmt.Sprint(port)))
+					t.Addresses = append(t.Addresses, join(host, fmt.Sprint(port)))
 				}
 			}
 			return t
@@ -242,6 +286,7 @@ func basicDatabase() *Database {
 	return &Database{
 		Names: []string{"basic"}, About: "no database: says what would be done, with verbose=true", Protocol: "noop", Dry: true,
 		Properties: propertiesOf("basic"),
+		Translate:  func(t *translation) { t.without("basicdb.verbose") },
 		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "noop", Addresses: []string{"none"}}
 			ms, option := set.Int("basicdb.simulatedelay", 0, 0, 3_600_000), "delay"
@@ -266,6 +311,10 @@ func tarantoolDatabase() *Database {
 	return &Database{
 		Names: []string{"tarantool"}, About: "Tarantool, by iproto's own requests on a space", Protocol: "iproto",
 		Properties: propertiesOf("tarantool"),
+		Translate: func(t *translation) {
+			t.addresses("tarantool.host", "tarantool.port", "tarantool.addr", "3301")
+			t.refuse("tarantool.space", "brunt's space has the name of property table; remove it")
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol: "iproto", Addresses: list(set.Text("tarantool.addr", "127.0.0.1:3301")),

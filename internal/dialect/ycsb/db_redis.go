@@ -15,6 +15,11 @@ func redisDatabase() *Database {
 		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis",
 		LoadPipeline: 8,
 		Properties:   propertiesOf("redis"),
+		Translate: func(t *translation) {
+			t.addresses("redis.host", "redis.port", "redis.addr", "6379")
+			t.choose("redis.cluster", "redis.mode", map[string]string{"true": "cluster", "false": "single"})
+			t.without("redis.timeout")
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			mode := set.Choice("redis.mode", "single", "single", "cluster")
 			t := plan.Target{

@@ -144,6 +144,11 @@ func postgresDatabase() *Database {
 		Keywords: map[string]string{
 			"host": "pg.host", "port": "pg.port", "user": "pg.user", "dbname": "pg.db", "sslmode": "pg.sslmode",
 		},
+		Translate: func(t *translation) {
+			t.jdbc("db", "pg", "postgresql", "postgresql", "edb")
+			t.jdbc("postgrenosql", "pg", "postgresql", "postgresql", "edb")
+			t.choose("postgrenosql.autocommit", "", map[string]string{"true": ""})
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("pg.port", 5432, 1, 65535)
 			t := plan.Target{
@@ -151,10 +156,7 @@ func postgresDatabase() *Database {
 				Database: set.Text("pg.db", "test"),
 			}
 			for _, host := range list(set.Text("pg.host", "127.0.0.1")) {
-				if _, _, e := net.SplitHostPort(host); e != nil {
-					host = net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(port))
-				}
-				t.Addresses = append(t.Addresses, host)
+				t.Addresses = append(t.Addresses, join(host, fmt.Sprint(port)))
 			}
 			mode := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 			t.TLS.Enabled = mode == "require" || mode == "verify-ca" || mode == "verify-full"
@@ -164,10 +166,30 @@ func postgresDatabase() *Database {
 	}
 }
 
+// join adds a port to a host that has none.
+func join(host, port string) string {
+	if _, _, e := net.SplitHostPort(host); e == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
+}
+
 func sqliteDatabase() *Database {
 	return &Database{
 		Names: []string{"sqlite"}, About: "SQLite, inside brunt", Protocol: "sqlite", Batches: true,
 		Properties: propertiesOf("sqlite"),
+		Translate: func(t *translation) {
+			t.without("db.user", "db.passwd")
+			t.jdbcSettings("sqlite")
+			if address, given := t.get("db.url"); given {
+				path, ok := strings.CutPrefix(address, "jdbc:sqlite:")
+				if !ok || path == "" || strings.ContainsAny(path, "?") {
+					t.fail("db.url", "give jdbc:sqlite:path")
+					return
+				}
+				t.put("db.url", "sqlite.db", path)
+			}
+		},
 		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol:  "sqlite",

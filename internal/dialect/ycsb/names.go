@@ -3,6 +3,7 @@ package ycsb
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,16 +39,20 @@ func propertiesOf(section string) (all []Property) {
 // CoreProperties returns the properties that don't belong to a database.
 func CoreProperties() []Property { return propertiesOf("core") }
 
-// unknown returns warnings about properties that have no effect with this database.
-func unknown(set *properties.Set, d *Database) []string {
-	var names []string
+// unknown returns warnings about properties that have no effect with this database. It returns an error for one that
+// concerns connections.
+func unknown(set *properties.Set, d *Database) (warnings []string, err error) {
+	theirs, err := translate(set, d)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(theirs))
 	for _, p := range CoreProperties() {
 		names = append(names, p.Name)
 	}
 	for _, p := range d.Properties {
 		names = append(names, p.Name)
 	}
-	var warnings []string
 	for _, key := range set.Keys() {
 		switch {
 		case slices.Contains(names, key):
@@ -56,7 +61,13 @@ func unknown(set *properties.Set, d *Database) []string {
 				fmt.Sprintf("%s: ; doesn't begin a comment in property files: the line is ignored; begin it with #",
 					set.Where(key)))
 		case foreign(key, d):
+			if err := elsewhereGiven(set, key, d); err != nil {
+				return nil, err
+			}
 		default:
+			if err := connecting(set, key, d, names); err != nil {
+				return nil, err
+			}
 			hint := ""
 			if best, ok := nearest(key, names); ok {
 				hint = fmt.Sprintf("; did you mean %s?", best)
@@ -64,16 +75,28 @@ func unknown(set *properties.Set, d *Database) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: unknown property %s is ignored%s", set.Where(key), key, hint))
 		}
 	}
-	return warnings
+	return warnings, nil
 }
 
-// foreign reports whether a property belongs to another database. Files may be shared by several databases.
+// foreign reports whether a property belongs to another database. Files may be shared by several databases, unless the
+// property's name doesn't say whose it is, such as hosts.
 func foreign(key string, d *Database) bool {
+	space, _, dotted := strings.Cut(key, ".")
+	if !dotted || slices.Contains([]string{"db", "jdbc", "url", "timeout"}, space) {
+		return false
+	}
 	for _, o := range Databases() {
 		if o.Names[0] == d.Names[0] {
 			continue
 		}
 		if slices.ContainsFunc(o.Properties, func(p Property) bool { return p.Name == key }) {
+			return true
+		}
+		t := &translation{set: properties.NewSet(), known: map[string]bool{}}
+		if o.Translate != nil {
+			o.Translate(t)
+		}
+		if t.known[key] {
 			return true
 		}
 	}

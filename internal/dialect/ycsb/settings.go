@@ -86,8 +86,12 @@ type ReadFile func(name string) ([]byte, error)
 func Understand(command Command, d *Database, set *properties.Set, readFile ReadFile) (*Settings, error) {
 	set.Put("command", string(command), "")
 	set.Put("dotransactions", fmt.Sprint(command != Load), "")
+	warnings, err := unknown(set, d)
+	if err != nil {
+		return nil, err
+	}
 	r := &properties.Reader{Set: set}
-	s := &Settings{Command: command, Database: d, Set: set, Warnings: unknown(set, d)}
+	s := &Settings{Command: command, Database: d, Set: set, Warnings: warnings}
 	s.Table = set.Text("table", "usertable")
 	set.Put("table", s.Table, set.Where("table"))
 	s.sizes(r)
