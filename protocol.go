@@ -185,7 +185,7 @@ func (g *Reply) fill(r *protocol.Request, reply *own.Reply) {
 // anyOf returns a value as Go has it. It shares no memory with v.
 func anyOf(v *gen.Value) any {
 	switch v.Kind {
-	case gen.Bytes:
+	case gen.Bytes, gen.Packed:
 		return bytes.Clone(v.B)
 	case gen.UUID:
 		return string(v.AppendText(nil))

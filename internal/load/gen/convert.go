@@ -9,7 +9,7 @@ import (
 )
 
 // Any returns the value in the form that client libraries accept: nil, bool, int64, uint64, float64, string (Decimal in
-// plain digits, String, JSON), []byte (which shares v.B), time.Time in UTC, or [16]byte.
+// plain digits, String, JSON, Number), []byte (Bytes, Packed; shares v.B), time.Time in UTC, or [16]byte.
 func (v *Value) Any() any {
 	switch v.Kind {
 	case Bool:
@@ -22,9 +22,12 @@ func (v *Value) Any() any {
 		return v.F
 	case Decimal:
 		return string(AppendDecimal(nil, v.I, v.Scale))
-	case String, JSON:
+	case String, JSON, Number:
 		return string(v.B)
-	case Bytes:
+	case Bytes, Packed:
+		if v.B == nil { // libraries take it for null
+			return []byte{}
+		}
 		return v.B
 	case Datetime:
 		return time.UnixMicro(v.I).UTC()
@@ -68,8 +71,8 @@ func (v *Value) SetAny(x any) bool {
 }
 
 // AppendText appends the value's text to dst: NULL, true and false, numbers in decimal (Float as the shortest text that
-// parses to the same number; NaN, Infinity and -Infinity as in PostgreSQL), String and JSON unchanged, Bytes in
-// lower-case hex, Datetime in RFC 3339 with 6 digits of seconds and Z, UUID in its 36 characters.
+// parses to the same number; NaN, Infinity and -Infinity as in PostgreSQL), String, JSON and Number unchanged, Bytes and
+// Packed in lower-case hex, Datetime in RFC 3339 with 6 digits of seconds and Z, UUID in its 36 characters.
 func (v *Value) AppendText(dst []byte) []byte {
 	switch v.Kind {
 	case Bool:
@@ -82,9 +85,9 @@ func (v *Value) AppendText(dst []byte) []byte {
 		return appendFloat(dst, v.F)
 	case Decimal:
 		return AppendDecimal(dst, v.I, v.Scale)
-	case String, JSON:
+	case String, JSON, Number:
 		return append(dst, v.B...)
-	case Bytes:
+	case Bytes, Packed:
 		return hex.AppendEncode(dst, v.B)
 	case Datetime:
 		return time.UnixMicro(v.I).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z")

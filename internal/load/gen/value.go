@@ -27,6 +27,8 @@ const (
 	Datetime             // I, microseconds since the Unix epoch, UTC
 	UUID                 // B, 16 raw bytes in network order
 	JSON                 // B, UTF-8 JSON text
+	Number               // B, the text of a decimal number that Decimal can't hold; of answers only
+	Packed               // B, as the server that returned it encodes it, for which there is no kind; of answers only
 )
 
 // Value is one generated value. It owns its buffer B and reuses it: a generator that writes
@@ -37,7 +39,7 @@ type Value struct {
 	Scale uint8   // digits after the point; Decimal only
 	I     int64   // Bool, Int, Uint (bits), Decimal (unscaled), Datetime (µs)
 	F     float64 // Float
-	B     []byte  // String, Bytes, UUID, JSON
+	B     []byte  // String, Bytes, UUID, JSON, Number, Packed
 }
 
 // Generator generates value number index of its stream. Value overwrites *v, reusing v.B, and must be pure: two calls
@@ -104,13 +106,13 @@ func ChecksumRow(values []Value) uint64 {
 		case Decimal:
 			unscaled, scale := lowestTerms(v.I, v.Scale)
 			content, b[9], n = uint64(unscaled), scale, 10
-		case String, Bytes, UUID, JSON:
+		case String, Bytes, UUID, JSON, Number, Packed:
 			content = uint64(len(v.B))
 		}
 		binary.LittleEndian.PutUint64(b[1:], content)
 		_, _ = d.Write(b[:n])
 		switch v.Kind {
-		case String, Bytes, UUID, JSON:
+		case String, Bytes, UUID, JSON, Number, Packed:
 			_, _ = d.Write(v.B)
 		}
 	}

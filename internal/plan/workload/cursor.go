@@ -164,7 +164,7 @@ func (c *Cursor) Placed(known, right bool) {
 // hashOf returns a hash that is equal for equal values of the same kind, on every machine.
 func hashOf(v *gen.Value) uint64 {
 	switch v.Kind {
-	case gen.String, gen.Bytes, gen.UUID, gen.JSON:
+	case gen.String, gen.Bytes, gen.UUID, gen.JSON, gen.Number, gen.Packed:
 		return xxhash.Sum64(v.B)
 	case gen.Float:
 		return hashOfBits(math.Float64bits(v.F))

@@ -18,15 +18,16 @@ func storedValues() []string {
 	return []string{
 		"1", "-1", "18446744073709551615ULL", "-9223372036854775808LL", "0.1", "1/0", "-1/0", "ffi.cast('float', 0.5)",
 		"true", "box.NULL", "''", "'ж\\0'", "string.rep('x', 70000)",
-		"dec('0')", "dec('1e10')", "dec('1e37')", "dec('-1e-37')", "dec('0.00')", "dec('-0.5')", "dec('12345678901234567890')",
+		"dec('0')", "dec('1e10')", "dec('1e37')", "dec('-1e-37')", "dec('0.00')", "dec('-0.5')",
+		"dec('12345678901234567890')",
 		"dec('99999999999999999999999999999999999999')", "dec('-1234567890123456789.0123456789012345678')", "dec('123e3')",
 		"uuid.fromstr('d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77')",
 		"{}", "{1, {2, 'x', dec('1e20')}}", "setmetatable({}, {__serialize = 'map'})", "{a = {b = 1, c = {dec('0.5')}}}",
 	}
 }
 
-// A captured value that is sent back is the value that was captured, as Tarantool sees it: a decimal with all digits, an
-// array, a map.
+// A captured value that is sent back is the value that was captured, as Tarantool sees it: a decimal with all digits,
+// an array, a map.
 func TestCapturedValuesAreSentBack(t *testing.T) {
 	list := storedValues()
 	server := testserver.Tarantool(t, testserver.Lua(`
@@ -103,10 +104,10 @@ func TestExtensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := reader{b: b}
+		r := msgpack.Reader{B: b}
 		var v gen.Value
-		r.value(&v)
-		if r.readError != fine {
+		r.Value(&v)
+		if r.Err != msgpack.Fine {
 			if c.captured != "bad" {
 				t.Errorf("%s can't be read", c.name)
 			}
@@ -118,7 +119,7 @@ func TestExtensions(t *testing.T) {
 		if back, err := msgpack.AppendValue(nil, &v); err != nil || v.Kind == gen.Packed && string(back) != string(b) {
 			t.Errorf("%s is sent back as %x, %v", c.name, back, err)
 		}
-		if present(&v); kindOf(&v) != c.shown {
+		if msgpack.Present(&v); kindOf(&v) != c.shown {
 			t.Errorf("%s is shown as %s, want %s", c.name, kindOf(&v), c.shown)
 		}
 	}

@@ -203,6 +203,7 @@ func (w *rowWriter) column(v *gen.Value) {
 		return
 	}
 	w.Value(v)
+	msgpack.Present(v)
 }
 
 const (
@@ -244,6 +245,7 @@ func (w *rowWriter) appendJSON(dst []byte, depth int) []byte {
 	}
 	var v gen.Value
 	w.Value(&v)
+	msgpack.Present(&v)
 	switch {
 	case v.Kind == gen.Null:
 		return append(dst, "null"...)

@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"math"
+	"strconv"
 
 	"brunt/internal/load/gen"
 )
@@ -20,6 +21,13 @@ func convert(v *gen.Value, want gen.Kind) bool {
 		v.F = float64(v.I)
 	case want == gen.Float && v.Kind == gen.Decimal:
 		v.F = float64(v.I) / math.Pow10(int(v.Scale))
+	case want == gen.Float && v.Kind == gen.Number:
+		x, err := strconv.ParseFloat(string(v.B), 64)
+		if err != nil {
+			return false
+		}
+		v.F = x
+	case want == gen.String && v.Kind == gen.Number:
 	case want == gen.Int && v.Kind == gen.Float && v.F == math.Trunc(v.F) && math.Abs(v.F) < 1<<63:
 		v.I = int64(v.F)
 	case (want == gen.String || want == gen.Bytes || want == gen.JSON) &&

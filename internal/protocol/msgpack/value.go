@@ -1,8 +1,10 @@
 package msgpack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"brunt/internal/load/gen"
@@ -13,10 +15,13 @@ import (
 const (
 	ExtDecimal  = 1
 	ExtUUID     = 2
+	ExtError    = 3
 	ExtDatetime = 4
+	ExtInterval = 6
 )
 
-// AppendValue appends a value in the format that Tarantool uses for its kind. JSON is sent as text.
+// AppendValue appends a value in the format that Tarantool uses for its kind. JSON is sent as text, and a Packed value
+// as it came.
 func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	switch v.Kind {
 	case gen.Null:
@@ -31,6 +36,10 @@ func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 		return AppendFloat(dst, v.F), nil
 	case gen.Decimal:
 		return appendDecimal(dst, v.I, v.Scale), nil
+	case gen.Number:
+		return appendNumber(dst, v.B)
+	case gen.Packed:
+		return append(dst, v.B...), nil
 	case gen.Datetime:
 		return appendDatetime(dst, v.I), nil
 	case gen.String, gen.JSON, gen.Bytes:
@@ -50,20 +59,51 @@ func AppendValue(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	return dst, protocol.Bad("values of kind %d can't be sent", v.Kind)
 }
 
-// appendDecimal appends a decimal: the scale, and the digits in packed BCD with the sign in the last half byte (0xc
-// plus, 0xd minus).
+// appendDecimal appends a decimal.
 func appendDecimal(dst []byte, unscaled int64, scale uint8) []byte {
 	var space [20]byte
-	magnitude, sign := uint64(unscaled), byte(0x0c)
+	magnitude := uint64(unscaled)
 	if unscaled < 0 {
-		magnitude, sign = -magnitude, 0x0d
+		magnitude = -magnitude
 	}
-	digits := strconv.AppendUint(space[:0], magnitude, 10)
-	size := 1 + len(digits)/2 + 1
-	if scale >= 0x80 {
-		size++
+	return appendDigits(dst, unscaled < 0, strconv.AppendUint(space[:0], magnitude, 10), int(scale))
+}
+
+// mostDigits is the greatest number of digits of Tarantool's decimals.
+const mostDigits = 38
+
+// appendNumber appends the decimal that a text of digits stands for.
+func appendNumber(dst, text []byte) ([]byte, *protocol.Error) {
+	rest, negative := bytes.CutPrefix(text, []byte("-"))
+	if !negative {
+		rest, _ = bytes.CutPrefix(text, []byte("+"))
 	}
-	dst = AppendUint(AppendExt(dst, ExtDecimal, size), uint64(scale))
+	whole, fraction, _ := bytes.Cut(rest, []byte("."))
+	scale := len(fraction)
+	digits := bytes.TrimLeft(slices.Concat(whole, fraction), "0")
+	for len(digits) > mostDigits && digits[len(digits)-1] == '0' {
+		digits, scale = digits[:len(digits)-1], scale-1
+	}
+	if len(digits) == 0 {
+		digits = []byte("0")
+	}
+	if len(digits) > mostDigits || len(rest) == 0 || len(bytes.Trim(digits, "0123456789")) > 0 {
+		return dst, protocol.Bad("a number of %d digits can't be sent: Tarantool's decimals have at most %d", len(digits),
+			mostDigits)
+	}
+	return appendDigits(dst, negative, digits, scale), nil
+}
+
+// appendDigits appends a decimal: the scale, and the digits in packed BCD with the sign in the last half byte (0xc
+// plus, 0xd minus).
+func appendDigits(dst []byte, negative bool, digits []byte, scale int) []byte {
+	sign := byte(0x0c)
+	if negative {
+		sign = 0x0d
+	}
+	var space [9]byte
+	head := AppendInt(space[:0], int64(scale))
+	dst = append(AppendExt(dst, ExtDecimal, len(head)+len(digits)/2+1), head...)
 	half := byte(0)
 	odd := len(digits)%2 == 0 // a leading zero fills the first byte
 	for _, d := range digits {
@@ -90,8 +130,8 @@ func appendDatetime(dst []byte, micros int64) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(rest*1000)), 0, 0, 0, 0)
 }
 
-// Value reads one value into v. Values for which gen has no kind (arrays, maps, unknown extensions) become Bytes
-// that hold the encoded value.
+// Value reads one value into v. Values for which gen has no kind become Packed, which holds their encoding: arrays,
+// maps, times with a zone or nanoseconds, intervals, errors and unknown extensions.
 func (r *Reader) Value(v *gen.Value) {
 	start := r.At
 	f, n := r.Head()
@@ -114,64 +154,12 @@ func (r *Reader) Value(v *gen.Value) {
 	case Binary:
 		v.Kind, v.B = gen.Bytes, append(v.B[:0], r.Body(n)...)
 	case Extension:
-		b := r.Body(n + 1)
-		if len(b) > 0 && !ReadExtension(v, b[0], b[1:]) {
-			v.Kind, v.B = gen.Bytes, append(v.B[:0], b[1:]...)
+		if b := r.Body(n + 1); len(b) > 0 && !exactExtension(v, b[0], b[1:]) {
+			v.Kind, v.B = gen.Packed, append(v.B[:0], r.B[start:r.At]...)
 		}
 	case List, Mapping:
 		r.At = start
 		r.Skip()
-		v.Kind, v.B = gen.Bytes, append(v.B[:0], r.B[start:r.At]...)
+		v.Kind, v.B = gen.Packed, append(v.B[:0], r.B[start:r.At]...)
 	}
-}
-
-// ReadExtension sets v to a value of one of Tarantool's MessagePack extensions: a decimal, UUID or time. It
-// returns false for others.
-func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
-	switch kind {
-	case ExtUUID:
-		if len(b) == 16 {
-			v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
-			return true
-		}
-	case ExtDatetime:
-		if len(b) != 8 && len(b) != 16 {
-			return false
-		}
-		v.Kind, v.I = gen.Datetime, int64(binary.LittleEndian.Uint64(b))*1e6
-		if len(b) == 16 {
-			v.I += int64(int32(binary.LittleEndian.Uint32(b[8:]))) / 1000
-		}
-		return true
-	case ExtDecimal:
-		return readDecimal(v, b)
-	}
-	return false
-}
-
-// readDecimal returns false for decimals that don't fit: a scale outside 0–255, or more than 18 digits.
-func readDecimal(v *gen.Value, b []byte) bool {
-	r := Reader{B: b}
-	f, scale := r.Head()
-	digits := b[r.At:]
-	if r.Err != Fine || f != Unsigned || scale > math.MaxUint8 || len(digits) == 0 {
-		return false
-	}
-	n := int64(0)
-	for i, c := range digits {
-		for k, d := range [2]byte{c >> 4, c & 15} {
-			if last := i == len(digits)-1 && k == 1; last {
-				if d == 0x0d || d == 0x0b {
-					n = -n
-				}
-				break
-			}
-			if d > 9 || n > (math.MaxInt64-9)/10 {
-				return false
-			}
-			n = n*10 + int64(d)
-		}
-	}
-	v.Kind, v.I, v.Scale = gen.Decimal, n, uint8(scale)
-	return true
 }

@@ -81,19 +81,39 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *protocol.Reply) e
 
 func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, reply *protocol.Reply) error {
 	result := sqlconn.Result{Request: req, Reply: reply, Bytes: gen.String}
-	return st.Each(ctx, c, c.args, func(columns []string) error {
+	return st.Each(ctx, c, c.args, func(columns *sqlconn.Columns) error {
 		if len(req.Capture) > 0 && st.captures == nil {
 			var refused *protocol.Error
-			if st.captures, refused = sqlconn.Captures(req, columns); refused != nil {
+			if st.captures, refused = sqlconn.Captures(req, columns.Names); refused != nil {
 				return refused
 			}
 		}
-		result.Captures, result.Columns = st.captures, columns
+		result.Captures, result.Columns = st.captures, columns.Names
+		for i := range columns.Names {
+			result.Kinds = append(result.Kinds, kindOf(columns.Type(i)))
+		}
 		return nil
 	}, func(row []sqldriver.Value) error {
 		result.Take(row)
 		return nil
 	})
+}
+
+// kindOf returns the kind of values of a type that the library returns as bytes; Null for texts.
+func kindOf(name string) gen.Kind {
+	switch name {
+	case "BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB", "BIT", "GEOMETRY", "VECTOR":
+		return gen.Bytes
+	case "DECIMAL":
+		return gen.Decimal
+	case "DATE", "DATETIME", "TIMESTAMP":
+		return gen.Datetime
+	case "JSON":
+		return gen.JSON
+	case "UNSIGNED BIGINT":
+		return gen.Uint
+	}
+	return gen.Null
 }
 
 // Add prepares a statement that isn't part of the session's program.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 
@@ -130,6 +131,12 @@ func (p *arrayReader) value(dst, b []byte) (_ []byte, ok bool) {
 			}
 			return append(dst, "false"...), true
 		}
+	case formBytea: // in the hex format, whatever bytea_output is
+		content, valid := appendBytea(nil, b)
+		if !valid {
+			return dst, false
+		}
+		b = append([]byte(`\x`), hex.AppendEncode(nil, content)...)
 	case formJSON, formJSONB:
 		if json.Valid(b) {
 			return append(dst, b...), true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
@@ -57,9 +58,9 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 		}
 		setDecimal(v)
 	case formDate:
-		v.Kind, v.I = gen.Datetime, int64(int32(binary.BigEndian.Uint32(b)))*usPerDay+epochShiftUs
-	case formTimestamp: // "infinity" becomes the greatest value
-		v.Kind, v.I = gen.Datetime, min(int64(binary.BigEndian.Uint64(b)), math.MaxInt64-epochShiftUs)+epochShiftUs
+		decodeDate(v, int32(binary.BigEndian.Uint32(b)))
+	case formTimestamp:
+		decodeTimestamp(v, int64(binary.BigEndian.Uint64(b)))
 	case formUUID:
 		v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
 	case formBytea:
@@ -68,6 +69,39 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 		return false
 	}
 	return true
+}
+
+// decodeDate sets v to the date of a number of days since 2000-01-01. Infinity, and dates whose microseconds int64
+// can't count, become texts, which the server takes back.
+func decodeDate(v *gen.Value, days int32) {
+	switch days {
+	case math.MaxInt32:
+		v.SetString("infinity")
+	case math.MinInt32:
+		v.SetString("-infinity")
+	default:
+		if seconds := int64(days)*86400 + epochShiftUs/1e6; seconds > math.MaxInt64/1_000_000 {
+			v.SetString(time.Unix(seconds, 0).UTC().Format(time.DateOnly))
+			return
+		}
+		v.Kind, v.I = gen.Datetime, int64(days)*usPerDay+epochShiftUs
+	}
+}
+
+// decodeTimestamp sets v to the time of a number of microseconds since 2000-01-01. Infinity, and times that int64 can't
+// count from 1970 on, become texts, which the server takes back.
+func decodeTimestamp(v *gen.Value, micros int64) {
+	switch {
+	case micros == math.MaxInt64:
+		v.SetString("infinity")
+	case micros == math.MinInt64:
+		v.SetString("-infinity")
+	case micros > math.MaxInt64-epochShiftUs:
+		at := time.Unix(micros/1e6+epochShiftUs/1e6, micros%1e6*1000).UTC()
+		v.SetString(at.Format("2006-01-02 15:04:05.999999+00"))
+	default:
+		v.Kind, v.I = gen.Datetime, micros+epochShiftUs
+	}
 }
 
 // size returns the size of values of a form in binary format, in bytes; 0 if it varies.
@@ -87,13 +121,17 @@ func (f form) size() int {
 	return 0
 }
 
-// setDecimal makes v, whose B holds the text of a number, a Decimal, or a String if the number doesn't fit.
+// setDecimal makes v, whose B holds the text of a number, a Decimal, or a Number if it doesn't fit. NaN and Infinity
+// become a String.
 func setDecimal(v *gen.Value) {
 	if i, scale, ok := gen.ParseDecimal(v.B); ok {
 		v.Kind, v.I, v.Scale = gen.Decimal, i, scale
 		return
 	}
-	v.Kind = gen.String
+	v.Kind = gen.Number
+	if last := len(v.B) - 1; last < 0 || v.B[last] > '9' {
+		v.Kind = gen.String
+	}
 }
 
 func decodeText(v *gen.Value, f form, b []byte) bool {
@@ -124,7 +162,9 @@ func decodeText(v *gen.Value, f form, b []byte) bool {
 	case formJSON, formJSONB:
 		v.Kind, v.B = gen.JSON, append(v.B[:0], b...)
 	case formBytea:
-		return decodeHex(v, b)
+		out, ok := appendBytea(v.B[:0], b)
+		v.Kind, v.B = gen.Bytes, out
+		return ok
 	case formTimestamp, formDate:
 		if t, ok := gen.ParseTime(string(b)); ok {
 			v.Kind, v.I = gen.Datetime, t.UnixMicro()
@@ -137,16 +177,32 @@ func decodeText(v *gen.Value, f form, b []byte) bool {
 	return true
 }
 
-// decodeHex decodes the hex format of bytea's text. Text in the older escape format is kept as it is.
-func decodeHex(v *gen.Value, b []byte) bool {
-	v.Kind, v.B = gen.Bytes, v.B[:0]
-	if len(b) < 2 || b[0] != '\\' || b[1] != 'x' {
-		v.B = append(v.B, b...)
-		return true
+// appendBytea appends the bytes that a text of type bytea stands for, in the hex or the escape format ("Binary Data
+// Types" in PostgreSQL's manual). ok is false if it is neither.
+func appendBytea(dst, text []byte) (_ []byte, ok bool) {
+	if len(text) >= 2 && text[0] == '\\' && text[1] == 'x' {
+		dst, err := hex.AppendDecode(dst, text[2:])
+		return dst, err == nil
 	}
-	var err error
-	v.B, err = hex.AppendDecode(v.B, b[2:])
-	return err == nil
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '\\':
+			dst = append(dst, text[i])
+		case i+1 < len(text) && text[i+1] == '\\':
+			dst = append(dst, '\\')
+			i++
+		case i+3 < len(text):
+			n, err := strconv.ParseUint(string(text[i+1:i+4]), 8, 8)
+			if err != nil {
+				return dst, false
+			}
+			dst = append(dst, byte(n))
+			i += 3
+		default:
+			return dst, false
+		}
+	}
+	return dst, true
 }
 
 // convert converts v to kind want. It returns false and leaves v unchanged if the conversion would lose
@@ -161,7 +217,7 @@ func convert(v *gen.Value, want gen.Kind) bool {
 		v.Kind, v.I = want, i
 	case gen.Float:
 		x, ok := floating(v)
-		if !ok && v.Kind == gen.String {
+		if !ok && (v.Kind == gen.String || v.Kind == gen.Number) {
 			f, err := strconv.ParseFloat(string(v.B), 64)
 			x, ok = f, err == nil
 		}
@@ -172,7 +228,7 @@ func convert(v *gen.Value, want gen.Kind) bool {
 	case gen.Decimal:
 		return convertToDecimal(v)
 	case gen.String:
-		if v.Kind != gen.JSON && v.Kind != gen.Bytes {
+		if v.Kind != gen.JSON && v.Kind != gen.Bytes && v.Kind != gen.Number {
 			var a [64]byte
 			v.B = append(v.B[:0], appendText(a[:0], v)...)
 		}

@@ -23,7 +23,7 @@ const usPerDay = 86400 * 1000000
 // it used. Text for a type that isn't a text type is sent as text for the server to parse. It allocates nothing
 // unless it fails. Errors are of class Client.
 func appendValue(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Error) {
-	if v.Kind == gen.String && f != formBytea {
+	if v.Kind == gen.Number || v.Kind == gen.String && f != formBytea {
 		if f == formJSONB {
 			dst = append(dst, 1)
 			return append(dst, v.B...), binaryFormat, nil
@@ -85,7 +85,7 @@ func mismatch(ok bool, f form, v *gen.Value) *protocol.Error {
 // describe returns a value for messages: numbers as they are, texts by their length.
 func describe(v *gen.Value) string {
 	switch v.Kind {
-	case gen.String, gen.Bytes, gen.JSON, gen.UUID:
+	case gen.String, gen.Bytes, gen.JSON, gen.UUID, gen.Number, gen.Packed:
 		return fmt.Sprintf("a value of %d bytes", len(v.B))
 	case gen.Datetime:
 		return "the time " + string(appendText(nil, v))
@@ -217,7 +217,11 @@ func appendJSON(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 func appendText(dst []byte, v *gen.Value) []byte {
 	switch v.Kind {
 	case gen.Datetime:
-		return time.UnixMicro(v.I).UTC().AppendFormat(dst, "2006-01-02 15:04:05.999999Z07:00")
+		at := time.UnixMicro(v.I).UTC()
+		if year := at.Year(); year < 1 { // PostgreSQL has no year 0: the year before 1 is 1 BC
+			return append(at.AppendFormat(fmt.Appendf(dst, "%04d", 1-year), "-01-02 15:04:05.999999Z07:00"), " BC"...)
+		}
+		return at.AppendFormat(dst, "2006-01-02 15:04:05.999999Z07:00")
 	case gen.String, gen.Bytes, gen.JSON:
 		return append(dst, v.B...)
 	}

@@ -191,7 +191,8 @@ func show(v *gen.Value) string {
 	if v.Kind == gen.Null {
 		return "null"
 	}
-	names := [...]string{"null", "bool", "int", "uint", "float", "decimal", "string", "bytes", "datetime", "uuid", "json"}
+	names := [...]string{"null", "bool", "int", "uint", "float", "decimal", "string", "bytes", "datetime", "uuid", "json",
+		"number", "packed"}
 	return names[v.Kind] + " " + string(appendText(nil, v))
 }
 

@@ -85,6 +85,8 @@ func appendLiteral(dst []byte, v *gen.Value) ([]byte, *protocol.Error) {
 	case gen.Bytes:
 		dst = append(dst, `'\x`...)
 		return append(hex.AppendEncode(dst, v.B), '\''), nil
+	case gen.Number:
+		return append(append(append(dst, '('), v.B...), ')'), nil
 	case gen.String, gen.JSON:
 		return appendQuoted(dst, v.B)
 	}

@@ -30,7 +30,8 @@ func storedValues() map[string][]string {
 		"interval": {"'1 year -2 months 3 days 04:05:06.000007'"},
 		"uuid":     {"'d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77'"}, "json": {`'{"a": 1e400, "b" :[null]}'`},
 		"jsonb": {`'{"a": 12345678901234567890.5}'`}, "jsonpath": {"'$.a'"}, "xml": {"'<a>ж</a>'"},
-		"inet": {"'10.0.0.1/8'"}, "cidr": {"'10.0.0.0/8'"}, "macaddr": {"'08:00:2b:01:02:03'"}, "macaddr8": {"'08:00:2b:01:02:03:04:05'"},
+		"inet": {"'10.0.0.1/8'"}, "cidr": {"'10.0.0.0/8'"},
+		"macaddr": {"'08:00:2b:01:02:03'"}, "macaddr8": {"'08:00:2b:01:02:03:04:05'"},
 		"point": {"'(1.5,2)'"}, "box": {"'((1,2),(3,4))'"}, "path": {"'[(1,2),(3,4)]'"}, "polygon": {"'((1,2),(3,4))'"},
 		"line": {"'{1,2,3}'"}, "lseg": {"'[(1,2),(3,4)]'"}, "circle": {"'<(1,2),3>'"},
 		"tsvector": {"'a:1 b:2'"}, "tsquery": {"'a & b'"}, "pg_lsn": {"'16/B374D848'"},
@@ -46,8 +47,8 @@ func storedValues() map[string][]string {
 	}
 }
 
-// A captured value that is sent back, as a parameter or as a literal, stores the value that was captured. psql fills the
-// tables and compares.
+// A captured value that is sent back, as a parameter or as a literal, stores the value that was captured. psql fills
+// the tables and compares.
 func TestCapturedValuesAreSentBack(t *testing.T) {
 	pg := testserver.Postgres(t)
 	pg.Psql(t, `CREATE TYPE pair AS (a int, b text); CREATE TYPE mood AS ENUM ('so so');

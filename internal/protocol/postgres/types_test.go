@@ -34,7 +34,7 @@ func typeCases() []typeCase {
 		{"numeric", decimal(0, 3), "decimal 0.000"}, {"numeric", decimal(1, 9), "decimal 0.000000001"},
 		{"numeric", integer(math.MinInt64), "decimal -9223372036854775808"},
 		{"numeric", integer(100000000), "decimal 100000000"},
-		{"numeric", gen.Value{Kind: gen.Uint, I: -1}, "string 18446744073709551615"}, {"numeric", float(0.1), "decimal 0.1"},
+		{"numeric", gen.Value{Kind: gen.Uint, I: -1}, "number 18446744073709551615"}, {"numeric", float(0.1), "decimal 0.1"},
 		{"numeric", float(math.NaN()), "string NaN"}, {"numeric(10,2)", decimal(12345, 3), "decimal 12.35"},
 		{"boolean", gen.Value{Kind: gen.Bool, I: 1}, "bool true"}, {"boolean", integer(0), "bool false"},
 		{"boolean", integer(2), ""},
@@ -172,7 +172,7 @@ func TestCaptureKinds(t *testing.T) {
 		{"1::int2", gen.Bool, "bool true"},
 		{"'" + "00112233-4455-6677-8899-aabbccddeeff" + "'::text", gen.UUID, "uuid 00112233-4455-6677-8899-aabbccddeeff"},
 		{"'2001-02-03'::text", gen.Datetime, "datetime 2001-02-03 00:00:00Z"}, {"NULL::int4", gen.Int, "null"},
-		{"12345678901234567890123::numeric", gen.Null, "string 12345678901234567890123"},
+		{"12345678901234567890123::numeric", gen.Null, "number 12345678901234567890123"},
 	}
 	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
 		p := &protocol.Program{}

@@ -44,7 +44,7 @@ func Text(v *gen.Value) string {
 		return "null"
 	case gen.Float:
 		return fmt.Sprintf("%d:%v", v.Kind, v.F)
-	case gen.String, gen.Bytes, gen.JSON, gen.UUID:
+	case gen.String, gen.Bytes, gen.JSON, gen.UUID, gen.Number, gen.Packed:
 		return fmt.Sprintf("%d:%q", v.Kind, v.B)
 	}
 	return fmt.Sprintf("%d:%d", v.Kind, v.I)

@@ -56,11 +56,25 @@ func (st *Statement) Exec(ctx context.Context, c Connection, args []sqldriver.Na
 	return c.ExecContext(ctx, st.Text, args)
 }
 
-// Each sends the statement. It calls begin, if not nil, with the names of the columns, then row with the values
+// Columns are the columns of a result.
+type Columns struct {
+	Names []string
+	rows  sqldriver.Rows
+}
+
+// Type returns the name that the library gives to a column's type, "" if it doesn't say.
+func (c *Columns) Type(i int) string {
+	if typed, ok := c.rows.(sqldriver.RowsColumnTypeDatabaseTypeName); ok {
+		return typed.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+// Each sends the statement. It calls begin, if not nil, with the columns, then row with the values
 // of each row, which are valid during the call. An error returned by either function ends the query and is
 // returned.
 func (st *Statement) Each(ctx context.Context, c Connection, args []sqldriver.NamedValue,
-	begin func(columns []string) error, row func(values []sqldriver.Value) error) (err error) {
+	begin func(columns *Columns) error, row func(values []sqldriver.Value) error) (err error) {
 	var rows sqldriver.Rows
 	if st.Prepared != nil {
 		rows, err = st.Prepared.QueryContext(ctx, args)
@@ -73,7 +87,7 @@ func (st *Statement) Each(ctx context.Context, c Connection, args []sqldriver.Na
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	columns := rows.Columns()
 	if begin != nil {
-		if err := begin(columns); err != nil {
+		if err := begin(&Columns{Names: columns, rows: rows}); err != nil {
 			return err
 		}
 	}

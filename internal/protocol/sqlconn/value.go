@@ -47,6 +47,17 @@ type Result struct {
 	Captures []int    // columns to capture, see Captures
 	Columns  []string // names
 	Bytes    gen.Kind // kind of byte values unless a capture asks for another
+	// Kinds are those of the columns, if known; Null for Bytes. Captures keep times, decimals and JSON as their texts,
+	// which the server takes back as they are.
+	Kinds []gen.Kind
+}
+
+// bytesOf returns the kind of byte values in a column.
+func (r *Result) bytesOf(column int) gen.Kind {
+	if column < len(r.Kinds) && r.Kinds[column] != gen.Null {
+		return r.Kinds[column]
+	}
+	return r.Bytes
 }
 
 // Take processes the next row.
@@ -55,6 +66,9 @@ func (r *Result) Take(row []sqldriver.Value) {
 		whole := make([]gen.Value, len(row))
 		for i := range row {
 			_ = decode(&whole[i], row[i], gen.Null, r.Bytes) // can't fail: any kind will do
+			if content, is := row[i].([]byte); is {
+				setBytes(&whole[i], r.bytesOf(i), content)
+			}
 		}
 		r.Reply.Each(r.Columns, whole)
 	}
@@ -62,10 +76,35 @@ func (r *Result) Take(row []sqldriver.Value) {
 		return
 	}
 	for k, column := range r.Captures {
-		if e := decode(&r.Reply.Captured[k], row[column], r.Request.Capture[k].Kind, r.Bytes); e != nil &&
+		bytes := r.Bytes
+		if r.bytesOf(column) == gen.Bytes {
+			bytes = gen.Bytes
+		}
+		if e := decode(&r.Reply.Captured[k], row[column], r.Request.Capture[k].Kind, bytes); e != nil &&
 			r.Reply.Class == protocol.OK {
 			r.Reply.Fail(e)
 		}
+	}
+}
+
+// setBytes sets v, which holds the bytes of a column, to what they are by the column's kind.
+func setBytes(v *gen.Value, kind gen.Kind, content []byte) {
+	switch kind {
+	case gen.Decimal:
+		var ok bool
+		if v.I, v.Scale, ok = gen.ParseDecimal(content); ok {
+			v.Kind = gen.Decimal
+		} else {
+			v.Kind = gen.Number
+		}
+	case gen.Datetime:
+		if t, ok := gen.ParseTime(string(content)); ok {
+			v.Kind, v.I = gen.Datetime, t.UnixMicro()
+		} // else one that no calendar has, such as 0000-00-00
+	case gen.Uint:
+		template.SetText(v, gen.Uint, content)
+	default:
+		v.Kind = kind
 	}
 }
 

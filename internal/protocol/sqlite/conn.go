@@ -155,8 +155,8 @@ const checkEvery = 256
 
 func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, reply *protocol.Reply) error {
 	result := sqlconn.Result{Request: req, Reply: reply, Captures: st.captures, Bytes: gen.Bytes}
-	err := st.Each(ctx, c, c.args, func(columns []string) error {
-		result.Columns = columns
+	err := st.Each(ctx, c, c.args, func(columns *sqlconn.Columns) error {
+		result.Columns = columns.Names
 		return nil
 	}, func(row []sqldriver.Value) error {
 		if result.Take(row); reply.Rows%checkEvery == 0 {

@@ -11,7 +11,8 @@ import (
 // YCSB's own properties lead to the server that they name.
 func TestYCSBReachesTheServerOfItsProperties(t *testing.T) {
 	t.Parallel()
-	redis, pg, maria, tarantool := testserver.Redis(t), testserver.Postgres(t), testserver.MariaDB(t), testserver.Tarantool(t)
+	redis, pg, maria := testserver.Redis(t), testserver.Postgres(t), testserver.MariaDB(t)
+	tarantool := testserver.Tarantool(t)
 	for name, given := range map[string][]string{
 		"redis": {"redis", "redis.host=" + redis.Host, fmt.Sprint("redis.port=", redis.Port), "redis.timeout=2000",
 			"redis.cluster=false"},

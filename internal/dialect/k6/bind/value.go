@@ -8,11 +8,13 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
 
+	"brunt/internal/base/lazyregexp"
 	"brunt/internal/load/gen"
 )
 
@@ -42,6 +44,10 @@ func (t *Typed) ValueOf() float64 {
 	switch t.Value.Kind {
 	case gen.Decimal:
 		return float64(t.Value.I) / math.Pow10(int(t.Value.Scale))
+	case gen.Number:
+		if x, err := strconv.ParseFloat(string(t.Value.B), 64); err == nil {
+			return x
+		}
 	case gen.Float:
 		return t.Value.F
 	}
@@ -55,7 +61,7 @@ func Types() map[string]Func {
 			text := a.Text(0, "the number's text")
 			v, ok := Decimal(text)
 			if a.Err() == nil && !ok {
-				a.Failf("%q is no decimal of at most 18 digits, such as \"12.50\"", text)
+				a.Failf("%q is no decimal of at most 38 digits, such as \"12.50\"", text)
 			}
 			return &Typed{v}, nil
 		},
@@ -81,12 +87,18 @@ func Types() map[string]Func {
 	}
 }
 
-// Decimal parses a decimal number of at most 18 digits.
+// Decimal parses a decimal number of at most 38 digits.
 func Decimal(text string) (v gen.Value, ok bool) {
-	v.Kind = gen.Decimal
-	v.I, v.Scale, ok = gen.ParseDecimal([]byte(text))
-	return v, ok && len(strings.ReplaceAll(strings.TrimLeft(text, "+-"), ".", "")) <= 18
+	digits := strings.ReplaceAll(strings.TrimLeft(text, "+-"), ".", "")
+	if v.I, v.Scale, ok = gen.ParseDecimal([]byte(text)); ok && len(digits) <= 18 {
+		v.Kind = gen.Decimal
+		return v, true
+	}
+	v.Kind, v.B = gen.Number, []byte(text)
+	return v, len(digits) <= 38 && plainDecimal().MatchString(text)
 }
+
+var plainDecimal = lazyregexp.New(`^[+-]?[0-9]+(\.[0-9]*)?$`)
 
 // Value converts a Go value to JavaScript. Whole numbers beyond ±(2^53 − 1) become BigInts, bytes a Uint8Array, times a
 // Date, JSON the value that it describes, and decimals a Typed. Lists and maps are copied.
@@ -140,9 +152,9 @@ func (v *VU) generated(x *gen.Value) sobek.Value {
 	switch x.Kind {
 	case gen.Null:
 		return sobek.Null()
-	case gen.Decimal:
+	case gen.Decimal, gen.Number:
 		return v.Runtime().ToValue(&Typed{x.Clone()})
-	case gen.UUID:
+	case gen.UUID, gen.Packed:
 		return v.Runtime().ToValue(string(x.AppendText(nil)))
 	case gen.Bytes:
 		return v.Value(append([]byte(nil), x.B...))

@@ -33,6 +33,10 @@ func TestValues(t *testing.T) {
 			const [x] = db.query("select $1::int[] a, $2::text[] b, $3::int8[] c, array[[1,2],[3,null]] d, '{}'::date[] e",
 				[[1, null, 3], ['q"{},\\', "", null], [9007199254740993n, 5]]);
 			is("arrays", JSON.stringify(x), JSON.stringify({ a: [1, null, 3], b: ['q"{},\\', "", null], c: ["9007199254740993", 5], d: [[1, 2], [3, null]], e: [] }));
+			const [l] = db.query("select 1e30::numeric a, 'infinity'::timestamptz b, array['\\x00ff'::bytea] c, set_config('bytea_output', 'escape', false) d");
+			const [m] = db.query("select $1::numeric = 1e30::numeric a, $2::timestamptz = 'infinity' b, $3::bytea[] = array['\\x00ff'::bytea] c, '\\x00ff5c'::bytea d, array['\\x00ff'::bytea] e", [l.a, l.b, l.c]);
+			is("long decimal", l.a.toString(), "1000000000000000000000000000000"); is("infinity", l.b, "infinity");
+			is("sent back", m.a && m.b && m.c, true); is("bytes by escapes", m.d, new Uint8Array([0, 255, 92])); is("in arrays", m.e[0], "\\x00ff");
 			is("rows as arrays", JSON.stringify(db.query("select 1, 'x'", [], { rows: "array" })), '[[1,"x"]]');
 			is("none", db.query("select 1 where false").length, 0);
 			is("affected", db.exec("select 1").rows, 1);
@@ -44,6 +48,11 @@ func TestValues(t *testing.T) {
 		"mariadb": {of(t, "mysql", servers.MariaDB(t)), `
 			const [r] = db.query("select cast($1 as signed) a, cast($2 as decimal(20,2)) b, $3 c, $4 d, $5 e", [9223372036854775807n, brunt.decimal("12.50"), "ж", null, 0.5]);
 			is("int8", r.a, 9223372036854775807n); is("decimal", Number(r.b), 12.5); is("text", r.c, "ж"); is("null", r.d, null); is("double", Number(r.e), 0.5);
+			const [x] = db.query("select cast(x'00ff' as binary(2)) a, cast(18446744073709551615 as unsigned) b, timestamp'2024-02-29 12:34:56.5' c, date'2024-02-29' d, cast('12345678901234567890.5' as decimal(30,1)) e, time'10:11:12' f");
+			is("bytes", x.a, new Uint8Array([0, 255])); is("bytes' kind", x.a instanceof Uint8Array, true); is("unsigned", x.b, 18446744073709551615n);
+			is("time", x.c.getTime(), 1709210096500); is("date", x.d.getTime(), 1709164800000); is("long decimal", x.e.toString(), "12345678901234567890.5"); is("time of day", x.f.slice(0, 8), "10:11:12");
+			const [y] = db.query("select $1 = x'00ff' a, $2 = cast('12345678901234567890.5' as decimal(30,1)) b", [x.a, x.e]);
+			is("sent back", y.a + y.b, 2);
 			for (let i = 0; i < 300; i++) db.query("select " + i + " as x, $1 as y", [i]);`},
 		"sqlite": {`{"protocol":"sqlite","addresses":[":memory:values"]}`, `
 			db.exec("create table v (a integer, b text, c blob, d real)");
@@ -61,6 +70,8 @@ func TestValues(t *testing.T) {
 				'[{"1":1,"2":[2,{"x":[3.5,"ж",null]},true]}]');
 			is("within a row", db.query({ eval: "return {{id = 1, list = {9007199254740993ULL, 'x'}}}" })[0].list.join(),
 				"9007199254740993,x");
+			const long = brunt.decimal("12345678901234567890.123456789012345678");
+			is("long decimals", db.query({ eval: "local d = ... return {{ d, d * 0 + require('decimal').new('1e20'), tostring(d) }}" }, [long])[0][3], "12345678901234567890.123456789012345678");
 			db.exec({ eval: "box.space.k6_v:drop()" });`},
 		"redis": {of(t, "redis", servers.Redis(t)), `
 			db.exec("SET k6:$1 $2", [1, "ж x"]);

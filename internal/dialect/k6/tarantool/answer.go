@@ -2,7 +2,6 @@ package tarantool
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -246,17 +245,15 @@ func (r *results) object(n uint64, depth int) (sobek.Value, error) {
 	return o, nil
 }
 
-// extension returns a decimal, UUID or time. Other extensions become the hexadecimal digits of their bytes. b begins
-// with the extension's kind; it is empty if the input ended too early.
+// extension decodes an extension as scripts see it: see msgpack.ReadExtension. b begins with the extension's kind; it is
+// empty if the input ended too early.
 func extension(b []byte) any {
 	if len(b) == 0 {
 		return nil
 	}
 	v := &gen.Value{}
-	if msgpack.ReadExtension(v, b[0], b[1:]) {
-		return v
-	}
-	return hex.EncodeToString(b[1:])
+	msgpack.ReadExtension(v, b[0], b[1:])
+	return v
 }
 
 // lazy is a result that is decoded when the script first reads it. Most scripts read only its code, or nothing.

@@ -1,4 +1,4 @@
-package iproto
+package msgpack
 
 import (
 	"encoding/binary"
@@ -10,26 +10,25 @@ import (
 	"time"
 
 	"brunt/internal/load/gen"
-	"brunt/internal/protocol/msgpack"
 )
 
-// exactExtension sets v to a value of one of Tarantool's MessagePack extensions, if there is a kind that holds all of it:
-// a decimal, a UUID, or a time in UTC with microseconds.
+// exactExtension sets v to a value of one of Tarantool's MessagePack extensions, if there is a kind that holds all of
+// it: a decimal, a UUID, or a time in UTC with microseconds.
 func exactExtension(v *gen.Value, kind byte, b []byte) bool {
 	switch kind {
-	case msgpack.ExtUUID:
+	case ExtUUID:
 		if len(b) == 16 {
 			v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
 			return true
 		}
-	case msgpack.ExtDatetime:
+	case ExtDatetime:
 		at, ok := readDatetime(b)
 		if !ok || at.zoned || at.nanos%1000 != 0 || at.seconds != min(max(at.seconds, -maxSeconds), maxSeconds) {
 			return false
 		}
 		v.Kind, v.I = gen.Datetime, at.micros()
 		return true
-	case msgpack.ExtDecimal:
+	case ExtDecimal:
 		return readDecimal(v, b)
 	}
 	return false
@@ -42,18 +41,18 @@ func ReadExtension(v *gen.Value, kind byte, b []byte) {
 		return
 	}
 	switch at, ok := readDatetime(b); {
-	case kind == msgpack.ExtDatetime && ok && at.seconds == min(max(at.seconds, -maxSeconds), maxSeconds):
+	case kind == ExtDatetime && ok && at.seconds == min(max(at.seconds, -maxSeconds), maxSeconds):
 		v.Kind, v.I = gen.Datetime, at.micros()
 		return
-	case kind == msgpack.ExtDatetime && ok:
+	case kind == ExtDatetime && ok:
 		v.SetString(time.Unix(at.seconds, at.nanos).UTC().Format(time.RFC3339Nano))
 		return
 	}
 	text, ok := "", false
 	switch kind {
-	case msgpack.ExtInterval:
+	case ExtInterval:
 		text, ok = intervalText(b)
-	case msgpack.ExtError:
+	case ExtError:
 		text, ok = errorText(b)
 	}
 	if !ok {
@@ -74,7 +73,8 @@ type datetime struct {
 
 func (d *datetime) micros() int64 { return d.seconds*1e6 + d.nanos/1000 }
 
-// readDatetime reads the extension of a time: seconds, and optionally nanoseconds, the offset and the number of the zone.
+// readDatetime reads the extension of a time: seconds, and optionally nanoseconds, the offset and the number of the
+// zone.
 func readDatetime(b []byte) (d datetime, ok bool) {
 	if len(b) != 8 && len(b) != 16 {
 		return d, false
@@ -94,10 +94,10 @@ const mostPlain = 100
 // readDecimal sets v to a decimal: a Decimal if it fits into one, and otherwise a Number. It returns false if b isn't
 // one.
 func readDecimal(v *gen.Value, b []byte) bool {
-	r := reader{b: b}
-	f, n := r.head()
-	packed := b[r.at:]
-	if r.readError != fine || f != unsigned && f != signed || len(packed) == 0 {
+	r := Reader{B: b}
+	f, n := r.Head()
+	packed := b[r.At:]
+	if r.Err != Fine || f != Unsigned && f != Signed || len(packed) == 0 {
 		return false
 	}
 	scale := int64(n)
@@ -145,19 +145,19 @@ func readDecimal(v *gen.Value, b []byte) bool {
 
 // intervalText returns an interval in Tarantool's notation, such as "+1 years, 2 days".
 func intervalText(b []byte) (text string, ok bool) {
-	r := reader{b: b}
+	r := Reader{B: b}
 	fields := map[uint64]int64{}
-	if count := r.take(1); len(count) == 1 { // the number of fields is a byte
+	if count := r.Take(1); len(count) == 1 { // the number of fields is a byte
 		for range count[0] {
-			key := r.uint()
-			f, n := r.head()
-			if f != unsigned && f != signed && f != boolean {
-				r.fail(bad)
+			key := r.Uint()
+			f, n := r.Head()
+			if f != Unsigned && f != Signed && f != Bool {
+				r.Fail(Bad)
 			}
 			fields[key] = int64(n)
 		}
 	}
-	if r.readError != fine {
+	if r.Err != Fine {
 		return "", false
 	}
 	var parts []string
@@ -177,34 +177,34 @@ func intervalText(b []byte) (text string, ok bool) {
 
 // errorText returns the message of an error object, which is a map of a stack of maps.
 func errorText(b []byte) (text string, ok bool) {
-	r := reader{b: b}
+	r := Reader{B: b}
 	const stack, message = 0, 3
-	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
-		if r.uint() != stack {
-			r.skip()
+	for n := r.Map(); n > 0 && r.Err == Fine; n-- {
+		if r.Uint() != stack {
+			r.Skip()
 			continue
 		}
-		if r.array() == 0 {
+		if r.Array() == 0 {
 			return "", false
 		}
-		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
-			if r.uint() == message {
-				return string(r.text()), r.readError == fine
+		for k := r.Map(); k > 0 && r.Err == Fine; k-- {
+			if r.Uint() == message {
+				return string(r.Text()), r.Err == Fine
 			}
-			r.skip()
+			r.Skip()
 		}
 	}
 	return "", false
 }
 
-// present makes a Packed value one that can be shown: see ReadExtension. b is its encoding.
-func present(v *gen.Value) {
+// Present makes a Packed value one that can be shown: see ReadExtension. b is its encoding.
+func Present(v *gen.Value) {
 	if v.Kind != gen.Packed {
 		return
 	}
-	r := reader{b: v.B}
-	if f, n := r.head(); f == ext {
-		if content := r.body(n + 1); len(content) > 0 {
+	r := Reader{B: v.B}
+	if f, n := r.Head(); f == Extension {
+		if content := r.Body(n + 1); len(content) > 0 {
 			content = append([]byte(nil), content...)
 			ReadExtension(v, content[0], content[1:])
 			return
