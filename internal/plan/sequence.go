@@ -64,9 +64,11 @@ func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 		plain = true
 	case s.Request.Verb == protocol.SQL:
 		var values []int
-		if table, columns, values, plain = readInsert(s.Request.Text); table == "" {
+		var path []string
+		if path, columns, values, plain = readInsert(s.Request.Text); path == nil {
 			return nil, nil, false
 		}
+		table = p.named(path)
 		n = slices.Index(values, k+1)
 	default:
 		return nil, nil, false
@@ -89,22 +91,41 @@ func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 	return t, &t.Columns[c], plain
 }
 
-// readInsert parses INSERT INTO table [(columns)] VALUES (…). values has for each value of the first row the number of
-// its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is "" if it is another
+// named returns the name of the plan's table that a statement means, which may name its schema; "" if there is none.
+func (p *Plan) named(path []string) string {
+	at := func(match func(own []string) bool) string {
+		i := slices.IndexFunc(p.Tables, func(t Table) bool { return match(sqltext.Path(t.Name)) })
+		if i < 0 {
+			return ""
+		}
+		return p.Tables[i].Name
+	}
+	same := func(a, b []string) bool { return strings.EqualFold(strings.Join(a, "."), strings.Join(b, ".")) }
+	whole := at(func(own []string) bool { return same(own, path) })
+	if whole != "" {
+		return whole
+	}
+	return at(func(own []string) bool { // one of both leaves the schema out
+		return (len(own) == 1 || len(path) == 1) && same(own[len(own)-1:], path[len(path)-1:])
+	})
+}
+
+// readInsert parses INSERT INTO table [(columns)] VALUES (…). table is its path. values has for each value of the first row the number of
+// its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is nil if it is another
 // statement. plain means that the statement doesn't handle existing keys.
-func readInsert(statement string) (table string, columns []string, values []int, plain bool) {
+func readInsert(statement string) (table, columns []string, values []int, plain bool) {
 	list := sqltext.Words(statement)
 	if len(list) < 4 || !list[0].Is("insert") {
-		return "", nil, nil, false
+		return nil, nil, nil, false
 	}
 	plain = list[1].Is("into")
 	i := 1 + slices.IndexFunc(list, func(t sqltext.Token) bool { return t.Is("into") })
 	if i == 0 || i >= len(list) {
-		return "", nil, nil, false
+		return nil, nil, nil, false
 	}
-	name := nameOf(list[i])
+	name := []string{nameOf(list[i])}
 	for i++; i+1 < len(list) && list[i].IsSign("."); i += 2 {
-		name = nameOf(list[i+1])
+		name = append(name, nameOf(list[i+1]))
 	}
 	if i < len(list) && list[i].IsSign("(") {
 		for i++; i < len(list) && !list[i].IsSign(")"); i++ {
@@ -115,7 +136,7 @@ func readInsert(statement string) (table string, columns []string, values []int,
 		i++
 	}
 	if i+1 >= len(list) || !list[i].Is("values") || !list[i+1].IsSign("(") {
-		return "", nil, nil, false
+		return nil, nil, nil, false
 	}
 	values, rest := readRow(list[i+2:])
 	said := slices.ContainsFunc(rest, func(t sqltext.Token) bool { return t.Is("conflict") || t.Is("duplicate") })

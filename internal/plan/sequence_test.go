@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"brunt/internal/load/gen"
@@ -16,7 +17,7 @@ func TestReadInsert(t *testing.T) {
 		plain   bool
 	}{
 		"INSERT INTO t VALUES ($2, $1)": {"t", nil, []int{2, 1}, true},
-		"insert into s.\"a\"\"b\" (id, `n`) values (?, lower(?), ?);": {`a"b`, []string{"id", "n"},
+		"insert into s.\"a\"\"b\" (id, `n`) values (?, lower(?), ?);": {`s.a"b`, []string{"id", "n"},
 			[]int{1, 0, 3}, true},
 		"insert into t(a,b) values ($1::bigint, cast($2 as int)), ($3, $4)": {"t", []string{"a", "b"}, []int{1, 2}, true},
 		"insert /* into u */ into t values ($1 + 1, '$1, (', (select $1))":  {"t", nil, []int{0, 0, 0}, true},
@@ -33,7 +34,7 @@ func TestReadInsert(t *testing.T) {
 		"":                                                                  {},
 	} {
 		table, columns, values, plain := readInsert(statement)
-		if table != want.table || !slices.Equal(columns, want.columns) || !slices.Equal(values, want.values) ||
+		if strings.Join(table, ".") != want.table || !slices.Equal(columns, want.columns) || !slices.Equal(values, want.values) ||
 			plain != want.plain {
 			t.Errorf("%s: table %q, columns %q, values %v, plain %v; want %+v", statement, table, columns, values, plain, want)
 		}

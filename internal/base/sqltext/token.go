@@ -218,5 +218,47 @@ func QuoteAll(names []string) []string {
 	return quoted
 }
 
+// Path splits the name of a table into the schema that it is in, if any, and its own name: at the dots that aren't in
+// quotes. So app.cars is cars in the schema app, and "app.cars" a name with a dot. Quotes are ", or ` as in MySQL.
+func Path(name string) []string {
+	var parts []string
+	var part strings.Builder
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if (c == '"' || c == '`') && part.Len() == 0 {
+			if end := quotedEnd(name, i); end > 0 && (end == len(name) || name[end] == '.') {
+				part.WriteString(strings.ReplaceAll(name[i+1:end-1], string([]byte{c, c}), string(c)))
+				i = end - 1
+				continue
+			}
+		}
+		if c == '.' && part.Len() > 0 && i+1 < len(name) {
+			parts = append(parts, part.String())
+			part.Reset()
+			continue
+		}
+		part.WriteByte(c)
+	}
+	return append(parts, part.String())
+}
+
+// quotedEnd returns the end of the quoted name that begins at i, or 0 if its closing quote is missing.
+func quotedEnd(name string, i int) int {
+	for k := i + 1; k < len(name); k++ {
+		if name[k] != name[i] {
+			continue
+		}
+		if k+1 < len(name) && name[k+1] == name[i] {
+			k++
+			continue
+		}
+		return k + 1
+	}
+	return 0
+}
+
+// QuoteTable returns the name of a table, which may be in a schema, as quoted identifiers of standard SQL; see Path.
+func QuoteTable(name string) string { return strings.Join(QuoteAll(Path(name)), ".") }
+
 // QuoteText returns a text as a string literal of standard SQL.
 func QuoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -65,3 +65,18 @@ func FuzzSplit(f *testing.F) {
 		}
 	})
 }
+
+func TestPath(t *testing.T) {
+	for name, want := range map[string]string{
+		"cars": "cars", "app.cars": "app|cars", `"app.cars"`: "app.cars", `"my.app".cars`: "my.app|cars",
+		`app."a""b.c"`: `app|a"b.c`, "`a.b`.c": "a.b|c", "db.app.cars": "db|app|cars", `"open.cars`: `"open|cars`,
+		".cars": ".cars", "cars.": "cars.", `"a"b`: `"a"b`, "": "",
+	} {
+		if got := strings.Join(Path(name), "|"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := QuoteTable(`app."a.b"`); got != `"app"."a.b"` {
+		t.Error(got)
+	}
+}

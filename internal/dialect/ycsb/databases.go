@@ -53,7 +53,7 @@ func (d *Database) store(s *Settings) (Store, error) {
 	var store Store
 	switch protocols.Of(d.Protocol).Records {
 	case protocol.RecordsInTables:
-		store = &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING"}
+		store = &sqlStore{s: s, schemas: true, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING"}
 	case protocol.RecordsInSQLite:
 		store = &sqlStore{s: s, insert: "INSERT OR IGNORE"}
 	case protocol.RecordsByCommands:

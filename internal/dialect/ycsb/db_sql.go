@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
@@ -14,15 +15,21 @@ import (
 
 // sqlStore uses SQL. The table has a column for the key and one for each field.
 type sqlStore struct {
-	s      *Settings
-	insert string // the words before INTO: "INSERT"
-	ignore string // the end of an insert that keeps existing records: " ON CONFLICT DO NOTHING"
+	s       *Settings
+	schemas bool   // a table may be in a schema, which its name begins with
+	insert  string // the words before INTO: "INSERT"
+	ignore  string // the end of an insert that keeps existing records: " ON CONFLICT DO NOTHING"
 }
 
 func (q *sqlStore) Prepare(drop bool) []protocol.Request {
 	var out []protocol.Request
 	exec := func(text string) {
 		out = append(out, protocol.Request{Verb: protocol.SQL, Text: text, Simple: true})
+	}
+	if at := strings.LastIndexByte(q.s.Table, '.'); at > 0 && len(sqltext.Path(q.s.Table)) > 1 && q.schemas {
+		schema := q.s.Table[:at]
+		exec(fmt.Sprintf("DO $$ BEGIN IF to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; END $$",
+			sqltext.QuoteText(schema), schema))
 	}
 	if drop {
 		exec("DROP TABLE IF EXISTS " + q.s.Table)

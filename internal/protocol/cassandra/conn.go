@@ -29,7 +29,7 @@ type conn struct {
 
 // statementOf translates a request to CQL. For a batch other than a read, it translates one row.
 func statementOf(r *kv.Request) string {
-	table := sqltext.Quote(r.Table)
+	table := sqltext.QuoteTable(r.Table)
 	columns := "*"
 	if names := sqltext.QuoteAll(r.Fields); len(names) > 0 {
 		columns = strings.Join(names, ", ")

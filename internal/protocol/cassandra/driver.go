@@ -204,7 +204,15 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 		return refused
 	}
 	defer c.Close()
-	keyspace := sqltext.Quote(keyspaceOf(t))
+	// Sessions use the target's keyspace, even if the table is in another one.
+	keyspace, own := sqltext.Quote(keyspaceOf(t)), sqltext.Quote(keyspaceOf(t))
+	if path := sqltext.Path(table); len(path) > 1 {
+		own = sqltext.Quote(path[0])
+	}
+	name := sqltext.QuoteTable(table)
+	if len(sqltext.Path(table)) == 1 {
+		name = own + "." + name
+	}
 	columns := keyColumn + " text PRIMARY KEY"
 	for _, f := range fields {
 		columns += ", " + sqltext.Quote(f) + " text"
@@ -213,11 +221,14 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 		fmt.Sprintf(
 			"CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
 			keyspace, replicas),
-		fmt.Sprintf("DROP TABLE IF EXISTS %s.%s", keyspace, sqltext.Quote(table)),
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s.%s (%s)", keyspace, sqltext.Quote(table), columns),
+		fmt.Sprintf(
+			"CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
+			own, replicas),
+		"DROP TABLE IF EXISTS " + name,
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)", name, columns),
 	}
 	for i, s := range statements {
-		if i == 1 && !drop {
+		if i == 1 && own == keyspace || i == 2 && !drop {
 			continue
 		}
 		if err := c.session.Query(s).Consistency(gocql.One).ExecContext(ctx); err != nil {

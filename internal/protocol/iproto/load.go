@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/msgpack"
@@ -181,7 +182,7 @@ func (a *admin) insertStatements(ctx context.Context, chunk *protocol.Chunk, rep
 // insertBody returns the request for one statement.
 func (a *admin) insertBody(chunk *protocol.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte,
 	out []byte, failure *protocol.Error) {
-	text := sqlconn.Numbered(chunk.Table, chunk.Names(), int(rows), replace)
+	text := sqlconn.Numbered(sqltext.Quote(chunk.Table), chunk.Names(), int(rows), replace)
 	var b body
 	kind = b.sql(a.mode, text, int(rows)*len(chunk.Columns))
 	out = b.now

@@ -194,8 +194,11 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 		return err
 	}
 	defer a.Close()
+	if err := createDatabase(ctx, a, table); err != nil {
+		return err
+	}
 	if drop {
-		if _, err := a.Exec(ctx, "DROP TABLE IF EXISTS "+quote(table)); err != nil {
+		if _, err := a.Exec(ctx, "DROP TABLE IF EXISTS "+quoteTable(table)); err != nil {
 			return err
 		}
 	}
@@ -203,12 +206,37 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns may have 65 535 bytes in total, four per character
 		kind = "LONGTEXT"
 	}
-	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (" + keyColumn + " VARCHAR(255) PRIMARY KEY"
+	statement := "CREATE TABLE IF NOT EXISTS " + quoteTable(table) + " (" + keyColumn + " VARCHAR(255) PRIMARY KEY"
 	for _, f := range fields {
 		statement += ", " + quote(strings.ToUpper(f)) + " " + kind
 	}
 	_, err = a.Exec(ctx, statement+")")
 	return err
+}
+
+// createDatabase creates the database that a table's name begins with, if it is missing.
+func createDatabase(ctx context.Context, a protocol.Admin, table string) error {
+	path := sqltext.Path(table)
+	if len(path) == 1 {
+		return nil
+	}
+	there := false
+	err := a.Query(ctx, "SELECT 1 FROM information_schema.schemata WHERE schema_name = "+sqltext.QuoteText(path[0]),
+		func([]*string) error { there = true; return nil })
+	if err != nil || there {
+		return err
+	}
+	_, err = a.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quote(path[0]))
+	return err
+}
+
+// quoteTable quotes the name of a table, which may begin with that of its database.
+func quoteTable(name string) string {
+	path := sqltext.Path(name)
+	for i := range path {
+		path[i] = quote(path[i])
+	}
+	return strings.Join(path, ".")
 }
 
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
@@ -227,7 +255,7 @@ const loadParameters = 4000
 
 func (s *session) admin() protocol.Admin {
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
-		Quote: quote, Begin: "START TRANSACTION", Replace: "REPLACE", Parameters: loadParameters,
+		Quote: quote, Table: quoteTable, Begin: "START TRANSACTION", Replace: "REPLACE", Parameters: loadParameters,
 		Argument: func(v *gen.Value) (sqldriver.Value, *protocol.Error) { return argument(v), nil },
 	})
 }

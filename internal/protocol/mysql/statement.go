@@ -132,7 +132,7 @@ func recordStatement(req *protocol.Request) (text string, order []int, records *
 	if refused != nil {
 		return "", nil, nil, refused
 	}
-	table := quote(r.Table)
+	table := quoteTable(r.Table)
 	for i := range r.Rows * r.PerRow {
 		order = append(order, i)
 	}

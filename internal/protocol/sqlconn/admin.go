@@ -25,9 +25,10 @@ type Session interface {
 // Dialect says how to load tables of a server.
 type Dialect struct {
 	Quote      func(name string) string
-	Begin      string // the statement that begins a transaction
-	Replace    string // verb of an INSERT that replaces rows with the same key, such as "REPLACE"
-	Parameters int    // maximum number of parameters of one INSERT
+	Table      func(name string) string // quotes the name of a table, which may be in a schema
+	Begin      string                   // the statement that begins a transaction
+	Replace    string                   // verb of an INSERT that replaces rows with the same key, such as "REPLACE"
+	Parameters int                      // maximum number of parameters of one INSERT
 	Argument   func(*gen.Value) (sqldriver.Value, *protocol.Error)
 	Turn       sync.Locker // held while a chunk is loaded, if a database has one writer at a time; or nil
 }
@@ -84,7 +85,7 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, protocol.NoKeys(a.dialect.Quote(chunk.Table))
+		return 0, protocol.NoKeys(a.dialect.Table(chunk.Table))
 	}
 	if a.dialect.Turn != nil {
 		a.dialect.Turn.Lock()
@@ -110,7 +111,7 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	if !errors.As(err, &e) {
 		e = a.Failure(ctx, err)
 	}
-	e.Text = fmt.Sprintf("load of table %s: %s", a.dialect.Quote(chunk.Table), e.Text)
+	e.Text = fmt.Sprintf("load of table %s: %s", a.dialect.Table(chunk.Table), e.Text)
 	return 0, e
 }
 
@@ -183,7 +184,7 @@ func (l *loader) prepare(ctx context.Context, rows uint64) error {
 	for i, c := range l.chunk.Columns {
 		names[i] = l.dialect.Quote(c.Name)
 	}
-	l.statement.Text = Insert(l.verb, l.dialect.Quote(l.chunk.Table), names, int(rows), false)
+	l.statement.Text = Insert(l.verb, l.dialect.Table(l.chunk.Table), names, int(rows), false)
 	l.size = rows
 	return l.statement.Prepare(ctx, l)
 }
@@ -200,10 +201,10 @@ func Insert(verb, table string, columns []string, rows int, numbered bool) strin
 		Tuples(rows, len(columns), numbered))
 }
 
-// Numbered is Insert with numbered parameters; it quotes the names. With replace, existing rows are overwritten,
+// Numbered is Insert with numbered parameters; it quotes the names of columns. With replace, existing rows are overwritten,
 // in Picodata's syntax.
 func Numbered(table string, columns []string, rows int, replace bool) string {
-	text := Insert("INSERT", sqltext.Quote(table), sqltext.QuoteAll(columns), rows, true)
+	text := Insert("INSERT", table, sqltext.QuoteAll(columns), rows, true)
 	if replace {
 		text += " ON CONFLICT DO REPLACE"
 	}

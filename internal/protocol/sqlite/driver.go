@@ -191,6 +191,14 @@ func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
+// quoteTable quotes the name of a table. There are no schemas: a name may have dots.
+func quoteTable(name string) string {
+	if parts := sqltext.Path(name); len(parts) == 1 {
+		name = parts[0]
+	}
+	return sqltext.Quote(name)
+}
+
 // loadParameters is the number of parameters in one INSERT; more parameters don't make it faster.
 const loadParameters = 900
 
@@ -201,7 +209,7 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 		return nil, err
 	}
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
-		Quote: sqltext.Quote, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters,
+		Quote: sqltext.Quote, Table: quoteTable, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters,
 		Argument: argument,
 		Turn:     &d.loading,
 	}), nil

@@ -195,14 +195,14 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	if !ok {
 		return true
 	}
-	var there map[string]bool
+	var there, lacking map[string]bool
 	err := e.system.Anywhere(func(t protocol.Target) error {
 		a, err := e.system.Waiting.Driver(d).Admin(ctx, t)
 		if err != nil {
 			return err
 		}
 		defer a.Close()
-		there, err = e.present(ctx, a)
+		there, lacking, err = e.present(ctx, a)
 		return err
 	})
 	if err != nil {
@@ -221,6 +221,11 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 			return false
 		}
 		text, _, err := e.system.Flavor.CreateTable(t, e.system.Plan.Tables)
+		if err == nil && lacking[t.Name] {
+			if f := conn.exec(ctx, e.system.Flavor.CreateSchema(t)); f != nil {
+				err = errors.New(f.Text)
+			}
+		}
 		if err == nil {
 			if f := conn.exec(ctx, text); f != nil {
 				err = errors.New(f.Text)
@@ -237,19 +242,29 @@ func (e *examination) tables(ctx context.Context, conn *transaction) bool {
 	return true
 }
 
-// present returns which of the plan's tables exist.
-func (e *examination) present(ctx context.Context, a protocol.Admin) (map[string]bool, error) {
-	there := map[string]bool{}
+// present returns which of the plan's tables exist, and which lack the schema that their name begins with.
+func (e *examination) present(ctx context.Context, a protocol.Admin) (there, lacking map[string]bool, err error) {
+	there, lacking = map[string]bool{}, map[string]bool{}
 	for i := range e.plan.Tables {
-		name := e.plan.Tables[i].Name
-		if err := a.Query(ctx, e.system.Flavor.HasTable(name), func(values []*string) error {
-			there[name] = there[name] || number(values, 0) > 0
+		t := &e.plan.Tables[i]
+		if err := a.Query(ctx, e.system.Flavor.HasTable(t.Name), func(values []*string) error {
+			there[t.Name] = there[t.Name] || number(values, 0) > 0
 			return nil
 		}); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		question := e.system.Flavor.HasSchema(t)
+		if question == "" {
+			continue
+		}
+		if err := a.Query(ctx, question, func(values []*string) error {
+			lacking[t.Name] = number(values, 0) == 0
+			return nil
+		}); err != nil {
+			return nil, nil, err
 		}
 	}
-	return there, nil
+	return there, lacking, nil
 }
 
 // transaction is a transaction that will be rolled back.

@@ -51,10 +51,27 @@ func (s *database) create(ctx context.Context, a protocol.Admin, t *plan.Table) 
 		return &target.UsageError{Err: err}
 	}
 	s.Notices = sql.Merge(s.Notices, notices...)
+	if err := s.createSchema(ctx, a, t); err != nil {
+		return fmt.Errorf("create the schema of table %s: %w", t.Name, err)
+	}
 	if _, err := a.Exec(ctx, text); err != nil {
 		return fmt.Errorf("create table %s: %w", t.Name, err)
 	}
 	return nil
+}
+
+// createSchema creates the schema that a table's name begins with, if it is missing. It remains when the table is
+// dropped.
+func (s *database) createSchema(ctx context.Context, a protocol.Admin, t *plan.Table) error {
+	question := s.Flavor.HasSchema(t)
+	if question == "" {
+		return nil
+	}
+	if n, err := number(ctx, a, question); err != nil || n > 0 {
+		return err
+	}
+	_, err := a.Exec(ctx, s.Flavor.CreateSchema(t))
+	return err
 }
 
 // keys creates the primary keys of tables that were created without them.

@@ -36,7 +36,7 @@ func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (s
 	if t.Unlogged && (f.product == PostgreSQL || f.product == Picodata) {
 		b.WriteString("UNLOGGED ")
 	}
-	b.WriteString("TABLE " + f.quote(t.Name) + " (")
+	b.WriteString("TABLE " + f.quoteTable(t.Name) + " (")
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if i > 0 {
@@ -176,11 +176,30 @@ func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 
 // DropTable returns the statement that drops t if it exists.
 func (f Flavor) DropTable(t *plan.Table) string {
-	s := "DROP TABLE IF EXISTS " + f.quote(t.Name)
+	s := "DROP TABLE IF EXISTS " + f.quoteTable(t.Name)
 	if f.product == Picodata {
 		s += timeoutOption(t.Timeout)
 	}
 	return s
+}
+
+// HasSchema returns a query whose single value is the number of schemas that t's name begins with: 0 or 1. It returns ""
+// if the name has none.
+func (f Flavor) HasSchema(t *plan.Table) string {
+	schema, _ := f.path(t.Name)
+	switch {
+	case schema == "":
+		return ""
+	case f.product == MySQL:
+		return "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + f.text(schema)
+	}
+	return "SELECT COUNT(*) FROM pg_namespace WHERE nspname = " + f.text(schema)
+}
+
+// CreateSchema returns the statement that creates the schema of t.
+func (f Flavor) CreateSchema(t *plan.Table) string {
+	schema, _ := f.path(t.Name)
+	return "CREATE SCHEMA IF NOT EXISTS " + f.quote(schema)
 }
 
 // KeyLast reports whether a table fills faster if its primary key is created afterwards. This is what pgbench's
@@ -198,8 +217,9 @@ func (f Flavor) AddKey(t *plan.Table) string {
 	if len(t.PrimaryKeys) == 0 {
 		return ""
 	}
-	name := f.quote(t.Name + "_pkey")
-	return "ALTER TABLE " + f.quote(t.Name) + " DROP CONSTRAINT IF EXISTS " + name +
+	_, own := f.path(t.Name)
+	name := f.quote(own + "_pkey")
+	return "ALTER TABLE " + f.quoteTable(t.Name) + " DROP CONSTRAINT IF EXISTS " + name +
 		", ADD CONSTRAINT " + name + " PRIMARY KEY (" + f.quoteAll(t.PrimaryKeys) + ")"
 }
 
@@ -221,7 +241,7 @@ func (f Flavor) CreateIndex(ix *plan.Index, t *plan.Table) (stmt string, notices
 	if ix.Unique {
 		head += "UNIQUE "
 	}
-	head += "INDEX " + f.quote(ix.Name) + " ON " + f.quote(ix.Table)
+	head += "INDEX " + f.quote(ix.Name) + " ON " + f.quoteTable(ix.Table)
 	kind, notices, err := f.indexType(ix)
 	if err != nil {
 		return "", nil, err
@@ -346,10 +366,14 @@ func isNumber(s string) bool {
 func (f Flavor) DropIndex(ix *plan.Index) string {
 	s := "DROP INDEX IF EXISTS " + f.quote(ix.Name)
 	switch f.product {
+	case PostgreSQL: // an index is in the schema of its table
+		if schema, _ := f.path(ix.Table); schema != "" {
+			s = "DROP INDEX IF EXISTS " + f.quote(schema) + "." + f.quote(ix.Name)
+		}
 	case MySQL: // unlike MariaDB, MySQL has no IF EXISTS here
-		s = "DROP INDEX " + f.quote(ix.Name) + " ON " + f.quote(ix.Table)
+		s = "DROP INDEX " + f.quote(ix.Name) + " ON " + f.quoteTable(ix.Table)
 	case Tarantool:
-		s += " ON " + f.quote(ix.Table)
+		s += " ON " + f.quoteTable(ix.Table)
 	case Picodata:
 		s += timeoutOption(ix.Timeout)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/protocol"
 	"brunt/internal/render/message"
 )
@@ -78,6 +79,31 @@ func (f Flavor) quote(name string) string {
 		mark = "`"
 	}
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
+
+// hasSchemas reports whether a table of the product may be in a schema, which its name begins with: a database in MySQL.
+func (f Flavor) hasSchemas() bool { return f.product == PostgreSQL || f.product == MySQL }
+
+// path returns the schema of a table, "" if its name has none, and the table's own name. Products without schemas have
+// names with dots.
+func (f Flavor) path(table string) (schema, name string) {
+	parts := sqltext.Path(table)
+	switch {
+	case len(parts) == 1:
+		return "", parts[0]
+	case !f.hasSchemas():
+		return "", table
+	}
+	return strings.Join(parts[:len(parts)-1], "."), parts[len(parts)-1]
+}
+
+// quoteTable returns the name of a table, which may be in a schema, as quoted identifiers.
+func (f Flavor) quoteTable(table string) string {
+	schema, name := f.path(table)
+	if schema == "" {
+		return f.quote(name)
+	}
+	return f.quote(schema) + "." + f.quote(name)
 }
 
 func (f Flavor) quoteAll(names []string) string {

@@ -107,28 +107,33 @@ func (f Flavor) markersOf(tables []string) string {
 }
 
 // CountRows returns a query whose single value is the number of rows in table.
-func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + f.quote(table) }
+func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + f.quoteTable(table) }
 
 // HasTable returns a query whose single value is 1 if table exists, and 0 otherwise.
 func (f Flavor) HasTable(table string) string {
+	schema, name := f.path(table)
 	switch f.product {
 	case Picodata:
-		return `SELECT COUNT(*) FROM "_pico_table" WHERE "name" = ` + f.text(table)
+		return `SELECT COUNT(*) FROM "_pico_table" WHERE "name" = ` + f.text(name)
 	case Tarantool:
-		return `SELECT COUNT(*) FROM "_space" WHERE "name" = ` + f.text(table)
+		return `SELECT COUNT(*) FROM "_space" WHERE "name" = ` + f.text(name)
 	case SQLite:
-		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + f.text(table)
+		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + f.text(name)
 	case MySQL:
-		return "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = " +
-			f.text(table)
+		in := "DATABASE()"
+		if schema != "" {
+			in = f.text(schema)
+		}
+		return "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = " + in + " AND table_name = " +
+			f.text(name)
 	}
-	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quote(table)) +
+	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quoteTable(table)) +
 		") AND relkind IN ('r', 'p')"
 }
 
 // SelectAll returns a query for columns of all rows in table, in any order.
 func (f Flavor) SelectAll(table string, columns []string) string {
-	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table)
+	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quoteTable(table)
 }
 
 // SelectByKey returns a query for columns of the rows whose column key is between lo and hi, both included, in any
@@ -166,14 +171,14 @@ func (f Flavor) Transactions() bool { return f.product != Picodata }
 func (f Flavor) Analyze(table string) string {
 	switch f.product {
 	case PostgreSQL, SQLite:
-		return "ANALYZE " + f.quote(table)
+		return "ANALYZE " + f.quoteTable(table)
 	case MySQL:
-		return "ANALYZE TABLE " + f.quote(table)
+		return "ANALYZE TABLE " + f.quoteTable(table)
 	}
 	return ""
 }
 
 // Greatest returns a query whose single value is the greatest value of a column, or null if the table is empty.
 func (f Flavor) Greatest(table, column string) string {
-	return "SELECT MAX(" + f.quote(column) + ") FROM " + f.quote(table)
+	return "SELECT MAX(" + f.quote(column) + ") FROM " + f.quoteTable(table)
 }
