@@ -34,9 +34,10 @@ func TestReadInsert(t *testing.T) {
 		"":                                                                  {},
 	} {
 		table, columns, values, plain := readInsert(statement)
-		if strings.Join(table, ".") != want.table || !slices.Equal(columns, want.columns) || !slices.Equal(values, want.values) ||
-			plain != want.plain {
-			t.Errorf("%s: table %q, columns %q, values %v, plain %v; want %+v", statement, table, columns, values, plain, want)
+		if strings.Join(table, ".") != want.table || !slices.Equal(columns, want.columns) ||
+			!slices.Equal(values, want.values) || plain != want.plain {
+			t.Errorf("%s: table %q, columns %q, values %v, plain %v; want %+v", statement, table, columns, values, plain,
+				want)
 		}
 	}
 }

@@ -71,8 +71,8 @@ func (v *Value) SetAny(x any) bool {
 }
 
 // AppendText appends the value's text to dst: NULL, true and false, numbers in decimal (Float as the shortest text that
-// parses to the same number; NaN, Infinity and -Infinity as in PostgreSQL), String, JSON and Number unchanged, Bytes and
-// Packed in lower-case hex, Datetime in RFC 3339 with 6 digits of seconds and Z, UUID in its 36 characters.
+// parses to the same number; NaN, Infinity and -Infinity as in PostgreSQL), String, JSON and Number unchanged, Bytes
+// and Packed in lower-case hex, Datetime in RFC 3339 with 6 digits of seconds and Z, UUID in its 36 characters.
 func (v *Value) AppendText(dst []byte) []byte {
 	switch v.Kind {
 	case Bool:

@@ -79,7 +79,8 @@ func copyRefused(err error) bool {
 // inspect asks the server for the types of the chunk's columns.
 func (a *admin) inspect(ctx context.Context, chunk *protocol.Chunk) (*target, error) {
 	t := &target{Chunk: chunk, names: chunk.Names()}
-	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(sqltext.QuoteAll(t.names), ", "), sqltext.QuoteTable(chunk.Table))
+	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(sqltext.QuoteAll(t.names), ", "),
+		sqltext.QuoteTable(chunk.Table))
 	description, err := a.pg.Prepare(ctx, "", query, nil)
 	if err != nil {
 		return nil, a.loadFailure(ctx, chunk.Table, err)

@@ -201,8 +201,8 @@ func Insert(verb, table string, columns []string, rows int, numbered bool) strin
 		Tuples(rows, len(columns), numbered))
 }
 
-// Numbered is Insert with numbered parameters; it quotes the names of columns. With replace, existing rows are overwritten,
-// in Picodata's syntax.
+// Numbered is Insert with numbered parameters; it quotes the names of columns. With replace, existing rows are
+// overwritten, in Picodata's syntax.
 func Numbered(table string, columns []string, rows int, replace bool) string {
 	text := Insert("INSERT", table, sqltext.QuoteAll(columns), rows, true)
 	if replace {

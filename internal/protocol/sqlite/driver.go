@@ -209,7 +209,8 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 		return nil, err
 	}
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
-		Quote: sqltext.Quote, Table: quoteTable, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters,
+		Quote: sqltext.Quote, Table: quoteTable, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE",
+		Parameters: loadParameters,
 		Argument: argument,
 		Turn:     &d.loading,
 	}), nil

@@ -8,7 +8,7 @@ import (
 	"brunt/test/testserver"
 )
 
-// YCSB's own properties lead to the server that they name.
+// YCSB's own properties lead to the server that they name, and the table's name to its schema.
 func TestYCSBReachesTheServerOfItsProperties(t *testing.T) {
 	t.Parallel()
 	redis, pg, maria := testserver.Redis(t), testserver.Postgres(t), testserver.MariaDB(t)
@@ -26,7 +26,7 @@ func TestYCSBReachesTheServerOfItsProperties(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newTool(t)
-			args := []string{"load", given[0], "-p", "recordcount=20", "-p", "fieldcount=2", "--table", "java"}
+			args := []string{"load", given[0], "-p", "recordcount=20", "-p", "fieldcount=2", "--table", "app.java"}
 			for _, one := range given[1:] {
 				args = append(args, "-p", one)
 			}
@@ -36,7 +36,7 @@ func TestYCSBReachesTheServerOfItsProperties(t *testing.T) {
 				t.Errorf("the password is printed:\n%s", out)
 			}
 			if given[0] == "pg" {
-				pg.Psql(t, "SELECT field0 FROM java LIMIT 1")
+				pg.Psql(t, "SELECT field0 FROM app.java LIMIT 1")
 			}
 			if code, _, err := b.do("", append(args, "-p", given[0]+".hots=x")...); code != 104 ||
 				!strings.Contains(err, given[0]+".hots") {

@@ -183,8 +183,8 @@ func (f Flavor) DropTable(t *plan.Table) string {
 	return s
 }
 
-// HasSchema returns a query whose single value is the number of schemas that t's name begins with: 0 or 1. It returns ""
-// if the name has none.
+// HasSchema returns a query whose single value is the number of schemas that t's name begins with: 0 or 1. It returns
+// "" if the name has none.
 func (f Flavor) HasSchema(t *plan.Table) string {
 	schema, _ := f.path(t.Name)
 	switch {

@@ -81,7 +81,8 @@ func (f Flavor) quote(name string) string {
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
 }
 
-// hasSchemas reports whether a table of the product may be in a schema, which its name begins with: a database in MySQL.
+// hasSchemas reports whether a table of the product may be in a schema, which its name begins with: a database in
+// MySQL.
 func (f Flavor) hasSchemas() bool { return f.product == PostgreSQL || f.product == MySQL }
 
 // path returns the schema of a table, "" if its name has none, and the table's own name. Products without schemas have
