@@ -111,8 +111,8 @@ func (p *Plan) named(path []string) string {
 }
 
 // readInsert parses INSERT INTO table [(columns)] VALUES (…). table is its path. values has for each value of the first
-// row the number of its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is nil
-// if it is another statement. plain means that the statement doesn't handle existing keys.
+// row the number of its parameter, or 0 if it isn't one. columns is nil if the statement doesn't list them; table is
+// nil if it is another statement. plain means that the statement doesn't handle existing keys.
 func readInsert(statement string) (table, columns []string, values []int, plain bool) {
 	list := sqltext.Words(statement)
 	if len(list) < 4 || !list[0].Is("insert") {

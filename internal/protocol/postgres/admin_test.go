@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/base/sqltext"
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/sqlconn"
@@ -118,7 +119,7 @@ func TestLoadAsPicodata(t *testing.T) {
 	load(t, a, everything(t, a, 5, 2345), false)
 	checkEverything(t, a, 5, 2349, 2345)
 	want := `INSERT INTO "t""x" ("a", "B c") VALUES ($1, $2), ($3, $4) ON CONFLICT DO REPLACE`
-	if got := sqlconn.Numbered(`t"x`, []string{"a", "B c"}, 2, true); got != want {
+	if got := sqlconn.Numbered(sqltext.QuoteTable(`t"x`), []string{"a", "B c"}, 2, true); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for columns, want := range map[int]uint64{1: 1000, 16: 250, 4001: 1} {

@@ -116,7 +116,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) error {
 	}
 	if len(b.forms) != rows*len(b.columns) {
 		return &protocol.Error{Class: protocol.Protocol, Fatal: true,
-			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", sqltext.QuoteTable(b.t.Table),
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", b.a.table(b.t.Table),
 				len(b.forms), rows*len(b.columns))}
 	}
 	return nil
@@ -146,7 +146,7 @@ const (
 // copyRows sends the chunk by COPY … FROM STDIN (FORMAT binary).
 func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	source := newCopySource(t)
-	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", sqltext.QuoteTable(t.Table),
+	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", a.table(t.Table),
 		strings.Join(sqltext.QuoteAll(t.names), ", "))
 	tag, err := a.pg.CopyFrom(ctx, source, statement)
 	switch {

@@ -33,7 +33,7 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, protocol.NoKeys(sqltext.QuoteTable(chunk.Table))
+		return 0, protocol.NoKeys(a.table(chunk.Table))
 	}
 	t, err := a.inspect(ctx, chunk)
 	if err != nil {
@@ -61,9 +61,17 @@ func (t *target) inRow(err *protocol.Error, row uint64, column int) *protocol.Er
 	return err
 }
 
+// table returns the name of a table as it is written in statements. Picodata has no schemas: its names may have dots.
+func (a *admin) table(name string) string {
+	if a.picodata && len(sqltext.Path(name)) > 1 {
+		return sqltext.Quote(name)
+	}
+	return sqltext.QuoteTable(name)
+}
+
 func (a *admin) loadFailure(ctx context.Context, table string, err error) *protocol.Error {
 	e := a.failure(ctx, err)
-	e.Text = fmt.Sprintf("load of table %s: %s", sqltext.QuoteTable(table), e.Text)
+	e.Text = fmt.Sprintf("load of table %s: %s", a.table(table), e.Text)
 	return e
 }
 
@@ -80,14 +88,14 @@ func copyRefused(err error) bool {
 func (a *admin) inspect(ctx context.Context, chunk *protocol.Chunk) (*target, error) {
 	t := &target{Chunk: chunk, names: chunk.Names()}
 	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(sqltext.QuoteAll(t.names), ", "),
-		sqltext.QuoteTable(chunk.Table))
+		a.table(chunk.Table))
 	description, err := a.pg.Prepare(ctx, "", query, nil)
 	if err != nil {
 		return nil, a.loadFailure(ctx, chunk.Table, err)
 	}
 	if len(description.Fields) != len(t.names) {
 		return nil, &protocol.Error{Class: protocol.Protocol, Fatal: true,
-			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", sqltext.QuoteTable(chunk.Table),
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", a.table(chunk.Table),
 				len(description.Fields), len(t.names))}
 	}
 	for i := range description.Fields {
@@ -98,7 +106,7 @@ func (a *admin) inspect(ctx context.Context, chunk *protocol.Chunk) (*target, er
 	for _, k := range chunk.Keys {
 		i := slices.Index(t.names, k)
 		if i < 0 {
-			return nil, protocol.Bad("table %s has no column %s for its key", sqltext.QuoteTable(chunk.Table), sqltext.Quote(k))
+			return nil, protocol.Bad("table %s has no column %s for its key", a.table(chunk.Table), sqltext.Quote(k))
 		}
 		t.keys = append(t.keys, i)
 	}
@@ -163,7 +171,7 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	many := rowsAStatement(len(t.keys), false)
 	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.QuoteTable(t.Table),
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", a.table(t.Table),
 				strings.Join(sqltext.QuoteAll(names), ", "), sqlconn.Tuples(rows, len(t.keys), true))
 		}}
 	_, err := b.run(ctx, nil)
@@ -178,7 +186,7 @@ func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64,
 	}
 	b := &batcher{a: a, t: t, columns: columns, many: rowsAStatement(len(columns), a.picodata), oids: t.oids,
 		text: func(rows int) string {
-			return sqlconn.Numbered(sqltext.QuoteTable(t.Table), t.names, rows, replace)
+			return sqlconn.Numbered(a.table(t.Table), t.names, rows, replace)
 		}}
 	return b.run(ctx, t.Progress)
 }

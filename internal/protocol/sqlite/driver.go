@@ -211,8 +211,8 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
 		Quote: sqltext.Quote, Table: quoteTable, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE",
 		Parameters: loadParameters,
-		Argument: argument,
-		Turn:     &d.loading,
+		Argument:   argument,
+		Turn:       &d.loading,
 	}), nil
 }
 
