@@ -16,6 +16,7 @@ import (
 // YCSB (Java) and go-ycsb have different properties for where a database is and how it is connected to. A translation
 // replaces those of YCSB by go-ycsb's, which databases here understand. It keeps the first error.
 type translation struct {
+	of    *Database
 	set   *properties.Set
 	known map[string]bool // the names that it understands
 	err   error
@@ -50,6 +51,11 @@ func (t *translation) rename(pairs ...string) {
 			t.put(pairs[i], pairs[i+1], value)
 		}
 	}
+}
+
+// has reports whether a property is one of the database's own.
+func (t *translation) has(name string) bool {
+	return slices.ContainsFunc(t.of.Properties, func(p Property) bool { return p.Name == name })
 }
 
 // choose replaces a property by another one. Its value must be among values, which maps it to that of the other one, or
@@ -121,8 +127,8 @@ func (t *translation) jdbcSettings(drivers ...string) {
 }
 
 // jdbc reads the properties of YCSB's binding for JDBC, which begin with prefix, into those that begin with own.
-// scheme is that of its address; the driver's class has one of drivers in its name.
-func (t *translation) jdbc(prefix, own, scheme string, drivers ...string) {
+// schemes are those of its address; the driver's class has one of drivers in its name.
+func (t *translation) jdbc(prefix, own string, schemes []string, drivers ...string) {
 	t.jdbcSettings(drivers...)
 	t.rename(prefix+".user", own+".user", prefix+".passwd", own+".password")
 	address, given := t.get(prefix + ".url")
@@ -131,12 +137,10 @@ func (t *translation) jdbc(prefix, own, scheme string, drivers ...string) {
 	}
 	p := &plan.Plan{}
 	name := prefix + ".url"
-	rest, ok := strings.CutPrefix(address, "jdbc:"+scheme+"://")
-	if mariadb, is := strings.CutPrefix(address, "jdbc:mariadb://"); is && scheme == "mysql" {
-		rest, ok = mariadb, true
-	}
+	scheme, rest, ok := strings.Cut(strings.TrimPrefix(address, "jdbc:"), "://")
+	ok = ok && strings.HasPrefix(address, "jdbc:") && slices.Contains(schemes, scheme)
 	if !ok || strings.Contains(rest, ";") { // YCSB takes several addresses and distributes the records itself
-		t.fail(name, "give one address, jdbc:%s://host:port/database", scheme)
+		t.fail(name, "give one address, jdbc:%s://host:port/database", schemes[0])
 		return
 	}
 	p.Target.Addresses = []string{"postgresql://" + rest} // the form is the same
@@ -145,7 +149,7 @@ func (t *translation) jdbc(prefix, own, scheme string, drivers ...string) {
 		return
 	}
 	g := &p.Target
-	if g.TLS.CAFile != "" || g.TLS.CertFile != "" || g.TLS.Enabled && own == "mysql" ||
+	if g.TLS.CAFile != "" || g.TLS.CertFile != "" || g.TLS.Enabled && !t.has(own+".sslmode") ||
 		len(g.Options)+len(p.Operations) > 0 || p.Settings.ConnectTimeout > 0 {
 		t.fail(name, "of its parameters, only user, password and sslmode are understood")
 		return
@@ -164,7 +168,7 @@ func (t *translation) jdbc(prefix, own, scheme string, drivers ...string) {
 
 // translate replaces YCSB's properties for a database by its own.
 func translate(set *properties.Set, d *Database) (known map[string]bool, err error) {
-	t := &translation{set: set, known: map[string]bool{}}
+	t := &translation{of: d, set: set, known: map[string]bool{}}
 	if d.Translate != nil {
 		d.Translate(t)
 	}

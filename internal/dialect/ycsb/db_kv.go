@@ -90,7 +90,7 @@ func cassandraDatabase() *Database {
 // cassandra replaces the properties of YCSB's bindings for Cassandra and ScyllaDB, which begin with space.
 func (t *translation) cassandra(space, hosts, port string) {
 	t.addresses(hosts, port, "cassandra.cluster", "9042")
-	if space != "cassandra" {
+	if !t.has(space + ".keyspace") {
 		for _, name := range []string{"keyspace", "username", "password", "useSSL"} {
 			t.rename(space+"."+name, "cassandra."+name)
 		}
@@ -265,7 +265,7 @@ func mysqlDatabase() *Database {
 		About:    "MySQL, MariaDB, TiDB",
 		Protocol: "mysql", Batches: true,
 		Properties: propertiesOf("mysql"),
-		Translate:  func(t *translation) { t.jdbc("db", "mysql", "mysql", "mysql", "mariadb") },
+		Translate:  func(t *translation) { t.jdbc("db", "mysql", []string{"mysql", "mariadb"}, "mysql", "mariadb") },
 		Target: func(set *properties.Reader) plan.Target {
 			port := set.Int("mysql.port", 3306, 1, 65535)
 			t := plan.Target{

@@ -152,8 +152,8 @@ func postgresDatabase() *Database {
 			"host": "pg.host", "port": "pg.port", "user": "pg.user", "dbname": "pg.db", "sslmode": "pg.sslmode",
 		},
 		Translate: func(t *translation) {
-			t.jdbc("db", "pg", "postgresql", "postgresql", "edb")
-			t.jdbc("postgrenosql", "pg", "postgresql", "postgresql", "edb")
+			t.jdbc("db", "pg", []string{"postgresql"}, "postgresql", "edb")
+			t.jdbc("postgrenosql", "pg", []string{"postgresql"}, "postgresql", "edb")
 			t.choose("postgrenosql.autocommit", "", map[string]string{"true": ""})
 		},
 		Target: func(set *properties.Reader) plan.Target {

@@ -92,7 +92,7 @@ func foreign(key string, d *Database) bool {
 		if slices.ContainsFunc(o.Properties, func(p Property) bool { return p.Name == key }) {
 			return true
 		}
-		t := &translation{set: properties.NewSet(), known: map[string]bool{}}
+		t := &translation{of: o, set: properties.NewSet(), known: map[string]bool{}}
 		if o.Translate != nil {
 			o.Translate(t)
 		}
