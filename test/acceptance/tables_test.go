@@ -276,3 +276,35 @@ func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 		}
 	})
 }
+
+// A table of the user's may have the name of brunt's own table of markers. It is left alone, and brunt says so.
+func TestUsersTableOfTheMarkersName(t *testing.T) {
+	t.Parallel()
+	for _, s := range []stand{of("pg", testserver.Postgres(t)), of("mysql", testserver.MariaDB(t)), sqlite(t)} {
+		name := s.quote("name")
+		for _, text := range []string{
+			"CREATE TABLE brunt_tables (" + name + " VARCHAR(40) PRIMARY KEY, price INT)",
+			"INSERT INTO brunt_tables VALUES ('users', 1), ('other', 2)",
+		} {
+			if err := s.exec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flags := s.with("-c", file(t, "plan.yml", keyed("users", 50)))
+		up := brunt(t, append([]string{"schema", "up", "--checkpoint", t.TempDir() + "/load"}, flags...)...)
+		if up.code != 0 || !strings.Contains(up.out+up.err, "brunt_tables") {
+			t.Errorf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
+		}
+		if down := brunt(t, append([]string{"schema", "down", "--force"}, flags...)...); down.code != 0 {
+			t.Errorf("schema down: exit %d\n%s%s", down.code, down.out, down.err)
+		}
+		if n := s.rows(t, "SELECT COUNT(*) FROM brunt_tables"); n[0] != "2" {
+			t.Errorf("%s rows are left of the user's 2", n[0])
+		}
+		own := s.with("-c", file(t, "own.yml", keyed("brunt_tables", 50)))
+		if o := brunt(t, append([]string{"schema", "up"}, own...)...); o.code != 104 ||
+			!strings.Contains(o.err, "keeps a table of this name itself") {
+			t.Errorf("a plan's table of that name: exit %d\n%s%s", o.code, o.out, o.err)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func (s *database) readMarkers(ctx context.Context, a protocol.Admin) markers {
 		err = a.Query(ctx, s.Flavor.ReadMarkers(), func(row []*string) error {
 			var one sql.Marker
 			one.Read(row)
+			if one.State != stateUnfinished && one.State != stateComplete { // SQLite reads missing columns as texts
+				return fmt.Errorf("its row %q isn't brunt's", one.Name)
+			}
 			m.of[one.Name] = one
 			return nil
 		})
@@ -56,9 +59,13 @@ func (s *database) unmarked(err error) {
 		Text: message.New("tables-unmarked", message.Text("table", sql.MarkerTable), message.Text("error", err.Error()))})
 }
 
-// markUnfinished writes a marker for t, whose rows are about to be loaded. A marker that exists keeps its origin.
+// markUnfinished writes a marker for t, whose rows are about to be loaded. A marker that exists keeps its origin. It
+// writes none if the markers couldn't be read: a table of that name may be the user's.
 func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table,
 	origin string) error {
+	if !m.known {
+		return nil
+	}
 	hash, err := s.fingerprintOf(t)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/base/linefile"
@@ -147,6 +148,10 @@ func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan
 func (s *database) checkDDL() error {
 	for i := range s.Plan.Tables {
 		t := &s.Plan.Tables[i]
+		if strings.EqualFold(t.Name, sql.MarkerTable) {
+			return &target.UsageError{Err: fmt.Errorf("table %s: brunt keeps a table of this name itself; "+
+				"give the plan's another one", t.Name)}
+		}
 		if _, _, err := s.Flavor.CreateTable(t, s.Plan.Tables); err != nil {
 			return &target.UsageError{Err: err}
 		}
