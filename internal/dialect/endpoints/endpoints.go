@@ -46,6 +46,8 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", secret.Text(text))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%q: scheme %s; use http or https", secret.Text(text), u.Scheme)
+	case strings.ContainsAny(text, " \t"):
+		return nil, fmt.Errorf("%q has a blank; write %%20 for it", secret.Text(text))
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q: missing host", secret.Text(text))
 	}

@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 		"-late never http://a":            "queue or drop",
 		"-header nonsense http://a":       "write Name: value",
 		"-data @- @-":                     "standard input",
-		"localhost:80":                    "invalid URL on line 1",
+		"localhost:80":                    "invalid URL",
 		"@missing-file":                   "no such file",
 		"-data @missing-file http://a":    "no such file",
 		"-host a -header Host:b http://a": "give one",
@@ -74,6 +74,13 @@ func TestFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
+	}
+	list := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(list, []byte("\ufeffhttp://a/\n\nhttp://a/b c\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse([]string{"@" + list}, nil, ""); err == nil || !strings.Contains(err.Error(), list+":3: ") {
+		t.Errorf("a list with a bad line: %v, want the file and the line", err)
 	}
 	for _, help := range []string{"-help", "--help", "-h"} {
 		if _, err := Parse([]string{help}, nil, ""); !errors.Is(err, ErrHelp) {

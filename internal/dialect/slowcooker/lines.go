@@ -22,9 +22,10 @@ type Lines struct {
 	now func() time.Time
 
 	iteration uint64
-	beganNs   int64 // start of the first interval
-	fromNs    int64 // start of the current interval
-	toNs      int64 // end of the current interval so far
+	beganNs   int64         // start of the first interval
+	fromNs    int64         // start of the current interval
+	toNs      int64         // end of the current interval so far
+	planned   time.Duration // length of the intervals before, as they were meant to be
 	offered   uint64
 	counts    measure.Counts
 	pausedNs  int64
@@ -180,11 +181,12 @@ func (l *Lines) line() Line {
 	}
 	line := Line{
 		Time: l.now(), Iteration: l.iteration, Interval: l.length(length),
-		Good: c.OK(), Bad: c.Errors[protocol.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())),
+		Good: c.OK(), Bad: c.Errors[protocol.Server], Target: l.due(l.planned+length) - l.due(l.planned),
 		BadHash: c.BadHash,
 		Min:     unit(h.Min()), P50: unit(h.Quantile(0.5)), P95: unit(h.Quantile(0.95)), P99: unit(h.Quantile(0.99)),
 		P999: unit(h.Quantile(0.999)), Max: unit(h.Max()),
 	}
+	l.planned += length
 	line.Failed = c.Failed() - line.Bad
 	if o.Compat {
 		line.P999 = line.Max
@@ -194,6 +196,12 @@ func (l *Lines) line() Line {
 		line.Change = l.change.next(line.P99)
 	}
 	return line
+}
+
+// due returns how many requests fall due before a time since the beginning of the load. A target that was computed for
+// each interval by itself would not add up to that, since requests of 2.5 intervals are not 2.5 requests.
+func (l *Lines) due(after time.Duration) uint64 {
+	return uint64(math.Ceil(math.Round(l.o.RatePerS()*after.Seconds()*1e6) / 1e6))
 }
 
 // length formats an interval's length. A partial interval is padded or rounded to the usual width if possible.

@@ -229,3 +229,20 @@ func TestCompatP999IsTheMaximum(t *testing.T) {
 		}
 	}
 }
+
+// The planned requests of all intervals add up to those of the load, also if an interval has no whole number of them.
+func TestPlannedRequestsAddUp(t *testing.T) {
+	b := newBench(t, "-qps", "5", "-interval", "1500ms")
+	for range 4 {
+		b.slice(500, 2, 0, 0, 1, measure.Health{})
+		b.slice(500, 3, 0, 0, 1, measure.Health{})
+		b.slice(500, 2, 0, 0, 1, measure.Health{})
+	}
+	var planned []string
+	for line := range strings.Lines(b.out.String()) {
+		planned = append(planned, strings.Fields(line)[3])
+	}
+	if got := strings.Join(planned, " "); got != "8 7 8 7" {
+		t.Errorf("planned %s of 30, want 8 7 8 7", got)
+	}
+}

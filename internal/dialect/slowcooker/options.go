@@ -94,13 +94,20 @@ func readURLs(target string, stdin io.Reader) ([]*url.URL, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
+		text := lines.Text()
+		if n == 1 && isList {
+			text = strings.TrimPrefix(text, "\ufeff") // a byte order mark, which editors of Windows write
+		}
+		text = strings.TrimSpace(text)
 		if isList && text == "" {
 			continue
 		}
 		u, err := endpoints.ParseURL(text)
 		if err != nil {
-			return nil, fmt.Errorf("invalid URL on line %d: %w", n, err)
+			if isList {
+				err = fmt.Errorf("%s:%d: %w", path, n, err)
+			}
+			return nil, fmt.Errorf("invalid URL: %w", err)
 		}
 		if len(all) == maxURLs {
 			return nil, fmt.Errorf("more than %d URLs; split the list", maxURLs)

@@ -91,6 +91,9 @@ func (r *reader) begin(method, text string) error {
 	if len(r.all) == MaxRequests {
 		return fmt.Errorf("more than %d requests; split the list", MaxRequests)
 	}
+	if address, version, ok := strings.Cut(text, " "); ok && strings.HasPrefix(version, "HTTP/") {
+		text = address // the first line of a request as it is sent
+	}
 	u, err := endpoints.ParseURL(text)
 	if err != nil {
 		return err

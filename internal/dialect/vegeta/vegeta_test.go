@@ -28,7 +28,8 @@ Content-Type: application/json
 @body.json
 PUT http://a/three
 @empty
-GET http://a/four`
+GET http://a/four HTTP/1.1
+Host: a`
 	got, err := Read("list", strings.NewReader(list), files)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ GET http://a/four`
 		`GET http://a:8080/one?x=1 [["X-Id" "1: 2"] ["Host" "other"]] ""`,
 		`POST https://b/two [["Content-Type" "application/json"]] "{\"a\":1}"`,
 		`PUT http://a/three [] ""`,
-		`GET http://a/four [] ""`,
+		`GET http://a/four [["Host" "a"]] ""`,
 	}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(lines, "\n"))
@@ -59,6 +60,7 @@ func TestFaultsNameTheLine(t *testing.T) {
 		"GET http://a/\n@missing":           "l:2: body: no such file",
 		"GET http://a/\n@empty\n@body.json": "l:3: the request has a body already",
 		"@empty":                            "l:1: write method",
+		"GET http://a/\nGET http://a/b c":   `l:2: "http://a/b c" has a blank`,
 	} {
 		if _, err := Read("l", strings.NewReader(list), files); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", list, err, want)
