@@ -155,6 +155,7 @@ func newRoot(s *command.Env, args ...string) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	usage.StrictHelp(root)
 	root.InitDefaultCompletionCmd()
+	groupByQuestion(root)
 	usage.CheckArgs(root, commandFor)
 	return root
 }

@@ -42,6 +42,9 @@ type Figure float64
 // noFigure represents NaN in JSON.
 const noFigure = `"none"`
 
+// IsZero reports whether there is no number, so that fields with omitzero are left out.
+func (f Figure) IsZero() bool { return math.IsNaN(float64(f)) }
+
 // MarshalJSON writes a number, null for an infinite one, or "none" for NaN.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	switch x := float64(f); {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
@@ -18,13 +19,15 @@ func (t *writer) generator() cell.Table {
 	if run.LoadModel != "closed" {
 		t.lateness(&out)
 	}
-	out.add(t.say("CPU"), cell.Figure(h.ProcessCPUMean, "cores"), t.say("%s at most, %s per operation",
-		t.l.Figure(fmt.Sprintf("%.2f", h.ProcessCPUMax)), t.time(h.CPUNsPerOperation)))
+	if !verdict.Short(run) {
+		out.add(t.say("CPU"), cell.Figure(h.ProcessCPUMean, "cores"), t.say("%s at most, %s per operation",
+			t.l.Figure(fmt.Sprintf("%.2f", h.ProcessCPUMax)), t.time(h.CPUNsPerOperation)))
+	}
 	if h.LoopBusyMax > 0 {
 		out.add(t.say("event loops"), cell.Figure(h.LoopBusyMean, "share").Followed(t.say("busy")),
 			t.say("%s at most", t.share(h.LoopBusyMax)))
 	}
-	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 {
+	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 && !verdict.Short(run) {
 		out.add(t.say("others"), cell.Figure(h.OthersCPUMean, "cores"),
 			t.say("%s of those that brunt may use; the hypervisor kept %s",
 				t.share(h.OthersCPUMean/cores), t.share(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1)))))
@@ -62,7 +65,12 @@ func (t *writer) lateness(out *tree) {
 		note += t.say("; %s of the generator's own", t.timeInt(h.OwnLagP99Ns))
 	}
 	out.add(t.say("lag p99"), cell.Time(float64(h.LagP99Ns)), note)
-	if t.run.Total.WithoutGenerator.Count > 0 {
+	switch {
+	case t.run.Total.WithoutGenerator.Count == 0:
+	case verdict.HidesLag(t.run):
+		out.add(t.say("good to"), cell.Text(t.say("not known")),
+			t.say("requests waited for sessions for longer than for the generator"))
+	default:
 		out.add(t.say("good to"), cell.Text(t.say("± %s at p99", t.timeInt(int64(v.AddedP99Ns)))),
 			t.say("± %s at p50: what the generator's own lag adds to times", t.timeInt(int64(v.AddedP50Ns))))
 	}

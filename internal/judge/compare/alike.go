@@ -44,8 +44,12 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []messag
 		refuse(message.New("compare.nothing-succeeded", message.Count("n", len(empty)), message.Count("all", len(all)),
 			message.Text("run", nameOf(empty[0]))))
 	}
-	if r := twice(all); r != nil {
+	switch r, other := twice(all); {
+	case r == nil:
+	case nameOf(r) == nameOf(other):
 		refuse(message.New("compare.twice", message.Text("run", nameOf(r))))
+	default:
+		refuse(message.New("compare.copy", message.Text("run", nameOf(r)), message.Text("of", nameOf(other))))
 	}
 	var others []*result.Result
 	for _, r := range all[1:] {
@@ -116,16 +120,16 @@ func machine(r *result.Result) record.Environment {
 
 func nameOf(r *result.Result) string { return cmp.Or(r.Path, r.Name) }
 
-// twice returns a run that is given more than once, nil if there is none.
-func twice(all []*result.Result) *result.Result {
-	seen := map[string]bool{}
+// twice returns a run that is given more than once, and how it was given before; nil if there is none.
+func twice(all []*result.Result) (r, before *result.Result) {
+	seen := map[string]*result.Result{}
 	for _, r := range all {
-		if r.ID != "" && seen[r.ID] {
-			return r
+		if before := seen[r.ID]; r.ID != "" && before != nil {
+			return r, before
 		}
-		seen[r.ID] = true
+		seen[r.ID] = r
 	}
-	return nil
+	return nil, nil
 }
 
 // distinct returns the different values of the function of over all runs, sorted. Empty values are left out.

@@ -174,7 +174,9 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 		}, "different machines: processor x and y", false},
 		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} },
 			"PostgreSQL 15.14, PostgreSQL 16.1", false},
-		"a run twice": {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
+		"a run twice": {func(a, b []*result.Result) { b[0].ID, b[0].Path = a[0].ID, a[0].Path }, "named twice", false},
+		"a copy of a run": {func(a, b []*result.Result) { b[0].ID, a[0].Path, b[0].Path = a[0].ID, "one", "copy" },
+			"copy and one are one run, of which one is a copy", false},
 	} {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
 		c.change(a, b)
@@ -546,7 +548,8 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	var b bytes.Buffer
-	if err := one.JSON(&b); err != nil || !json.Valid(b.Bytes()) {
+	if err := one.JSON(&b); err != nil || !json.Valid(b.Bytes()) || strings.Contains(b.String(), `"none"`) ||
+		strings.Contains(b.String(), `"low"`) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	if _, err := Intervals(nil, Options{}); err == nil {

@@ -18,14 +18,14 @@ import (
 	"brunt/internal/render/units"
 )
 
-// number is a number in JSON: null if it is infinite, "none" if it is NaN.
+// number is a number in JSON: null if it is infinite, and left out if it is NaN.
 type number = record.Figure
 
 // intervalJSON is an estimate in JSON.
 type intervalJSON struct {
-	Value number `json:"value"`
-	Low   number `json:"low"`
-	High  number `json:"high"`
+	Value number `json:"value,omitzero"`
+	Low   number `json:"low,omitzero"`
+	High  number `json:"high,omitzero"`
 }
 
 func intervalOf(i stats.Interval) intervalJSON {
@@ -42,12 +42,12 @@ type rowJSON struct {
 	Candidate intervalJSON    `json:"candidate"`
 	Change    intervalJSON    `json:"change"`
 	ChangeIs  string          `json:"change_is"` // "ratio": of the base; "difference": of shares
-	Tolerance number          `json:"tolerance"`
-	P         number          `json:"p_corrected"`
-	RanksP    number          `json:"p_mann_whitney"`
+	Tolerance number          `json:"tolerance,omitzero"`
+	P         number          `json:"p_corrected,omitzero"`
+	RanksP    number          `json:"p_mann_whitney,omitzero"`
 	ByRanks   bool            `json:"by_ranks,omitempty"`
 	Lacking   bool            `json:"lacking,omitempty"`
-	Effect    number          `json:"effect_hedges_g"`
+	Effect    number          `json:"effect_hedges_g,omitzero"`
 	Needed    int             `json:"runs_needed,omitempty"`
 	Note      message.Message `json:"note,omitzero"`
 }
@@ -59,7 +59,7 @@ type sideJSON struct {
 }
 
 // JSON writes the comparison with all operations. Times are in nanoseconds, changes are shares. Infinite numbers are
-// null, missing ones "none".
+// null, missing ones are left out.
 func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 	out := struct {
 		Verdict    Verdict           `json:"verdict"`
@@ -148,7 +148,7 @@ func neededText(n int) string {
 	return strconv.Itoa(n)
 }
 
-// JSON writes the summary. Times are in nanoseconds. Infinite numbers are null, missing ones "none".
+// JSON writes the summary. Times are in nanoseconds. Infinite numbers are null, missing ones are left out.
 func (s *Summary) JSON(w io.Writer) error {
 	type row struct {
 		Metric    string          `json:"metric"`
@@ -159,7 +159,7 @@ func (s *Summary) JSON(w io.Writer) error {
 		Mean      intervalJSON    `json:"mean"`
 		Geometric intervalJSON    `json:"geometric_mean"`
 		Median    intervalJSON    `json:"median"`
-		Spread    number          `json:"spread"`
+		Spread    number          `json:"spread,omitzero"`
 		Needed    int             `json:"runs_needed,omitempty"`
 		Note      message.Message `json:"note,omitzero"`
 	}

@@ -336,8 +336,17 @@ func (j *judge) passed() (out []message.Message) {
 	if j.all.Arrivals() < 300 {
 		tail = message.New("verdict.third-longest")
 	}
+	if HidesLag(j.run) {
+		return append(out, message.New("verdict.sessions-set-pace"))
+	}
 	return append(out, message.New("verdict.on-schedule", message.Ns("median", j.added(0.5)),
 		message.Ns("added", j.added(tailOf(&j.all.Counts))), message.Nested("tail", tail)))
+}
+
+// HidesLag reports whether the wait for sessions hides what the generator's own lag adds to the times: it is visible by
+// itself, and the times without it are the same.
+func HidesLag(run *record.Run) bool {
+	return run.Verdict.AddedP99Ns == 0 && run.Health.OwnLagP99Ns > int64(time.Millisecond)
 }
 
 // added returns by how many ns the generator's own lag raised a quantile of the response times. It is 0 where the

@@ -160,18 +160,25 @@ func OthersShare(run *record.Run) float64 {
 	return min(run.Health.OthersCPUMean/cores+timeShare(run.Health.StealNs, int64(cores)*run.DurationNs), 1)
 }
 
+// Short reports whether a run was too short for shares of the machine: the kernel counts processor time in steps of up
+// to 10 ms.
+func Short(run *record.Run) bool { return run.DurationNs < int64(leastLoad) }
+
 // shared returns the warning that the generator shared its machine. The CPU time that its server and other processes
 // took limits what a closed load reaches, and it differs from run to run.
 func shared(run *record.Run) (w record.Warning, ok bool) {
 	h := &run.Health
 	if run.Environment.Cores <= 0 || !run.ServerHere &&
-		(run.DurationNs < int64(leastLoad) || OthersShare(run) <= sharedLimit) {
+		(Short(run) || OthersShare(run) <= sharedLimit) {
 		return w, false
 	}
 	w = record.NewWarning(WarnShared, message.Count("cores", run.Environment.Cores),
 		message.Number("own", h.ProcessCPUMean),
 		message.Number("others", min(h.OthersCPUMean, float64(run.Environment.Cores))))
-	if run.ServerHere {
+	switch {
+	case run.ServerHere && Short(run):
+		w.Text = message.New("machine-shared.short")
+	case run.ServerHere:
 		w.Text = message.New("machine-shared.server", w.Text.Args...)
 	}
 	return w, true

@@ -192,6 +192,14 @@ func Plural[N int | uint64](n N, one, many string) string {
 
 // Signed formats a number with its sign.
 func Signed(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "–"
+	case math.IsInf(x, 1):
+		return "+∞"
+	case math.IsInf(x, -1):
+		return "−∞"
+	}
 	digits := Digits3(math.Abs(x))
 	if x < 0 && digits != "0.00" {
 		return "−" + digits

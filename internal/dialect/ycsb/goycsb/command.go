@@ -11,6 +11,7 @@ import (
 	"brunt/internal/dialect"
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/command/flags"
+	"brunt/internal/dialect/command/usage"
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/dialect/ycsb/shell"
@@ -84,17 +85,19 @@ func (f *commandFlags) bind(cmd *cobra.Command) {
 
 func (f *commandFlags) bindLoad(cmd *cobra.Command) {
 	f.WorkerFlags.Bind(cmd)
-	f.bind(cmd)
 	fs := cmd.Flags()
-	fs.IntVar(&f.threads, "threads", 1, "sessions; property threadcount")
-	fs.IntVar(&f.target, "target", 0, "operations a second, whatever the database does; property target")
-	fs.IntVar(&f.interval, "interval", 10, "seconds between lines of progress")
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
-	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
+	usage.InGroup(fs, usage.Machine)
 	f.RecordFlags.Bind(fs)
 	f.LiveFlags.Bind(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
+	usage.InGroup(fs, usage.Output, "results", "bundle", "no-record", "quiet")
+	f.bind(cmd)
+	fs.IntVar(&f.threads, "threads", 1, "sessions; property threadcount")
+	fs.IntVar(&f.target, "target", 0, "operations a second, whatever the database does; property target")
+	fs.IntVar(&f.interval, "interval", 10, "seconds between lines of progress")
+	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
 }
 
 // gather reads all properties and converts them to settings.
