@@ -15,7 +15,7 @@ type question struct {
 // questions returns the groups of brunt help, in their order. Commands of tools belong to the first.
 func questions() []question {
 	return []question{
-		{"What happens under this load?", []string{"run", "rate", "spike", "queue", "http", "resume"}},
+		{"What happens under this load?", []string{"run", "rate", "spike", "queue", "http", "convert", "resume"}},
 		{"What did a run show?", []string{"report", "export", "merge"}},
 		{"Can this plan be run from here?", []string{"doctor", "schema", "selftest"}},
 		{"How much can it take?", []string{"search", "matrix"}},

@@ -32,7 +32,10 @@ type Run struct {
 	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then the greatest number in
 	// use; for an incomplete run it is the limit, and for a k6 script the mean number of active virtual users.
 	SessionsAsNeeded bool `json:"sessions_as_needed,omitempty" merge:"any"`
-	Pipeline         int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
+	// FilesLimit is how many files the process could have open, if this limited the sessions that could connect as the
+	// load needed them; 0 if it didn't.
+	FilesLimit int `json:"files_limit,omitempty" merge:"most"`
+	Pipeline   int `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
 	// ToleranceNs is how late a request may be sent in order to be sent together with others.
 	ToleranceNs int64 `json:"timing_tolerance_ns" merge:"most"`
 	Spin        bool  `json:"spin,omitempty" merge:"any"` // loops spin before an intended start instead of sleeping

@@ -156,6 +156,14 @@ func JUnit(w io.Writer, run *record.Run, _ Options) error {
 	return junit.Write(w, s)
 }
 
+// JUnitUnsent writes a test suite for a run that sent nothing, because of an error.
+func JUnitUnsent(w io.Writer, why string) error {
+	const name = "brunt"
+	return junit.Write(w, junit.Suite{Name: name, Cases: []junit.Case{
+		{Class: name, Name: "the load was sent", Error: why},
+	}})
+}
+
 // heldUntil is why a case of an interrupted run is skipped.
 const heldUntil = "the run was interrupted; it held up to then"
 

@@ -142,7 +142,8 @@ func (t *writer) totals() cell.Table {
 		// Operations left over from the warm-up may also succeed: limit the number to all operations.
 		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(min(all.RatePerS/all.OfferedPerS, 1)))
 	}
-	if !verdict.Short(run) && slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == verdict.WarnShared }) {
+	isShared := func(w record.Warning) bool { return w.ID == verdict.WarnShared }
+	if !verdict.Short(run) && slices.ContainsFunc(run.Warnings, isShared) {
 		note += t.say("; others had %s of this machine", t.share(verdict.OthersShare(run)))
 	}
 	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)

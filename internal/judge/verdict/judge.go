@@ -314,6 +314,9 @@ func with(run *record.Run, thing string, advice func(flag message.Arg) message.M
 	if flag == "" {
 		return message.Message{}
 	}
+	if thing == "sessions" && run.FilesLimit > 0 {
+		flag = "ulimit -n"
+	}
 	return advice(message.Text("flag", flag))
 }
 

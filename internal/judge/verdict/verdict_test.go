@@ -685,3 +685,45 @@ func TestAStandstillIsNoCollection(t *testing.T) {
 		t.Errorf("%s because %q", run.Verdict.Result, run.Verdict.Reasons)
 	}
 }
+
+// If the limit of open files keeps sessions from connecting, advice names it and not a number of sessions.
+func TestTheLimitOfFilesIsNamed(t *testing.T) {
+	run, _ := healthyLoad()
+	run.Flags = map[string]string{"sessions": "--sessions"}
+	run.LoadModel, run.Sessions, run.SessionsAsNeeded, run.FilesLimit = "open", 4, true, 60
+	run.DurationNs, run.Health.SaturatedNs = 10e9, 9e9
+	run.Total.OfferedPerS, run.Total.Service.MeanNs = 10_000, 10e6
+	for _, w := range Assess(run) {
+		if w.ID != WarnSaturated {
+			continue
+		}
+		if !strings.Contains(w.Text.String(), "60 files") || !strings.Contains(w.Remedy.String(), "ulimit -n") ||
+			strings.Contains(w.Remedy.String(), "--sessions") {
+			t.Errorf("%s → %s", w.Text, w.Remedy)
+		}
+		return
+	}
+	t.Errorf("no warning: %q", ids(Assess(run)))
+}
+
+// The kernel counts processor time in steps of up to 10 ms, so a load of less than a millisecond has no shares.
+func TestShortLoadsHaveNoSharesOfTheMachine(t *testing.T) {
+	run, _ := healthyLoad()
+	run.ServerHere, run.DurationNs, run.Health.OthersCPUMean = true, 565_000, float64(run.Environment.Cores)
+	w, ok := shared(run)
+	if !ok || strings.ContainsAny(w.Text.String(), "0123456789") {
+		t.Errorf("%v: %s, want no figures", ok, w.Text)
+	}
+}
+
+// A visible lag of the generator's own that adds nothing to the times is hidden by another wait.
+func TestAWaitForSessionsHidesTheGeneratorsLag(t *testing.T) {
+	run := &record.Run{Health: record.Health{OwnLagP99Ns: 60e6}}
+	if !HidesLag(run) {
+		t.Error("an own lag of 60 ms is said to add nothing")
+	}
+	run.Verdict.AddedP99Ns = 60e6
+	if HidesLag(run) {
+		t.Error("an added lag of 60 ms is said to be hidden")
+	}
+}

@@ -197,6 +197,10 @@ func assessServer(run *record.Run) (out []record.Warning) {
 					return message.New("saturated.try", flag, message.Count("n", roundUp(n)))
 				})))
 		}
+		if run.FilesLimit > 0 {
+			w.Text = message.Sentences(w.Text, message.New("saturated.files", message.Count("files", run.FilesLimit)))
+			w.Remedy = message.New("saturated.raise")
+		}
 		out = append(out, w)
 	}
 	if n := run.Total.Dropped; n > 0 {

@@ -178,7 +178,7 @@ func (e *examination) machine() {
 	own := *e.system.Plan
 	system := *e.system
 	system.Plan = &own
-	if err := runner.CheckFiles(&system, e.work, e.flag); err != nil {
+	if _, err := runner.CheckFiles(&system, e.work, e.flag); err != nil {
 		e.add(Problem, subject, message.OfError(err), message.Message{})
 		return
 	}

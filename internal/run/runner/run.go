@@ -109,7 +109,8 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 	if records := r.Workload.Records; records != nil && o.Part.Of > 1 {
 		records.Share(s.Plan.First, func(i uint64) bool { return o.Part.Has(i - s.Plan.First) })
 	}
-	if err := CheckFiles(s, r.Workload, o.Recording.Flags["sessions"]); err != nil {
+	filesLimit, err := CheckFiles(s, r.Workload, o.Recording.Flags["sessions"])
+	if err != nil {
 		return nil, err
 	}
 	if err := checkAdaptive(s.Plan, o.Part, o.Follow != nil); err != nil {
@@ -127,6 +128,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
 		r.Dir = r.bundle.Dir
 	}
 	r.begin(started)
+	r.Record.FilesLimit = filesLimit
 	r.tables = schema.OfRun(s, r.Record, schema.RunOptions{
 		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Hooks.Loading, Warn: r.warn,
 		Waits: func(text message.Message) {
