@@ -85,7 +85,9 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return protocol.CodecConn{}, refused
 	}
-	return protocol.CodecConn{Net: c, Codec: newCodec(requests)}, nil
+	codec := newCodec(requests)
+	codec.single = !o.cluster
+	return protocol.CodecConn{Net: c, Codec: codec}, nil
 }
 
 // connect opens a connection and prepares it for requests, within Target.ConnectTimeout.

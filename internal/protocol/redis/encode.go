@@ -16,6 +16,7 @@ type codec struct {
 	sent     uint64   // number of requests sent
 	answered uint64   // number of requests answered
 	asked    []uint64 // numbers of unanswered requests that follow an ASKING, whose answer precedes theirs
+	single   bool     // the target isn't said to be a cluster
 	scanner
 }
 

@@ -185,8 +185,14 @@ func (c *codec) whole(kind byte, line []byte, reply *protocol.Reply) {
 func (c *codec) fail(text []byte, reply *protocol.Reply) {
 	if reply.Class == protocol.OK {
 		reply.Failure = serverFailure(text)
+		if c.single && reply.Misdirected {
+			reply.Failure.Text += clusterHint
+		}
 	}
 }
+
+// clusterHint is added to a redirection that nothing follows, because the target isn't said to be a cluster.
+const clusterHint = "; the server is a node of a cluster: set the option mode to cluster (in YCSB redis.mode=cluster)"
 
 // wanted returns the number of the capture for the element that begins here, or −1.
 func (c *codec) wanted(r *request) int {

@@ -204,3 +204,16 @@ func BenchmarkScan(b *testing.B) {
 		}
 	}
 }
+
+// A redirection from a server that isn't said to be a cluster says what to set. In a cluster it is followed.
+func TestRedirectionsOfASingleServerNameTheCluster(t *testing.T) {
+	for _, single := range []bool{true, false} {
+		c := newCodec(nil)
+		c.single = single
+		var reply protocol.Reply
+		c.fail([]byte("MOVED 3999 127.0.0.1:6381"), &reply)
+		if hinted := strings.Contains(reply.Failure.Text, "mode to cluster"); hinted != single || reply.Code != "MOVED" {
+			t.Errorf("single %v: %q", single, reply.Failure.Text)
+		}
+	}
+}

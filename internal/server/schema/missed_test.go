@@ -1,0 +1,34 @@
+package schema
+
+import (
+	"testing"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+)
+
+// References that find no row are told, unless the plan itself deletes rows.
+func TestRowsThatThePlanDeletesAreRightlyMissing(t *testing.T) {
+	operation := func(text string) plan.Operation {
+		return plan.Operation{Name: text, Steps: []plan.Step{{
+			Request: protocol.Request{Verb: protocol.SQL, Text: text},
+			Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeReference, Table: "cars",
+				Column: "id"}}}},
+		}}}
+	}
+	for second, want := range map[string]int{
+		"update cars set price = 1 where id = $1": 1,
+		"delete from CARS where id = $1":          0,
+		"delete from bikes where id = $1":         1,
+	} {
+		p := &plan.Plan{Operations: []plan.Operation{operation("select 1 from cars where id = $1"), operation(second)}}
+		run := &record.Run{Operations: make([]record.Operation, 2)}
+		run.Operations[0].Counts = record.CountsOf(&measure.Counts{Done: 100, Missing: 5})
+		if got := MissedReferences(p, run); len(got) != want {
+			t.Errorf("with %q: %d warnings, want %d", second, len(got), want)
+		}
+	}
+}
