@@ -238,6 +238,18 @@ func (st *statement) notPrepared(e *protocol.Error) *protocol.Error {
 	if e.Class == protocol.Timeout {
 		e.Text = "the server hasn't prepared it within the time for connecting; see what it waits for, or give it longer (timeouts: {connect: 30s})"
 	}
-	e.Text = fmt.Sprintf("request %q: %s", st.req.Name, e.Text)
+	e.Text = fmt.Sprintf("request %q: %s%s", st.req.Name, e.Text, hintOf(e, st.req))
 	return e
+}
+
+// hintOf returns what to write instead of a text that can't be prepared, because it holds several statements.
+func hintOf(e *protocol.Error, req *protocol.Request) string {
+	const syntaxError = "42601"
+	if e.Code != syntaxError || !strings.Contains(e.Text, "multiple commands") {
+		return ""
+	}
+	if len(req.Params) > 0 {
+		return "; write a transaction with several statements"
+	}
+	return "; write simple: true to send them as text, or a transaction with several statements"
 }

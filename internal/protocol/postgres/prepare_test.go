@@ -110,3 +110,21 @@ func TestPreparingTakesTooLong(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 }
+
+// The server prepares one statement of a text only. What to write depends on the parameters.
+func TestSeveralStatementsInOneText(t *testing.T) {
+	for _, c := range []struct {
+		code, text string
+		params     []gen.Kind
+		want       string
+	}{
+		{"42601", "cannot insert multiple commands into a prepared statement", nil, "simple: true"},
+		{"42601", "cannot insert multiple commands into a prepared statement", []gen.Kind{gen.Int}, "; write a transaction"},
+		{"42601", "syntax error at or near \"selec\"", nil, ""},
+	} {
+		got := hintOf(&protocol.Error{Code: c.code, Text: c.text}, &protocol.Request{Params: c.params})
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s with %d parameters: %q, want %q", c.text, len(c.params), got, c.want)
+		}
+	}
+}
