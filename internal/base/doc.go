@@ -6,5 +6,6 @@
 // from; suggest finds the known word that is closest to a misspelled one; sqltext cuts SQL into tokens; lazyregexp
 // compiles regular expressions at first use, so that they take no time when the program starts; linefile appends whole
 // lines to files and syncs them, and filelock locks a file for one process; stats has statistics, each with its
-// source; cgroup knows which control groups a process is in.
+// source; finite writes values as JSON, which has no infinities; cgroup knows which control groups a process is in;
+// version is the version of the program.
 package base

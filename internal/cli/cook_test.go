@@ -54,6 +54,14 @@ func cookAs(t *testing.T, name string, args ...string) cooked {
 	return c
 }
 
+// put writes a file.
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var reportLine = regexp.MustCompile(
 	`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d) +(?:(\d+) +)?(\d+)/(\d+)/(\d+) (\d+) +(\d+)% +\S+ +\d+ \[ *\d+ +\d+ +\d+ +\d+ \] +\d+(?: +(\d+))? [-+]*$`)
 

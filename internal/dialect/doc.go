@@ -5,5 +5,6 @@
 // formats and lines to the byte where programs read them, and its bugs only where a result depends on them; what
 // differs is on the tool's page.
 //
-// The other folders: endpoints is shared by the formats for HTTP; service makes plans from URLs.
+// The other folders: tools lists the tools that are linked; command has what their commands share; endpoints is shared
+// by the formats for HTTP; service makes plans from URLs.
 package dialect

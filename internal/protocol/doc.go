@@ -11,7 +11,7 @@
 // All failures map to one taxonomy (Class): connect, timeout, server, retryable, unknown outcome, protocol, client.
 // What was sent and not answered may have been applied, so it is never called a plain failure.
 //
-// Placement is here too, because it decides on which connection a request goes: topology finds out which nodes a
+// Where a request goes is decided here too, because that is a choice of connections: topology finds out which nodes a
 // cluster has and what each of them does; balance chooses the node for the next request; buckets, by the hash
 // functions of vshard and Picodata, are a map that balance uses.
 //

@@ -1,5 +1,6 @@
 // Package run drives loads: one load here (runner, and loadtest, which adds signals, outputs and the exit code), one
-// load on many machines (scale), and several loads one after another (program, with campaigns).
+// load on many machines (scale), and several loads one after another (program, with campaigns). Whoever drives a load
+// calls the same hooks (runner.Hooks), so a command doesn't know which of them it is.
 //
 // The order of a run is always the same: open (describe the server, compile the plan, begin the record), set up, drive
 // phase after phase, finish, judge, close. The record begins before the first request and is complete up to the last

@@ -1,4 +1,4 @@
-package cli
+package processes_test
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ type filling struct {
 func newFilling(t *testing.T) *filling {
 	t.Helper()
 	pg := testserver.Postgres(t, testserver.Settings("max_prepared_transactions = 2"))
-	plan, err := filepath.Abs("../../examples/cars.yml")
+	plan, err := filepath.Abs("../../../examples/cars.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package processes_test
 
 import (
 	"fmt"
@@ -127,7 +127,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 				})
 				for _, pid := range testserver.Descendants(brunt) {
 					line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-					if strings.Contains(string(line), healFaults) {
+					if strings.Contains(string(line), "heal-faults") {
 						_ = syscall.Kill(pid, syscall.SIGKILL)
 						return
 					}
