@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brunt/internal/dialect/tools"
+	"brunt/test/testserver"
 )
 
 // tags returns the build tags that leave out tools, each with the file that has it.
@@ -33,9 +34,7 @@ func tags(t *testing.T) map[string]string {
 
 func goTool(t *testing.T, args ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds take long")
-	}
+	testserver.SkipQuick(t)
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // as make build, whose cache it shares
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -245,8 +245,8 @@ func (r *results) object(n uint64, depth int) (sobek.Value, error) {
 	return o, nil
 }
 
-// extension decodes an extension as scripts see it: see msgpack.ReadExtension. b begins with the extension's kind; it is
-// empty if the input ended too early.
+// extension decodes an extension as scripts see it: see msgpack.ReadExtension. b begins with the extension's kind; it
+// is empty if the input ended too early.
 func extension(b []byte) any {
 	if len(b) == 0 {
 		return nil

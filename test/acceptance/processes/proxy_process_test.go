@@ -1,4 +1,4 @@
-package cli
+package processes_test
 
 import (
 	"net/http"
