@@ -13,7 +13,7 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
-LONGEST     := ./test/acceptance ./test/acceptance/processes ./examples/book ./internal/cli ./internal/dialect/k6/... ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./test/acceptance/processes ./internal/cli ./internal/inspect/postgres ./internal/engine/loop
 # test/single prints the packages that start no goroutines and run nothing that does. Their tests mostly compute and take
 # a tenth of the time without the race detector. The rules of the house are part of `make check`.
 SINGLE      := $(GO) run ./test/single | grep -vxF brunt/test/lint

@@ -233,7 +233,7 @@ func TestForeignResultsHaveAnIdentity(t *testing.T) {
 		t.Errorf("%q, its copy %q, another %q", one.ID, copied.ID, other.ID)
 	}
 	_, err = compare.Runs([]*result.Result{one}, []*result.Result{copied}, compare.Options{})
-	if err == nil || !strings.Contains(err.Error(), "is named twice") {
+	if err == nil || !strings.Contains(err.Error(), "are one run, of which one is a copy") {
 		t.Errorf("the same file on both sides: %v", err)
 	}
 }

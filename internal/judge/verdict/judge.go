@@ -182,7 +182,7 @@ func (j *judge) failed() (out []failure) {
 		out = append(out, failure{servers: true, text: message.New("verdict.nothing-succeeded",
 			message.Nested("fates", j.fates()))})
 	}
-	return slices.Concat(out, j.unreadable(), j.unrecovered(), j.wrongWrites(), j.violated(), j.sessions())
+	return slices.Concat(out, j.unreadable(), j.unrecovered(), j.wrongWrites(), j.violated(), j.sessions(), j.goals())
 }
 
 // unreadable returns a failure if answers made no sense: no share of them is tolerated by a rule about errors, because
@@ -194,6 +194,18 @@ func (j *judge) unreadable() []failure {
 		return nil
 	}
 	return []failure{{servers: true, text: message.New("verdict.unreadable", message.Count("n", n))}}
+}
+
+// goals returns a failure for each adaptive phase whose goal the servers didn't keep: most decisions were at the least
+// rate that is allowed. See confidence.Fill.
+func (j *judge) goals() (out []failure) {
+	for i := range j.run.Phases {
+		if p := &j.run.Phases[i]; !p.WarmUp && p.Adaptive != nil && p.Adaptive.AtLeast > 0.5 {
+			out = append(out, failure{servers: true, text: message.New("adaptive-at-least", message.Text("phase", p.Name),
+				message.Rate("least", p.Adaptive.MinPerS))})
+		}
+	}
+	return out
 }
 
 // unsent returns how many arrivals the schedule's end found unsent, or were given up.

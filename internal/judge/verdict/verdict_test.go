@@ -110,6 +110,12 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"nothing", nil, func(*record.Run, *measure.Account) {}, Pass, "good to 8"},
 		{"answers that made no sense, fewer than may fail", []string{"errors < 5%"},
 			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Protocol, 20) }, Fail, "20 answers made no sense"},
+		{"an adaptive load whose goal wasn't kept", nil, func(r *record.Run, _ *measure.Account) {
+			r.Phases = append(r.Phases, record.Phase{Name: "follow", Adaptive: &record.Adaptive{MinPerS: 5, AtLeast: 0.6}})
+		}, Fail, "most decisions were at the least that is allowed, 5.00/s"},
+		{"an adaptive load that was at its least for a while", nil, func(r *record.Run, _ *measure.Account) {
+			r.Phases = append(r.Phases, record.Phase{Name: "follow", Adaptive: &record.Adaptive{MinPerS: 5, AtLeast: 0.4}})
+		}, Pass, ""},
 		{"most of the load unsent, and no rule about that", []string{"errors < 5%"},
 			func(_ *record.Run, a *measure.Account) { a.Overdue, a.Offered = 16_900, 28_900 }, Pass,
 			"only 41.5 % of the rate asked for was sent in time"},

@@ -56,8 +56,8 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 			windows.Fill(run)
 		}
 		complete(run)
-		judgeAgain(run, sums)
 		within.Fill(run)
+		judgeAgain(run, sums)
 		return nil
 	}, parts...)
 	return run, exitcode.Usage(err)

@@ -72,8 +72,8 @@ func (r *Runner) assemble() {
 	fillLosses(run, r.lost)
 	blame(run.Verified, run.Failover)
 	addDivisions(run)
+	r.within.Fill(run) // the verdict of adaptive phases depends on it
 	verdict.Judge(run, r.collector.Total())
-	r.within.Fill(run)
 }
 
 // noted adds the driver's notes about the load.
