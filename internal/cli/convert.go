@@ -51,10 +51,10 @@ func converted(s *command.Env, linked dialect.Tools, args []string) ([]string, e
 	if tool, program := linked.Called(name); program != "" && linked.Command(name) == nil {
 		return tool.Brunt(s, args[1:]), nil
 	}
-	if commands()[name] != nil || linked.Command(name) != nil || strings.HasPrefix(name, "-") {
+	if commands()[name] != nil || linked.Command(name) != nil || len(name) > 1 && name[0] == '-' {
 		return args, nil
 	}
-	if strings.Contains(name, "://") {
+	if name == "-" || strings.Contains(name, "://") {
 		return append([]string{httpCommand}, args...), nil
 	}
 	if ext := filepath.Ext(name); ext == ".js" || ext == ".ts" {

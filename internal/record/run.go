@@ -193,6 +193,10 @@ type Phase struct {
 	Adaptive *Adaptive `json:"adaptive,omitempty" merge:"first"`
 }
 
+// AtLimit is the share of an adaptive phase's decisions at a limit above which the limit, not the goal, determined the
+// load.
+const AtLimit = 0.5
+
 // Adaptive describes a load whose rate was controlled while it ran. The decisions are in intervals.ndjson, as
 // "control".
 type Adaptive struct {

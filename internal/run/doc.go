@@ -1,5 +1,5 @@
 // Package run drives loads: one load here (runner, and loadtest, which adds signals, outputs and the exit code), one
-// load on many machines (scale), and several loads one after another (program, with campaigns). Whoever drives a load
+// load on many machines (scale), and several loads one after another (program, with campaigns). What drives a load
 // calls the same hooks (runner.Hooks), so a command doesn't know which of them it is.
 //
 // The order of a run is always the same: open (describe the server, compile the plan, begin the record), set up, drive

@@ -16,29 +16,13 @@ import (
 	"brunt/internal/judge/compare"
 	"brunt/internal/judge/result"
 	"brunt/internal/judge/result/reader"
+	"brunt/internal/judge/result/resulttest"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 )
 
 // formats are the formats of the files in testdata.
 var formats = tools.All().Results()
-
-// expect compares some metrics of a result. A name may begin with an operation.
-func expect(t *testing.T, r *result.Result, want map[string]float64) {
-	t.Helper()
-	for key, value := range want {
-		operation, name := "", key
-		if i := strings.LastIndex(key, ": "); i >= 0 {
-			operation, name = key[:i], key[i+2:]
-		}
-		m := r.Find(name, operation)
-		if m == nil {
-			t.Errorf("there is no %s", key)
-		} else if math.Abs(m.Value-value) > 1e-9*math.Abs(value) {
-			t.Errorf("%s is %v, want %v", key, m.Value, value)
-		}
-	}
-}
 
 func TestForeignResults(t *testing.T) {
 	for _, c := range []struct {
@@ -81,7 +65,7 @@ func TestForeignResults(t *testing.T) {
 		if r.Program != c.program || r.Name != c.name {
 			t.Errorf("%s: %s %q", c.file, r.Program, r.Name)
 		}
-		expect(t, r, c.want)
+		resulttest.Expect(t, r, c.want)
 		for _, m := range r.Metrics {
 			if math.IsNaN(m.Value) || m.Unit == "" {
 				t.Errorf("%s: %+v", c.file, m)
@@ -128,7 +112,8 @@ func TestOwnSummariesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, r, map[string]float64{"rate": 99, "count": 990, "errors": 0.01, "response.avg": 2e6, "response.p(99)": 9e6})
+	resulttest.Expect(t, r, map[string]float64{"rate": 99, "count": 990, "errors": 0.01, "response.avg": 2e6,
+		"response.p(99)": 9e6})
 	if r.Seed != "7" || r.LoadModel != "open" || r.Sessions != 3 || r.Verdict != "pass" || r.Killed {
 		t.Errorf("%+v", r)
 	}

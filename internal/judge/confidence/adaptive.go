@@ -15,9 +15,6 @@ const (
 	WarnAdaptiveAtLeast   = "adaptive-at-least"
 )
 
-// atLimit is the share of decisions at a limit above which the limit, not the goal, determined the load.
-const atLimit = 0.5
-
 // settle fills in the result of an adaptive phase, and returns a warning if the result isn't conclusive.
 func (t *Taker) settle(p *record.Phase) (out []record.Warning) {
 	a := p.Adaptive
@@ -30,9 +27,9 @@ func (t *Taker) settle(p *record.Phase) (out []record.Warning) {
 	name := message.Text("phase", p.Name)
 	switch {
 	case a.Decisions == 0:
-	case a.AtMost > atLimit:
+	case a.AtMost > record.AtLimit:
 		out = append(out, record.NewWarning(WarnAdaptiveAtMost, name, message.Rate("most", a.MaxPerS)))
-	case a.AtLeast > atLimit:
+	case a.AtLeast > record.AtLimit:
 		out = append(out, record.NewWarning(WarnAdaptiveAtLeast, name, message.Rate("least", a.MinPerS)))
 	case !a.Settled:
 		out = append(out, record.NewWarning(WarnAdaptiveUnsettled, name, message.Share("spread", a.Spread)))

@@ -200,7 +200,7 @@ func (j *judge) unreadable() []failure {
 // rate that is allowed. See confidence.Fill.
 func (j *judge) goals() (out []failure) {
 	for i := range j.run.Phases {
-		if p := &j.run.Phases[i]; !p.WarmUp && p.Adaptive != nil && p.Adaptive.AtLeast > 0.5 {
+		if p := &j.run.Phases[i]; !p.WarmUp && p.Adaptive != nil && p.Adaptive.AtLeast > record.AtLimit {
 			out = append(out, failure{servers: true, text: message.New("adaptive-at-least", message.Text("phase", p.Name),
 				message.Rate("least", p.Adaptive.MinPerS))})
 		}

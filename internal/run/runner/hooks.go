@@ -9,7 +9,7 @@ import (
 	"brunt/internal/server/schema/fill"
 )
 
-// Hooks are called during a load, in this order, whoever drives it: a Runner for a load that is sent from here, the
+// Hooks are called during a load, in this order, by what drives it: a Runner for a load that is sent from here, the
 // coordinator for one that workers send, a series for each of its loads. Each may be nil.
 type Hooks struct {
 	// Before the load.

@@ -1,33 +1,15 @@
 package reader_test
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"brunt/internal/judge/result"
 	"brunt/internal/judge/result/reader"
+	"brunt/internal/judge/result/resulttest"
 	"brunt/internal/record"
 )
-
-// expect compares some metrics of a result. A name may begin with an operation.
-func expect(t *testing.T, r *result.Result, want map[string]float64) {
-	t.Helper()
-	for key, value := range want {
-		operation, name := "", key
-		if i := strings.LastIndex(key, ": "); i >= 0 {
-			operation, name = key[:i], key[i+2:]
-		}
-		m := r.Find(name, operation)
-		if m == nil {
-			t.Errorf("there is no %s", key)
-		} else if math.Abs(m.Value-value) > 1e-9*math.Abs(value) {
-			t.Errorf("%s is %v, want %v", key, m.Value, value)
-		}
-	}
-}
 
 // copyBundle copies the old bundle and changes its run.json.
 func copyBundle(t *testing.T, old, with string) string {
@@ -54,7 +36,7 @@ func TestBundlesAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, map[string]float64{"count": 80, "errors": 0, "response.p(50)": 2195, "select: count": 56,
+		resulttest.Expect(t, r, map[string]float64{"count": 80, "errors": 0, "response.p(50)": 2195, "select: count": 56,
 			"other: response.p(99)": 39119})
 		if r.Program != "brunt" || r.Verdict != "pass" || r.Killed || len(r.Servers) != 1 ||
 			!strings.Contains(string(r.Plan), "select 1") {
@@ -69,7 +51,7 @@ func TestBundlesAreRead(t *testing.T) {
 	if err != nil || !killed.Killed || killed.Verdict != "invalid" {
 		t.Errorf("killed: %v, %+v", err, killed)
 	}
-	expect(t, killed, map[string]float64{"count": 80})
+	resulttest.Expect(t, killed, map[string]float64{"count": 80})
 	if _, err := reader.Read(record.OS{}, copyBundle(t, `"schema": 1`, `"schema": 99`), false, nil); err == nil ||
 		!strings.Contains(err.Error(), "newer") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("newer: %v", err)
