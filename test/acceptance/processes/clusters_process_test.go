@@ -214,7 +214,8 @@ load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", d
 	cmd, output := start(t, nil, "brunt", "run", path, "--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
-	if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
+	code := cmd.ProcessState.ExitCode()
+	if code != 0 && code != exitcode.Failed && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	disturbed := 0

@@ -1,0 +1,113 @@
+// Package script defines operations that are programs: which of their requests they send, in which order and with which
+// arguments depends on answers and on variables that outlive an operation. A dialect whose tests are written in a
+// language of their own (pgbench's scripts, the profile of a TPC benchmark) implements a Language. Both tiers of the
+// engine run its programs as they run other operations, so that everything else (the record, reports, comparisons,
+// workers, faults) is the same.
+//
+// A plan says the language and has each operation's text, so that it remains data: a run's plan.yml can be run again,
+// and is sent to workers.
+package script
+
+import (
+	"time"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+)
+
+// Language compiles the scripts of a plan.
+type Language interface {
+	// Name is the name of the language in plans.
+	Name() string
+	// Compile compiles the scripts of a plan, which are all in one language. Errors are *Error where the place in a
+	// script is known.
+	Compile(s *Source) (Program, error)
+}
+
+// Source is what a plan says about its scripts.
+type Source struct {
+	Protocol   string // of the target, as in plans: "pg", "mysql", …
+	Seed       uint64 // of the plan
+	Sessions   int    // of the whole load, over all workers
+	Options    map[string]string
+	Operations []Operation
+}
+
+// Operation is an operation of the plan that is a script.
+type Operation struct {
+	Name   string
+	Text   string
+	Weight float64
+}
+
+// Error is a fault in a script.
+type Error struct {
+	Operation int // index in Source.Operations
+	Line      int // in its text, from 1
+	Column    int // from 1; 0: unknown
+	Text      string
+}
+
+// Error returns the text of the fault.
+func (e *Error) Error() string { return e.Text }
+
+// Program is the compiled scripts of a plan. It is immutable and safe for concurrent use.
+type Program interface {
+	// Requests returns the requests that an operation (an index in Source.Operations) may send. A Step names them by
+	// their index. Their IDs are set by the caller. There must be at least one.
+	Requests(operation int) []protocol.Request
+	// Session returns the state of a session. number counts the sessions of the whole load from 0.
+	Session(number int) Session
+}
+
+// Session runs one operation after the other. It is used by one goroutine at a time. The values in a Step, and the
+// reply that is passed to it, are valid until the next call.
+type Session interface {
+	// Begin begins operation number index of the load, which is the operation (an index in Source.Operations) that the
+	// plan's mix chose, or that Choose did.
+	Begin(operation int, index uint64) Step
+	// Again begins the operation once more, after it ended with a failure that the plan's rules repeat: with the
+	// variables and the random numbers that it began with.
+	Again() Step
+	// Answered continues after the answer to a request, or its failure. If reply.Fatal is set, the connection is lost,
+	// and a further request goes over the session's next one.
+	Answered(reply *protocol.Reply) Step
+	// Resume continues after a pause.
+	Resume() Step
+}
+
+// Chooser is implemented by sessions that choose their operations themselves.
+type Chooser interface {
+	// Choose returns the operation (an index in Source.Operations) that is begun next. It is called once before Begin.
+	Choose(index uint64) int
+}
+
+// Rester is implemented by sessions that pause between operations in closed loads.
+type Rester interface {
+	// Rest returns the pause after the operation that has ended. It is called once for each operation.
+	Rest() time.Duration
+}
+
+// Move is what a session does next.
+type Move uint8
+
+// The moves.
+const (
+	End   Move = iota // the operation is over, with Failure as its result
+	Send              // send request number Request of the operation with Args
+	Pause             // wait for Pause
+)
+
+// Step is a session's next step.
+type Step struct {
+	Move    Move
+	Request int         // Send: an index in Program.Requests
+	Args    []gen.Value // Send: a value for each of the request's parameters
+	Pause   time.Duration
+	Failure protocol.Failure // End: Class OK means success
+	// Last says that a request is expected to be the operation's last. It is a hint: event loops read its answer without
+	// preparing for a further request.
+	Last bool
+	// Quit, at an End, says that the session takes no further operations.
+	Quit bool
+}
