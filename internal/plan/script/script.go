@@ -19,7 +19,7 @@ import (
 
 var languages = map[string]Language{}
 
-// Register makes a language known. Dialects do so when they are linked, before main. It panics for a name that is taken.
+// Register makes a language known. Dialects do so when they are linked. It panics for a name that is taken.
 func Register(l Language) {
 	if _, taken := languages[l.Name()]; taken {
 		panic("two languages of scripts are called " + l.Name())
