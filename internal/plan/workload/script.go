@@ -59,6 +59,9 @@ func (c *compiler) scripted(op *plan.Operation, out *Operation) {
 			break
 		}
 	}
+	if counting, ok := c.program.(script.Counting); ok {
+		out.Counters = counting.Counters(out.script)
+	}
 	for i := range op.Steps {
 		r := op.Steps[i].Request
 		r.Name = op.RequestName(i)
@@ -99,6 +102,7 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 	c.EndNs = atNs
 	if c.Failure = next.Failure; c.Failure.Class == protocol.OK {
 		c.phase = over
+		c.Counted = next.Counts
 		return Over
 	}
 	c.news = true
