@@ -242,3 +242,12 @@ func ProtocolSystem(protocolName string) string {
 	}
 	return "postgresql"
 }
+
+// SQL returns the flavor of SQL of a system.
+func SQL(f protocol.Flavor) sql.Flavor {
+	flavor, err := sql.For([]protocol.SQLServer{{Flavor: f}}, "", "")
+	if err != nil {
+		panic(err) // a server of any product has the flavor
+	}
+	return flavor
+}
