@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/dialect/tpc"
 	"brunt/internal/plan"
+	"brunt/internal/plan/script"
 	_ "brunt/internal/protocol/all"
 	"brunt/test/testserver"
 )
@@ -181,3 +182,5 @@ var violations = []struct {
 		"UPDATE order_line SET ol_delivery_d = (SELECT o_entry_d FROM orders WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = 1), " +
 			"ol_amount = 0 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 22"}, nil, "11"},
 }
+
+func init() { script.Register(Language{Now: time.Now}) }

@@ -151,8 +151,11 @@ func (p *program) options(o map[string]string) (err error) {
 		return fmt.Errorf("option %s: %d is above %d", optionLastNameC, lastName, lastNameA)
 	}
 	p.Constants = RunConstants(p.seed, lastName)
-	if p.isolation = o[optionIsolation]; p.isolation == "default" {
-		p.isolation = ""
+	p.isolation = o[optionIsolation]
+	if p.isolation != "" {
+		if err := tpc.Isolation(p.isolation); err != nil {
+			return err
+		}
 	}
 	if p.think, err = yes(o, optionThink, true); err == nil {
 		p.deck, err = yes(o, optionDeck, true)

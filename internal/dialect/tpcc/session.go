@@ -22,11 +22,12 @@ type session struct {
 	next                                Kind
 	chosen                              bool
 
-	kind   Kind
-	in     input
-	order  int64 // the number of the order that is being handled
-	data   []byte
-	counts [protocol.ScriptCounters]uint32
+	kind     Kind
+	in       input
+	order    int64 // the number of the order that is being handled
+	customer int64 // the number of the customer that was found
+	data     []byte
+	counts   [protocol.ScriptCounters]uint32
 }
 
 // line is an item of an order.
@@ -334,7 +335,7 @@ func (s *session) find(w who, after func(*protocol.Reply) script.Step) script.St
 		if !ok {
 			return s.fail("customer")
 		}
-		in.customer = id
+		s.customer = id
 		return after(r)
 	}
 	if !in.byName {
@@ -400,26 +401,26 @@ func (s *session) pay() script.Step {
 func (s *session) payCustomer(r *protocol.Reply) script.Step {
 	q, in := &s.p.statements.payment, &s.in
 	if string(r.Captured[1].B) != "BC" {
-		s.Money(in.cents).Int(in.customerWarehouse).Int(in.customerDistrict).Int(in.customer)
+		s.Money(in.cents).Int(in.customerWarehouse).Int(in.customerDistrict).Int(s.customer)
 		return s.Send(q.pay, s.insertHistory)
 	}
-	s.Int(in.customerWarehouse).Int(in.customerDistrict).Int(in.customer)
+	s.Int(in.customerWarehouse).Int(in.customerDistrict).Int(s.customer)
 	return s.Send(q.data, func(r *protocol.Reply) script.Step {
 		s.data = s.data[:0]
-		for _, n := range []int64{in.customer, in.customerDistrict, in.customerWarehouse, in.district, in.warehouse} {
+		for _, n := range []int64{s.customer, in.customerDistrict, in.customerWarehouse, in.district, in.warehouse} {
 			s.data = append(strconv.AppendInt(s.data, n, 10), ' ')
 		}
 		s.data = append(gen.AppendDecimal(s.data, in.cents, 2), ' ')
 		s.data = append(s.data, r.Captured[0].B...)
 		s.data = s.data[:min(len(s.data), 500)]
-		s.Money(in.cents).Int(in.customerWarehouse).Int(in.customerDistrict).Int(in.customer).Bytes(s.data)
+		s.Money(in.cents).Int(in.customerWarehouse).Int(in.customerDistrict).Int(s.customer).Bytes(s.data)
 		return s.Send(q.payBad, s.insertHistory)
 	})
 }
 
 func (s *session) insertHistory(*protocol.Reply) script.Step {
 	in, now := &s.in, s.p.now()
-	s.Int(in.customer).Int(in.customerDistrict).Int(in.customerWarehouse).Int(in.district).Int(in.warehouse).Time(now)
+	s.Int(s.customer).Int(in.customerDistrict).Int(in.customerWarehouse).Int(in.district).Int(in.warehouse).Time(now)
 	s.Money(in.cents).Bytes(in.places)
 	if historyHasKey(s.p.system) {
 		s.Int(now.UnixMicro()<<10 | s.number%1024) // two terminals never have one number in one microsecond
@@ -431,7 +432,7 @@ func (s *session) insertHistory(*protocol.Reply) script.Step {
 func (s *session) status() script.Step {
 	q, in := &s.p.statements.status, &s.in
 	return s.find(who{q.count, q.byName, q.firstAfter, q.byFirst, q.byID}, func(*protocol.Reply) script.Step {
-		s.Int(in.customerWarehouse).Int(in.customerDistrict).Int(in.customer)
+		s.Int(in.customerWarehouse).Int(in.customerDistrict).Int(s.customer)
 		return s.Send(q.last, func(r *protocol.Reply) script.Step {
 			order, found := tpc.IntOf(&r.Captured[0])
 			if !found {

@@ -35,17 +35,35 @@ func newStatements(system protocol.Flavor, isolation string) (s statements) {
 		StockLevel: s.buildLevel,
 	} {
 		b := &tpc.Statements{Flavor: system}
-		level := isolation
-		if k == StockLevel && isolation != "" {
-			level = "read committed" // clause 3.4.1: it may see what others change between its statements
-		}
 		f := &s.frame[k]
-		f.begin, f.commit, f.rollback = b.Frame(profiles[k].name, level)
+		f.begin, f.commit, f.rollback = b.Frame(profiles[k].name, levelOf(k, system, isolation))
 		build(b)
 		s.lists[k] = b.List
 	}
 	return s
 }
+
+// levelOf returns the isolation level of a transaction; "" is the server's. With auto, Stock-Level may see what others
+// change between its statements (clause 3.4.1), and Order-Status sees one state. The other transactions lock the rows that
+// they read and then change. On PostgreSQL this suffices at read committed: no transaction changes what they read besides.
+// A higher level would fail the transactions that wait for a lock, since the row was changed after they began. MySQL's
+// repeatable read doesn't: reads that lock see the latest rows.
+func levelOf(k Kind, system protocol.Flavor, isolation string) string {
+	switch {
+	case isolation == "default":
+		return ""
+	case k == StockLevel && isolation != "":
+		return "read committed"
+	case isolation != isolationAuto && isolation != "":
+		return isolation
+	case system == protocol.FlavorPostgreSQL && k != OrderStatus:
+		return "read committed"
+	}
+	return "repeatable read"
+}
+
+// isolationAuto is the usual isolation; see levelOf.
+const isolationAuto = "auto"
 
 // buildNewOrder: clause 2.4.2.2.
 func (s *statements) buildNewOrder(b *tpc.Statements) {
