@@ -137,6 +137,7 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		if len(content) != 1 || content[0] != 'I' && content[0] != 'T' && content[0] != 'E' {
 			return false, "a malformed ReadyForQuery, type"
 		}
+		reply.InBlock = content[0] != 'I'
 		failOnce(reply, c.missing)
 		c.conclude(req, content[0], reply)
 		return true, ""
