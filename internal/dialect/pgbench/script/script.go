@@ -363,7 +363,7 @@ func (p *parser) store(l *line, c *Command) error {
 		return l.faultAt(wrong, before.Text, -1)
 	}
 	if before.statement.result != metaSQL {
-		return l.faultAt(wrong, before.Text, -1)
+		return l.faultAt(wrong, "", -1)
 	}
 	before.meta, before.statement.result = c.meta, c.meta
 	if len(c.words) > 0 {

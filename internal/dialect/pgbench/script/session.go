@@ -241,7 +241,9 @@ func (s *session) Answered(reply *protocol.Reply) planscript.Step {
 	c := &s.program.scripts[s.script].Commands[s.pc]
 	if c.statement.result != metaSQL {
 		if problem := s.store(c, reply); problem != "" {
-			return s.abort(problem, protocol.Failure{Class: protocol.Client, Code: AbortedCode})
+			refused := s.problem
+			s.problem = ""
+			return s.abort(protocol.Failure{Class: protocol.Client, Code: AbortedCode}, refused, problem)
 		}
 	}
 	s.pc++
@@ -254,14 +256,14 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	failure := reply.Failure
 	switch {
 	case s.rolling:
-		return s.abort(fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s", s.number,
-			message(&failure)), failure)
+		return s.abort(failure, fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s",
+			s.number, message(&failure)))
 	case failure.Fatal:
-		return s.abort(fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend died while "+
-			"processing", s.number, s.pc, s.script), failure)
+		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
+			"died while processing", s.number, s.pc, s.script))
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
-		return s.abort(fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script, s.pc,
-			max(c.statement.parts, 1)-1, message(&failure)), failure)
+		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
+			s.pc, max(c.statement.parts, 1)-1, message(&failure)))
 	}
 	s.failure, s.failed = failure, s.pc
 	s.program.counts[s.script][s.pc].failures.Add(1)
@@ -296,8 +298,8 @@ func (s *session) store(c *Command, reply *protocol.Reply) (problem string) {
 		slot, ok := s.program.index[c.statement.prefix+column]
 		if !ok {
 			if name := c.statement.prefix + column; !validName(name) {
-				return fmt.Sprintf("%s: invalid variable name: \"%s\"\n", metaNames[c.meta], name) + place() +
-					"error storing into variable " + name
+				s.problem = fmt.Sprintf(`%s: invalid variable name: "%s"`, metaNames[c.meta], name)
+				return place() + "error storing into variable " + name
 			}
 			continue // no command uses it
 		}

@@ -1,0 +1,386 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"brunt/internal/load/gen"
+	planscript "brunt/internal/plan/script"
+	"brunt/internal/protocol"
+	"brunt/test/testserver"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+// realPgbench is a real pgbench.
+type realPgbench struct {
+	version int
+	path    string
+}
+
+// realPgbenches returns the programs that the tests compare with. A further version needs only its path here.
+func realPgbenches(t *testing.T) []realPgbench {
+	t.Helper()
+	testserver.SkipQuick(t)
+	found, err := filepath.Glob("/usr/lib/postgresql/15/bin/pgbench")
+	if err != nil || len(found) == 0 {
+		t.Fatal("pgbench 15 isn't installed: run: apt-get install -y postgresql-contrib-15 postgresql-15")
+	}
+	return []realPgbench{{version: 15, path: found[0]}}
+}
+
+// trial is a run of scripts with the same options by pgbench and by this package.
+type trial struct {
+	scripts   []string // "weight\ntext" if the text begins with a digit
+	options   Options
+	arguments []string // more of pgbench's, which don't concern this package
+	perClient int      // transactions
+}
+
+// printed is what pgbench said about its clients.
+type printed struct {
+	lines   []string // debug output and messages, without the program's name
+	choices []string // with -l, "client transaction script", sorted
+	fault   string   // everything, if the script has a fault
+	status  int      // exit status
+}
+
+// said returns the lines of pgbench's output on stderr that a session can say: they begin in a known way.
+func said(text string) (lines []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, prefix := range [...]string{"pgbench: error: ", "pgbench: client"} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				if strings.HasPrefix(prefix, "pgbench: client") {
+					rest = "client" + rest
+				}
+				line = "say: " + rest
+			}
+		}
+		if strings.HasPrefix(line, "debug(") || strings.HasPrefix(line, "say: ") && !strings.Contains(line, "Run was aborted") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// split returns the weight and the text of a script of a trial.
+func split(script string) (weight int, text string) {
+	first, rest, ok := strings.Cut(script, "\n")
+	if w, err := strconv.Atoi(first); ok && err == nil {
+		return w, rest
+	}
+	return 1, script
+}
+
+// real runs pgbench.
+func (tr *trial) real(t *testing.T, bench realPgbench, s *testserver.Server) printed {
+	t.Helper()
+	dir := t.TempDir()
+	o := tr.options
+	arguments := []string{"-n", "-t", strconv.Itoa(max(tr.perClient, 1)), "-M", o.complete().Mode, "-h", s.Host, "-p",
+		strconv.Itoa(s.Port), "-U", s.User, "-c", strconv.Itoa(max(o.Clients, 1)), "-j", strconv.Itoa(max(o.Threads, 1)),
+		"--random-seed=" + strconv.FormatUint(o.RandomSeed, 10)}
+	if o.Scale != 0 {
+		arguments = append(arguments, "-s", strconv.FormatInt(o.Scale, 10))
+	}
+	if o.MaxTries != 0 {
+		arguments = append(arguments, "--max-tries", strconv.FormatUint(uint64(o.MaxTries), 10))
+	}
+	if o.Verbose {
+		arguments = append(arguments, "--verbose-errors")
+	}
+	for name, text := range o.Variables {
+		arguments = append(arguments, "-D", name+"="+text)
+	}
+	for i, script := range tr.scripts {
+		weight, text := split(script)
+		name := filepath.Join(dir, fmt.Sprintf("s%d", i))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		arguments = append(arguments, "-f", fmt.Sprintf("s%d@%d", i, weight))
+	}
+	cmd := exec.Command(bench.path, append(append(arguments, tr.arguments...), s.Database)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGOPTIONS=-c client_min_messages=error")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	p := printed{lines: said(stderr.String()), choices: logged(t, dir), status: cmd.ProcessState.ExitCode()}
+	if p.status == 1 {
+		_, fault, _ := strings.Cut(stderr.String(), "pgbench: error: ")
+		p.fault = strings.TrimSpace(fault)
+	}
+	return p
+}
+
+// logged reads the logs of transactions.
+func logged(t *testing.T, dir string) (choices []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "pgbench_log.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(content)) {
+			fields := strings.Fields(line)
+			choices = append(choices, fmt.Sprintf("%s %3s %s", fields[0], fields[1], fields[3]))
+		}
+	}
+	return choices
+}
+
+// ours runs the scripts with this package. Clients run one after the other.
+func (tr *trial) ours(t *testing.T, bench realPgbench, s *testserver.Server) (p printed) {
+	t.Helper()
+	o := tr.options
+	o.Version, o.Clients = bench.version, max(o.Clients, 1)
+	say := func(message string) {
+		first, _, _ := strings.Cut(message, "\n")
+		p.lines = append(p.lines, "say: "+first)
+	}
+	o.Host = &Host{Error: say, Info: say, Debug: func(line string) { p.lines = append(p.lines, line) }, Shell: runShell}
+	var scripts []*Script
+	for i, script := range tr.scripts {
+		weight, text := split(script)
+		parsed, err := Parse(fmt.Sprintf("s%d", i), text, o)
+		if err != nil {
+			say(err.Error())
+			p.fault, p.status = err.Error(), 1
+			return p
+		}
+		parsed.Weight = float64(weight)
+		scripts = append(scripts, parsed)
+	}
+	program, err := Compile(scripts, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number := range o.Clients {
+		c := &client{t: t, program: program, session: program.session(number), sql: connect(t, s), number: number}
+		if !c.run(max(tr.perClient, 1)) {
+			p.status = 2
+		}
+		p.choices = append(p.choices, c.choices...)
+	}
+	return p
+}
+
+func runShell(command string, _ bool) (string, error) {
+	output, err := exec.Command("sh", "-c", command).Output()
+	return string(output), err
+}
+
+func connect(t *testing.T, s *testserver.Server) *pgconn.PgConn {
+	t.Helper()
+	c, err := pgconn.Connect(t.Context(), fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable "+
+		"options='-c client_min_messages=error'", s.Host, s.Port, s.User, s.Database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// client is the part of the engine that a test needs.
+type client struct {
+	t       *testing.T
+	program *Program
+	session *session
+	sql     *pgconn.PgConn
+	number  int
+	script  int
+	choices []string
+	reply   protocol.Reply
+}
+
+// run runs transactions. It returns false if the client was aborted.
+func (c *client) run(transactions int) bool {
+	for i := range transactions {
+		c.script = c.session.Choose(uint64(i))
+		c.choices = append(c.choices, fmt.Sprintf("%d %3d %d", c.number, i+1, c.script))
+		step := c.session.Begin(c.script, uint64(i))
+		for try := uint32(1); ; try++ {
+			step = c.attempt(step)
+			again := step.Failure.Code == serializationFailure || step.Failure.Code == deadlockDetected
+			if step.Quit || !again || try >= c.program.options.MaxTries {
+				break
+			}
+			step = c.session.Again()
+		}
+		if step.Quit {
+			return false
+		}
+	}
+	c.session.ended()
+	return true
+}
+
+// attempt runs a transaction once, and returns its end.
+func (c *client) attempt(step planscript.Step) planscript.Step {
+	for {
+		switch step.Move {
+		case planscript.End:
+			return step
+		case planscript.Pause:
+			step = c.session.Resume()
+		case planscript.Send:
+			c.reply.Reset(0)
+			c.do(&c.program.Requests(c.script)[step.Request], step.Args)
+			step = c.session.Answered(&c.reply)
+		}
+	}
+}
+
+// do sends a request.
+func (c *client) do(r *protocol.Request, args []gen.Value) {
+	c.t.Helper()
+	if len(args) != len(r.Params) {
+		c.t.Errorf("request %q has %d arguments for %d parameters", r.Text, len(args), len(r.Params))
+	}
+	texts := make([][]byte, len(args))
+	for i := range args {
+		if args[i].Kind != gen.Null {
+			texts[i] = append([]byte{}, args[i].B...)
+		}
+	}
+	var err error
+	switch {
+	case len(r.Pipeline) > 0:
+		err = c.pipeline(r, texts)
+	case r.Simple:
+		text := r.Text
+		if r.Verbatim {
+			text = string(texts[0])
+		}
+		results := c.sql.Exec(c.t.Context(), text)
+		for results.NextResult() {
+			c.keep(r, results.ResultReader().Read())
+		}
+		err = results.Close()
+	default:
+		result := c.sql.ExecParams(c.t.Context(), r.Text, texts, nil, nil, nil).Read()
+		c.keep(r, result)
+		err = result.Err
+	}
+	c.reply.InBlock = c.sql.TxStatus() != 'I'
+	if fault := (*pgconn.PgError)(nil); errors.As(err, &fault) {
+		c.reply.Failure = protocol.Failure{Class: protocol.Server, Code: fault.Code, Text: fault.Message}
+	} else if err != nil {
+		c.reply.Failure = protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true, Text: err.Error()}
+	}
+}
+
+// pipeline sends the statements of a pipeline.
+func (c *client) pipeline(r *protocol.Request, texts [][]byte) error {
+	p := c.sql.StartPipeline(c.t.Context())
+	syncs := 1
+	for _, part := range r.Pipeline {
+		if part.Text != "" {
+			p.SendQueryParams(part.Text, texts[:part.Params], nil, nil, nil)
+			texts = texts[part.Params:]
+		}
+		if part.Sync {
+			syncs++
+			p.SendPipelineSync()
+		}
+	}
+	p.SendPipelineSync()
+	if err := p.Flush(); err != nil {
+		return err
+	}
+	var failed error
+	for syncs > 0 {
+		result, err := p.GetResults()
+		switch result := result.(type) {
+		case *pgconn.ResultReader:
+			_, err = result.Close()
+		case *pgconn.PipelineSync:
+			syncs--
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	if err := p.Close(); failed == nil {
+		failed = err
+	}
+	return failed
+}
+
+// keep puts a result into the reply.
+func (c *client) keep(r *protocol.Request, result *pgconn.Result) {
+	c.reply.Rows = int64(len(result.Rows))
+	if r.CaptureAll == protocol.FirstRow {
+		c.reply.Captured, c.reply.Columns = nil, nil
+	}
+	if r.CaptureAll == protocol.NoRow || len(result.Rows) == 0 {
+		return
+	}
+	row := result.Rows[0]
+	if r.CaptureAll == protocol.LastRow {
+		row = result.Rows[len(result.Rows)-1]
+	}
+	for i, field := range result.FieldDescriptions {
+		v := gen.Value{Kind: gen.String, B: row[i]}
+		if row[i] == nil {
+			v = gen.Value{Kind: gen.Null}
+		}
+		c.reply.Columns = append(c.reply.Columns, field.Name)
+		c.reply.Captured = append(c.reply.Captured, v)
+	}
+}
+
+// compare runs a trial with every pgbench and with this package. What several clients say may come in any order.
+func (tr *trial) compare(t *testing.T) {
+	t.Helper()
+	s := servers.Postgres(t)
+	for _, bench := range realPgbenches(t) {
+		want, got := tr.real(t, bench, s), tr.ours(t, bench, s)
+		if tr.options.Clients > 1 {
+			slices.Sort(want.lines)
+			slices.Sort(got.lines)
+		}
+		if want.status != got.status {
+			t.Errorf("pgbench %d: exit status %d, want %d", bench.version, got.status, want.status)
+		}
+		if want.fault != got.fault {
+			t.Errorf("pgbench %d: the fault is\n%s\nwant\n%s", bench.version, got.fault, want.fault)
+		}
+		for i := range max(len(want.lines), len(got.lines)) {
+			line := func(lines []string) string {
+				if i < len(lines) {
+					return lines[i]
+				}
+				return "(nothing)"
+			}
+			if w, g := line(want.lines), line(got.lines); w != g {
+				t.Errorf("pgbench %d: line %d is\n%q, want\n%q", bench.version, i+1, g, w)
+				break
+			}
+		}
+		if len(want.lines) == 0 {
+			t.Errorf("pgbench %d said nothing", bench.version)
+		}
+	}
+}
