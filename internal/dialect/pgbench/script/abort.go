@@ -46,7 +46,7 @@ func (s *session) abort(f protocol.Failure, messages ...string) planscript.Step 
 			h.Error(m)
 		}
 	}
-	f.Text = strings.Join(messages, "\n")
+	f.Text = strings.ReplaceAll(strings.Join(messages, "; "), "\n", " ")
 	return planscript.Step{Move: planscript.End, Failure: f, Quit: true}
 }
 

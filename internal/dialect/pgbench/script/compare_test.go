@@ -199,6 +199,14 @@ func scriptsOf() []scriptCase {
 			trial: one("\\startpipeline\nselect 1;\nselect 1/:client_id::int;\nselect 2;\n\\endpipeline\n")},
 		{name: "pipeline that is retried", modes: extended, trial: tries("\\set n debug(:n + 1)\n\\startpipeline\nBEGIN;\n" +
 			"do $$ begin raise exception 'again' using errcode='40001'; end $$;\nEND;\n\\endpipeline\n")},
+		{name: "pipeline with synchronization", modes: extended, trial: trial{since: 17, perClient: 3,
+			scripts: []string{"\\startpipeline\n\\syncpipeline\nselect 1;\nselect 2;\n\\syncpipeline\n\\syncpipeline\n" +
+				"select 3;\n\\endpipeline\n\\set x debug(1)\n"}}},
+		{name: "pipeline with synchronization that fails", modes: extended, trial: trial{since: 17,
+			scripts: []string{"\\startpipeline\nselect 1;\n\\syncpipeline\nselect 1/:client_id::int;\n\\syncpipeline\n" +
+				"select 3;\n\\endpipeline\n\\set x debug(1)\n"}}},
+		{name: "synchronization without pipeline", modes: extended, trial: trial{since: 17,
+			scripts: []string{"\\syncpipeline\n"}}},
 		{name: "empty pipeline", modes: extended, trial: one("\\startpipeline\n\\endpipeline\n\\set x debug(1)\n")},
 		{name: "pipeline begun twice", modes: extended, trial: one("\\startpipeline\n\\startpipeline\n")},
 		{name: "pipeline not begun", modes: extended, trial: one("\\endpipeline\n")},

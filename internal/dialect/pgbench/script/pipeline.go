@@ -183,7 +183,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 }
 
 func (c *compiler) tooMany(start *Command) {
-	c.err = whole(c.script.Name, `script "%s": the conditions within the pipeline of line %d allow more than %d different `+
+	c.err = ofScript(c.script.Name, `script "%s": the conditions within the pipeline of line %d allow more than %d different `+
 		`sequences of statements; put \if around pipelines rather than into them`, c.script.Name, start.Line, maxVariants)
 	c.err.Line = start.Line
 }

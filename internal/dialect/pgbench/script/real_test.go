@@ -31,7 +31,10 @@ type realPgbench struct {
 	path    string
 }
 
-// realPgbenches returns the programs that the tests compare with. A further version needs only its path here.
+// morePgbenches names an environment variable with further programs to compare with: "16=/path/to/pgbench 17=…".
+const morePgbenches = "BRUNT_TEST_PGBENCH"
+
+// realPgbenches returns the programs that the tests compare with.
 func realPgbenches(t *testing.T) []realPgbench {
 	t.Helper()
 	testserver.SkipQuick(t)
@@ -39,7 +42,16 @@ func realPgbenches(t *testing.T) []realPgbench {
 	if err != nil || len(found) == 0 {
 		t.Fatal("pgbench 15 isn't installed: run: apt-get install -y postgresql-contrib-15 postgresql-15")
 	}
-	return []realPgbench{{version: 15, path: found[0]}}
+	list := []realPgbench{{version: 15, path: found[0]}}
+	for field := range strings.FieldsSeq(os.Getenv(morePgbenches)) {
+		version, path, _ := strings.Cut(field, "=")
+		number, err := strconv.Atoi(version)
+		if err != nil {
+			t.Fatalf("%s: %v", morePgbenches, err)
+		}
+		list = append(list, realPgbench{version: number, path: path})
+	}
+	return list
 }
 
 // trial is a run of scripts with the same options by pgbench and by this package.
@@ -48,6 +60,7 @@ type trial struct {
 	options   Options
 	arguments []string // more of pgbench's, which don't concern this package
 	perClient int      // transactions
+	since     int      // the first version that has what is tried
 }
 
 // printed is what pgbench said about its clients.
@@ -356,6 +369,9 @@ func (tr *trial) compare(t *testing.T) {
 	t.Helper()
 	s := servers.Postgres(t)
 	for _, bench := range realPgbenches(t) {
+		if bench.version < tr.since {
+			continue
+		}
 		want, got := tr.real(t, bench, s), tr.ours(t, bench, s)
 		if tr.options.Clients > 1 {
 			slices.Sort(want.lines)

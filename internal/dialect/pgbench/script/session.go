@@ -50,13 +50,27 @@ func (s *session) Choose(uint64) int {
 	if len(p.scripts) == 1 || p.total <= 0 {
 		return 0
 	}
-	w := s.choice.uniform(0, p.total-1)
+	if p.shares {
+		return s.share()
+	}
+	w := s.choice.uniform(0, int64(p.total)-1)
 	for i, weight := range p.weights {
-		if w -= weight; w < 0 {
+		if w -= int64(weight); w < 0 {
 			return i
 		}
 	}
 	return len(p.weights) - 1
+}
+
+// share chooses by weights that aren't whole numbers, which pgbench doesn't have.
+func (s *session) share() int {
+	w := s.choice.double() * s.program.total
+	for i, weight := range s.program.weights {
+		if w -= weight; w < 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 // Begin begins a transaction.
@@ -255,6 +269,8 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	c := &s.program.scripts[s.script].Commands[s.pc]
 	failure := reply.Failure
 	switch {
+	case c.meta == metaSleep: // the operation's timeout has ended it
+		return s.over(failure)
 	case s.rolling:
 		return s.abort(failure, fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s",
 			s.number, message(&failure)))

@@ -151,6 +151,23 @@ func TestTransactionsAreCounted(t *testing.T) {
 	}
 }
 
+func TestShares(t *testing.T) {
+	source := planscript.Source{Sessions: 1, Operations: []planscript.Operation{
+		{Text: "select 1;", Weight: 0.25}, {Text: "select 2;", Weight: 0}, {Text: "select 3;", Weight: 0.75}}}
+	p, err := Language().Compile(&source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Session(0).(*session)
+	var counts [3]int
+	for i := range 10000 {
+		counts[s.Choose(uint64(i))]++
+	}
+	if counts[1] != 0 || counts[0] < 2200 || counts[0] > 2800 {
+		t.Errorf("chosen %v times, want about 2500, 0 and 7500", counts)
+	}
+}
+
 func TestLostConnection(t *testing.T) {
 	p := compile(t, Options{}, "select 1;\n")
 	s := p.session(3)
