@@ -64,6 +64,10 @@ type Request struct {
 	Verbatim   bool           // SQL: the first argument is the text to send, as simple query; Text is for people
 	CaptureAll Row            // SQL: capture every column of a row, see Reply.Columns
 	Pipeline   []PipelinePart // SQL: the statements of a pipeline, sent at once; their parameters follow each other in Params
+	// Unnamed and Late are ways to send a statement, or a pipeline, with parameters and columns as text whose types the
+	// server infers. Nothing is prepared when the session connects.
+	Unnamed bool // SQL: parsed with each request
+	Late    bool // SQL: prepared with the session's first request that sends it, under a name that stands for its text
 	// ExpectError says that the server may refuse the statement when it is prepared or checked. The statement is
 	// then sent as text, and fails each time that it is sent.
 	ExpectError bool
@@ -226,7 +230,7 @@ func (r *Reply) Reset(n int) {
 	for i := range c {
 		c[i].Kind = gen.Null
 	}
-	*r = Reply{Captured: c, Each: r.Each}
+	*r = Reply{Captured: c, Columns: r.Columns[:0], Each: r.Each}
 }
 
 // Fail stores e as the reply's failure.

@@ -177,6 +177,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 		r.Params = append(r.Params, textKinds(len(s.params))...)
 		texts = append(texts, s.text)
 	}
+	r.Late, r.Unnamed = c.options.Mode == Prepared, c.options.Mode == Extended
 	r.Text = strings.Join(texts, " ")
 	r.Name = c.script.Commands[at].Text
 	c.ends = append(c.ends, pipelineEnd{at: at, variant: v, request: r})
@@ -201,7 +202,7 @@ func textKinds(n int) []gen.Kind {
 func (c *compiler) request(command *Command) protocol.Request {
 	s := &command.statement
 	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple,
-		Verbatim: len(s.pieces) > 0, Params: textKinds(len(s.params))}
+		Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0, Params: textKinds(len(s.params))}
 	if r.Verbatim {
 		r.Params = textKinds(1)
 	}
