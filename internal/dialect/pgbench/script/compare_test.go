@@ -167,8 +167,8 @@ func scriptsOf() []scriptCase {
 		{name: "aset of an empty result", modes: simple,
 			trial: one("\\; SELECT 5432 AS i8 WHERE FALSE \\; \\aset\n\\set i debug(:i8)\n")},
 		{name: "aset with a bad name", trial: one(`SELECT 1 AS "bad name!" \aset`)},
-		{name: "substitution", modes: simple, trial: trial{options: Options{Variables: map[string]string{"s": "a'b", "v": ":w",
-			"w": "5", "é": "7"}}, scripts: []string{"\\set x 1.5\n\\set n NULL\n\\set b true\n" +
+		{name: "substitution", modes: simple, trial: trial{options: Options{
+			Variables: map[string]string{"s": "a'b", "v": ":w", "w": "5", "é": "7"}}, scripts: []string{"\\set x 1.5\n\\set n NULL\n\\set b true\n" +
 			"select $$:x :n :b :s :v :é :nosuch ::x :::x 12:30 :1x$$ as got, current_setting('server_version_num') as v \\gset\n" +
 			"select length($$:got$$) as l, hashtext($$:got$$) as h \\gset\n\\set l debug(:l)\n\\set h debug(:h)\n"}}},
 		{name: "parameters", modes: extended, trial: trial{options: Options{Variables: map[string]string{"s": "a'b"}},

@@ -159,8 +159,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 		c.tooMany(start)
 		return
 	}
-	var r protocol.Request
-	r.Verb = protocol.SQL
+	r := protocol.Request{Verb: protocol.SQL, Unnamed: c.options.Mode == Extended, Late: c.options.Mode == Prepared}
 	var texts []string
 	for _, i := range path {
 		command := &c.script.Commands[i]

@@ -82,7 +82,8 @@ func said(text string) (lines []string) {
 				line = "say: " + rest
 			}
 		}
-		if strings.HasPrefix(line, "debug(") || strings.HasPrefix(line, "say: ") && !strings.Contains(line, "Run was aborted") {
+		if strings.HasPrefix(line, "debug(") ||
+			strings.HasPrefix(line, "say: ") && !strings.Contains(line, "Run was aborted") {
 			lines = append(lines, line)
 		}
 	}
@@ -288,7 +289,11 @@ func (c *client) do(r *protocol.Request, args []gen.Value) {
 		}
 		results := c.sql.Exec(c.t.Context(), text)
 		for results.NextResult() {
-			c.keep(r, results.ResultReader().Read())
+			result := results.ResultReader().Read()
+			c.keep(r, result)
+			if result.Err == nil {
+				c.reply.Statements++
+			}
 		}
 		err = results.Close()
 	default:
@@ -327,7 +332,9 @@ func (c *client) pipeline(r *protocol.Request, texts [][]byte) error {
 		result, err := p.GetResults()
 		switch result := result.(type) {
 		case *pgconn.ResultReader:
-			_, err = result.Close()
+			if _, err = result.Close(); err == nil {
+				c.reply.Statements++
+			}
 		case *pgconn.PipelineSync:
 			syncs--
 		}

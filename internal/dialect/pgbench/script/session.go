@@ -37,6 +37,7 @@ type session struct {
 	failure  protocol.Failure
 	failed   int  // the command that failed; −1: none, or it is dealt with
 	rolling  bool // the request is the ROLLBACK after a failure
+	request  int  // the last one
 
 	args []gen.Value
 	text []byte // what args refer to
@@ -154,6 +155,7 @@ func (s *session) over(f protocol.Failure) planscript.Step {
 
 // send sends a request.
 func (s *session) send(request int, last bool) planscript.Step {
+	s.request = request
 	return planscript.Step{Move: planscript.Send, Request: request, Args: s.args, Last: last}
 }
 
@@ -279,7 +281,7 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 			"died while processing", s.number, s.pc, s.script))
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
 		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
-			s.pc, max(c.statement.parts, 1)-1, message(&failure)))
+			s.pc, s.query(reply), message(&failure)))
 	}
 	s.failure, s.failed = failure, s.pc
 	s.program.counts[s.script][s.pc].failures.Add(1)
@@ -293,6 +295,29 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	s.rolling = true
 	s.args = s.args[:0]
 	return s.send(s.program.rollback[s.script], true)
+}
+
+// query returns pgbench's number of the statement that failed. In a pipeline, it counts the synchronization points
+// just before the statement.
+func (s *session) query(reply *protocol.Reply) (n int) {
+	parts := s.program.requests[s.script][s.request].Pipeline
+	if len(parts) == 0 {
+		return reply.Statements
+	}
+	succeeded := reply.Statements
+	for _, p := range parts {
+		if p.Text != "" && succeeded == 0 {
+			return n
+		}
+		if p.Text != "" {
+			n = 0
+			succeeded--
+		}
+		if p.Sync {
+			n++
+		}
+	}
+	return 0
 }
 
 // message returns a failure as PostgreSQL's libraries print errors.

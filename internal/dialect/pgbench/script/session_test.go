@@ -172,7 +172,8 @@ func TestLostConnection(t *testing.T) {
 	p := compile(t, Options{}, "select 1;\n")
 	s := p.session(3)
 	s.Begin(0, 0)
-	step := s.Answered(&protocol.Reply{Failure: protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true, Text: "reset"}})
+	step := s.Answered(&protocol.Reply{Failure: protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true,
+		Text: "reset"}})
 	want := protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true,
 		Text: "client 3 aborted in command 0 (SQL) of script 0; perhaps the backend died while processing"}
 	if step.Move != planscript.End || !step.Quit || step.Failure != want {
@@ -263,8 +264,8 @@ func TestOptionsInPlans(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	for name, text := range map[string]string{"version": "14", "mode": "x", "scale": "-1", "nosuch": "1", "define.1": "x",
-		"max-tries": "4294967296", "verbose-errors": "maybe", "random-seed": "1.5"} {
+	for name, text := range map[string]string{"version": "14", "mode": "x", "scale": "-1", "nosuch": "1",
+		"define.1": "x", "max-tries": "4294967296", "verbose-errors": "maybe", "random-seed": "1.5"} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseOptions(map[string]string{name: text})
 			if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(name, "define.")) {
@@ -275,9 +276,10 @@ func TestOptionsInPlans(t *testing.T) {
 }
 
 func TestLanguage(t *testing.T) {
-	source := planscript.Source{Sessions: 2, Options: Options{RandomSeed: 42}.Strings(), Operations: []planscript.Operation{
+	source := planscript.Source{Sessions: 2, Options: Options{RandomSeed: 42}.Strings()}
+	source.Operations = []planscript.Operation{
 		{Name: "a", Text: "\\set x random(1, 1000000)\nselect :x, :client_id, :scale;\n", Weight: 1},
-		{Name: "b", Text: "select 2;\n", Weight: 0}}}
+		{Name: "b", Text: "select 2;\n", Weight: 0}}
 	p, err := Language().Compile(&source)
 	if err != nil {
 		t.Fatal(err)
