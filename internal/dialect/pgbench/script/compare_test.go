@@ -123,7 +123,7 @@ func TestScriptsAsPgbench(t *testing.T) {
 	for _, c := range scriptsOf() {
 		modes := c.modes
 		if modes == nil {
-			modes = []string{Simple, Extended}
+			modes = []string{Simple, Extended, Prepared}
 		}
 		for _, mode := range modes {
 			t.Run(c.name+" "+mode, func(t *testing.T) {
@@ -145,7 +145,7 @@ func scriptsOf() []scriptCase {
 	one := func(text string) trial { return trial{scripts: []string{text}} }
 	both := trial{options: Options{MaxTries: 3, Verbose: true, Variables: map[string]string{"n": "0"}}, perClient: 2}
 	tries := func(text string) trial { both.scripts = []string{text}; return both }
-	simple, extended := []string{Simple}, []string{Extended}
+	simple, extended := []string{Simple}, []string{Extended, Prepared}
 	return []scriptCase{
 		{name: "gset", trial: one("SELECT \\gset\nSELECT 0 AS i0 \\gset\n\\set i debug(:i0)\nSELECT 1 AS i1, 2 AS i2 \\gset\n" +
 			"\\set i debug(:i1)\n\\set i debug(:i2)\nSELECT 3 AS i3 \\gset x_\n\\set i debug(:x_i3)\n" +
@@ -183,7 +183,7 @@ func scriptsOf() []scriptCase {
 		{name: "retry that succeeds", trial: tries("\\set n debug(:n + 1)\n\\if :n < 2\nBEGIN;\n" +
 			"do $$ begin raise exception 'again' using errcode='40001'; end $$;\nEND;\n\\endif\nselect 1;\n")},
 		{name: "failure in a block", trial: one("BEGIN;\nselect 1/0;\nEND;\n")},
-		{name: "failure", trial: one("select 1;\n\\set x debug(1)\nselect nosuch;\n")},
+		{name: "failure", modes: []string{Simple, Extended}, trial: one("select 1;\n\\set x debug(1)\nselect nosuch;\n")},
 		{name: "failure in a compound", modes: simple, trial: one("select 1\\; select 2\\; select nosuch;\n")},
 		{name: "unfinished block", trial: one("BEGIN;SELECT 1;")},
 		{name: "sleep", trial: one("\\set zero 0\n\\set one 1.0\n\\sleep :one ms\n\\sleep 100 us\n\\sleep 0 s\n\\sleep :zero\n" +

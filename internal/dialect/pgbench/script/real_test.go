@@ -2,7 +2,6 @@ package script
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,11 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"brunt/internal/load/gen"
 	planscript "brunt/internal/plan/script"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/postgres"
 	"brunt/test/testserver"
 )
 
@@ -191,7 +188,7 @@ func (tr *trial) ours(t *testing.T, bench realPgbench, s *testserver.Server) (p 
 		t.Fatal(err)
 	}
 	for number := range o.Clients {
-		c := &client{t: t, program: program, session: program.session(number), sql: connect(t, s), number: number}
+		c := &client{t: t, program: program, session: program.session(number), conn: connect(t, s, program), number: number}
 		if !c.run(max(tr.perClient, 1)) {
 			p.status = 2
 		}
@@ -205,15 +202,24 @@ func runShell(command string, _ bool) (string, error) {
 	return string(output), err
 }
 
-func connect(t *testing.T, s *testserver.Server) *pgconn.PgConn {
+// connect opens a session for the requests of all scripts.
+func connect(t *testing.T, s *testserver.Server, program *Program) protocol.Conn {
 	t.Helper()
-	c, err := pgconn.Connect(t.Context(), fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable "+
-		"options='-c client_min_messages=error'", s.Host, s.Port, s.User, s.Database))
+	all := &protocol.Program{}
+	for i := range program.scripts {
+		for k := range program.Requests(i) {
+			r := program.Requests(i)[k]
+			r.ID = len(all.Requests)
+			program.requests[i][k].ID = r.ID
+			all.Requests = append(all.Requests, r)
+		}
+	}
+	conn, err := postgres.New().Dial(t.Context(), protocol.Target{Address: s.Addr, User: s.User, Database: s.Database}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close(context.Background()) })
-	return c
+	t.Cleanup(func() { conn.Close() })
+	return conn
 }
 
 // client is the part of the engine that a test needs.
@@ -221,7 +227,7 @@ type client struct {
 	t       *testing.T
 	program *Program
 	session *session
-	sql     *pgconn.PgConn
+	conn    protocol.Conn
 	number  int
 	script  int
 	choices []string
@@ -259,115 +265,14 @@ func (c *client) attempt(step planscript.Step) planscript.Step {
 		case planscript.Pause:
 			step = c.session.Resume()
 		case planscript.Send:
+			r := &c.program.Requests(c.script)[step.Request]
+			if len(step.Args) != len(r.Params) {
+				c.t.Errorf("request %q has %d arguments for %d parameters", r.Text, len(step.Args), len(r.Params))
+			}
 			c.reply.Reset(0)
-			c.do(&c.program.Requests(c.script)[step.Request], step.Args)
+			c.conn.Do(c.t.Context(), r, step.Args, &c.reply)
 			step = c.session.Answered(&c.reply)
 		}
-	}
-}
-
-// do sends a request.
-func (c *client) do(r *protocol.Request, args []gen.Value) {
-	c.t.Helper()
-	if len(args) != len(r.Params) {
-		c.t.Errorf("request %q has %d arguments for %d parameters", r.Text, len(args), len(r.Params))
-	}
-	texts := make([][]byte, len(args))
-	for i := range args {
-		if args[i].Kind != gen.Null {
-			texts[i] = append([]byte{}, args[i].B...)
-		}
-	}
-	var err error
-	switch {
-	case len(r.Pipeline) > 0:
-		err = c.pipeline(r, texts)
-	case r.Simple:
-		text := r.Text
-		if r.Verbatim {
-			text = string(texts[0])
-		}
-		results := c.sql.Exec(c.t.Context(), text)
-		for results.NextResult() {
-			result := results.ResultReader().Read()
-			c.keep(r, result)
-			if result.Err == nil {
-				c.reply.Statements++
-			}
-		}
-		err = results.Close()
-	default:
-		result := c.sql.ExecParams(c.t.Context(), r.Text, texts, nil, nil, nil).Read()
-		c.keep(r, result)
-		err = result.Err
-	}
-	c.reply.InBlock = c.sql.TxStatus() != 'I'
-	if fault := (*pgconn.PgError)(nil); errors.As(err, &fault) {
-		c.reply.Failure = protocol.Failure{Class: protocol.Server, Code: fault.Code, Text: fault.Message}
-	} else if err != nil {
-		c.reply.Failure = protocol.Failure{Class: protocol.UnknownOutcome, Fatal: true, Text: err.Error()}
-	}
-}
-
-// pipeline sends the statements of a pipeline.
-func (c *client) pipeline(r *protocol.Request, texts [][]byte) error {
-	p := c.sql.StartPipeline(c.t.Context())
-	syncs := 1
-	for _, part := range r.Pipeline {
-		if part.Text != "" {
-			p.SendQueryParams(part.Text, texts[:part.Params], nil, nil, nil)
-			texts = texts[part.Params:]
-		}
-		if part.Sync {
-			syncs++
-			p.SendPipelineSync()
-		}
-	}
-	p.SendPipelineSync()
-	if err := p.Flush(); err != nil {
-		return err
-	}
-	var failed error
-	for syncs > 0 {
-		result, err := p.GetResults()
-		switch result := result.(type) {
-		case *pgconn.ResultReader:
-			if _, err = result.Close(); err == nil {
-				c.reply.Statements++
-			}
-		case *pgconn.PipelineSync:
-			syncs--
-		}
-		if failed == nil {
-			failed = err
-		}
-	}
-	if err := p.Close(); failed == nil {
-		failed = err
-	}
-	return failed
-}
-
-// keep puts a result into the reply.
-func (c *client) keep(r *protocol.Request, result *pgconn.Result) {
-	c.reply.Rows = int64(len(result.Rows))
-	if r.CaptureAll == protocol.FirstRow {
-		c.reply.Captured, c.reply.Columns = nil, nil
-	}
-	if r.CaptureAll == protocol.NoRow || len(result.Rows) == 0 {
-		return
-	}
-	row := result.Rows[0]
-	if r.CaptureAll == protocol.LastRow {
-		row = result.Rows[len(result.Rows)-1]
-	}
-	for i, field := range result.FieldDescriptions {
-		v := gen.Value{Kind: gen.String, B: row[i]}
-		if row[i] == nil {
-			v = gen.Value{Kind: gen.Null}
-		}
-		c.reply.Columns = append(c.reply.Columns, field.Name)
-		c.reply.Captured = append(c.reply.Captured, v)
 	}
 }
 
