@@ -63,7 +63,7 @@ type Request struct {
 	// Verbatim, CaptureAll and Pipeline are for languages whose statements are known in part only (package script).
 	Verbatim   bool           // SQL: the first argument is the text to send, as simple query; Text is for people
 	CaptureAll Row            // SQL: capture every column of a row, see Reply.Columns
-	Pipeline   []PipelinePart // SQL: the statements of a pipeline, sent at once; their parameters follow each other in Params
+	Pipeline   []PipelinePart // SQL: statements that are sent at once; their parameters follow each other in Params
 	// Unnamed and Late are ways to send a statement, or a pipeline, with parameters and columns as text whose types the
 	// server infers. Nothing is prepared when the session connects.
 	Unnamed bool // SQL: parsed with each request
@@ -195,7 +195,10 @@ type Reply struct {
 	Captured []gen.Value // one for each of Request.Capture; Null if the reply had no row
 	Columns  []string    // names of Captured with Request.CaptureAll
 	InBlock  bool        // SQL: a transaction block is open after the answer, as far as the protocol tells
-	Failure              // what went wrong; Class is OK if nothing did
+	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
+	// tells. It is for SQL only.
+	Statements int
+	Failure    // what went wrong; Class is OK if nothing did
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)

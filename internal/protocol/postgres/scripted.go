@@ -293,6 +293,7 @@ func forgetRow(reply *protocol.Reply) {
 
 // endResult takes note of a statement's end.
 func (c *codec) endResult(req *protocol.Request, reply *protocol.Reply) {
+	reply.Statements++
 	if req.CaptureAll == protocol.NoRow {
 		return
 	}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	planscript "brunt/internal/plan/script"
@@ -26,27 +27,26 @@ func (s *session) commandFailed(c *Command, why string) planscript.Step {
 // commandFailedAs ends the client after a command, given as pgbench names it, that failed for s.problem.
 func (s *session) commandFailedAs(command, why string) planscript.Step {
 	text := fmt.Sprintf("client %d aborted in command %d (%s) of script %d; %s", s.number, s.pc, command, s.script, why)
-	if s.problem != "" {
-		text = s.problem + "\n" + text
-		s.problem = ""
-	}
-	return s.abort(text, protocol.Failure{Class: protocol.Client, Code: AbortedCode})
+	problem := s.problem
+	s.problem = ""
+	return s.abort(protocol.Failure{Class: protocol.Client, Code: AbortedCode}, problem, text)
 }
 
 // aborted ends the client for a reason that isn't a command's.
 func (s *session) aborted(why string) planscript.Step {
-	return s.abort(fmt.Sprintf("client %d aborted: %s", s.number, why),
-		protocol.Failure{Class: protocol.Client, Code: AbortedCode})
+	return s.abort(protocol.Failure{Class: protocol.Client, Code: AbortedCode},
+		fmt.Sprintf("client %d aborted: %s", s.number, why))
 }
 
-// abort ends the client with a failure that isn't repeated. text is what pgbench prints, which may be several lines.
-func (s *session) abort(text string, f protocol.Failure) planscript.Step {
+// abort ends the client with a failure that isn't repeated. The messages are what pgbench prints; empty ones aren't.
+func (s *session) abort(f protocol.Failure, messages ...string) planscript.Step {
+	messages = slices.DeleteFunc(messages, func(m string) bool { return m == "" })
 	if h := s.program.options.Host; h != nil && h.Error != nil {
-		for line := range strings.SplitSeq(text, "\n") {
-			h.Error(line)
+		for _, m := range messages {
+			h.Error(m)
 		}
 	}
-	f.Text = text
+	f.Text = strings.ReplaceAll(strings.Join(messages, "; "), "\n", " ")
 	return planscript.Step{Move: planscript.End, Failure: f, Quit: true}
 }
 

@@ -281,7 +281,7 @@ func (m *machine) arithmetic(o op, a, b value) (value, bool) {
 		case opMul:
 			return doubleValue(x * y), true
 		case opDiv:
-			return doubleValue(quotient(x, y)), true
+			return doubleValue(x / y), true
 		}
 		return boolValue(compare(o, x, y)), true
 	}
@@ -309,15 +309,6 @@ func (m *machine) arithmetic(o op, a, b value) (value, bool) {
 		return m.divide(o, x, y)
 	}
 	return boolValue(compare(o, x, y)), true
-}
-
-// quotient returns x/y. What is undefined is what x86 processors compute: a NaN with its sign set.
-func quotient(x, y float64) float64 {
-	q := x / y
-	if q != q && x == x && y == y {
-		return math.Copysign(q, -1)
-	}
-	return q
 }
 
 func (m *machine) divide(o op, x, y int64) (value, bool) {
@@ -411,9 +402,6 @@ func (m *machine) call(o op, a *[3]value) (value, bool) {
 func ofOne(o op, f float64) float64 {
 	switch o {
 	case opSqrt:
-		if f < 0 {
-			return math.Copysign(math.NaN(), -1)
-		}
 		return math.Sqrt(f)
 	case opLn:
 		return ln(f)

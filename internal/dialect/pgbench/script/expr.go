@@ -1,9 +1,6 @@
 package script
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // op is what a node of an expression does.
 type op uint8
@@ -65,10 +62,9 @@ func operation(o op, arguments ...*node) *node { return &node{op: o, args: argum
 
 // function is what is known of a function by its name.
 type function struct {
-	op       op
-	least    int // number of arguments
-	most     int // −1: any
-	optional bool
+	op    op
+	least int // number of arguments
+	most  int // anyNumber, or more than least: the last one may be left out
 }
 
 const anyNumber = -1
@@ -77,7 +73,7 @@ const anyNumber = -1
 // called without.
 const defaultSeed = "default_seed"
 
-var functions = map[string]function{
+var calls = map[string]function{
 	"abs": {op: opAbs, least: 1, most: 1}, "debug": {op: opDebug, least: 1, most: 1},
 	"double": {op: opDouble, least: 1, most: 1}, "exp": {op: opExp, least: 1, most: 1},
 	"greatest": {op: opGreatest, least: 1, most: anyNumber}, "hash": {op: opHashMurmur2, least: 1, most: 2},
@@ -280,7 +276,7 @@ func (p *exprParser) operand() (*node, error) {
 
 // call parses a call of a function.
 func (p *exprParser) call() (*node, error) {
-	f, ok := functions[strings.ToLower(p.name)]
+	f, ok := calls[strings.ToLower(p.name)]
 	if !ok {
 		return nil, p.fault("unexpected function name", p.name)
 	}
@@ -346,12 +342,4 @@ func (p *exprParser) caseWhen() (*node, error) {
 		return nil, err
 	}
 	return n, p.expect(endKeyToken)
-}
-
-// walk calls f with every node of an expression.
-func (n *node) walk(f func(*node)) {
-	f(n)
-	for argument := range slices.Values(n.args) {
-		argument.walk(f)
-	}
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -80,11 +81,11 @@ type Program struct {
 	clientID int // slot; −1: it isn't used, or set by an option
 	seeds    []uint64
 	base     prng
-	choices  []prng
-	chosen   []uint64 // for each client, the seed of its choices; see seed
-	total    int64    // of weights
-	weights  []int64
-	params   int // most of any request
+	chosen   []uint64 // for each client, the seed of its choices
+	total    float64  // of weights
+	weights  []float64
+	shares   bool // a weight isn't a whole number
+	params   int  // most of any request
 	counts   [][]count
 }
 
@@ -144,8 +145,9 @@ func (b *builder) add(s *Script) *Error {
 		protocol.Request{Name: "ROLLBACK", Verb: protocol.SQL, Text: "ROLLBACK", Simple: true}))
 	p.commands = append(p.commands, c.commands)
 	p.counts = append(p.counts, make([]count, len(s.Commands)))
-	p.weights = append(p.weights, int64(s.Weight))
-	p.total += int64(s.Weight)
+	p.weights = append(p.weights, s.Weight)
+	p.total += s.Weight
+	p.shares = p.shares || s.Weight != math.Trunc(s.Weight)
 	return nil
 }
 
@@ -153,9 +155,8 @@ func (b *builder) add(s *Script) *Error {
 func (b *builder) build() *Program {
 	p := &b.program
 	p.options = b.options
-	for name, text := range b.options.Variables {
+	for name := range b.options.Variables {
 		b.names.slot(name)
-		_ = text
 	}
 	p.names, p.index = b.names.names, b.names.index
 	p.presets = make([]variable, len(p.names))

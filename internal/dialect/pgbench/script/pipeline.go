@@ -159,8 +159,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 		c.tooMany(start)
 		return
 	}
-	var r protocol.Request
-	r.Verb = protocol.SQL
+	r := protocol.Request{Verb: protocol.SQL, Unnamed: c.options.Mode == Extended, Late: c.options.Mode == Prepared}
 	var texts []string
 	for _, i := range path {
 		command := &c.script.Commands[i]
@@ -184,7 +183,7 @@ func (c *compiler) ended(v *variant, path []int, at int, start *Command) {
 }
 
 func (c *compiler) tooMany(start *Command) {
-	c.err = whole(c.script.Name, `script "%s": the conditions within the pipeline of line %d allow more than %d different `+
+	c.err = ofScript(c.script.Name, `script "%s": the conditions within the pipeline of line %d allow more than %d different `+
 		`sequences of statements; put \if around pipelines rather than into them`, c.script.Name, start.Line, maxVariants)
 	c.err.Line = start.Line
 }

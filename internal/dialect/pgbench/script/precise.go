@@ -109,10 +109,7 @@ func exp(x float64) float64 {
 
 // ln returns the natural logarithm of x.
 func ln(x float64) float64 {
-	switch {
-	case x < 0:
-		return math.Copysign(math.NaN(), -1) // what the processor computes for an undefined result
-	case !(x > 0) || math.IsInf(x, 1) || x == 1:
+	if !(x > 0) || math.IsInf(x, 1) || x == 1 {
 		return math.Log(x)
 	}
 	y := lnOf(x)
@@ -122,10 +119,8 @@ func ln(x float64) float64 {
 // pow returns x^y.
 func pow(x, y float64) float64 {
 	special := math.Pow(x, y)
-	switch {
-	case math.IsNaN(special) && !math.IsNaN(x) && !math.IsNaN(y):
-		return math.Copysign(special, -1)
-	case math.IsNaN(special), special == 0, math.IsInf(special, 0), x == 0, x == 1, y == 0, math.IsInf(y, 0):
+	if math.IsNaN(special) || special == 0 || math.IsInf(special, 0) || x == 0 || x == 1 || y == 0 ||
+		math.IsInf(y, 0) {
 		return special
 	}
 	e, exponent := expOf(lnOf(math.Abs(x)).mulDouble(y))

@@ -52,27 +52,64 @@ func (p *prng) double() float64 { return math.Ldexp(float64(p.next()>>12), -52) 
 // uniform returns a number of [low, high].
 func (p *prng) uniform(low, high int64) int64 { return low + int64(p.upTo(uint64(high-low))) }
 
+// The random functions are computed with Go's quick functions first. Where their error could change the integer that
+// comes out, they are computed once more with precise ones; see precise.go.
+
+// quickError bounds the relative error of Go's exp, log, pow and sin, and what becomes of it in the formulas here.
+const quickError = 1e-12
+
+// whole returns the integer part of x, which isn't negative; ok is false if an error of x could change it.
+func whole(x, margin float64) (i float64, ok bool) {
+	i = math.Floor(x)
+	return i, x-margin >= i && x+margin < i+1
+}
+
+// functions are the functions that a formula is computed with.
+type functions struct {
+	exp, ln, sin func(float64) float64
+	pow          func(x, y float64) float64
+}
+
+var (
+	quick = functions{exp: math.Exp, ln: math.Log, sin: math.Sin, pow: math.Pow}
+	exact = functions{exp: exp, ln: ln, sin: sin, pow: pow}
+)
+
 // exponential returns a number of [low, high]. The probability of the last one is exp(−parameter) of the first one's.
 func (p *prng) exponential(low, high int64, parameter float64) int64 {
-	cut := exp(-parameter)
-	u := 1 - p.double()
-	x := -ln(cut+float64((1-cut)*u)) / parameter
-	return low + int64(float64(high-low+1)*x)
+	n, u := float64(high-low+1), 1-p.double()
+	x := n * quick.exponential(u, parameter)
+	i, ok := whole(x, (n/parameter+x)*quickError)
+	if !ok {
+		i = float64(n * exact.exponential(u, parameter))
+	}
+	return low + int64(i)
+}
+
+func (f *functions) exponential(u, parameter float64) float64 {
+	cut := f.exp(-parameter)
+	return -f.ln(cut+float64((1-cut)*u)) / parameter
 }
 
 // gaussian returns a number of [low, high], the middle ones more often (Box and Muller's transform).
 func (p *prng) gaussian(low, high int64, parameter float64) int64 {
-	var z float64
+	n := float64(high - low + 1)
 	for {
 		u, v := 1-p.double(), 1-p.double()
-		z = math.Sqrt(-2*ln(u)) * sin(2*math.Pi*v)
+		z := quick.normal(u, v)
+		x := n * ((z + parameter) / (parameter * 2))
+		i, ok := whole(x, n*quickError)
+		if !ok || math.Abs(math.Abs(z)-parameter) < quickError {
+			z = exact.normal(u, v)
+			i = float64(n * ((z + parameter) / (parameter * 2)))
+		}
 		if z >= -parameter && z < parameter {
-			break
+			return low + int64(i)
 		}
 	}
-	x := (z + parameter) / (parameter * 2)
-	return low + int64(float64(high-low+1)*x)
 }
+
+func (f *functions) normal(u, v float64) float64 { return math.Sqrt(-2*f.ln(u)) * f.sin(2*math.Pi*v) }
 
 // zipfian returns a number of [low, high], the first ones more often (Devroye, Non-Uniform Random Variate Generation,
 // 1986, page 551).
@@ -81,15 +118,29 @@ func (p *prng) zipfian(low, high int64, s float64) int64 {
 	if n <= 1 {
 		return low
 	}
-	b := pow(2, s-1)
 	for {
 		u, v := p.double(), p.double()
-		x := math.Floor(pow(u, -1/(s-1)))
-		t := pow(1+1/x, s-1)
-		if v*x*(t-1)/(b-1) <= t/b && x <= float64(n) {
+		x, accepted := zipfianOf(u, v, s)
+		if accepted && x <= float64(n) {
 			return low - 1 + int64(x)
 		}
 	}
+}
+
+// zipfianOf returns a candidate and whether it is accepted if it is in range.
+func zipfianOf(u, v, s float64) (x float64, accepted bool) {
+	power := quick.pow(u, -1/(s-1))
+	x, ok := whole(power, power*quickError)
+	if ok {
+		b, t := quick.pow(2, s-1), quick.pow(1+1/x, s-1)
+		left, right := v*x*(t-1)/(b-1), t/b
+		if math.Abs(left-right) > quickError*(v*x*t*b/((b-1)*(b-1))+right) {
+			return x, left <= right
+		}
+	}
+	x = math.Floor(exact.pow(u, -1/(s-1)))
+	b, t := exact.pow(2, s-1), exact.pow(1+1/x, s-1)
+	return x, float64(v*x*(t-1))/(b-1) <= t/b
 }
 
 const (

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -74,6 +75,46 @@ func TestPermute(t *testing.T) {
 	} {
 		if got := permute(c.v, c.size, c.seed); got != c.want {
 			t.Errorf("permute(%d, %d, %d) is %d, want %d", c.v, c.size, c.seed, got, c.want)
+		}
+	}
+}
+
+// TestQuickFunctionsSuffice compares draws with those that are computed with precise functions only.
+func TestQuickFunctionsSuffice(t *testing.T) {
+	for _, size := range []int64{1, 7, 1000, 1_000_000, 1_000_000_000_000, 1 << 62} {
+		for _, parameter := range []float64{0.01, 1.001, 1.07, 2, 3.5, 20, 700, 1000} {
+			p, q := newPRNG(uint64(size)), newPRNG(uint64(size))
+			n := float64(size)
+			for range 200 {
+				u := 1 - q.double()
+				if got, want := p.exponential(0, size-1, parameter), int64(n*exact.exponential(u, parameter)); got != want {
+					t.Fatalf("exponential(%d, %v) is %d, want %d", size, parameter, got, want)
+				}
+				if parameter >= leastZipfian && size > 1 {
+					want := 0.0
+					for accepted := false; !accepted; {
+						u, v := q.double(), q.double()
+						want = math.Floor(exact.pow(u, -1/(parameter-1)))
+						b, s := exact.pow(2, parameter-1), exact.pow(1+1/want, parameter-1)
+						accepted = v*want*(s-1)/(b-1) <= s/b && want <= n
+					}
+					if got := p.zipfian(1, size, parameter); got != int64(want) {
+						t.Fatalf("zipfian(%d, %v) is %d, want %v", size, parameter, got, want)
+					}
+				}
+				if parameter < leastGaussian {
+					continue
+				}
+				z := math.Inf(1)
+				for z < -parameter || z >= parameter {
+					u, v := 1-q.double(), 1-q.double()
+					z = exact.normal(u, v)
+				}
+				want := int64(n * ((z + parameter) / (parameter * 2)))
+				if got := p.gaussian(0, size-1, parameter); got != want {
+					t.Fatalf("gaussian(%d, %v) is %d, want %d", size, parameter, got, want)
+				}
+			}
 		}
 	}
 }

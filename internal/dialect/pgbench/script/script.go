@@ -112,8 +112,8 @@ type Error struct {
 // Error returns what pgbench prints, without its name.
 func (e *Error) Error() string { return strings.TrimRight(e.Text+"\n"+e.Detail, "\n") }
 
-// whole returns an error about a script as a whole.
-func whole(script, format string, values ...any) *Error {
+// ofScript returns an error about a script as a whole.
+func ofScript(script, format string, values ...any) *Error {
 	text := fmt.Sprintf(format, values...)
 	return &Error{Script: script, Text: text, Message: text}
 }
@@ -144,7 +144,7 @@ func parse(name, text string, o Options, names *table) (*Script, error) {
 		}
 	}
 	if len(p.script.Commands) == 0 {
-		return nil, whole(name, `empty command list for script "%s"`, name)
+		return nil, ofScript(name, `empty command list for script "%s"`, name)
 	}
 	if err := p.finish(); err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func (p *parser) store(l *line, c *Command) error {
 		return l.faultAt(wrong, before.Text, -1)
 	}
 	if before.statement.result != metaSQL {
-		return l.faultAt(wrong, before.Text, -1)
+		return l.faultAt(wrong, "", -1)
 	}
 	before.meta, before.statement.result = c.meta, c.meta
 	if len(c.words) > 0 {
@@ -400,7 +400,7 @@ func (p *parser) conditions() error {
 	var stack []level
 	name, commands := p.script.Name, p.script.Commands
 	wrong := func(i int, text string) error {
-		err := whole(name, `condition error in script "%s" command %d: %s`, name, i+1, text)
+		err := ofScript(name, `condition error in script "%s" command %d: %s`, name, i+1, text)
 		err.Line = commands[min(i, len(commands)-1)].Line
 		return err
 	}
@@ -459,7 +459,7 @@ func (p *parser) variables(s *statement) error {
 			continue
 		}
 		if count++; p.options.Mode != Simple && count >= maxWords {
-			return whole(p.script.Name, "statement has too many arguments (maximum is %d): %s", maxWords-1, s.text)
+			return ofScript(p.script.Name, "statement has too many arguments (maximum is %d): %s", maxWords-1, s.text)
 		}
 		slot := p.script.names.slot(name)
 		sent.WriteString(plain.String())

@@ -37,6 +37,7 @@ type session struct {
 	failure  protocol.Failure
 	failed   int  // the command that failed; −1: none, or it is dealt with
 	rolling  bool // the request is the ROLLBACK after a failure
+	request  int  // the last one
 
 	args []gen.Value
 	text []byte // what args refer to
@@ -50,13 +51,27 @@ func (s *session) Choose(uint64) int {
 	if len(p.scripts) == 1 || p.total <= 0 {
 		return 0
 	}
-	w := s.choice.uniform(0, p.total-1)
+	if p.shares {
+		return s.share()
+	}
+	w := s.choice.uniform(0, int64(p.total)-1)
 	for i, weight := range p.weights {
-		if w -= weight; w < 0 {
+		if w -= int64(weight); w < 0 {
 			return i
 		}
 	}
 	return len(p.weights) - 1
+}
+
+// share chooses by weights that aren't whole numbers, which pgbench doesn't have.
+func (s *session) share() int {
+	w := s.choice.double() * s.program.total
+	for i, weight := range s.program.weights {
+		if w -= weight; w < 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 // Begin begins a transaction.
@@ -140,6 +155,7 @@ func (s *session) over(f protocol.Failure) planscript.Step {
 
 // send sends a request.
 func (s *session) send(request int, last bool) planscript.Step {
+	s.request = request
 	return planscript.Step{Move: planscript.Send, Request: request, Args: s.args, Last: last}
 }
 
@@ -241,7 +257,9 @@ func (s *session) Answered(reply *protocol.Reply) planscript.Step {
 	c := &s.program.scripts[s.script].Commands[s.pc]
 	if c.statement.result != metaSQL {
 		if problem := s.store(c, reply); problem != "" {
-			return s.abort(problem, protocol.Failure{Class: protocol.Client, Code: AbortedCode})
+			refused := s.problem
+			s.problem = ""
+			return s.abort(protocol.Failure{Class: protocol.Client, Code: AbortedCode}, refused, problem)
 		}
 	}
 	s.pc++
@@ -253,15 +271,17 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	c := &s.program.scripts[s.script].Commands[s.pc]
 	failure := reply.Failure
 	switch {
+	case c.meta == metaSleep: // the operation's timeout has ended it
+		return s.over(failure)
 	case s.rolling:
-		return s.abort(fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s", s.number,
-			message(&failure)), failure)
+		return s.abort(failure, fmt.Sprintf("client %d aborted while rolling back the transaction after an error; %s",
+			s.number, message(&failure)))
 	case failure.Fatal:
-		return s.abort(fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend died while "+
-			"processing", s.number, s.pc, s.script), failure)
+		return s.abort(failure, fmt.Sprintf("client %d aborted in command %d (SQL) of script %d; perhaps the backend "+
+			"died while processing", s.number, s.pc, s.script))
 	case failure.Code != serializationFailure && failure.Code != deadlockDetected:
-		return s.abort(fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script, s.pc,
-			max(c.statement.parts, 1)-1, message(&failure)), failure)
+		return s.abort(failure, fmt.Sprintf("client %d script %d aborted in command %d query %d: %s", s.number, s.script,
+			s.pc, s.query(reply), message(&failure)))
 	}
 	s.failure, s.failed = failure, s.pc
 	s.program.counts[s.script][s.pc].failures.Add(1)
@@ -275,6 +295,29 @@ func (s *session) refused(reply *protocol.Reply) planscript.Step {
 	s.rolling = true
 	s.args = s.args[:0]
 	return s.send(s.program.rollback[s.script], true)
+}
+
+// query returns pgbench's number of the statement that failed. In a pipeline, it counts the synchronization points
+// just before the statement.
+func (s *session) query(reply *protocol.Reply) (n int) {
+	parts := s.program.requests[s.script][s.request].Pipeline
+	if len(parts) == 0 {
+		return reply.Statements
+	}
+	succeeded := reply.Statements
+	for _, p := range parts {
+		if p.Text != "" && succeeded == 0 {
+			return n
+		}
+		if p.Text != "" {
+			n = 0
+			succeeded--
+		}
+		if p.Sync {
+			n++
+		}
+	}
+	return 0
 }
 
 // message returns a failure as PostgreSQL's libraries print errors.
@@ -296,8 +339,8 @@ func (s *session) store(c *Command, reply *protocol.Reply) (problem string) {
 		slot, ok := s.program.index[c.statement.prefix+column]
 		if !ok {
 			if name := c.statement.prefix + column; !validName(name) {
-				return fmt.Sprintf("%s: invalid variable name: \"%s\"\n", metaNames[c.meta], name) + place() +
-					"error storing into variable " + name
+				s.problem = fmt.Sprintf(`%s: invalid variable name: "%s"`, metaNames[c.meta], name)
+				return place() + "error storing into variable " + name
 			}
 			continue // no command uses it
 		}

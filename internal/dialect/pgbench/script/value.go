@@ -86,7 +86,7 @@ func (v value) appendDebug(b []byte) []byte {
 // doubleDigits is DBL_DIG of C: the decimal digits that a double keeps.
 const doubleDigits = 15
 
-// appendDouble appends f as C's printf does with "%.15g".
+// appendDouble appends f as PostgreSQL's printf does with "%.15g".
 func appendDouble(b []byte, f float64) []byte {
 	if special, ok := specialDouble(f); ok {
 		return append(b, special...)
@@ -94,22 +94,20 @@ func appendDouble(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'g', doubleDigits, 64)
 }
 
-// specialDouble returns what C prints for infinities and for what isn't a number.
+// specialDouble returns what PostgreSQL's printf prints for infinities and for what isn't a number.
 func specialDouble(f float64) (text string, ok bool) {
 	switch {
-	case math.IsNaN(f) && math.Signbit(f):
-		return "-nan", true
 	case math.IsNaN(f):
-		return "nan", true
+		return "NaN", true
 	case math.IsInf(f, 1):
-		return "inf", true
+		return "Infinity", true
 	case math.IsInf(f, -1):
-		return "-inf", true
+		return "-Infinity", true
 	}
 	return "", false
 }
 
-// fixed returns f as C's printf does with "%f".
+// fixed returns f as PostgreSQL's printf does with "%f".
 func fixed(f float64) string {
 	if special, ok := specialDouble(f); ok {
 		return special
