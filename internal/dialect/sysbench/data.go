@@ -30,7 +30,8 @@ func (s *Settings) table() (*table, error) {
 	}
 	var err error
 	t.rows, t.autoInc, t.secondary = o.whole("table_size", 0, &err), o.flag("auto_inc"), o.flag("secondary")
-	t.index, t.engine, t.options = o.flag("create_secondary"), o.text("mysql_storage_engine"), o.text("create_table_options")
+	t.index, t.engine = o.flag("create_secondary"), o.text("mysql_storage_engine")
+	t.options = o.text("create_table_options")
 	if s.test.name == "oltp_insert" && !t.autoInc {
 		t.rows = 0 // ids of rows that are there could be drawn again
 	}

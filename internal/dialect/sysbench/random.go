@@ -193,7 +193,7 @@ func newUnique(seed uint64) unique {
 }
 
 func (u unique) at(n uint32) uint32 {
-	return residue(residue(u.start+n)+u.offset ^ 0x5bf03635)
+	return residue(residue(u.start+n) + u.offset ^ 0x5bf03635)
 }
 
 // residue is a permutation of 32-bit numbers: quadratic residues modulo a prime that is 3 modulo 4.

@@ -33,8 +33,8 @@ func (p printer) line(level int, format string, args ...any) {
 	if level > p.s.Verbosity {
 		return
 	}
-	prefix := map[int]string{fatalLevel: "FATAL: ", alertLevel: "ALERT: ", warningLevel: "WARNING: ", debugLevel: "DEBUG: "}
-	fmt.Fprintf(p.w, prefix[level]+format+"\n", args...)
+	prefix := [...]string{"FATAL: ", "ALERT: ", "WARNING: ", "", "", "DEBUG: "}[level]
+	fmt.Fprintf(p.w, prefix+format+"\n", args...)
 }
 
 func (p printer) notice(format string, args ...any) { p.line(noticeLevel, format, args...) }

@@ -67,8 +67,8 @@ type session struct {
 	left    int // repetitions of it that are to be begun
 	table   int // from 0
 	drawn   bool
-	insert  bool // deleteInserts: the INSERT is next
-	rolling bool // the answer to a ROLLBACK is awaited
+	insert  bool   // deleteInserts: the INSERT is next
+	rolling bool   // the answer to a ROLLBACK is awaited
 	row     int64  // bulk_insert: the last row
 	rows    uint64 // bulk_insert: of the event
 	id, k   int64

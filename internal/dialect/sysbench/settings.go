@@ -62,7 +62,9 @@ type stop struct {
 // Error returns the text of the fault.
 func (e *stop) Error() string { return strings.TrimSpace(e.out + e.err) }
 
-func fatal(format string, args ...any) *stop { return &stop{out: "FATAL: " + fmt.Sprintf(format, args...) + "\n"} }
+func fatal(format string, args ...any) *stop {
+	return &stop{out: "FATAL: " + fmt.Sprintf(format, args...) + "\n"}
+}
 
 // Parse parses a command line of sysbench. An error is a *stop.
 func Parse(args []string, version, greeting string, stderr io.Writer) (*Settings, error) {

@@ -135,7 +135,8 @@ func (c *codec) prepare(ctx context.Context, link net.Conn, p *protocol.Program)
 	return nil
 }
 
-func (c *codec) prepareOne(ctx context.Context, link net.Conn, r *protocol.Request, st *codecStatement) *protocol.Error {
+func (c *codec) prepareOne(ctx context.Context, link net.Conn, r *protocol.Request,
+	st *codecStatement) *protocol.Error {
 	st.kind = r.Kind()
 	switch r.Verb {
 	case protocol.Begin:

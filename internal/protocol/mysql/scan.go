@@ -177,7 +177,8 @@ func (c *codec) failed(b []byte, reply *protocol.Reply) protocol.Violation {
 		text = text[6:]
 	}
 	class, fatal := classOf(number)
-	reply.Fail(&protocol.Error{Class: class, Code: fmt.Sprint(number), Text: protocol.Line(string(text), c.secret), Fatal: fatal})
+	reply.Fail(&protocol.Error{Class: class, Code: fmt.Sprint(number), Text: protocol.Line(string(text), c.secret),
+		Fatal: fatal})
 	return ""
 }
 
