@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/server/target"
@@ -72,8 +73,8 @@ func (a *administrator) say(format string, args ...any) { fmt.Fprintf(a.out, for
 
 // find finds the driver and the addresses.
 func (a *administrator) find() error {
-	p, err := a.s.Plan()
-	if err != nil {
+	p := &plan.Plan{Settings: plan.Settings{ConnectTimeout: a.s.connectTime()}}
+	if err := a.s.target(&p.Target); err != nil {
 		return err
 	}
 	d, err := protocols.Find(p.Target.Protocol)
