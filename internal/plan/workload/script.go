@@ -45,6 +45,15 @@ func (s *scripts) session(number int) *scripted {
 	return c
 }
 
+// ScriptProgram returns the compiled scripts of the plan, for dialects that print what their sessions have counted; nil
+// if no operation is a script.
+func (w *Workload) ScriptProgram() script.Program {
+	if w.scripts == nil {
+		return nil
+	}
+	return w.scripts.program
+}
+
 // scripted is what a Cursor knows of its session's scripts.
 type scripted struct {
 	script.Session
