@@ -10,6 +10,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/judge/result"
+	"brunt/internal/plan/script"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/run/scale"
@@ -42,6 +43,8 @@ type Tool struct {
 	Results []result.Format
 	// Requests reads the tool's lists of requests, for brunt http.
 	Requests endpoints.Reader
+	// Languages are the languages in which plans can have operations that are scripts.
+	Languages []script.Language
 	// Scripts runs the tool's scripts on workers.
 	Scripts *Scripts
 	// Embedded describes the tool itself, if it is part of the binary.

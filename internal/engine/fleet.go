@@ -172,9 +172,9 @@ func (c *FleetConfig) ReportUnconnected(m *measure.Sample, index uint64) {
 	}
 }
 
-// NewCursor returns a cursor with the configuration's rules for retries.
-func (c *FleetConfig) NewCursor() workload.Cursor {
-	return c.Workload.NewCursor(workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})
+// NewCursor returns the cursor of a session with a number from 0, with the configuration's rules for retries.
+func (c *FleetConfig) NewCursor(session int) workload.Cursor {
+	return c.Workload.NewCursor(session, workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})
 }
 
 // Fill sets the fields of a sample that come from the cursor of a finished operation.

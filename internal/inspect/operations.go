@@ -44,6 +44,9 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 // arguments returns the arguments of a step in the operation's execution with the given number, from 0. Values
 // taken from the answers to earlier steps are null, since they can't be known without sending those steps again.
 func arguments(w *workload.Workload, operation, step, execution int) ([]*string, bool) {
+	if w.Scripted(operation) {
+		return nil, false
+	}
 	most := uint64(tries)
 	if w.Total > 0 {
 		most = min(most, w.Total)

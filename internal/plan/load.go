@@ -172,6 +172,9 @@ func Share(p *Plan, k, n int) error {
 	}
 	p.Settings.SessionsOfAll = max(p.Settings.Sessions, 1)
 	p.Settings.Sessions = share(p.Settings.SessionsOfAll, k, n)
+	for before := range k {
+		p.Settings.SessionsBefore += share(p.Settings.SessionsOfAll, before, n)
+	}
 	p.Load = SharePhases(p.Load, k, n)
 	p.Thresholds = slices.Clone(p.Thresholds)
 	for i := range p.Thresholds {

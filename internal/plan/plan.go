@@ -26,6 +26,7 @@ type Plan struct {
 	Tables     []Table
 	Indexes    []Index
 	Operations []Operation
+	Scripts    Scripts            // language of the operations that are scripts
 	Keyspace   *keyspace.Spec     // records that operations with parts of records use; nil: none
 	Prepare    []protocol.Request // sent once before the load, in order
 	Mix        Mix
@@ -148,6 +149,7 @@ const (
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
 	SessionsOfAll    int           // with Share: of all workers
+	SessionsBefore   int           // with Share: of the workers before this one
 	SessionsAsNeeded bool          // open loads: connections are opened when arrivals wait for one, up to Sessions
 	OperationTimeout time.Duration // 30 s
 	ConnectTimeout   time.Duration // 5 s
@@ -206,10 +208,13 @@ type Operation struct {
 	Isolation   string  // of the transaction; "" for the server's default
 	Route       string  // role of the nodes that may serve it: "primary", "replica" or "any"; "" means any
 	Steps       []Step  // in order; at least one
-	Inserts     bool    // parts of records are those of new records of the Keyspace, not of chosen ones
-	Think       Think   // closed loads: the session's pause after the operation
-	At          Position
-	Where       Places // positions of its keys
+	// Script is the operation's program in the language of Plan.Scripts; "" if it isn't one. Its steps are then the
+	// requests that it may send, in no order, without parameters of their own: see Plan.CompileScripts.
+	Script  string
+	Inserts bool  // parts of records are those of new records of the Keyspace, not of chosen ones
+	Think   Think // closed loads: the session's pause after the operation
+	At      Position
+	Where   Places // positions of its keys
 }
 
 // Step is one request of an operation.

@@ -23,13 +23,17 @@ func (c *checker) operations() {
 		if strings.TrimSpace(op.Name) == "" || strings.ContainsAny(op.Name, "{}\n\r\x00") {
 			c.add(at, "use a readable name without braces", "operation name %q", op.Name)
 		}
-		if len(op.Steps) == 0 {
+		if len(op.Steps) == 0 && op.Script == "" {
 			c.add(op.Where.At("statements", op.At), "add statements", "operation %q does nothing", op.Name)
 		}
 		c.think(op.Where.At("think", op.At), op.Think)
+		if op.Script != "" {
+			continue
+		}
 		c.transaction(op)
 		c.steps(op)
 	}
+	c.scripts()
 	c.mix()
 }
 

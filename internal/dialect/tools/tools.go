@@ -6,13 +6,19 @@ import (
 	"slices"
 
 	"brunt/internal/dialect"
+	"brunt/internal/plan/script"
 )
 
 // linked are the tools of this binary. Only link changes it, before main begins.
 var linked dialect.Tools
 
 // link adds a tool to the binary.
-func link(t dialect.Tool) { linked = append(linked, t) }
+func link(t dialect.Tool) {
+	linked = append(linked, t)
+	for _, l := range t.Languages {
+		script.Register(l)
+	}
+}
 
 // All returns the tools of this binary, in the order of brunt's lists.
 func All() dialect.Tools {

@@ -100,14 +100,14 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// script chooses the answers by the operation's number.
-type script struct {
+// answers chooses the answers by the operation's number.
+type answers struct {
 	mu    sync.Mutex
 	tries map[int64]int
 	say   func(number int64, try int) echo.Status
 }
 
-func (s *script) answer(f echo.Frame) bool {
+func (s *answers) answer(f echo.Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tries == nil {
@@ -119,7 +119,7 @@ func (s *script) answer(f echo.Frame) bool {
 }
 
 func TestRetries(t *testing.T) {
-	s := script{say: func(n int64, try int) echo.Status {
+	s := answers{say: func(n int64, try int) echo.Status {
 		switch {
 		case n%4 == 0:
 			return echo.Later

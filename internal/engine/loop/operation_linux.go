@@ -43,9 +43,21 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		f.phase = pausing
 		l.timers.add(f, f.cursor.EndNs+int64(l.backoff.Retry(f.cursor.Attempts, l.cfg.RetryPause)))
 	case workload.Over:
+		if f.cursor.EndNs == 0 {
+			l.endedAlone(f, at)
+		}
 		l.record(f)
 		l.free(f)
 	}
+}
+
+// endedAlone completes the times of an operation that ended without an answer: it sent nothing, or ended after a pause.
+func (l *loop) endedAlone(f *request, at int64) {
+	f.cursor.Ended(at)
+	if f.sent == 0 {
+		f.sent, f.intended = at, min(f.intended, at)
+	}
+	f.idleAt = at
 }
 
 // send encodes the next request.
@@ -165,6 +177,7 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 func (l *loop) record(f *request) {
 	l.pending.operations--
 	l.deadlines.remove(f)
+	f.worker.quit = f.worker.quit || f.cursor.Quits()
 	if l.cutting {
 		l.cutOff(f)
 		return

@@ -127,6 +127,7 @@ type worker struct {
 	id       int // over all loops
 	active   bool
 	spare    bool        // it isn't needed now: see loop.grow
+	quit     bool        // its script takes no further operations
 	sessions []*session  // one, or by address
 	up       int         // of these, connected
 	reach    balance.Set // the addresses among which a balancer chooses; nil without a balancer
@@ -146,7 +147,7 @@ func (a *worker) init(id int, cfg *engine.FleetConfig) {
 	a.requests = make([]request, cfg.Pipeline)
 	for i := range a.requests {
 		f := &a.requests[i]
-		f.worker, f.cursor = a, cfg.NewCursor()
+		f.worker, f.cursor = a, cfg.NewCursor(id)
 		f.next, a.vacant = a.vacant, f
 	}
 }
@@ -170,7 +171,7 @@ func (a *worker) free(f *request, at int64) {
 
 // ready reports whether the worker can take an operation.
 func (a *worker) ready() bool {
-	return a.up > 0 && a.vacant != nil && (len(a.sessions) > 1 || !a.sessions[0].leaving)
+	return a.up > 0 && a.vacant != nil && !a.quit && (len(a.sessions) > 1 || !a.sessions[0].leaving)
 }
 
 // available is the queue of workers that can take an operation, in the order in which they became free. Workers that no
@@ -257,6 +258,8 @@ type request struct {
 	tag     uint64 // of the current request, if its codec is Tagged
 	wakeAt  int64
 	heapPos int // in the heap of timers, from 1; 0 when not in it
+
+	move workload.Move // what Begin said, in startPipeline
 }
 
 // start resets f for an operation. It has been free since freeAt.

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"brunt/internal/measure"
-	"brunt/internal/plan/workload"
 )
 
 // startStage starts the loop's part of a stage.
@@ -89,6 +88,9 @@ func (l *loop) startOperations(now int64) {
 	if now >= l.part.end() || numbers != nil && l.available.peek() == nil && numbers.Over() {
 		l.part.ended = true
 	}
+	if l.work.HasScripts() && l.quit() {
+		l.part.ended = true
+	}
 	for range startsAtOnce {
 		a := l.available.peek()
 		if a == nil {
@@ -99,6 +101,16 @@ func (l *loop) startOperations(now int64) {
 			return
 		}
 	}
+}
+
+// quit reports whether the scripts of all active workers have said that they take no further operations.
+func (l *loop) quit() bool {
+	for i := range l.workers {
+		if a := &l.workers[i]; a.active && !a.quit {
+			return false
+		}
+	}
+	return true
 }
 
 // startNext starts as many operations of a closed stage as the worker can take, and reports whether there may be
@@ -127,7 +139,7 @@ func (l *loop) startPipeline(a *worker, now int64) (more bool) {
 			break
 		}
 		f := l.takeRequest(a, never, now)
-		f.cursor.Begin(index)
+		f.move = f.cursor.Begin(index)
 		if last == nil {
 			first = f
 		} else {
@@ -138,7 +150,7 @@ func (l *loop) startPipeline(a *worker, now int64) (more bool) {
 	for f := first; f != nil; {
 		next := f.next
 		f.next = nil
-		l.carryOn(f, workload.Send, now)
+		l.carryOn(f, f.move, now)
 		f = next
 	}
 	return more

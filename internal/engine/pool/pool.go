@@ -77,7 +77,7 @@ func NewPool(cfg engine.FleetConfig) (*Pool, error) {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
 			number:  i,
-			cursor:  cfg.NewCursor(),
+			cursor:  cfg.NewCursor(i),
 			address: p.route.Home(i),
 			backoff: engine.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})

@@ -148,6 +148,9 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		s.fresh(ctx)
 		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
+		if s.cursor.Quits() {
+			return
+		}
 		if src.arrivals() {
 			continue
 		}
@@ -247,6 +250,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 			})
 		}
 	}
+	c.Ended(cfg.Clock.Now())
 	engine.Fill(m, c)
 	cut := m.Class != protocol.OK && hard.Err() != nil
 	s.pool.account.Do(func(r *measure.Recorder) {

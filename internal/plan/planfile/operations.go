@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -80,7 +81,7 @@ func (f operationItem) Read(r *form.Reader, key string, n *yaml.Node, to reflect
 
 // isQuery reports whether an operation can be written as a query.
 func isQuery(op *plan.Operation) bool {
-	if len(op.Steps) != 1 || op.Transaction {
+	if len(op.Steps) != 1 || op.Transaction || op.Script != "" {
 		return false
 	}
 	s := &op.Steps[0]
@@ -109,6 +110,9 @@ func (f operationForm) Write(from reflect.Value) *yaml.Node {
 		if op.Weight = 0; !counts {
 			op.Count = 0
 		}
+		if op.Script != "" {
+			op.Steps = nil
+		}
 		op.Steps = slices.Clone(op.Steps)
 		for k := range op.Steps {
 			if s := &op.Steps[k]; len(s.Variants) > 0 {
@@ -116,6 +120,9 @@ func (f operationForm) Write(from reflect.Value) *yaml.Node {
 			}
 		}
 		n := f.of.Write(form.ValueOf(&op))
+		if op.Script != "" {
+			n.Content = without(n.Content, "atomic")
+		}
 		if counts && op.Count == 0 {
 			n.Content = append(n.Content, form.Text("count"), form.Number(0))
 		} else if !counts {
@@ -128,6 +135,16 @@ func (f operationForm) Write(from reflect.Value) *yaml.Node {
 		return nil
 	}
 	return out
+}
+
+// without removes a key from the content of a mapping.
+func without(content []*yaml.Node, key string) []*yaml.Node {
+	for i := 0; i+1 < len(content); i += 2 {
+		if content[i].Value == key {
+			return slices.Delete(content, i, i+2)
+		}
+	}
+	return content
 }
 
 // addParams adds the parameters to the statements. They may refer to parameters of other statements.
@@ -265,9 +282,17 @@ func operationForms(s *state) (queries, transactions operationForm) {
 		form.Key("atomic", "Transaction", form.Flag{Always: true},
 			"between BEGIN and COMMIT; true if all statements are sql"),
 		form.Key("think", "Think", think, "pause of the session afterwards"),
-		form.Required("statements", "Steps", form.List{Of: statementForm{statement, &s.refs}}, "in order"))...)...)
+		form.Key("statements", "Steps", form.List{Of: statementForm{statement, &s.refs}}, "in order"),
+		form.Key("script", "Script", form.Custom[string]{In: scriptIn, Out: scriptNode, As: form.Words{}.Schema},
+			"instead of statements: a program in the language of scripts"))...)...)
 	transaction.After = func(r *form.Reader, o *form.Object, to any) {
 		op := to.(*plan.Operation)
+		switch {
+		case o.Has("script"):
+			o.Refuse("write it into the script", "next to script", "statements", "isolation", "inserts")
+		case !o.Has("statements"):
+			o.Require("a transaction", "statements")
+		}
 		if !o.Has("atomic") {
 			op.Transaction = len(op.Steps) > 0
 			for i := range op.Steps {
@@ -276,8 +301,44 @@ func operationForms(s *state) (queries, transactions operationForm) {
 		}
 		s.share(r, o, op)
 	}
-	transaction.Rules = form.Exclude("weight", "rate", "count")
+	transaction.Rules = append(form.Exclude("weight", "rate", "count"),
+		form.Exactly([]string{"statements", "script"}))
 	return operationForm{s, query, params, true}, operationForm{s, transaction, params, false}
+}
+
+func scriptIn(r *form.Reader, key string, n *yaml.Node, text *string) {
+	if *text = r.TextOf(n, key); *text == "" {
+		r.ProblemAt(n, "write a program in the language of scripts", "the script is empty")
+	}
+}
+
+func scriptNode(text *string) *yaml.Node {
+	if *text == "" {
+		return nil
+	}
+	n := form.Text(*text)
+	if strings.Contains(*text, "\n") {
+		n.Style = yaml.LiteralStyle
+	}
+	return n
+}
+
+// scriptsForm returns the form of Plan.Scripts.
+func scriptsForm() form.Form {
+	m := form.NewMapping("", "scripts",
+		form.Required("language", "Language", form.Name(), "of the operations' scripts"),
+		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode, As: optionsSchema},
+			"the language's own settings"),
+	)
+	return form.Custom[plan.Scripts]{
+		In: func(r *form.Reader, key string, n *yaml.Node, to *plan.Scripts) { m.Read(r, key, n, form.ValueOf(to)) },
+		Out: func(s *plan.Scripts) *yaml.Node {
+			if s.Language == "" {
+				return nil
+			}
+			return m.Write(form.ValueOf(s))
+		}, As: m.Schema,
+	}
 }
 
 // statementForm starts a statement's references before it reads the statement.

@@ -41,7 +41,8 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	if len(r.Problems) > 0 {
 		return nil, r.Problems.Sort()
 	}
-	return p, nil
+	_, err := p.CompileScripts()
+	return p, err
 }
 
 // state is what the forms of a plan remember while they read one.

@@ -48,6 +48,7 @@ func newFormat() *form.Mapping {
 		form.Key("keyspace", "Keyspace", keyspaceForm(), "records that operations are on, as YCSB has them"),
 		form.Key("queries", "Operations", queries, "operations of one request"),
 		form.Key("transactions", "Operations", transactions, "operations of several requests"),
+		form.Key("scripts", "Scripts", scriptsForm(), "the language of operations that are programs"),
 		form.Key("mix", "", form.Custom[plan.Plan]{Out: mixNode, As: mixWords().Schema},
 			"how operations are chosen: count makes a queue, weight draws, turn takes them by turns; count if there are counts and no load"),
 		form.Key("turns", "Turns", form.List{Of: form.Custom[int]{In: turnIn,
@@ -192,10 +193,8 @@ func targetForm(s *state) form.Form {
 			}
 			return tls.Write(form.ValueOf(t))
 		}, As: form.AnyOf(form.Flag{}, tls)}, "true, or how to secure connections"),
-		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode,
-			As: func(d *form.Definitions) form.Schema {
-				return form.Schema{"type": "object", "additionalProperties": typesSchema("string", "number", "boolean")(d)}
-			}}, "the protocol's own settings"),
+		form.Key("options", "Options", form.Custom[map[string]string]{In: optionsIn, Out: optionsNode, As: optionsSchema},
+			"the protocol's own settings"),
 	)
 	m.After = func(r *form.Reader, o *form.Object, _ any) {
 		if o != nil {
@@ -265,6 +264,10 @@ func optionsIn(r *form.Reader, _ string, n *yaml.Node, to *map[string]string) {
 	for k, v := range o.Values {
 		(*to)[k] = r.PlainOf(v, "option "+k)
 	}
+}
+
+func optionsSchema(d *form.Definitions) form.Schema {
+	return form.Schema{"type": "object", "additionalProperties": typesSchema("string", "number", "boolean")(d)}
 }
 
 func optionsNode(options *map[string]string) *yaml.Node {

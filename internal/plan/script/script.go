@@ -9,11 +9,32 @@
 package script
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 )
+
+var languages = map[string]Language{}
+
+// Register makes a language known. Dialects do so when they are linked. It panics for a name that is taken.
+func Register(l Language) {
+	if _, taken := languages[l.Name()]; taken {
+		panic("two languages of scripts are called " + l.Name())
+	}
+	languages[l.Name()] = l
+}
+
+// Lookup returns the language with a name.
+func Lookup(name string) (Language, bool) {
+	l, ok := languages[name]
+	return l, ok
+}
+
+// Languages returns the names of the known languages, sorted.
+func Languages() []string { return slices.Sorted(maps.Keys(languages)) }
 
 // Language compiles the scripts of a plan.
 type Language interface {
@@ -69,8 +90,9 @@ type Session interface {
 	// Again begins the operation once more, after it ended with a failure that the plan's rules repeat: with the
 	// variables and the random numbers that it began with.
 	Again() Step
-	// Answered continues after the answer to a request, or its failure. If reply.Fatal is set, the connection is lost,
-	// and a further request goes over the session's next one.
+	// Answered continues after the answer to a request or its failure, and when the operation's timeout ends a pause. If
+	// reply.Fatal is set, the connection is lost: the operation must end, and with reply.Failure unless that is of class
+	// OK and the request was its last.
 	Answered(reply *protocol.Reply) Step
 	// Resume continues after a pause.
 	Resume() Step
@@ -79,6 +101,7 @@ type Session interface {
 // Chooser is implemented by sessions that choose their operations themselves.
 type Chooser interface {
 	// Choose returns the operation (an index in Source.Operations) that is begun next. It is called once before Begin.
+	// It decides only if all operations of the plan are scripts.
 	Choose(index uint64) int
 }
 

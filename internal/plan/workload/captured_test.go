@@ -32,7 +32,7 @@ func TestNothingCaptured(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cursor := w.NewCursor(Rules{})
+			cursor := w.NewCursor(0, Rules{})
 			cursor.Begin(0)
 			var reply protocol.Reply
 			reply.Reset(1)

@@ -73,12 +73,16 @@ func (c *compiler) bucket(op *plan.Operation, kinds []gen.Kind) (*bucket.Key, er
 }
 
 func (c *compiler) operation(op *plan.Operation) (Operation, error) {
-	out := Operation{Name: op.Name, Think: op.Think, keyParam: -1}
+	out := Operation{Name: op.Name, Think: op.Think, keyParam: -1, script: -1}
 	switch op.Route {
 	case "primary":
 		out.Role = protocol.Primary
 	case "replica":
 		out.Role = protocol.Replica
+	}
+	if op.Script != "" {
+		c.scripted(op, &out)
+		return out, nil
 	}
 	if name := c.plan.Target.Balance.Hash; name != "" {
 		out.keyParam = op.HashParam(name)
@@ -142,12 +146,15 @@ func Compile(p *plan.Plan) (*Workload, error) {
 	if err := p.Validate().Err(); err != nil {
 		return nil, err
 	}
+	program, err := p.CompileScripts()
+	if err != nil {
+		return nil, err
+	}
 	if len(p.Operations) == 0 {
 		return nil, errors.New("compile the plan: it has no operations; add queries or transactions")
 	}
 	w := &Workload{Plan: p, Operations: make([]Operation, len(p.Operations))}
 	c := newCompiler(p)
-	var err error
 	if w.pick, w.Total, err = newPicker(p); err != nil {
 		return nil, fmt.Errorf("compile the plan: %w", err)
 	}
@@ -162,6 +169,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 			return nil, fmt.Errorf("compile the plan: %w", err)
 		}
 	}
+	w.scripts = newScripts(p, program)
 	w.Program.Requests, w.Reads.Requests, w.Sequences = c.requests, c.reads, c.starts
 	w.Registers.Requests = registers(p)
 	w.pauses = newPauses(p)

@@ -34,10 +34,7 @@ type Rules struct {
 // It is used by one session (or one place of a session's pipeline), and allocates nothing for an operation that it has
 // run before.
 //
-// Where to add further kinds of steps: only advance chooses the next step, so conditional branches belong there. State
-// that outlives an operation (a script's variables, a session's own random numbers) belongs next to the field state;
-// Begin doesn't reset it. A block of requests that are sent before the first is answered is a Send that follows a Send,
-// with a second position for the answers.
+// The steps of operations that are scripts come from the session's program instead; see script.go.
 type Cursor struct {
 	// The fields that every operation needs come first, so that they share few cache lines: a pipelined load has
 	// hundreds of cursors.
@@ -61,7 +58,8 @@ type Cursor struct {
 	state   State
 	rules   Rules
 	pause   time.Duration
-	timings []Timing // of the attempt's requests; empty unless Workload.Timed is set
+	timings []Timing  // of the attempt's requests; empty unless Workload.Timed is set
+	script  *scripted // the session's scripts; nil if the workload has none
 }
 
 // phase is the state of a Cursor.
@@ -75,12 +73,14 @@ const (
 	backingOff
 )
 
-// NewCursor returns a cursor over a workload's operations.
-func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules: rules} }
+// NewCursor returns a cursor over a workload's operations, for the session with a number from 0.
+func (w *Workload) NewCursor(session int, rules Rules) Cursor {
+	return Cursor{work: w, rules: rules, script: w.scripts.session(session)}
+}
 
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
-	c.Operation, c.Index, c.Attempts, c.EndNs = c.work.Pick(index), index, 1, 0
+	c.Operation, c.Index, c.Attempts, c.EndNs = c.choose(index), index, 1, 0
 	c.Facts = protocol.Facts{}
 	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
@@ -90,6 +90,10 @@ func (c *Cursor) Begin(index uint64) Move {
 	c.step, c.filled, c.news, c.unsure = 0, 0, false, false
 	c.forgive()
 	c.forgetTimings()
+	if c.op.script >= 0 {
+		c.script.began = false
+		return c.follow(c.script.Begin(c.op.script, index), false, 0)
+	}
 	return c.send()
 }
 
@@ -122,13 +126,23 @@ func (c *Cursor) Args() []gen.Value {
 func (c *Cursor) Pause() time.Duration { return c.pause }
 
 // Continues reports whether another request will probably follow the answer.
-func (c *Cursor) Continues() bool { return c.phase == rollingBack || c.step+1 < len(c.op.Steps) }
+func (c *Cursor) Continues() bool {
+	if c.op.script >= 0 {
+		return !c.script.last
+	}
+	return c.phase == rollingBack || c.step+1 < len(c.op.Steps)
+}
 
 // RollingBack reports whether the request ends a failed transaction. Such a request has its own timeout.
 func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
 
 // First reports whether the request is the operation's first.
-func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
+func (c *Cursor) First() bool {
+	if c.op.script >= 0 {
+		return c.script.first && c.phase == requesting
+	}
+	return c.step == 0 && c.phase == requesting
+}
 
 // Role returns the role of the nodes that may serve the operation.
 func (c *Cursor) Role() protocol.Role { return c.op.Role }
@@ -206,6 +220,9 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class,
 			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
 		})
+	}
+	if c.op.script >= 0 {
+		return c.follow(c.script.Answered(r), r.Fatal, endNs)
 	}
 	if w := c.op.Steps[c.step].wrong; w != nil && c.request == w.request {
 		return c.refused(w, r, endNs)
@@ -289,6 +306,9 @@ func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 	if c.phase == rollingBack {
 		return c.conclude()
 	}
+	if c.op.script >= 0 {
+		return c.tellScript(f, atNs)
+	}
 	return c.fail(f, atNs)
 }
 
@@ -306,11 +326,17 @@ func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
 		return Over
 	}
 	f.Fatal = true
+	if c.op.script >= 0 {
+		return c.tellScript(f, atNs)
+	}
 	return c.fail(f, atNs)
 }
 
 // Resume continues after a pause.
 func (c *Cursor) Resume() Move {
+	if c.op.script >= 0 {
+		return c.resumeScript()
+	}
 	if c.phase == backingOff {
 		c.Attempts++
 		c.step = 0
@@ -325,8 +351,11 @@ func (c *Cursor) Expire(atNs int64) Move {
 		c.phase = over
 		return Over
 	}
-	return c.fail(protocol.Failure{Class: protocol.Timeout, Text: "the operation's timeout passed during its think time"},
-		atNs)
+	f := protocol.Failure{Class: protocol.Timeout, Text: "the operation's timeout passed during its think time"}
+	if c.op.script >= 0 {
+		return c.tellScript(f, atNs)
+	}
+	return c.fail(f, atNs)
 }
 
 // fail ends an attempt. If it is inside a transaction, the transaction is rolled back first. BEGIN is step 0: if it
@@ -383,6 +412,9 @@ func (c *Cursor) conclude() Move {
 
 // Rest returns the think time after the operation.
 func (c *Cursor) Rest() time.Duration {
+	if c.script != nil && c.script.rester != nil {
+		return c.script.rester.Rest()
+	}
 	if t := &c.op.Think; t.Min <= 0 && t.Max <= 0 {
 		return 0
 	}

@@ -124,7 +124,7 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 				t.Errorf("%s: told of operation %d, number %d, class %v", c.events, operation, index, class)
 			}
 		}
-		cursor := w.NewCursor(Rules{Retries: 2})
+		cursor := w.NewCursor(0, Rules{Retries: 2})
 		for range 2 { // an operation must not affect the next one
 			asked := act(t, w, &cursor, strings.Fields(c.events)...)
 			if got := strings.Join(asked, " "); got != c.asked {
@@ -145,7 +145,7 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 // Each failed attempt is reported once.
 func TestCursorTellsOfFailures(t *testing.T) {
 	w := transfer(t, 0)
-	c := w.NewCursor(Rules{Retries: 1, EveryFailure: true})
+	c := w.NewCursor(0, Rules{Retries: 1, EveryFailure: true})
 	next := c.Begin(1)
 	var told []string
 	for _, e := range []string{"ok", "lost", "resume", "ok", "ok", "no", "ok"} {
@@ -166,7 +166,7 @@ func TestCursorTellsOfFailures(t *testing.T) {
 // A retry keeps generated values, and captures the server's values again.
 func TestCursorKeepsArguments(t *testing.T) {
 	w := transfer(t, 0)
-	c := w.NewCursor(Rules{Retries: 1})
+	c := w.NewCursor(0, Rules{Retries: 1})
 	var seen [][]gen.Value
 	next := c.Begin(9)
 	for i, e := range []string{"ok", "ok", "later", "ok", "resume", "ok", "ok", "ok", "ok"} {
@@ -192,7 +192,7 @@ func TestCursorKeepsArguments(t *testing.T) {
 
 func TestCursorAllocatesNothing(t *testing.T) {
 	w := transfer(t, time.Millisecond)
-	c := w.NewCursor(Rules{})
+	c := w.NewCursor(0, Rules{})
 	var r protocol.Reply
 	i := uint64(0)
 	run := func() {
@@ -249,7 +249,7 @@ func TestCursorOfRecordsThatAreThere(t *testing.T) {
 			}
 			w := compile(t, &plan.Plan{Operations: []plan.Operation{{Name: "insert", Weight: 1,
 				Steps: []plan.Step{{Request: request}}}}})
-			cursor := w.NewCursor(Rules{Retries: 1, EveryFailure: true})
+			cursor := w.NewCursor(0, Rules{Retries: 1, EveryFailure: true})
 			move := cursor.Begin(1)
 			for i := range c.replies {
 				if move == Retry {

@@ -55,8 +55,9 @@ type Workload struct {
 	// Sequences must begin after the values in their columns; see Sequence.After.
 	Sequences []*Sequence
 
-	pick   picker
-	pauses [][]pause // by operation, see newPauses
+	pick    picker
+	scripts *scripts  // nil without operations that are scripts
+	pauses  [][]pause // by operation, see newPauses
 }
 
 // Operation is a compiled operation. A transaction has its BEGIN and COMMIT among its steps.
@@ -72,6 +73,7 @@ type Operation struct {
 	keyStep, keyParam int         // position of the parameter that selects the node; keyParam is −1 if there is none
 	bucket            *bucket.Key // computes the bucket that selects the node, from the same step; nil if buckets don't
 	verified          bool        // a step has a Verify
+	script            int         // number among the plan's Scripted operations; −1 if it isn't one
 }
 
 // Step is a request and the sources of its parameters.
@@ -138,6 +140,12 @@ func (w *Workload) Pick(i uint64) int {
 	}
 	return w.pick.pick(i)
 }
+
+// HasScripts reports whether an operation is a script.
+func (w *Workload) HasScripts() bool { return w.scripts != nil }
+
+// Scripted reports whether an operation is a script: its steps have no order, and their arguments aren't known before.
+func (w *Workload) Scripted(operation int) bool { return w.Operations[operation].script >= 0 }
 
 // Args fills st.Args[step] with the arguments of a step of operation number i and returns them. It is called once per
 // step of an operation; attempts after a retryable error reuse the generated values in st.Args. It allocates nothing if

@@ -63,7 +63,7 @@ func TestWrongRequestsMustFailAsExpected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := compiled(t, wrongPlan(1, row.expect, false))
-			c := w.NewCursor(Rules{Retries: 3})
+			c := w.NewCursor(0, Rules{Retries: 3})
 			c.Begin(0)
 			r := protocol.Reply{Failure: row.got}
 			if move := c.Answered(&r, 1, 2); move != Over {
@@ -88,7 +88,7 @@ func TestWrongRequestsMustFailAsExpected(t *testing.T) {
 // The expected error within a transaction causes a rollback, and the operation succeeds.
 func TestAWrongRequestEndsItsTransaction(t *testing.T) {
 	w := compiled(t, wrongPlan(1, "any", true))
-	c := w.NewCursor(Rules{Retries: 3, EveryFailure: true})
+	c := w.NewCursor(0, Rules{Retries: 3, EveryFailure: true})
 	c.Begin(0)
 	ok := protocol.Reply{}
 	if move := c.Answered(&ok, 1, 2); move != Send || c.Request().Text != "select x" {
@@ -113,7 +113,7 @@ func TestAWrongRequestTakesNoArgumentsItDoesntName(t *testing.T) {
 			s.Params = []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, IntLo: 1, IntHi: 9,
 				HasRange: true}}}}
 			s.Wrong.Request.Text = text
-			c := compiled(t, p).NewCursor(Rules{})
+			c := compiled(t, p).NewCursor(0, Rules{})
 			c.Begin(0)
 			if got := len(c.Args()); got != want || len(c.Request().Params) != want {
 				t.Errorf("%d arguments for %d parameters, want %d", got, len(c.Request().Params), want)

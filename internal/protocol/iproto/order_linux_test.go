@@ -55,7 +55,7 @@ func TestAnswersComeInAnyOrder(t *testing.T) {
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	thirds := uint64(0)
-	cursor := cfg.NewCursor()
+	cursor := cfg.NewCursor(0)
 	for i := range uint64(600) {
 		cursor.Begin(i)
 		if cursor.Args()[0].I%3 == 0 {

@@ -45,6 +45,10 @@ func (e *examination) statements(ctx context.Context) {
 			}
 			continue
 		}
+		if e.work.Scripted(op) {
+			e.add(Note, name, message.New("doctor.script"), message.New("doctor.commits.remedy"))
+			continue
+		}
 		e.try(ctx, conn, name, uint64(i))
 		if conn.broken {
 			e.add(Problem, name, message.New("doctor.connection-lost"), message.Message{})
@@ -143,7 +147,7 @@ type gap struct{ text, remedy message.Message }
 
 // operation executes operation number i in the current transaction, without its own BEGIN and COMMIT.
 func (e *examination) operation(ctx context.Context, conn *transaction, i uint64) (*protocol.Failure, gap) {
-	c := e.work.NewCursor(workload.Rules{})
+	c := e.work.NewCursor(0, workload.Rules{})
 	for move := c.Begin(i); move != workload.Over; {
 		if move != workload.Send {
 			move = c.Resume()

@@ -215,7 +215,7 @@ load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", d
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
 	code := cmd.ProcessState.ExitCode()
-	if code != 0 && code != exitcode.Failed && code != exitcode.Invalid {
+	if code != 0 && code != exitcode.Threshold && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	disturbed := 0

@@ -1,0 +1,138 @@
+package workload
+
+import (
+	"brunt/internal/plan"
+	"brunt/internal/plan/script"
+	"brunt/internal/protocol"
+)
+
+// scripts are the compiled scripts of a plan.
+type scripts struct {
+	program    script.Program
+	operations []int // indexes in Workload.Operations
+	all        bool  // every operation is a script
+	before     int   // sessions of other workers that come before the first one here
+}
+
+// newScripts returns nil if no operation is a script.
+func newScripts(p *plan.Plan, program script.Program) *scripts {
+	if program == nil {
+		return nil
+	}
+	all := p.Scripted()
+	return &scripts{program: program, operations: all, all: len(all) == len(p.Operations),
+		before: p.Settings.SessionsBefore}
+}
+
+// session returns the scripts of a session; s may be nil.
+func (s *scripts) session(number int) *scripted {
+	if s == nil {
+		return nil
+	}
+	c := &scripted{Session: s.program.Session(s.before + number)}
+	c.rester, _ = c.Session.(script.Rester)
+	if s.all {
+		c.chooser, _ = c.Session.(script.Chooser)
+	}
+	return c
+}
+
+// scripted is what a Cursor knows of its session's scripts.
+type scripted struct {
+	script.Session
+	chooser     script.Chooser // nil if the plan chooses
+	rester      script.Rester  // nil: the operation's Think
+	began       bool           // a request of the attempt has been sent
+	first, last bool           // the request is the attempt's first; it is expected to be its last
+	quit        bool           // the session takes no further operations
+	reply       protocol.Reply // of requests without one
+}
+
+// scripted adds the requests of an operation that is a script.
+func (c *compiler) scripted(op *plan.Operation, out *Operation) {
+	for i := range c.plan.Operations {
+		if c.plan.Operations[i].Script == "" {
+			continue
+		}
+		out.script++
+		if &c.plan.Operations[i] == op {
+			break
+		}
+	}
+	for i := range op.Steps {
+		r := op.Steps[i].Request
+		r.Name = op.RequestName(i)
+		out.Steps = append(out.Steps, Step{kind: r.Kind(), Request: c.add(r)})
+	}
+}
+
+// choose returns the index of operation number index.
+func (c *Cursor) choose(index uint64) int {
+	if c.script != nil && c.script.chooser != nil {
+		return c.work.scripts.operations[c.script.chooser.Choose(index)]
+	}
+	return c.work.Pick(index)
+}
+
+// follow does what a script says. lost means that the connection is lost.
+func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
+	s := c.script
+	switch {
+	case next.Move == script.Send && !lost:
+		s.first, s.began = !s.began, true
+		s.last = next.Last
+		c.step, c.args = next.Request, next.Args
+		c.request = c.op.Steps[c.step].Request
+		c.phase = requesting
+		if c.traced {
+			c.traceDrawn()
+		}
+		return Send
+	case next.Move == script.Pause && !lost:
+		c.phase, c.pause = thinking, next.Pause
+		return Think
+	case next.Move != script.End:
+		next.Failure = protocol.Failure{Class: protocol.Connect, Fatal: true,
+			Text: "the connection was lost between two requests of the script"}
+	}
+	s.quit = next.Quit
+	c.EndNs = atNs
+	if c.Failure = next.Failure; c.Failure.Class == protocol.OK {
+		c.phase = over
+		return Over
+	}
+	c.news = true
+	return c.conclude()
+}
+
+// tellScript tells a script about a failure without an answer.
+func (c *Cursor) tellScript(f protocol.Failure, atNs int64) Move {
+	if f.Class == protocol.UnknownOutcome && c.request != nil && !c.request.MayWrite() {
+		f.Class = protocol.Connect
+	}
+	c.script.reply.Reset(0)
+	c.script.reply.Failure = f
+	return c.follow(c.script.Answered(&c.script.reply), f.Fatal, atNs)
+}
+
+// resumeScript continues a script after a pause, or begins it once more.
+func (c *Cursor) resumeScript() Move {
+	if c.phase != backingOff {
+		return c.follow(c.script.Resume(), false, 0)
+	}
+	c.Attempts++
+	c.EndNs = 0
+	c.forgetTimings()
+	c.script.began = false
+	return c.follow(c.script.Again(), false, 0)
+}
+
+// Ended says when the operation ended, if it ended without an answer.
+func (c *Cursor) Ended(atNs int64) {
+	if c.EndNs == 0 {
+		c.EndNs = atNs
+	}
+}
+
+// Quits reports whether the session takes no further operations, because a script said so.
+func (c *Cursor) Quits() bool { return c.script != nil && c.script.quit }
