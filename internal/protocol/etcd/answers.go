@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -32,7 +33,16 @@ func (k answerKind) columns() []string {
 }
 
 func (c *command) checkCaptures() *protocol.Error {
-	for _, k := range c.capture {
+	for i, k := range c.capture {
+		if number, column, ok := strings.Cut(k.Name, "."); ok && c.take == txnAnswer {
+			n, err := strconv.Atoi(number)
+			if all := rangeAnswer.columns(); err != nil || n < 0 || !slices.Contains(all, column) {
+				return protocol.Bad("capture %q isn't the number of an operation, a point, and one of %s", k.Name,
+					strings.Join(all, ", "))
+			}
+			c.inner = append(c.inner, innerCapture{n, column, i})
+			continue
+		}
 		if all := c.take.columns(); !slices.Contains(all, k.Name) {
 			return protocol.Bad("the answer has no %q to capture; it has %s", k.Name, strings.Join(all, ", "))
 		}
@@ -72,6 +82,7 @@ func (c *command) read(message []byte, reply *protocol.Reply) (revision int64, v
 			c.whole(reply, name, 0)
 		}
 	}
+	responses := 0
 	violation = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation {
 		switch kind {
 		case protowire.VarintType:
@@ -84,6 +95,10 @@ func (c *command) read(message []byte, reply *protocol.Reply) (revision int64, v
 				revision, bad = revisionOf(b)
 				c.whole(reply, "revision", revision)
 				return bad
+			}
+			if number == txnResponses && c.take == txnAnswer {
+				responses++
+				return c.response(responses-1, b, reply)
 			}
 			return c.part(number, b, reply)
 		}
@@ -136,8 +151,6 @@ func (c *command) part(number protowire.Number, b []byte, reply *protocol.Reply)
 		if len(c.capture) > 0 && reply.Rows == 1 {
 			return c.pair(b, reply)
 		}
-	case c.take == txnAnswer && number == txnResponses:
-		return countResponse(b, reply)
 	case c.take == statusAnswer && number == statusVersion:
 		c.text(reply, "server_version", b)
 	case c.take == lockAnswer && number == lockKey:
@@ -162,6 +175,39 @@ func (c *command) pair(record []byte, reply *protocol.Reply) protocol.Violation 
 		}
 		return ""
 	})
+}
+
+// response captures from the answer to operation number n of a transaction, and counts its rows and changes.
+func (c *command) response(n int, b []byte, reply *protocol.Reply) protocol.Violation {
+	one := command{take: rangeAnswer}
+	for _, in := range c.inner {
+		if in.response == n {
+			one.inner = append(one.inner, in)
+		}
+	}
+	if len(one.inner) > 0 {
+		var captures [16]protocol.Capture
+		part := protocol.Reply{}
+		for _, in := range one.inner {
+			one.capture = append(captures[:len(one.capture)], protocol.Capture{Name: in.column, Kind: c.capture[in.at].Kind})
+		}
+		part.Reset(len(one.capture))
+		violation := eachField(b, func(number protowire.Number, kind protowire.Type, rest []byte) protocol.Violation {
+			if number != responseRange || kind != protowire.BytesType {
+				return ""
+			}
+			inner, _ := protowire.ConsumeBytes(rest)
+			_, bad := one.read(inner, &part)
+			return bad
+		})
+		if violation != "" {
+			return violation
+		}
+		for i, in := range one.inner {
+			reply.Captured[in.at].Set(&part.Captured[i])
+		}
+	}
+	return countResponse(b, reply)
 }
 
 // countResponse counts the rows and changes of a transaction's operation.

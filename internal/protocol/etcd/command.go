@@ -35,6 +35,14 @@ type command struct {
 	absent  bool       // lease-grant: a lease that exists is no failure
 	behind  int64      // compact: how far behind the last known revision; -1: Fields has the revision
 	capture []protocol.Capture
+	inner   []innerCapture // of capture: those of an operation of a transaction
+}
+
+// innerCapture is a capture "N.COLUMN" of the answer to operation number N, from 0, of a transaction's branch.
+type innerCapture struct {
+	response int
+	column   string
+	at       int // index in capture
 }
 
 // message appends the message of a call to a method. revision is the last revision that the session knows.

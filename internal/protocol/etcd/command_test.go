@@ -158,9 +158,10 @@ func TestCommands(t *testing.T) {
 		remove
 	)
 	p := &protocol.Program{Requests: []protocol.Request{
-		put:       worded(put, "put $1 $2", 2, "revision"),
-		get:       worded(get, "get $1 --consistency=s", 1, "mod_revision", "value", "key", "count", "revision"),
-		txn:       worded(txn, "txn if mod $1 = $2 then put $1 new ; get $1 else get $1", 2, "succeeded"),
+		put: worded(put, "put $1 $2", 2, "revision"),
+		get: worded(get, "get $1 --consistency=s", 1, "mod_revision", "value", "key", "count", "revision"),
+		txn: worded(txn, "txn if mod $1 = $2 then put $1 new ; get $1 else get $1", 2, "succeeded", "0.mod_revision",
+			"1.value", "0.revision"),
 		grant:     worded(grant, "lease-grant 100 --id=$1 --if-absent", 1),
 		keepAlive: worded(keepAlive, "lease-keepalive $1", 1, "id", "ttl"),
 		revoke:    worded(revoke, "lease-revoke $1", 1),
@@ -190,10 +191,12 @@ func TestCommands(t *testing.T) {
 			string(r.Captured[2].B) != "c:a" || r.Captured[3].I != 1 || r.Captured[4].I < revision {
 			t.Errorf("get: %+v", r)
 		}
-		if do(txn, "c:a", revision-1); r.Captured[0].I != 0 || r.Rows != 1 || r.Affected != 0 {
+		if do(txn, "c:a", revision-1); r.Captured[0].I != 0 || r.Rows != 1 || r.Affected != 0 ||
+			r.Captured[1].I != revision || r.Captured[2].Kind != gen.Null || r.Captured[3].I < revision {
 			t.Errorf("txn that fails: %+v", r)
 		}
-		if do(txn, "c:a", revision); r.Captured[0].I != 1 || r.Rows != 1 || r.Affected != 1 {
+		if do(txn, "c:a", revision); r.Captured[0].I != 1 || r.Rows != 1 || r.Affected != 1 ||
+			string(r.Captured[2].B) != "new" {
 			t.Errorf("txn: %+v", r)
 		}
 		for range 2 {
