@@ -1,9 +1,9 @@
 package etcdbench
 
 import (
-	"cmp"
 	"embed"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,19 +34,13 @@ func Tool() dialect.Tool {
 		Name: commandName, Formats: []string{commandName}, Programs: []string{"benchmark"},
 		Commands:  []dialect.Command{{Name: commandName, New: newBenchmark, Rewrite: rewrite}},
 		Results:   []result.Format{Results()},
-		Languages: []script.Language{Language{}},
+		Languages: []script.Language{Language{}, WatchLanguage{}},
 	}
 }
 
 // names are benchmark's commands that send a load.
-var names = []string{"put", "range", "stm", "txn-put", "txn-mixed", "lease-keepalive"}
-
-// refused are benchmark's other commands, with the reason why brunt doesn't have them.
-var refused = map[string]string{
-	"mvcc": "it measures etcd's storage inside the process of benchmark, not a server; use etcd's own benchmark",
-	"watch": "events arrive without a request, and brunt's operations are requests; " +
-		"compare k6's scripts, or use etcd's own benchmark",
-}
+var names = []string{"put", "range", "stm", "txn-put", "txn-mixed", "watch", "watch-latency", "watch-get",
+	"lease-keepalive"}
 
 func newBenchmark(s *command.Env) *cobra.Command {
 	var all []*cobra.Command
@@ -54,19 +48,17 @@ func newBenchmark(s *command.Env) *cobra.Command {
 		all = append(all, newLoad(s, name))
 	}
 	cmd := texts().Group(commandName, all...)
-	for _, name := range []string{"mvcc", "watch", "watch-get", "watch-latency"} {
-		why := cmp.Or(refused[name], refused["watch"])
-		cmd.AddCommand(&cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true,
-			RunE: func(*cobra.Command, []string) error {
-				return exitcode.Usage(errors.New(name + " isn't supported: " + why))
-			}})
-	}
+	cmd.AddCommand(&cobra.Command{Use: "mvcc", Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return usageError(s, errors.New("mvcc isn't supported: it measures etcd's storage inside the process of benchmark, "+
+				"not a server; use etcd's own benchmark"))
+		}})
 	return cmd
 }
 
 // rewrite moves the command before the flags that precede it.
 func rewrite(args []string) ([]string, error) {
-	known := append([]string{"mvcc", "watch", "watch-get", "watch-latency"}, names...)
+	known := append([]string{"mvcc"}, names...)
 	bools := map[string]bool{"precise": true, "sample": true, "insecure-skip-tls-verify": true, "target-leader": true,
 		"report-perfdash": true}
 	for i := 0; i < len(args); i++ {
@@ -155,6 +147,10 @@ func (l *load) bindAll(fs *pflag.FlagSet) {
 
 // bindOwn binds the flags of the command.
 func (l *load) bindOwn(fs *pflag.FlagSet) {
+	if strings.HasPrefix(l.Command, "watch") {
+		l.bindWatch(fs)
+		return
+	}
 	fs.IntVar(&l.Total, "total", 10000, "requests to send")
 	if l.Command != "lease-keepalive" {
 		fs.IntVar(&l.Rate, "rate", 0, "requests a second, whatever etcd does (0: as fast as the clients can)")
@@ -200,6 +196,35 @@ func (l *load) bindOwn(fs *pflag.FlagSet) {
 	}
 }
 
+// bindWatch binds the flags of a command that watches.
+func (l *load) bindWatch(fs *pflag.FlagSet) {
+	w := &l.Options.Watch
+	l.KeySize, l.KeySpace, w.Keys = 32, 1, 1
+	switch l.Command {
+	case "watch":
+		fs.IntVar(&w.Streams, "streams", 10, "streams of events")
+		fs.IntVar(&w.PerStream, "watch-per-stream", 100, "watches of each stream")
+		fs.IntVar(&w.Keys, "watched-key-total", 1, "keys that are watched")
+		fs.IntVar(&w.PutRate, "put-rate", 0, "puts a second (0: as fast as the clients can)")
+		fs.IntVar(&w.Puts, "put-total", 1000, "puts to send")
+		fs.IntVar(&l.KeySize, "key-size", 32, "bytes of a key")
+		fs.IntVar(&l.KeySpace, "key-space-size", 1, "how many numbers keys are made of")
+		fs.BoolVar(&l.Sequential, "sequential-keys", false, "keys in order instead of at random")
+	case "watch-latency":
+		fs.IntVar(&w.Streams, "streams", 10, "streams of events")
+		fs.IntVar(&w.PerStream, "watchers-per-stream", 10, "watches of each stream")
+		fs.BoolVar(&w.PrevKV, "prevkv", false, "ask for the previous value with each event")
+		fs.IntVar(&w.Puts, "put-total", 1000, "puts to send")
+		fs.IntVar(&w.PutRate, "put-rate", 100, "puts a second")
+		fs.IntVar(&l.KeySize, "key-size", 32, "bytes of the key")
+		fs.IntVar(&l.ValSize, "val-size", 32, "bytes of a value")
+	case "watch-get":
+		fs.IntVar(&w.PerStream, "watchers", 10000, "watches of all streams")
+		fs.IntVar(&w.Streams, "streams", 1, "streams of events")
+		fs.IntVar(&w.Puts, "events", 8, "events of each watch")
+	}
+}
+
 // run sends the load.
 func (l *load) run(s *command.Env) error {
 	o := &l.Options
@@ -225,6 +250,9 @@ func (l *load) run(s *command.Env) error {
 	}
 	if err := l.CheckWorkers(&l.Record, p); err != nil {
 		return err
+	}
+	if strings.HasPrefix(o.Command, "watch") && l.Workers.Number > 0 {
+		return usageError(s, fmt.Errorf("%s: events are compared with puts in one process; leave --workers out", o.Command))
 	}
 	e := &execution{o: o, plan: p, report: l.report, quiet: l.quiet}
 	t := &loadtest.Test{

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/plan/workload"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/run/loadtest"
@@ -33,18 +34,20 @@ type execution struct {
 
 	out     *loadtest.Outputs
 	meter   *Meter
+	watched *watchProgram      // nil: not a command that watches
 	stop    context.CancelFunc // ends compactions
 	stopped chan struct{}
 }
 
 // hooks returns hooks that print benchmark's report.
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
-	e.out, e.meter = out, NewMeter(len(e.plan.Operations), e.o.Service)
+	e.out, e.meter = out, NewMeter(len(e.plan.Operations), e.o.Service || strings.HasPrefix(e.o.Command, "watch"))
 	v := runner.Hooks{
 		Sinks: []measure.Sink{e.meter}, Prepare: e.prepare,
-		Ready: func(context.Context) error { e.compact(); return nil },
-		Sent:  func(context.Context) { e.endCompactions() },
-		Close: func() error { e.endCompactions(); return nil }, Result: e.result, Exit: e.exit,
+		Attach: func(w *workload.Workload) { e.watched, _ = w.Scripts().(*watchProgram) },
+		Ready:  func(context.Context) error { e.compact(); return nil },
+		Sent:   func(context.Context) { e.endCompactions() },
+		Close:  func() error { e.endCompactions(); return nil }, Result: e.result, Exit: e.exit,
 	}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)
@@ -154,6 +157,9 @@ func (e *execution) result(run *record.Run, dir string) error {
 
 func (e *execution) print(out io.Writer, run *record.Run) (err error) {
 	failures := errorsOf(run)
+	if e.watched != nil {
+		return e.printWatch(out, failures)
+	}
 	if e.o.Command != "txn-mixed" {
 		r := e.meter.Report(e.o, 0)
 		r.Errors = failures
@@ -171,6 +177,43 @@ func (e *execution) print(out io.Writer, run *record.Run) (err error) {
 			r.Errors = failures
 		}
 		if _, err := fmt.Fprintf(out, "Total %s Ops: %d\nDetails:%s\n", title, all, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printWatch prints the reports of a command that watches.
+func (e *execution) printWatch(out io.Writer, failures []ErrorCount) error {
+	type part struct {
+		title string
+		r     *Report
+	}
+	w, operation := e.watched, func(name string) *Report {
+		for i := range e.plan.Operations {
+			if e.plan.Operations[i].Name == name {
+				return e.meter.Report(e.o, i)
+			}
+		}
+		return nil
+	}
+	var parts []part
+	switch e.o.Command {
+	case "watch":
+		made, events := operation(opWatch), operation(opEvent)
+		made.Total, events.Total = w.making.to.Sub(w.making.from), w.receiving.to.Sub(w.receiving.from)
+		events.Times = w.received
+		parts = []part{{"Watch creation summary:\n", made}, {"Watch events received summary:\n", events}}
+	case "watch-latency":
+		events := operation(opEvent)
+		events.Times = w.latencies()
+		parts = []part{{"\nPut summary:\n", operation(opPut)}, {"\nWatch events summary:\n", events}}
+	default:
+		parts = []part{{"Get during watch summary:\n", operation(opGet)}}
+	}
+	parts[len(parts)-1].r.Errors = failures
+	for _, p := range parts {
+		if _, err := io.WriteString(out, p.title+p.r.String()); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"brunt/internal/dialect/command"
+	"brunt/internal/judge/result/resulttest"
 	"brunt/test/testserver"
 )
 
@@ -132,6 +133,36 @@ func TestSTM(t *testing.T) {
 		if versions != puts {
 			t.Errorf("%s: %d versions, want %d", c, versions, puts)
 		}
+	}
+}
+
+// Commands that watch receive an event for each put at each watch.
+func TestWatches(t *testing.T) {
+	s := testserver.Etcd(t)
+	for _, c := range []struct {
+		line string
+		want map[string]float64
+	}{
+		{"watch --streams 3 --watch-per-stream 4 --watched-key-total 5 --key-space-size 5 --sequential-keys --put-total 25 " +
+			"--clients 2", map[string]float64{"watch creation: count": 12, "watch events received: count": 60}},
+		{"watch --streams 2 --watch-per-stream 2 --put-total 10 --put-rate 500",
+			map[string]float64{"watch creation: count": 4, "watch events received: count": 40}},
+		{"watch-latency --streams 2 --watchers-per-stream 3 --put-total 20 --put-rate 500 --prevkv",
+			map[string]float64{"put: count": 20, "watch events: count": 120}},
+	} {
+		out, err := benchmark(t, s.Addr, c.line)
+		if err != nil {
+			t.Fatalf("%s: %v", c.line, err)
+		}
+		r, err := ParseResult([]byte(out))
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s", c.line, err, out)
+		}
+		resulttest.Expect(t, r, c.want)
+	}
+	out, err := benchmark(t, s.Addr, "watch-get --streams 2 --watchers 21 --events 4")
+	if err != nil || !strings.HasPrefix(out, "Get during watch summary:\n\nSummary:\n") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

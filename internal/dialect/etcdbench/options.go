@@ -52,6 +52,7 @@ type Options struct {
 	TxnOps       int
 	RWRatio      float64
 	STM          STM
+	Watch        Watch
 
 	// Options that only brunt has.
 	Seed    uint64
@@ -72,7 +73,7 @@ type STM struct {
 // Check returns an error for values that benchmark refuses, or that make it fail.
 func (o *Options) Check() error {
 	switch {
-	case o.Total <= 0:
+	case o.Total <= 0 && !strings.HasPrefix(o.Command, "watch"):
 		return fmt.Errorf("--total %d: give a number above 0", o.Total)
 	case o.Clients == 0 || o.Conns == 0:
 		return errors.New("--clients and --conns must be above 0")
@@ -90,6 +91,8 @@ func (o *Options) Check() error {
 		return o.checkRange()
 	case "stm":
 		return o.checkSTM()
+	case "watch", "watch-latency", "watch-get":
+		return o.checkWatch()
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ import (
 // leaseTTL is the time to live of the leases that benchmark keeps alive, in seconds.
 const leaseTTL = 100
 
+// mostTime is the longest load whose end the sessions decide.
+const mostTime = 24 * time.Hour
+
 // Plan makes the plan for the options, which must have been checked.
 func (o *Options) Plan() (*plan.Plan, error) {
 	p := &plan.Plan{Name: "etcd-benchmark-" + o.Command, Seed: o.Seed, Target: o.target(), Mix: plan.ByWeight}
@@ -36,6 +39,8 @@ func (o *Options) Plan() (*plan.Plan, error) {
 		o.leaseKeepAlive(p)
 	case "stm":
 		o.stm(p)
+	case "watch", "watch-latency", "watch-get":
+		o.watch(p)
 	}
 	if o.TargetLeader {
 		for i := range p.Operations {
@@ -83,6 +88,9 @@ func (o *Options) sessions(p *plan.Plan) {
 // phase returns the only phase of the load: as fast as the clients can, or at a rate.
 func (o *Options) phase() plan.Phase {
 	p := plan.Phase{Name: o.Command, Kind: plan.Closed, Operations: uint64(o.Total)}
+	if p.Operations == 0 { // the sessions say when they are done
+		p.Duration = mostTime
+	}
 	if o.Rate > 0 {
 		rate := float64(o.Rate)
 		p.Kind, p.RateFrom, p.RateTo = plan.Open, rate, rate

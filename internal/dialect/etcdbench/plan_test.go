@@ -13,7 +13,10 @@ import (
 	"brunt/internal/plan/script"
 )
 
-func init() { script.Register(Language{}) }
+func init() {
+	script.Register(Language{})
+	script.Register(WatchLanguage{})
+}
 
 // parse parses a command line as benchmark's.
 func parse(t *testing.T, line string) (*Options, error) {

@@ -15,6 +15,7 @@ var (
 	quantileLine = lazyregexp.New(`^  ([0-9.]+)% in (\S+) secs\.$`)
 	barLine      = lazyregexp.New(`^  \S+ \[([0-9]+)\]\t\|∎*$`)
 	errorLine    = lazyregexp.New(`^  \[([0-9]+)\]\t`)
+	titleLine    = lazyregexp.New(`^(Watch creation|Watch events received|Watch events|Put|Get during watch) summary:$`)
 	partLine     = lazyregexp.New(`^Total (Read|Write) Ops: `)
 )
 
@@ -35,13 +36,16 @@ type part struct {
 	count, failed float64
 }
 
-// ParseResult parses the output of benchmark, which has one report, or one for reads and one for writes.
+// ParseResult parses the output of benchmark, which has one report, or one for reads and one for writes, or for watches and events.
 func ParseResult(text []byte) (*result.Result, error) {
 	var parts []*part
 	operation := ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := partLine().FindStringSubmatch(line); m != nil {
+			operation = strings.ToLower(m[1])
+		}
+		if m := titleLine().FindStringSubmatch(line); m != nil {
 			operation = strings.ToLower(m[1])
 		}
 		if line == "Summary:" {
@@ -66,7 +70,11 @@ func ParseResult(text []byte) (*result.Result, error) {
 		parts[0].add(r, "")
 		return r, nil
 	}
-	r.Add("rate", "", total.count/max(parts[0].times["Total"], parts[1].times["Total"]))
+	longest := 0.0
+	for _, p := range parts {
+		longest = max(longest, p.times["Total"])
+	}
+	r.Add("rate", "", total.count/longest)
 	r.Add("count", "", total.count)
 	r.Add("errors", "", total.failed/(total.count+total.failed))
 	return r, nil

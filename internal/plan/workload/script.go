@@ -24,6 +24,14 @@ func newScripts(p *plan.Plan, program script.Program) *scripts {
 		before: p.Settings.SessionsBefore}
 }
 
+// Scripts returns the compiled scripts of the plan; nil if it has none.
+func (w *Workload) Scripts() script.Program {
+	if w.scripts == nil {
+		return nil
+	}
+	return w.scripts.program
+}
+
 // session returns the scripts of a session; s may be nil.
 func (s *scripts) session(number int) *scripted {
 	if s == nil {

@@ -28,6 +28,10 @@ func (k answerKind) columns() []string {
 		return []string{"revision", "hash"}
 	case lockAnswer:
 		return []string{"revision", "key"}
+	case watchAnswer:
+		return []string{"revision", "watch"}
+	case eventAnswer:
+		return []string{"mod_revision", "key", "value", "watch", "at"}
 	}
 	return []string{"revision"}
 }

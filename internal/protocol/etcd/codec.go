@@ -128,6 +128,9 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 		if p.Requests[i].Verb == protocol.Batch {
 			return "batches need the library tier", false
 		}
+		if c := requests[i].command; c != nil && c.method >= methodWatch {
+			return "watches need the library tier", false
+		}
 	}
 	return "", true
 }

@@ -25,6 +25,10 @@ import (
 //	lease-revoke ID             lease-keepalive ID
 //	lock NAME [--lease=ID]      unlock KEY
 //	status                      hashkv
+//	watch KEY [END] [--prefix] [--prev-kv] [--rev=N]
+//	next
+//
+// watch opens a watch on the session's stream of events, and next waits for the next event. They need the library tier.
 //
 // A COMPARE is mod|create|version|value|lease KEY =|!=|<|> OPERAND, an OP is a put, get or del. A word may contain
 // parameters. The numbers of the messages' fields are those of etcd's rpc.proto, kv.proto and v3lock.proto.
@@ -72,6 +76,8 @@ const (
 	statusAnswer
 	hashAnswer
 	lockAnswer
+	watchAnswer
+	eventAnswer
 )
 
 // field is a field of a message: a text with parameters, a number, or a message of fields.
@@ -169,7 +175,7 @@ func (w *words) options(known ...option) *protocol.Error {
 }
 
 // commandNames are the first words of commands.
-const commandNames = "put, get, del, txn, compact, lease-grant, lease-revoke, lease-keepalive, lock, unlock, status, hashkv"
+const commandNames = "put, get, del, txn, compact, lease-grant, lease-revoke, lease-keepalive, lock, unlock, status, hashkv, watch, next"
 
 // parseCommand parses a request whose verb is Command.
 func parseCommand(req *protocol.Request) (*command, *protocol.Error) {
@@ -208,6 +214,11 @@ func parseCommand(req *protocol.Request) (*command, *protocol.Error) {
 		c.method, c.take = methodStatus, statusAnswer
 	case "hashkv":
 		c.method, c.take = methodHashKV, hashAnswer
+	case "watch":
+		c.method, c.take = methodWatch, watchAnswer
+		c.fields, refused = w.operation(name)
+	case "next":
+		c.method, c.take = methodNext, eventAnswer
 	default:
 		return nil, protocol.Bad("%q is no command of etcd; there are %s", name, commandNames)
 	}
@@ -274,7 +285,7 @@ func (c *command) lock(w *words) *protocol.Error {
 	}})
 }
 
-// operation parses a put, get or del after its first word, and returns the fields of its message.
+// operation parses a put, get, del or watch after its first word, and returns the fields of its message.
 func (w *words) operation(name string) (fields []field, refused *protocol.Error) {
 	key, refused := w.text(1, "the key")
 	if refused != nil {
@@ -309,6 +320,9 @@ func (w *words) operation(name string) (fields []field, refused *protocol.Error)
 		}
 	}
 	prefix := option{"prefix", false, func(string) *protocol.Error { return w.prefix(&fields) }}
+	if name == "watch" { // WatchCreateRequest
+		return fields, w.options(prefix, option{"prev-kv", false, flag(6)}, option{"rev", true, whole(3, "the revision")})
+	}
 	if name == "del" {
 		return fields, w.options(prefix, option{"prev-kv", false, flag(3)})
 	}

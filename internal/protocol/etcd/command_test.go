@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func TestMessages(t *testing.T) {
 func TestBadCommands(t *testing.T) {
 	for words, want := range map[string]string{
 		"":                          "without words",
-		"watch a":                   `"watch" is no command of etcd`,
+		"observe a":                 `"observe" is no command of etcd`,
 		"put a":                     "put: the value is missing",
 		"put a b c":                 `nothing can follow here: "c"`,
 		"get a --limit=x":           `the limit "x" is no whole number`,
@@ -156,6 +157,8 @@ func TestCommands(t *testing.T) {
 		status
 		hash
 		remove
+		watched
+		next
 	)
 	p := &protocol.Program{Requests: []protocol.Request{
 		put: worded(put, "put $1 $2", 2, "revision"),
@@ -168,10 +171,22 @@ func TestCommands(t *testing.T) {
 		compact:   worded(compact, "compact --behind=1", 0),
 		status:    worded(status, "status", 0, "server_version", "db_size"),
 		hash:      worded(hash, "hashkv", 0, "hash"),
+		watched:   worded(watched, "watch $1 --rev=$2", 2, "watch"),
+		next:      worded(next, "next", 0, "mod_revision", "key", "value", "watch", "at"),
 		remove:    worded(remove, "del c:", 0),
 	}}
+	if why, ok := New().Takes(protocol.Target{Address: s.Addr}, p); ok || why != "watches need the library tier" {
+		t.Errorf("watches on event loops: %s", why)
+	}
 	p.Requests[remove].Words = []string{"del", "c:", "--prefix"}
-	tiers(t, protocol.Target{Address: s.Addr}, p, func(t *testing.T, c protocol.Conn) {
+	both := &protocol.Program{Requests: p.Requests[:watched]}
+	library, err := New().Dial(t.Context(), protocol.Target{Address: s.Addr}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	checkWatch(t, library, p, watched, next, put)
+	tiers(t, protocol.Target{Address: s.Addr}, both, func(t *testing.T, c protocol.Conn) {
 		var r protocol.Reply
 		do := func(id int, args ...any) *protocol.Reply {
 			c.Do(protocoltest.Within(t, 10*time.Second), &p.Requests[id], protocoltest.Values(args...), &r)
@@ -227,4 +242,37 @@ func TestCommands(t *testing.T) {
 			t.Errorf("hashkv: %+v; %v, %v", r, h, err)
 		}
 	})
+}
+
+// checkWatch checks that events are delivered in order, and that waiting for one ends with its time.
+func checkWatch(t *testing.T, c protocol.Conn, p *protocol.Program, watch, next, put int) {
+	t.Helper()
+	var r protocol.Reply
+	do := func(within time.Duration, id int, args ...any) {
+		c.Do(protocoltest.Within(t, within), &p.Requests[id], protocoltest.Values(args...), &r)
+	}
+	if do(time.Second, next); r.Class != protocol.Client {
+		t.Errorf("next without a watch: %+v", r)
+	}
+	do(10*time.Second, put, "w", "1")
+	first := r.Captured[0].I
+	for want := range int64(2) {
+		if do(10*time.Second, watch, "w", first); r.Class != protocol.OK || r.Captured[0].I != want {
+			t.Fatalf("watch: %+v", r)
+		}
+	}
+	do(10*time.Second, put, "w", "2")
+	seen := map[string]int{}
+	for range 4 {
+		if do(10*time.Second, next); r.Class != protocol.OK || string(r.Captured[1].B) != "w" || r.Captured[4].I == 0 {
+			t.Fatalf("next: %+v", r)
+		}
+		seen[fmt.Sprint(r.Captured[3].I, ":", r.Captured[0].I-first, "=", string(r.Captured[2].B))]++
+	}
+	if len(seen) != 4 || seen["0:0=1"]+seen["0:1=2"]+seen["1:0=1"]+seen["1:1=2"] != 4 {
+		t.Errorf("events %v", seen)
+	}
+	if do(time.Millisecond, next); r.Class != protocol.Timeout && r.Class != protocol.UnknownOutcome {
+		t.Errorf("no event: %+v", r)
+	}
 }

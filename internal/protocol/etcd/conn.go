@@ -26,7 +26,8 @@ type conn struct {
 	kv       pb.KVClient
 	options  options
 	requests requests
-	revision int64 // in the last answer to a command
+	revision int64     // in the last answer to a command
+	watching *watching // nil: no watch was opened
 	secret   string
 	received socket.Meter
 	scratch  []byte
@@ -46,6 +47,10 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	before := c.received.Received()
 	var err error
 	switch {
+	case q.command != nil && q.command.method == methodWatch:
+		err = c.watch(ctx, q.command, args, reply)
+	case q.command != nil && q.command.method == methodNext:
+		err = c.next(ctx, q.command, reply)
 	case q.command != nil:
 		err = c.execute(ctx, q.command, args, reply)
 	case r.Rows > 1 || req.Verb == protocol.Batch:
@@ -240,6 +245,9 @@ func (c *conn) Add(_ context.Context, req *protocol.Request) error {
 func (c *conn) Close() error {
 	client := c.client
 	c.client = nil
+	if c.watching != nil {
+		c.watching.cancel()
+	}
 	if client == nil {
 		return nil
 	}

@@ -29,6 +29,8 @@ const (
 	methodUnlock
 	methodStatus
 	methodHashKV
+	methodWatch // of the library tier
+	methodNext  // waits for an event of a watch
 	methods
 )
 
@@ -40,6 +42,7 @@ func (m method) path() string {
 		methodLeaseRevoke: "/etcdserverpb.Lease/LeaseRevoke", methodLeaseKeepAlive: "/etcdserverpb.Lease/LeaseKeepAlive",
 		methodLock: "/v3lockpb.Lock/Lock", methodUnlock: "/v3lockpb.Lock/Unlock",
 		methodStatus: "/etcdserverpb.Maintenance/Status", methodHashKV: "/etcdserverpb.Maintenance/HashKV",
+		methodWatch: "/etcdserverpb.Watch/Watch", methodNext: "",
 	}[m]
 }
 
