@@ -275,7 +275,8 @@ func (e *execution) perfDash(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(folder, fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", name, time.Now().UTC().Format(time.RFC3339)))
+		file := fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", name, time.Now().UTC().Format(time.RFC3339))
+		path := filepath.Join(folder, file)
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return err
 		}

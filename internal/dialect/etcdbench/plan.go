@@ -61,7 +61,8 @@ func (o *Options) target() plan.Target {
 	}
 	t.User, _, _ = o.Credentials()
 	t.Password = o.Password
-	t.TLS = plan.TLS{Enabled: o.secure(), InsecureSkipVerify: o.Insecure, CAFile: o.CACert, CertFile: o.Cert, KeyFile: o.Key}
+	t.TLS = plan.TLS{Enabled: o.secure(), InsecureSkipVerify: o.Insecure, CAFile: o.CACert, CertFile: o.Cert,
+		KeyFile: o.Key}
 	if len(t.Addresses) > 1 && !o.TargetLeader {
 		t.Balance = plan.Balance{Mode: "round-robin", Per: "request"} // as the client of etcd does
 	}

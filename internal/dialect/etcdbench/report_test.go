@@ -54,7 +54,8 @@ func TestReportIsEtcds(t *testing.T) {
 	}
 }
 
-// same compares texts. Numbers with many digits may differ in the last ones, because they are added up in another order.
+// same compares texts. Numbers with many digits may differ in the last ones, because they are added up in another
+// order.
 func same(t *testing.T, got, want string) {
 	t.Helper()
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")

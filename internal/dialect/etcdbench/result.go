@@ -36,7 +36,8 @@ type part struct {
 	count, failed float64
 }
 
-// ParseResult parses the output of benchmark, which has one report, or one for reads and one for writes, or for watches and events.
+// ParseResult parses the output of benchmark, which has one report, or one for reads and one for writes, or for watches
+// and events.
 func ParseResult(text []byte) (*result.Result, error) {
 	var parts []*part
 	operation := ""

@@ -354,7 +354,9 @@ func (s *watchSession) early(number int) time.Duration {
 }
 
 // Rest returns the time until the session's next put is due.
-func (s *watchSession) Rest() time.Duration { return s.early(s.puts*s.p.putters + s.number - s.p.Streams) }
+func (s *watchSession) Rest() time.Duration {
+	return s.early(s.puts*s.p.putters + s.number - s.p.Streams)
+}
 
 func (s *watchSession) set(key []byte) {
 	s.args[0].Kind, s.args[0].B = gen.Bytes, append(s.args[0].B[:0], key...)

@@ -49,7 +49,8 @@ var (
 )
 
 func newCodec(requests requests, o options, authority string) *codec {
-	c := &codec{requests: requests, answers: map[uint32]*answer{}, answer: &answer{}, idle: &answer{}, headers: newHeaders(authority), out: newOutput(), control: newOutput(), nextStream: 1,
+	c := &codec{requests: requests, answers: map[uint32]*answer{}, answer: &answer{}, idle: &answer{},
+		headers: newHeaders(authority), out: newOutput(), control: newOutput(), nextStream: 1,
 		streamWindow: standardWindow, connectionWindow: standardWindow, frameLimit: frameLimit}
 	for i := range requests {
 		c.templates = append(c.templates, newTemplate(&requests[i], o))

@@ -13,8 +13,8 @@ import (
 	"brunt/internal/protocol"
 )
 
-// A command is a request in etcd's own terms, whose keys and values are bytes (protocol.Command). Its words are those of
-// etcdctl where that has them:
+// A command is a request in etcd's own terms, whose keys and values are bytes (protocol.Command). Its words are those
+// of etcdctl where that has them:
 //
 //	put KEY VALUE [--prev-kv] [--lease=ID]
 //	get KEY [END] [--prefix] [--limit=N] [--rev=N] [--keys-only] [--count-only] [--consistency=l|s]

@@ -43,7 +43,8 @@ func TestMessages(t *testing.T) {
 		want  proto.Message
 	}{
 		{"put $1 v$2", []any{"k", 7}, &pb.PutRequest{Key: []byte("k"), Value: []byte("v7")}},
-		{"put k v --prev-kv --lease=$1", []any{9}, &pb.PutRequest{Key: []byte("k"), Value: []byte("v"), Lease: 9, PrevKv: true}},
+		{"put k v --prev-kv --lease=$1", []any{9}, &pb.PutRequest{Key: []byte("k"), Value: []byte("v"), Lease: 9,
+			PrevKv: true}},
 		{"get a b --limit=10 --keys-only --consistency=s", nil, &pb.RangeRequest{Key: []byte("a"), RangeEnd: []byte("b"),
 			Limit: 10, KeysOnly: true, Serializable: true}},
 		{"get a --prefix --count-only --rev=$1", []any{"12"}, &pb.RangeRequest{Key: []byte("a"), RangeEnd: []byte("b"),
@@ -132,7 +133,8 @@ func FuzzCommand(f *testing.F) {
 		if refused != nil {
 			return
 		}
-		if bad := eachField(out, func(n protowire.Number, k protowire.Type, b []byte) protocol.Violation { return "" }); bad != "" {
+		take := func(protowire.Number, protowire.Type, []byte) protocol.Violation { return "" }
+		if bad := eachField(out, take); bad != "" {
 			t.Errorf("%q: %s", text, bad)
 		}
 	})

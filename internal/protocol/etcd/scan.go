@@ -145,7 +145,8 @@ func (c *codec) take(f *frame, r *request, reply *protocol.Reply) (finished bool
 	return false, ""
 }
 
-func (c *codec) continuation(f *frame, r *request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
+func (c *codec) continuation(f *frame, r *request, reply *protocol.Reply) (
+	finished bool, violation protocol.Violation) {
 	if c.inBlock == 0 {
 		return false, "headers go on that didn't begin"
 	}
