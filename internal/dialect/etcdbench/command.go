@@ -110,6 +110,9 @@ func (l *load) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	l.bindOwn(fs)
+	var own []string
+	fs.VisitAll(func(f *pflag.Flag) { own = append(own, f.Name) })
+	usage.InGroup(fs, usage.Load, own...)
 	l.bindAll(fs)
 	l.WorkerFlags.Bind(cmd)
 	fs.StringVar(&l.Tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a client)")
