@@ -127,7 +127,8 @@ func TestFullDiskOfAWorker(t *testing.T) {
 	ended := make(chan outcome, 1)
 	go func() {
 		ended <- brunt(t, "rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "10s",
-			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket", ticket,
+			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket",
+			ticket,
 			"--bundle", dir, "--output", "json")
 	}()
 	eventually(t, "the ticket is there", func() bool {

@@ -22,8 +22,8 @@ type Outcome struct {
 	Dir      string      // of the bundle; it may not exist
 }
 
-// Run runs a command line in this process, with its bundle in a folder of the test's. command is the program's name, and
-// may have the first arguments, as in "brunt http". brunt alone gets no flag for a bundle.
+// Run runs a command line in this process, with its bundle in a folder of the test's. command is the program's name, to
+// which the first arguments may be added, as in "brunt http". brunt alone gets no flag for a bundle.
 func Run(t *testing.T, command string, args ...string) Outcome {
 	t.Helper()
 	o := Outcome{Dir: filepath.Join(t.TempDir(), "bundle")}
