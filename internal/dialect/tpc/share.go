@@ -8,8 +8,8 @@ const confidence95 = 1.959963984540054
 // Interval is an estimate with its confidence interval of 95 %.
 type Interval struct{ Value, Low, High float64 }
 
-// Share estimates the share of k of n by Wilson's score interval (Wilson, "Probable inference, the law of succession, and
-// statistical inference", JASA 22, 1927). n must not be 0.
+// Share estimates the share of k of n by Wilson's score interval (Wilson, "Probable inference, the law of succession,
+// and statistical inference", JASA 22, 1927). n must not be 0.
 func Share(k, n uint64) Interval {
 	z, size := confidence95, float64(n)
 	p := float64(k) / size

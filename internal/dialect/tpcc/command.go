@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
+	"brunt/internal/protocol/protocols"
 	"brunt/internal/report"
 	"brunt/internal/server/schema/fill"
 )
@@ -158,7 +160,7 @@ func newRun(s *command.Env) *cobra.Command {
 	fs.StringVar(&f.mix, "mix", "deck",
 		"deck (23 cards a terminal), or shares in per cent of New-Order, Payment, Order-Status, Delivery, Stock-Level: 45,43,4,4,4")
 	fs.StringVar(&f.isolation, "isolation", isolationAuto,
-		"isolation of transactions: auto (see docs/tpcc.md), default (the server's), read committed, repeatable read or serializable")
+		"isolation: auto (see docs/tpcc.md), default (the server's), read committed, repeatable read or serializable")
 	fs.IntVar(&f.retries, "retries", 10, "further attempts after a serialization failure or a deadlock")
 	fs.BoolVar(&f.noCheck, "no-check", false, "don't check the conditions of consistency after the load")
 	usage.InGroup(fs, usage.Load, "warehouses", "duration", "no-think")
@@ -202,16 +204,9 @@ func (f *runFlags) run(s *command.Env) error {
 	}
 	system := tpc.ProtocolSystem(p.Target.Protocol)
 	data := &Data{Sizes: Full(), Warehouses: max(f.warehouses, 1), Seed: p.Seed, LastNameC: loadConstant(p.Seed)}
-	if !s.PlanOnly {
-		err := benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) (err error) {
-			system = tpc.Name(d.Product())
-			tpc.PrintGaps(s.Err, d.Product())
-			data, err = Read(ctx, d)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	beyond, err := f.read(s, p, &data, &system)
+	if err != nil {
+		return err
 	}
 	if err := f.plan(p, data, system); err != nil {
 		return exitcode.Usage(err)
@@ -219,15 +214,16 @@ func (f *runFlags) run(s *command.Env) error {
 	if err := f.CheckWorkers(&f.Record, p); err != nil {
 		return err
 	}
-	r := &tpc.Run{Benchmark: &benchmark, Plan: p, Options: &f.LoadFlags, Extra: f.extra(p, data, system), Beyond: []string{
+	r := &tpc.Run{Benchmark: &benchmark, Plan: p, Options: &f.LoadFlags, Extra: f.extra(p, data, system)}
+	r.Beyond = append(beyond,
 		"that the database's constants and rows are compared before the load: a plan is sent to any database",
 		"the report in TPC-C's terms: brunt report --output tpcc prints it",
-		"the conditions of consistency after the load: brunt tpcc check",
-	}}
+		"the conditions of consistency after the load: brunt tpcc check")
 	if s.PlanOnly {
 		return r.Perform(s)
 	}
-	if err := benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error { return data.sent(ctx, d) }); err != nil {
+	err = benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error { return data.sent(ctx, d) })
+	if err != nil {
 		return err
 	}
 	if !f.noCheck {
@@ -241,6 +237,31 @@ func (f *runFlags) run(s *command.Env) error {
 		}
 	}
 	return r.Perform(s)
+}
+
+// read reads what the database says of its data. If only the plan is wanted, and it can't be read, the data is as the
+// flags say.
+func (f *runFlags) read(s *command.Env, p *plan.Plan, data **Data, system *string) (beyond []string, err error) {
+	if s.PlanOnly && protocols.Of(p.Target.Protocol).Embedded {
+		if _, err := os.Stat(p.Target.Addresses[0]); err != nil {
+			return []string{"what the database says of its data: there is none yet"}, nil
+		}
+	}
+	err = benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error {
+		*system = tpc.Name(d.Product())
+		if !s.PlanOnly {
+			tpc.PrintGaps(s.Err, d.Product())
+		}
+		found, err := Read(ctx, d)
+		if err == nil {
+			*data = found
+		}
+		return err
+	})
+	if err != nil && s.PlanOnly {
+		return []string{"what the database says of its data: " + err.Error()}, nil
+	}
+	return nil, err
 }
 
 // plan writes the load into the plan.

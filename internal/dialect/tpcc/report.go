@@ -151,8 +151,9 @@ func (f *figures) head() cell.Table {
 // transactions is the table of the mix and of response times.
 func (f *figures) transactions() cell.Table {
 	t := cell.Table{ID: "transactions", Title: "TRANSACTIONS", Note: "response times, keying and think times excluded",
-		Columns: []cell.Column{{Head: "transaction", Left: true}, {Head: "done"}, {Head: "share"}, {Head: "least"}, {Head: "p90"},
-			{Head: "limit"}, {Head: "p99", Priority: 1}, {Head: "failed"}, {Head: "repeated", Priority: 2}, {Head: "", Left: true}}}
+		Columns: []cell.Column{{Head: "transaction", Left: true}, {Head: "done"}, {Head: "share"}, {Head: "least"},
+			{Head: "p90"}, {Head: "limit"}, {Head: "p99", Priority: 1}, {Head: "failed"},
+			{Head: "repeated", Priority: 2}, {Head: "", Left: true}}}
 	for k := range kinds {
 		o, p := f.of[k], profiles[k]
 		if o == nil {
