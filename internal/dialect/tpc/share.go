@@ -1,6 +1,11 @@
 package tpc
 
-import "math"
+import (
+	"math"
+	"strconv"
+
+	"brunt/internal/render/cell"
+)
 
 // confidence95 is the 97.5 % quantile of the standard normal distribution.
 const confidence95 = 1.959963984540054
@@ -45,3 +50,12 @@ func (i Interval) Judge(low, high float64) Judgement {
 	}
 	return TooFew
 }
+
+// Cell returns the judgement for a report.
+func (j Judgement) Cell() cell.Cell {
+	mark := map[Judgement]cell.Mark{Within: cell.Good, Beyond: cell.Bad, TooFew: cell.Warn}[j]
+	return cell.Text(string(j)).Marked(mark)
+}
+
+// Percent returns a share in per cent.
+func Percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + " %" }

@@ -19,6 +19,7 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
+	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
 	"brunt/internal/report"
 	"brunt/internal/server/schema/fill"
@@ -29,7 +30,18 @@ var helpFiles embed.FS
 
 func texts() command.Texts { return command.Texts{Files: helpFiles, Folder: "help"} }
 
-var benchmark = tpc.Benchmark{Name: LanguageName, Notes: notesTable}
+var benchmark = tpc.Benchmark{Name: LanguageName, Notes: notesTable, More: map[protocol.Flavor][]string{
+	protocol.FlavorPicodata:  {rollbackGap, numbersGap},
+	protocol.FlavorTarantool: {rollbackGap, numbersGap, exactGap},
+	protocol.FlavorSQLite:    {exactGap},
+}}
+
+// What systems don't guarantee of TPC-C.
+const (
+	rollbackGap = "rollback: a New-Order with an unused item leaves its order, its other lines and their stock behind"
+	numbersGap  = "numbers: an order number can be given twice; the second insert then fails"
+	exactGap    = "exact amounts: there is no decimal type; amounts are doubles"
+)
 
 // Tool declares TPC-C.
 func Tool() dialect.Tool {
@@ -112,17 +124,7 @@ func newDrop(s *command.Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error {
-			facts, err := d.ReadFacts(ctx)
-			if err != nil {
-				return err
-			}
-			if facts == nil && !force {
-				return exitcode.Usage(fmt.Errorf("the database has no table %s, so brunt didn't load it; add --force to drop "+
-					"the nine tables all the same", notesTable))
-			}
-			return d.Drop(ctx, schema())
-		})
+		return benchmark.DropData(s, p, schema(), force)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "drop tables too that brunt didn't load")
 	usage.InGroup(cmd.Flags(), usage.Data)
@@ -227,14 +229,7 @@ func (f *runFlags) run(s *command.Env) error {
 		return err
 	}
 	if !f.noCheck {
-		r.Check = func(ctx context.Context) ([]tpc.Outcome, error) {
-			d, err := Open(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			defer d.Close()
-			return d.Check(ctx, Conditions(data.Sizes), false, nil), nil
-		}
+		r.Check = benchmark.Checker(p, Conditions(data.Sizes))
 	}
 	return r.Perform(s)
 }
@@ -250,7 +245,7 @@ func (f *runFlags) read(s *command.Env, p *plan.Plan, data **Data, system *strin
 	err = benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error {
 		*system = tpc.Name(d.Product())
 		if !s.PlanOnly {
-			tpc.PrintGaps(s.Err, d.Product())
+			benchmark.PrintGaps(s.Err, d.Product())
 		}
 		found, err := Read(ctx, d)
 		if err == nil {
@@ -288,7 +283,7 @@ func (f *runFlags) plan(p *plan.Plan, data *Data, system string) error {
 	p.Scripts = plan.Scripts{Language: LanguageName, Options: map[string]string{
 		optionSystem: system, optionWarehouses: itoa(warehouses), optionLastNameC: itoa(data.LastNameC),
 		optionItems: itoa(data.Items), optionCustomers: itoa(data.Customers), optionIsolation: f.isolation,
-		optionThink: word(!f.noThink), optionDeck: word(f.mix == "deck"),
+		optionThink: tpc.YesNo(!f.noThink), optionDeck: tpc.YesNo(f.mix == "deck"),
 	}}
 	for k := range kinds {
 		if weights[k] > 0 {
@@ -309,13 +304,6 @@ func (f *runFlags) plan(p *plan.Plan, data *Data, system string) error {
 		return err
 	}
 	return f.Load.Shape(p)
-}
-
-func word(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }
 
 // weights returns the weights of transactions.
@@ -359,9 +347,9 @@ func (f *runFlags) extra(p *plan.Plan, data *Data, system string) map[string]str
 	flavor, _ := tpc.Flavor(system)
 	out := map[string]string{
 		"dialect": LanguageName, extraWarehouses: p.Scripts.Options[optionWarehouses],
-		extraTerminals: strconv.Itoa(p.Settings.Sessions), extraThink: word(!f.noThink && f.rate == 0),
-		extraOpen: word(f.rate > 0), extraSystem: system, extraIsolation: f.isolation,
-		extraShrunk: word(data.Sizes != Full()), extraLacks: strings.Join(tpc.Gaps(flavor), tpc.GapSeparator),
+		extraTerminals: strconv.Itoa(p.Settings.Sessions), extraThink: tpc.YesNo(!f.noThink && f.rate == 0),
+		extraOpen: tpc.YesNo(f.rate > 0), extraSystem: system, extraIsolation: f.isolation,
+		extraShrunk: tpc.YesNo(data.Sizes != Full()), extraLacks: strings.Join(benchmark.Gaps(flavor), tpc.GapSeparator),
 	}
 	return out
 }
