@@ -55,6 +55,7 @@ type Cursor struct {
 	traced    bool             // its steps go to Workload.Trace
 	Failure   protocol.Failure // of the last attempt; Class OK if it succeeded
 
+	session int
 	state   State
 	rules   Rules
 	pause   time.Duration
@@ -76,7 +77,7 @@ const (
 
 // NewCursor returns a cursor over a workload's operations, for the session with a number from 0.
 func (w *Workload) NewCursor(session int, rules Rules) Cursor {
-	return Cursor{work: w, rules: rules, script: w.scripts.session(session)}
+	return Cursor{work: w, session: session, rules: rules, script: w.scripts.session(session)}
 }
 
 // Begin starts operation number index.
@@ -466,6 +467,7 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
 			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
+			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code,
 		})
 	}
 	if c.work.Done != nil {

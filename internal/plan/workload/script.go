@@ -24,6 +24,14 @@ func newScripts(p *plan.Plan, program script.Program) *scripts {
 		before: p.Settings.SessionsBefore}
 }
 
+// Scripts returns the compiled scripts of the plan; nil if no operation is a script.
+func (w *Workload) Scripts() script.Program {
+	if w.scripts == nil {
+		return nil
+	}
+	return w.scripts.program
+}
+
 // session returns the scripts of a session; s may be nil.
 func (s *scripts) session(number int) *scripted {
 	if s == nil {
@@ -35,6 +43,15 @@ func (s *scripts) session(number int) *scripted {
 		c.chooser, _ = c.Session.(script.Chooser)
 	}
 	return c
+}
+
+// ScriptProgram returns the compiled scripts of the plan, for dialects that print what their sessions have counted; nil
+// if no operation is a script.
+func (w *Workload) ScriptProgram() script.Program {
+	if w.scripts == nil {
+		return nil
+	}
+	return w.scripts.program
 }
 
 // scripted is what a Cursor knows of its session's scripts.
