@@ -23,7 +23,7 @@ const libraryPlan = `config_name: LIBRARY
 target: {protocol: pg, addresses: ["%s"], user: brunt, database: postgres}
 sessions: 2
 tables_schema:
-  - name: book
+  - name: library.book
     row_count: 20_000
     columns:
       - {name: id, type: Integer, range: [1, 20000], unique: true}
@@ -31,8 +31,8 @@ tables_schema:
     primary_keys: [id]
 queries:
   - name: by author
-    sql: select * from book where author = $1
-    params: [{type: Reference, table: book, column: author}]
+    sql: select * from library.book where author = $1
+    params: [{type: Reference, table: library.book, column: author}]
     rate: 50
 load:
   - constant: {duration: 1s}
@@ -82,7 +82,7 @@ func TestInspectAndAdvise(t *testing.T) {
 		}
 	}
 	if got := do(exitcode.Pass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got,
-		"CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
+		"CREATE INDEX CONCURRENTLY book_author_idx ON library.book (author)") {
 		t.Errorf("not proposed:\n%s", got)
 	}
 	// If the command is killed while an unproven index exists, it can be continued.

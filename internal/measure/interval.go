@@ -20,6 +20,29 @@ type Interval struct {
 	// no room.
 	Arrivals     []ArrivalSlots
 	ArrivalsLost uint64
+
+	// Workers are those that send the load, in the order of their numbers, while it runs; none if one process sends it.
+	// Records don't have them.
+	Workers []Worker
+}
+
+// Worker is what is known of a worker while the load runs.
+type Worker struct {
+	Name     string
+	Lost     bool
+	Done     uint64  // operations so far
+	DonePerS float64 // in its last interval
+	LagMaxNs int64   // the largest lag in its last interval
+}
+
+// Left returns how many workers aren't lost.
+func Left(all []Worker) (n int) {
+	for i := range all {
+		if !all[i].Lost {
+			n++
+		}
+	}
+	return n
 }
 
 // Control is a decision of an adaptive load's controller.

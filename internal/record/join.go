@@ -84,7 +84,7 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	sources, buffer := make([]Source, len(parts)), []byte(nil)
 	for i, p := range parts {
-		sources[i] = Source{p.Run, func(f func(line, packed []byte) error) error {
+		sources[i] = Source{Run: p.Run, Lines: func(f func(line, packed []byte) error) error {
 			return p.intervalLines(&buffer, func(line []byte) error { return f(line, nil) })
 		}}
 	}
@@ -98,6 +98,8 @@ type Source struct {
 	// nil. f must not keep them. A nil line, which is never the first, means that the next line comes after the lines
 	// that the other sources already have.
 	Lines func(f func(line, packed []byte) error) error
+	// Seen, if not nil, is called with each interval of this source, which is valid during the call.
+	Seen func(iv *measure.Interval)
 }
 
 // Align is Together for parts that may still be running: it calls f as soon as each source has passed on its share of
@@ -212,6 +214,9 @@ func (a *aligner) add(r *partReader, sum *measure.Interval, head *span) {
 			r.advance()
 			continue
 		}
+		if r.seen != nil {
+			r.seen(iv)
+		}
 		sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
 		measure.Shift(iv.Arrivals, -r.laterNs)
 		sum.AddArrivals(iv, r.operations, r.targets)
@@ -230,12 +235,13 @@ type partReader struct {
 	joined              bool      // now has been added to the last sum
 	later               bool      // the next line comes after lines of other sources
 	operations, targets []int
+	seen                func(*measure.Interval)
 	laterNs             int64 // start of its load minus that of the first part, each by its own clock
 	err                 error
 }
 
 func newPartReader(s Source, run *Run) *partReader {
-	r := &partReader{run: s.Run, operations: operationMap(run, s.Run), targets: targetMap(run, s.Run)}
+	r := &partReader{run: s.Run, seen: s.Seen, operations: operationMap(run, s.Run), targets: targetMap(run, s.Run)}
 	r.next, r.stop = iter.Pull2(func(yield func(line, packed []byte) bool) {
 		stopped := errors.New("stopped")
 		if err := s.Lines(func(line, packed []byte) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/measure"
 	"brunt/internal/measure/timeline"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -132,10 +133,11 @@ func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
 }
 
 // LiveFragments returns the parts of a live run's page that its server updates: the part above the charts, and the
-// tables.
-func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
+// tables. workers are those that send the load, if one process doesn't send it.
+func LiveFragments(run *record.Run, workers []measure.Worker, l units.Language) (head, tables string) {
 	b, t := &builder{l: l}, &writer{run: run, l: l}
-	for _, table := range t.all(t.totals, t.latencies) {
+	now := func() cell.Table { return t.workersNow(workers) }
+	for _, table := range t.all(t.totals, t.latencies, now) {
 		tables += page.Fragment(l, page.Table(table))
 	}
 	banner := page.Banner{Text: b.say("UNDER WAY"), Mark: cell.Warn,

@@ -105,6 +105,14 @@ func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []field {
 	if iv.Backlog > 0 {
 		fields = append(fields, field{p.screen.say("backlog %s", units.Count(iv.Backlog)), cell.Warn})
 	}
+	if n := len(iv.Workers); n > 0 {
+		there := measure.Left(iv.Workers)
+		workers := field{p.screen.say("%s of %s workers", units.Count(uint64(there)), units.Count(uint64(n))), cell.Dim}
+		if there < n {
+			workers.mark = cell.Bad
+		}
+		fields = append(fields, workers)
+	}
 	if left >= 0 {
 		fields = append(fields, field{p.screen.say("%s left", clock(left)), cell.Dim})
 	}

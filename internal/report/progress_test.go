@@ -52,6 +52,22 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	}
 }
 
+// The line of a load of workers says how many are left.
+func TestProgressOfWorkers(t *testing.T) {
+	var b bytes.Buffer
+	p := progressOf(&b, Options{}, 25*time.Second, 0)
+	for k := range 10 {
+		iv := tick(k, 1000, 0)
+		iv.Workers = []measure.Worker{{Name: "1 (a)"}, {Name: "2 (b)", Lost: true}, {Name: "3 (c)"}}
+		if err := p.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "0 failed  2 of 3 workers  0:15 left\n"; !strings.HasSuffix(b.String(), want) {
+		t.Errorf("got %q, want it to end with %q", b.String(), want)
+	}
+}
+
 func TestProgressOnTerminalFollowsItsWidth(t *testing.T) {
 	var b bytes.Buffer
 	columns := 100

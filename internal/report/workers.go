@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"brunt/internal/judge/verdict"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/units"
@@ -48,4 +49,23 @@ func (t *writer) workerResult(p *record.Part) cell.Cell {
 		return cell.Text(p.Verdict).Marked(cell.Bad) // the reasons are the verdict's
 	}
 	return cell.Text(p.Verdict)
+}
+
+// workersNow shows the workers of a load that is under way.
+func (t *writer) workersNow(workers []measure.Worker) cell.Table {
+	out := cell.Table{ID: "workers", Title: t.say("WORKERS"), Note: t.say("%s of %s workers",
+		units.Count(uint64(measure.Left(workers))), units.Count(uint64(len(workers))))}
+	out.Columns = []cell.Column{
+		{Head: t.say("worker"), Left: true}, {Head: t.say("done")}, {Head: t.say("done/s")}, {Head: t.say("lag")},
+		{Head: t.say("result"), Left: true},
+	}
+	for i := range workers {
+		w, state := &workers[i], cell.Text("")
+		if w.Lost {
+			state = cell.Text(t.say("lost")).Marked(cell.Bad)
+		}
+		out.Add(cell.Text(units.Clean(w.Name)), cell.Count(w.Done), cell.Rate(w.DonePerS),
+			cell.Time(w.LagMaxNs), state)
+	}
+	return out
 }

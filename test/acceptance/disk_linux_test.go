@@ -118,6 +118,53 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A worker whose disk is full sends all of its share, and its intervals travel to the coordinator. Nothing is missing in
+// the record, which says how the worker ended.
+func TestFullDiskOfAWorker(t *testing.T) {
+	t.Parallel()
+	plan, small, dir := file(t, "plan.yml", diskPlan), t.TempDir(), filepath.Join(t.TempDir(), "bundle")
+	ticket := filepath.Join(t.TempDir(), "ticket")
+	ended := make(chan outcome, 1)
+	go func() {
+		ended <- brunt(t, "rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "10s",
+			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket", ticket,
+			"--bundle", dir, "--output", "json")
+	}()
+	eventually(t, "the ticket is there", func() bool {
+		text, err := os.ReadFile(ticket)
+		return err == nil && len(text) > 0 || len(ended) > 0
+	})
+	if len(ended) > 0 {
+		t.Fatal("the load ended before its workers came")
+	}
+	well, full := make(chan outcome, 1), make(chan outcome, 1)
+	go func() { well <- brunt(t, "worker", "--ticket", ticket, "--index", "0") }()
+	go func() {
+		full <- onDisk(t, "full disk", []string{diskVariable + "=" + small, sizeVariable + "=64k", "TMPDIR=" + small},
+			"worker", "--ticket", ticket, "--index", "1")
+	}()
+	if o := <-well; o.code != 0 {
+		t.Errorf("the worker with a disk ends with %d\n%s", o.code, o.err)
+	}
+	const noSpace = "no space left on device"
+	if o := <-full; o.code != 1 || !strings.Contains(o.err, noSpace) {
+		t.Errorf("the worker on a full disk ends with %d\n%s", o.code, o.err)
+	}
+	o := <-ended
+	run := readRun(t, dir)
+	if !judged(o.code) || run.Total.Done+run.Total.Dropped != 2000 || len(run.Parts) != 2 {
+		t.Fatalf("exit %d, %d operations of 2000, %d parts\n%s", o.code, run.Total.Done, len(run.Parts), o.err)
+	}
+	for _, p := range run.Parts {
+		if p.Missing != 0 || p.Worker.Missing != 0 {
+			t.Errorf("missing %d, worker %+v", p.Missing, p.Worker)
+		}
+	}
+	if !strings.Contains(o.err, noSpace) || !strings.Contains(o.err, "2 of 2 workers") {
+		t.Errorf("the coordinator doesn't say why a worker ended, or how many there were:\n%s", o.err)
+	}
+}
+
 // If space becomes available again, nothing is missing in the record.
 func TestFullDiskThatIsFreed(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,12 @@ tables_schema:
       - {name: id, type: Unsigned, range: [1, 500], unique: true}
       - {name: n, type: Integer, range: [1, 1000]}
     primary_keys: [id]
+  - name: app.registers
+    row_count: 1
+    columns:
+      - {name: id, type: Integer, range: [1, 9000000000000000]}
+      - {name: n, type: Integer, range: [1, 9000000000000000]}
+    primary_keys: [id]
   - name: '"odd.name"'
     row_count: 10
     columns:
@@ -26,9 +32,16 @@ indexes:
 queries:
   - {name: look, sql: "select n from app.cars where id = $1", params: [{type: Reference, table: app.cars, column: id}]}
   - {name: odd, sql: 'select car from QUOTED where id = $1', params: [{type: Reference, table: '"odd.name"', column: id}]}
-  - {name: add, sql: "insert into app.cars (id, n) values ($1, 5)", params: [{type: Unsigned, range: [1001, 9000], unique: true}]}
+  - name: add
+    sql: insert into app.cars (id, n) values ($1, 5)
+    params: [{type: Unsigned, range: [1001, 9000], unique: true}]
+    verify: {read: {sql: select n from app.cars where id = $1}}
+registers:
+  keys: 2
+  write: {sql: "UPSERT"}
+  read: {sql: select n from app.registers where id = $1, capture: [n]}
 load:
-  - closed: {sessions: 2, operations: 90}
+  - constant: {rate: 90, duration: 1s}
 `
 
 // The name of a table may begin with its schema, which is created if it is missing. A name with a dot is quoted.
@@ -36,8 +49,13 @@ func TestTablesInSchemas(t *testing.T) {
 	stands := tableStands(t)
 	for _, name := range []string{"PostgreSQL", "MariaDB"} {
 		t.Run(name, func(t *testing.T) {
-			s := stands[name]
-			flags := s.with("-c", file(t, "plan.yml", strings.ReplaceAll(inSchemas, "QUOTED", s.quote("odd.name"))))
+			s, upsert := stands[name], "insert into app.registers (id, n) values ($1, $2) "
+			if name == "MariaDB" {
+				upsert += "on duplicate key update n = values(n)"
+			} else {
+				upsert += "on conflict (id) do update set n = excluded.n"
+			}
+			flags := s.with("-c", file(t, "plan.yml", strings.NewReplacer("QUOTED", s.quote("odd.name"), "UPSERT", upsert).Replace(inSchemas)))
 			if d := brunt(t, append([]string{"doctor"}, flags...)...); d.code != 0 {
 				t.Errorf("doctor: exit %d\n%s%s", d.code, d.out, d.err)
 			}
@@ -51,7 +69,7 @@ func TestTablesInSchemas(t *testing.T) {
 			if n := s.rows(t, "SELECT COUNT(*) FROM "+table); n[0] != "500" {
 				t.Errorf("%s rows", n[0])
 			}
-			indexes := "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = 'app'"
+			indexes := "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = 'app' AND table_name = 'cars'"
 			if name == "PostgreSQL" {
 				indexes = "SELECT COUNT(*) FROM pg_indexes WHERE schemaname = 'app' AND tablename = 'cars'"
 			}
@@ -65,6 +83,13 @@ func TestTablesInSchemas(t *testing.T) {
 			if o.run.Total.Failed != 0 || o.run.Total.OK != 90 || o.run.Total.Missing != 0 {
 				t.Errorf("exit %d, %d succeeded, %d missing, failures %+v\n%s", o.code, o.run.Total.OK, o.run.Total.Missing,
 					o.run.Failures, o.err)
+			}
+			if v := o.run.Verified; v == nil || len(v.Operations) != 1 || v.Operations[0].OK != v.Operations[0].Acknowledged ||
+				v.Operations[0].OK == 0 || !v.Reason.IsZero() {
+				t.Errorf("what was written is verified as %+v", v)
+			}
+			if r := o.run.Registers; r == nil || r.Violated > 0 || r.Linearizable == 0 {
+				t.Errorf("registers %+v", r)
 			}
 			if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 {
 				t.Errorf("schema down: exit %d\n%s%s", down.code, down.out, down.err)

@@ -28,6 +28,9 @@ const (
 	echo      kind = "echo" // brunt's own echo server
 	crowded   kind = "postgres-of-10"
 	small     kind = "nginx-of-64"
+	hasty     kind = "web-hasty" // the Go HTTP server, with hastyIdle
+
+	otherRedis kind = "redis-2"
 )
 
 // crowdedSessions is max_connections of the server crowded.
@@ -70,8 +73,10 @@ func (k kind) protocol() string {
 		return "pg"
 	case tarantool:
 		return "iproto"
-	case nginx, small, web:
+	case nginx, small, web, hasty:
 		return "http"
+	case otherRedis:
+		return "redis"
 	}
 	return string(k)
 }
@@ -85,7 +90,7 @@ func (k kind) start(t testserver.TB, self string) *testserver.Server {
 			"superuser_reserved_connections = 0"))
 	case tarantool:
 		return testserver.Tarantool(t)
-	case redis:
+	case redis, otherRedis:
 		return testserver.Redis(t)
 	case nginx:
 		return testserver.Nginx(t)
@@ -131,7 +136,11 @@ func serve(args []string) error {
 		}
 		select {}
 	}
-	return http.ListenAndServe(address, serveWeb())
+	s := http.Server{Addr: address, Handler: serveWeb()}
+	if kind(what) == hasty {
+		s.IdleTimeout = hastyIdle
+	}
+	return s.ListenAndServe()
 }
 
 // serveWeb returns a handler that answers "/" at once, "/slow?ms=N" after that time, "/reset?every=N" by resetting the

@@ -54,10 +54,14 @@ type situation struct {
 	far    *proxyConfig // a proxy between brunt and the server; nil: none
 	wrap   []string     // command that starts brunt, such as nice
 	env    []string
-	onBoth bool // brunt and the server share one core; otherwise each has its own
-	spread bool // brunt and the server use all cores
+	onBoth bool     // brunt and the server share one core; otherwise each has its own
+	spread bool     // brunt and the server use all cores
+	flags  []string // further flags
+	also   kind     // a second server of the load; "" for none
 	fault  *fault
-	warns  string // the id of a warning that the report must contain; "" if none
+	// after is called when the run has ended, with its command line; nil for nothing. It may change what is judged.
+	after func(ctx context.Context, r *running, f *finished, args []string) error
+	warns string // the id of a warning that the report must contain; "" if none
 	// told returns what is wrong in the record besides the verdict, or "". It is nil if there is nothing to check.
 	told func(run *record.Run) string
 	// holds returns why the situation was not as constructed, by the measurements of the witness, or "" if it was. It
@@ -82,6 +86,7 @@ type ask struct {
 	load       time.Duration
 	faults     string // YAML; "" for none
 	more       string // YAML of further keys of the plan
+	phases     string // YAML of the list of phases; "" for one phase
 }
 
 // fault is an action while the load runs. cause returns when the action is over, or when ctx ends with the run. heal
@@ -106,13 +111,16 @@ func (s *situation) plan() string {
 	if a.think > 0 {
 		fmt.Fprintf(&b, "    think: %v\n", a.think)
 	}
-	if a.open {
+	switch {
+	case a.phases != "":
+		b.WriteString("load:\n" + a.phases)
+	case a.open:
 		arrivals := "uniform"
 		if a.poisson {
 			arrivals = "poisson"
 		}
 		fmt.Fprintf(&b, "load:\n  - constant: {rate: %.0f, duration: %v, arrivals: %s}\n", a.rate, a.load, arrivals)
-	} else {
+	default:
 		fmt.Fprintf(&b, "load:\n  - closed: {sessions: %d, duration: %v}\n", a.sessions, a.load)
 	}
 	if len(a.thresholds) > 0 {
@@ -219,7 +227,7 @@ func (f *family) situation(seed uint64, k int, load time.Duration) situation {
 
 func families() []family {
 	var all []family
-	for _, part := range [][]family{healthy(), broken(), unreachable(), outages(), starved(), tooMuch()} {
+	for _, part := range [][]family{healthy(), broken(), unreachable(), outages(), several(), starved(), tooMuch()} {
 		all = append(all, part...)
 	}
 	return all

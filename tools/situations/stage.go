@@ -120,6 +120,9 @@ func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, 
 	if s.Truth == truthDown {
 		address = "127.0.0.1:1" // nothing listens there
 	}
+	if s.also != "" {
+		address += "," + st.server(s.also).Addr
+	}
 	f := &finished{At: time.Now().UTC(), Name: s.Name, Family: s.Family, Truth: s.Truth, Why: s.Why, Attempt: attempt,
 		Plan: s.plan()}
 	f.Bundle = filepath.Join(st.dir, strings.NewReplacer("/", "-", "#", "-").Replace(s.Name))
@@ -131,6 +134,11 @@ func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, 
 	f.Command = strings.Join(append(append([]string(nil), s.env...), args...), " ")
 	if err := r.run(ctx, f, args); err != nil {
 		return nil, err
+	}
+	if s.after != nil {
+		if err := s.after(ctx, r, f, args); err != nil {
+			return nil, err
+		}
 	}
 	f.judge(s)
 	return f, nil
@@ -159,6 +167,7 @@ func (r *running) arguments(f *finished, address string, cores []int) ([]string,
 		}
 		args = append(append(args, "run", plan, "--no-setup"), r.situation.server.flags(r.server, address)...)
 	}
+	args = append(args, r.situation.flags...)
 	if a.faults != "" {
 		args = append(args, "--allow-faults")
 	}
@@ -228,10 +237,13 @@ func (r *running) run(ctx context.Context, f *finished, args []string) error {
 // first.
 func (r *running) underWay(ctx context.Context, bundle string) bool {
 	for ctx.Err() == nil {
-		text, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
-		if bytes.IndexByte(text, '\n') >= 0 {
-			r.began = time.Now().Add(-faultInterval)
-			return true
+		ofWorkers, _ := filepath.Glob(filepath.Join(bundle, record.WorkersFolder, "*", record.IntervalsFile))
+		for _, path := range append(ofWorkers, filepath.Join(bundle, record.IntervalsFile)) {
+			text, _ := os.ReadFile(path)
+			if bytes.IndexByte(text, '\n') >= 0 {
+				r.began = time.Now().Add(-faultInterval)
+				return true
+			}
 		}
 		protocol.Sleep(ctx, 5*time.Millisecond)
 	}

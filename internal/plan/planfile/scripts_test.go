@@ -79,7 +79,7 @@ func TestScriptsAreReadAndWritten(t *testing.T) {
 
 func TestWrongScripts(t *testing.T) {
 	for from, to := range map[string][2]string{
-		"      select 2\n":        {"      insert\n", `plan.yml:6:13: operation "two", line 2: a line isn't a query`},
+		"      select 2\n":       {"      insert\n", `plan.yml:6:13: operation "two", line 2: a line isn't a query`},
 		"language: lines":        {"language: none", `plan.yml:2:21: the language of scripts "none" is unknown`},
 		"scripts: {":             {"x-s: {", `operation "two" is a script, and the plan doesn't say in which language`},
 		"script: select 3":       {"statements: []", "operation \"one\" does nothing"},

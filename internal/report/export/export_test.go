@@ -118,6 +118,30 @@ func value(t *testing.T, families map[string]*dto.MetricFamily, name string, lab
 
 const acceptProtobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 
+// A load of workers says how many there are, and what each does.
+func TestWorkersAreExported(t *testing.T) {
+	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
+	iv := testInterval(0, time.Now())
+	iv.Workers = []measure.Worker{{Name: "1 (a)", DonePerS: 120, LagMaxNs: 5e6}, {Name: "2 (b)", Lost: true}}
+	if err := e.Interval(iv); err != nil {
+		t.Fatal(err)
+	}
+	m := get(t, e, "text/plain")
+	for _, c := range []struct {
+		name, label, of string
+		want            float64
+	}{
+		{"brunt_workers", "state", "sending", 1}, {"brunt_workers", "state", "lost", 1},
+		{"brunt_worker_operations_per_second", "worker", "1 (a)", 120},
+		{"brunt_worker_lag_max_seconds", "worker", "1 (a)", 0.005},
+		{"brunt_worker_operations_per_second", "worker", "2 (b)", 0},
+	} {
+		if got := value(t, m, c.name, c.label, c.of).GetGauge().GetValue(); got != c.want {
+			t.Errorf("%s of %s is %v, want %v", c.name, c.of, got, c.want)
+		}
+	}
+}
+
 func TestEndpoint(t *testing.T) {
 	e := exporter(t, Options{MetricsAddr: "127.0.0.1:0"})
 	for n := range 3 {

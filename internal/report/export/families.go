@@ -204,6 +204,7 @@ func (f *families) present(n *names, p *point) {
 	f.gauge("brunt_sessions", "Sessions connected.", float64(p.sessions))
 	f.gauge("brunt_sessions_busy", "Sessions that wait for an answer.", float64(p.busy))
 	f.gauge("brunt_backlog", "Arrivals due and not yet sent.", float64(p.backlog))
+	f.workers(p.workers)
 	h := &p.health
 	f.gauge("brunt_generator_loop_busy_ratio", "Share of time in which the busiest event loop wasn't asleep.",
 		finite(h.LoopBusy))
@@ -247,4 +248,20 @@ func slowCooker(l *ladders, s *slowPoint) []*dto.MetricFamily {
 	add("latency_us", "Response time of successful requests in microseconds.", s.micro, l.micro, 1e3)
 	add("latency_ns", "Response time of successful requests in nanoseconds.", s.nano, l.nano, 1)
 	return f.all
+}
+
+// workers adds the workers that send the load, if one process doesn't send it.
+func (f *families) workers(all []measure.Worker) {
+	if len(all) == 0 {
+		return
+	}
+	left := measure.Left(all)
+	f.gauge("brunt_workers", "Workers by state.", float64(left), label{"state", "sending"})
+	f.gauge("brunt_workers", "Workers by state.", float64(len(all)-left), label{"state", "lost"})
+	for i := range all {
+		w, name := &all[i], label{"worker", all[i].Name}
+		f.gauge("brunt_worker_operations_per_second", "Operations of a worker in its last interval.", finite(w.DonePerS), name)
+		f.gauge("brunt_worker_lag_max_seconds", "The largest lag of a worker in its last interval.",
+			float64(w.LagMaxNs)/1e9, name)
+	}
 }

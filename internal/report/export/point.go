@@ -2,6 +2,7 @@ package export
 
 import (
 	"math"
+	"slices"
 
 	"brunt/internal/measure"
 )
@@ -19,6 +20,7 @@ type point struct {
 	operations     []operationPoint
 	addresses      []addressPoint
 	slow           slowPoint
+	workers        []measure.Worker
 }
 
 type operationPoint struct {
@@ -47,6 +49,7 @@ func newPoint(iv *measure.Interval, l *ladders, all *measure.Histogram) *point {
 		startNs: iv.StartNs, endNs: iv.EndNs, unixNs: iv.UnixNs + iv.EndNs - iv.StartNs, phase: iv.Phase,
 		sessions: iv.Sessions, busy: iv.Busy, backlog: iv.Backlog, offered: iv.Offered, health: iv.Health,
 		operations: make([]operationPoint, len(iv.Operations)), addresses: make([]addressPoint, len(iv.Addresses)),
+		workers: slices.Clone(iv.Workers),
 	}
 	all.Reset()
 	for i := range iv.Operations {

@@ -46,7 +46,8 @@ type Server struct {
 	run      *record.Run // as it was at the start; nil before
 	tally    *measure.Tally
 	timeline *timeline.Timeline
-	final    []byte // page of the finished run
+	workers  []measure.Worker // as of the last interval
+	final    []byte           // page of the finished run
 	readers  map[*reader]struct{}
 	awaited  int // browsers that will request the final page
 	asked    chan struct{}
@@ -133,6 +134,7 @@ func (s *Server) Interval(iv *measure.Interval) error {
 	s.mu.Lock()
 	_ = s.timeline.Interval(iv) // never fails
 	_ = s.tally.Interval(iv)
+	s.workers = slices.Clone(iv.Workers)
 	s.mu.Unlock()
 	s.rouse()
 	return nil
@@ -219,8 +221,9 @@ func (s *Server) latest() ([]byte, error) {
 	m := message{Generation: s.timeline.Generation(), From: max(len(s.timeline.Slots)-2, 0)}
 	m.Columns = s.timeline.Columns(m.From)
 	m.Bands = report.LiveBands(r, s.o.Language)
+	workers := s.workers
 	s.mu.Unlock()
-	m.Head, m.Tables = report.LiveFragments(r.Run, s.o.Language)
+	m.Head, m.Tables = report.LiveFragments(r.Run, workers, s.o.Language)
 	data, err := finite.Marshal(&m)
 	return fmt.Appendf(nil, "event: slot\ndata: %s\n\n", data), err
 }

@@ -38,6 +38,7 @@ type Test struct {
 	Hooks      func(*Outputs) (runner.Hooks, error) // opens the command's outputs
 	Open       Opener                               // nil means runner.Open
 	Next       engine.Next                          // chooses the next phases; nil means those of the plan
+	Ending     func(end func())                     // is given what ends the load as one interrupt does; may be nil
 	Beyond     []string                             // what the command does that no plan describes
 }
 
@@ -133,6 +134,9 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	if l.Ending != nil {
+		l.Ending(end)
+	}
 	r, err := l.ready(ctx, o)
 	if err != nil {
 		return nil, Failure(ctx, err)

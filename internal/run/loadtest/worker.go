@@ -113,8 +113,7 @@ func (o *Worker) Work(stdin io.Reader, stderr io.Writer, version string) error {
 	return err
 }
 
-// failed tells the coordinator why a worker gives up before the load, and returns the error for the process. The
-// coordinator prints the reason, unless the reason is what the coordinator itself has said.
+// failed tells the coordinator why a worker gives up, and returns the error for the process.
 func (o *Worker) failed(ctx context.Context, w *scale.Worker, err error) error {
 	if errors.Is(err, scale.ErrCalledOff) {
 		if o.Ticket == "" { // the coordinator started this process, and says why it ends it
@@ -126,8 +125,12 @@ func (o *Worker) failed(ctx context.Context, w *scale.Worker, err error) error {
 		return workerError(err)
 	}
 	err = workerError(Failure(ctx, err))
-	w.Fail(err, exitcode.Of(err))
-	return exitcode.With(exitcode.Of(err), nil)
+	code := exitcode.Of(err)
+	w.Fail(err, code)
+	if o.Ticket == "" { // the coordinator started this process, and prints the reason
+		err = nil
+	}
+	return exitcode.With(code, err)
 }
 
 // workerError adds the exit code to an error of the coordinator.

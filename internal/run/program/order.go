@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"brunt/internal/base/stats"
 	"brunt/internal/engine"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
@@ -28,9 +29,10 @@ type Order struct {
 type Outcome struct {
 	Dir string      // the bundle
 	Run *record.Run // judged
-	// AnsweredInTime is how many of the offered arrivals got a good answer while the schedule of the load ran. Answers
-	// to arrivals of the warm-up make up for arrivals still in flight at the end, and no more: the number never exceeds
-	// the offered arrivals, less those that failed or were given up.
+	// AnsweredInTime is how many of the offered arrivals got a good answer while the schedule of the load ran, or soon
+	// after it: arrivals that were in flight when it ended count up to the median of Outstanding, because any load has
+	// some in flight at any time. Answers to arrivals of the warm-up make up for arrivals still in flight at the end, and
+	// no more: the number never exceeds the offered arrivals, less those that failed or were given up.
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
 	// were due and not answered.
@@ -96,14 +98,19 @@ func Read(fsys record.FS, dir string) (*Outcome, error) {
 type window struct {
 	o                   *Outcome
 	offered, well, lost uint64
+	after               uint64 // good answers after the schedule
 }
 
 // Interval implements measure.Sink.
 func (w *window) Interval(iv *measure.Interval) error {
-	if iv.Kind != measure.KindOpen || iv.WarmUp || iv.Drain {
+	if iv.Kind != measure.KindOpen || iv.WarmUp {
 		return nil
 	}
 	all := iv.All()
+	if iv.Drain {
+		w.after += all.OK()
+		return nil
+	}
 	w.offered, w.well, w.lost = w.offered+iv.Offered, w.well+all.OK(), w.lost+all.Failed()+all.Dropped()
 	if seconds := float64(iv.EndNs-iv.StartNs) / 1e9; seconds > 0 {
 		w.o.AnsweredPerS = append(w.o.AnsweredPerS, float64(all.OK())/seconds)
@@ -116,7 +123,13 @@ func (w *window) Interval(iv *measure.Interval) error {
 }
 
 // answered returns Outcome.AnsweredInTime.
-func (w *window) answered() uint64 { return min(w.well, w.offered-min(w.lost, w.offered)) }
+func (w *window) answered() uint64 {
+	inFlight := uint64(0)
+	if len(w.o.Outstanding) > 0 {
+		inFlight = uint64(stats.Median(w.o.Outstanding))
+	}
+	return min(w.well+min(w.after, inFlight), w.offered-min(w.lost, w.offered))
+}
 
 // AchievedPerS returns the part of Run.Total.OfferedPerS that got a good answer in time, operations a second.
 func (o *Outcome) AchievedPerS() float64 {

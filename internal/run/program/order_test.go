@@ -28,6 +28,7 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 	}
 	warm, drain := func(iv *measure.Interval) { iv.Phase, iv.WarmUp = "warm", true },
 		func(iv *measure.Interval) { iv.Drain = true }
+	busy := func(n int) func(*measure.Interval) { return func(iv *measure.Interval) { iv.Busy = n } }
 	for _, c := range []struct {
 		name              string
 		intervals         []*measure.Interval
@@ -43,6 +44,12 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 			second(100, 105, 5, 0, nil)}, 100, 95},
 		{"neither is what was given up", []*measure.Interval{second(100, 90, 0, 0, warm), second(100, 103, 0, 7, nil)},
 			100, 93},
+		{"a short load without warm-up has some in flight", []*measure.Interval{second(50, 45, 0, 0, busy(5)),
+			second(50, 50, 0, 0, busy(5)), second(0, 5, 0, 0, drain)}, 50, 50},
+		{"a queue that grows isn't in flight", []*measure.Interval{second(50, 45, 0, 0, busy(5)),
+			second(50, 35, 0, 0, busy(20)), second(0, 20, 0, 0, drain)}, 50, 46},
+		{"in flight, and never answered", []*measure.Interval{second(50, 45, 0, 0, busy(5)),
+			second(50, 50, 0, 0, busy(5)), second(0, 0, 5, 0, drain)}, 50, 47.5},
 		{"all failed, and more", []*measure.Interval{second(100, 50, 0, 0, warm), second(100, 10, 140, 0, nil)}, 100, 0},
 	} {
 		o := &Outcome{Run: &record.Run{Operations: make([]record.Operation, 1), Phases: []record.Phase{

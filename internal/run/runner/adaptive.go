@@ -176,7 +176,7 @@ func (a *adaptive) Next(iv *measure.Interval) measure.Control {
 	a.stalled = a.stalled || iv.Health.PausedNs > 0 || iv.Health.HeldNs > iv.DurationNs()/10 ||
 		iv.Pace.IdleBacklogNs > 0
 	value := a.value()
-	waits := iv.Backlog > 1 // react to an overload before the quantile is known
+	waits := iv.Pace.SaturatedNs > 0 // react to an overload before the quantile is known
 	if g := &a.plan.Goal; !waits && a.follow == nil && g.Aggregate == "p" && a.window.Intervals < mostIntervals {
 		c := a.window.Totals()
 		if float64(c.Arrivals())*(1-g.Quantile/100) < enoughBeyond {

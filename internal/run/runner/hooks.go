@@ -35,6 +35,9 @@ type Hooks struct {
 	Hint   func(record.Hint)        // each change that is seen, before Sinks receive its interval
 	Sinks  []measure.Sink           // receive each interval, in addition to the record
 
+	// Dialed receives how long each connection of the load took to open, ns. It is called concurrently.
+	Dialed func(ns int64)
+
 	// After the load.
 
 	Sent   func(context.Context)                   // when the load is over, before writes are read back

@@ -539,11 +539,44 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 // Follow calls f with the merged intervals of all workers, as they end. It returns when each worker's load is over or
 // the worker is lost. run is the result of record.Merge for the parts that Begun returns.
 func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
-	sources := make([]record.Source, len(parts))
+	sources, now := make([]record.Source, len(parts)), make([]measure.Worker, len(parts))
 	for i, p := range parts {
-		sources[i] = record.Source{Run: p.Run, Lines: c.intervals(c.members[i])}
+		sources[i] = record.Source{Run: p.Run, Lines: c.intervals(c.members[i]), Seen: seen(&now[i])}
 	}
-	return record.Align(run, sources, func(iv *measure.Interval) error { return f(record.Filled(iv)) })
+	return record.Align(run, sources, func(iv *measure.Interval) error {
+		c.workers(now)
+		iv.Workers = now
+		return f(record.Filled(iv))
+	})
+}
+
+// seen returns a function that takes a worker's figures from its intervals.
+func seen(w *measure.Worker) func(*measure.Interval) {
+	return func(iv *measure.Interval) {
+		w.LagMaxNs = 0
+		var done uint64
+		for i := range iv.Operations {
+			o := &iv.Operations[i]
+			done += o.Done
+			if o.Lag != nil {
+				w.LagMaxNs = max(w.LagMaxNs, o.Lag.Max())
+			}
+		}
+		w.Done += done
+		w.DonePerS = record.PerSecond(done, iv.EndNs-iv.StartNs)
+	}
+}
+
+// workers sets the names of workers, and which are lost.
+func (c *Coordinator) workers(all []measure.Worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range all {
+		m, w := c.members[i], &all[i]
+		if w.Name, w.Lost = m.name(), m.lost || m.given; w.Lost {
+			w.DonePerS, w.LagMaxNs = 0, 0
+		}
+	}
 }
 
 // intervals returns a function that passes on the lines of a worker's intervals as they arrive. Lines that the live
