@@ -62,7 +62,8 @@ func printed(t *testing.T, s *Settings, seconds ...second) (text string, l *line
 
 func TestIntervalLines(t *testing.T) {
 	s := settingsOf(t, Version10, "oltp_read_write", "--threads=2", "--report-interval=2", "--rate=100")
-	got, _, _ := printed(t, s, second{events: 10, ms: 2}, second{events: 10, errors: 1, ms: 4, backlog: 7}, second{events: 1})
+	got, _, _ := printed(t, s, second{events: 10, ms: 2}, second{events: 10, errors: 1, ms: 4, backlog: 7},
+		second{events: 1})
 	// The percentile is the value of a bucket: 3.96 and 4.03 are next to 4 ms.
 	want := "Threads started!\n\n" +
 		"[ 2s ] thds: 2 tps: 20.00 qps: 400.00 (r/w/o: 280.00/80.00/40.00) lat (ms,95%): 4.03 err/s: 1.00 reconn/s: 0.00\n" +

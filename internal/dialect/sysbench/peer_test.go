@@ -149,8 +149,8 @@ func withoutBars(text string) string {
 	return strings.Join(kept, "")
 }
 
-// TestSameSchemaAndData compares the tables that both prepare: columns, types, defaults and indexes, the number of rows,
-// the law of c, pad and k, and the next id.
+// TestSameSchemaAndData compares the tables that both prepare: columns, types, defaults and indexes, the number of
+// rows, the law of c, pad and k, and the next id.
 func TestSameSchemaAndData(t *testing.T) {
 	for _, s := range databases(t) {
 		for _, options := range [][]string{{}, {"--auto-inc=off", "--create-secondary=off"}, {"--table-size=0"},
@@ -202,7 +202,8 @@ func (s *server) schema(t *testing.T) string {
 		" AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position") + "\n"
 	if s.name == "mysql" {
 		out += s.rows(t, "SELECT table_name, index_name, non_unique, column_name, index_type "+
-			"FROM information_schema.statistics WHERE table_schema = database() AND table_name LIKE 'sbtest%' ORDER BY 1, 2") + "\n"
+			"FROM information_schema.statistics WHERE table_schema = database() AND table_name LIKE 'sbtest%' "+
+			"ORDER BY 1, 2") + "\n"
 		return out + s.rows(t, "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = database() "+
 			"AND table_name LIKE 'sbtest%' ORDER BY 1")
 	}
