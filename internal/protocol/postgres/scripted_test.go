@@ -13,7 +13,8 @@ import (
 // scriptedRequests are statements of scripts in all ways of sending them.
 func scriptedRequests() []protocol.Request {
 	verbatim := func(all protocol.Row) protocol.Request {
-		return protocol.Request{Verb: protocol.SQL, Text: "text", Verbatim: true, CaptureAll: all, Params: []gen.Kind{gen.String}}
+		return protocol.Request{Verb: protocol.SQL, Text: "text", Verbatim: true, CaptureAll: all,
+			Params: []gen.Kind{gen.String}}
 	}
 	late := sql("SELECT $1::int + $2 AS sum, NULL AS nothing", gen.String, gen.Int)
 	late.Late, late.CaptureAll = true, protocol.FirstRow
@@ -25,8 +26,8 @@ func scriptedRequests() []protocol.Request {
 	piped := pipeline
 	piped.Late, piped.Unnamed = false, true
 	known := protocol.Request{Verb: protocol.SQL, Text: "SELECT 5 AS five", Simple: true, CaptureAll: protocol.FirstRow}
-	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late, unnamed,
-		pipeline, piped, late, known}
+	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late,
+		unnamed, pipeline, piped, late, known}
 }
 
 func said(r *protocol.Reply) string {
