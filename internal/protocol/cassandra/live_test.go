@@ -107,8 +107,8 @@ func TestStatements(t *testing.T) {
 		sql(0, "DROP TABLE IF EXISTS kinds"),
 		sql(1, "CREATE TABLE kinds (k text, c int, b bigint, d double, f float, bo boolean, bl blob, u uuid, ts timestamp, "+
 			"de decimal, i inet, da date, ti time, s smallint, v varint, PRIMARY KEY (k, c))"),
-		sql(2, "INSERT INTO kinds (k, c, b, d, f, bo, bl, u, ts, de, i, da, ti, s, v) VALUES ($1, $2, $2, $3, $3, $4, $5, $6, "+
-			"$2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes, gen.UUID, gen.Decimal, gen.Bytes),
+		sql(2, "INSERT INTO kinds (k, c, b, d, f, bo, bl, u, ts, de, i, da, ti, s, v) VALUES ($1, $2, $2, $3, $3, $4, $5, "+
+			"$6, $2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes, gen.UUID, gen.Decimal, gen.Bytes),
 		{ID: 3, Verb: protocol.Batch, Text: "unlogged UPDATE kinds SET b = $3 WHERE k = $1 AND c = $2",
 			Params: []gen.Kind{gen.String, gen.Int, gen.Int}},
 		{ID: 4, Verb: protocol.SQL, Text: "SELECT b, d FROM kinds WHERE k = $1", Params: []gen.Kind{gen.String},
@@ -141,7 +141,8 @@ func TestStatements(t *testing.T) {
 	if r := do(4, text("a")); r.Rows != 1 || r.Captured[0].I != 1 || r.Captured[1].F != 1.5 {
 		t.Errorf("select: %+v", r)
 	}
-	if r := do(3, text("a"), whole(1), whole(7), text("a"), whole(2), whole(8)); r.Class != protocol.OK || r.Affected != 2 {
+	r := do(3, text("a"), whole(1), whole(7), text("a"), whole(2), whole(8))
+	if r.Class != protocol.OK || r.Affected != 2 {
 		t.Errorf("batch: %+v", r)
 	}
 	if r := do(4, text("a")); r.Rows != 2 || r.Captured[0].I != 7 {

@@ -17,9 +17,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// statement is a request that is written in CQL: one statement (protocol.SQL), or a batch of one statement with many rows
-// of parameters (protocol.Batch), whose text begins with logged, unlogged or counter. A batch has as many rows as its
-// arguments make; one of a single row is sent as a statement.
+// statement is a request that is written in CQL: one statement (protocol.SQL), or a batch of one statement with many
+// rows of parameters (protocol.Batch), whose text begins with logged, unlogged or counter. A batch has as many rows as
+// its arguments make; one of a single row is sent as a statement.
 type statement struct {
 	cql    string
 	order  []int // which parameter each marker of cql is
