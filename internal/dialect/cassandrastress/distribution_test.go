@@ -134,7 +134,7 @@ func TestBadDistributions(t *testing.T) {
 		"": "no distribution", "5": "no distribution", "zipf(1..2)": `"zipf" is no distribution; use FIXED`,
 		"FIXED(x)": "no whole number", "UNIFORM(5)": "no range", "UNIFORM(5..1)": "above the end", "EXP(1..2,3)": "1 to 1",
 		"EXTREME(1..2)": "2 to 2", "EXTREME(1..2,0)": "above 0", "GAUSSIAN(1..9,NaN)": "above 0",
-		"FIXED(9999999999B)": "too large",
+		"FIXED(9999999999B)":   "too large",
 		"QEXTREME(1..9,2,0.5)": "number of parts", "UNIFORM(-5..1)": "no whole number",
 	} {
 		if _, err := ParseDistribution(text); err == nil || !strings.Contains(err.Error(), want) {

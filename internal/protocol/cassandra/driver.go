@@ -6,7 +6,7 @@
 // create their record have IF NOT EXISTS, which needs a consensus of the replicas. Scans return rows from a key on in
 // the order of the keys' tokens, as YCSB's do.
 //
-// Statements in CQL (protocol.SQL) have parameters $1 …, and batches of them (protocol.Batch) begin with logged,
+// Statements in CQL (protocol.Command) have parameters $1 …, and batches of them (protocol.Batch) begin with logged,
 // unlogged or counter.
 //
 // Options of a target:

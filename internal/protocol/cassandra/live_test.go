@@ -101,7 +101,7 @@ func TestStatements(t *testing.T) {
 	target := node(t)
 	prepare(t, target, "records", false) // makes the keyspace
 	sql := func(id int, text string, kinds ...gen.Kind) protocol.Request {
-		return protocol.Request{ID: id, Verb: protocol.SQL, Text: text, Params: kinds}
+		return protocol.Request{ID: id, Verb: protocol.Command, Words: strings.SplitN(text, " ", 2), Params: kinds}
 	}
 	p := &protocol.Program{Requests: []protocol.Request{
 		sql(0, "DROP TABLE IF EXISTS kinds"),
@@ -111,7 +111,7 @@ func TestStatements(t *testing.T) {
 			"$6, $2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes, gen.UUID, gen.Decimal, gen.Bytes),
 		{ID: 3, Verb: protocol.Batch, Text: "unlogged UPDATE kinds SET b = $3 WHERE k = $1 AND c = $2",
 			Params: []gen.Kind{gen.String, gen.Int, gen.Int}},
-		{ID: 4, Verb: protocol.SQL, Text: "SELECT b, d FROM kinds WHERE k = $1", Params: []gen.Kind{gen.String},
+		{ID: 4, Verb: protocol.Command, Words: []string{"SELECT", "b, d FROM kinds WHERE k = $1"}, Params: []gen.Kind{gen.String},
 			Capture: []protocol.Capture{{Name: "b", Kind: gen.Int}, {Name: "d", Kind: gen.Float}}},
 		sql(5, "SELECT nothing FROM kinds"),
 	}}

@@ -17,8 +17,9 @@ import (
 	"brunt/internal/protocol"
 )
 
-// statement is a request that is written in CQL: one statement (protocol.SQL), or a batch of one statement with many
-// rows of parameters (protocol.Batch), whose text begins with logged, unlogged or counter. A batch has as many rows as
+// statement is a request that is written in CQL: one statement (protocol.Command), whose words are joined by spaces, or
+// a batch of one statement with many rows of parameters (protocol.Batch), whose text begins with logged, unlogged or
+// counter. A batch has as many rows as
 // its arguments make; one of a single row is sent as a statement.
 type statement struct {
 	cql    string
@@ -39,17 +40,15 @@ func inCQL(req *protocol.Request) bool {
 		_, ok := batchKinds[word]
 		return ok
 	}
-	return req.Verb == protocol.SQL
+	return req.Verb == protocol.Command
 }
 
 // parseStatement translates a request in CQL: its parameters $1 … become markers.
 func parseStatement(req *protocol.Request) (*statement, *protocol.Error) {
-	s, text := &statement{params: len(req.Params)}, req.Text
+	s, text := &statement{params: len(req.Params)}, strings.Join(req.Words, " ")
 	if req.Verb == protocol.Batch {
-		word, rest, _ := strings.Cut(text, " ")
+		word, rest, _ := strings.Cut(req.Text, " ")
 		s.batch, s.kind, text = true, batchKinds[word], rest
-	} else if req.Rows > 1 {
-		return nil, protocol.Bad("CQL has no statements for several rows; use batch: \"unlogged INSERT …\"")
 	}
 	var b strings.Builder
 	for _, t := range sqltext.Split(text) {
