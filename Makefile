@@ -13,10 +13,12 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
-LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./test/acceptance/processes ./internal/cli ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./test/acceptance/processes ./internal/cli ./internal/dialect/ycsb/goycsb ./internal/inspect/postgres ./internal/engine/loop
 # test/single prints the packages that start no goroutines and run nothing that does. Their tests mostly compute and take
 # a tenth of the time without the race detector. The rules of the house are part of `make check`.
 SINGLE      := $(GO) run ./test/single | grep -vxF brunt/test/lint
+# Simulations of servers, of which the race detector sees a sixth.
+SIMULATED   := TestBracketsOfServersOfKnownCapacity
 # The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # By default, the race detector makes every program sleep for a second before it exits successfully, including package
@@ -31,9 +33,9 @@ FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 # Tests of the whole of brunt, mostly with servers. `make quick` omits them: linking them alone would take a quarter of
 # its minute.
-WHOLE       := examples|test/acceptance
+WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -73,6 +75,7 @@ dead: ## functions that no program reaches (a minute, 3 GB)
 race: ## every test, against real servers, under the race detector where it can find something
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $$($(SINGLE))
+	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) -run $(SIMULATED) ./internal/run/program
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@echo '   at the same time: the documentation, and the release, made twice'
 	@failed=0; \
@@ -112,6 +115,9 @@ bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a secon
 
 bench-ycsb: bin/bench ## brunt ycsb compared with go-ycsb
 	./bin/bench ycsb $(BENCH)
+
+bench-sysbench: bin/bench ## brunt sysbench compared with sysbench: CPU per transaction, time of prepare
+	./bin/bench sysbench $(BENCH)
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)
