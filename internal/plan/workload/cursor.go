@@ -464,7 +464,7 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 	if c.work.Timed != nil {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
-			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
+			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs, Facts: c.Facts,
 		})
 	}
 	if c.work.Done != nil {
