@@ -17,6 +17,8 @@ LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./tes
 # test/single prints the packages that start no goroutines and run nothing that does. Their tests mostly compute and take
 # a tenth of the time without the race detector. The rules of the house are part of `make check`.
 SINGLE      := $(GO) run ./test/single | grep -vxF brunt/test/lint
+# Simulations of servers, of which the race detector sees a sixth.
+SIMULATED   := TestBracketsOfServersOfKnownCapacity
 # The SQLite library is C code translated to Go. Its pointer arithmetic is not checked.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # By default, the race detector makes every program sleep for a second before it exits successfully, including package
@@ -73,6 +75,7 @@ dead: ## functions that no program reaches (a minute, 3 GB)
 race: ## every test, against real servers, under the race detector where it can find something
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $$($(SINGLE))
+	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) -run $(SIMULATED) ./internal/run/program
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@echo '   at the same time: the documentation, and the release, made twice'
 	@failed=0; \

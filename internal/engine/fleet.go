@@ -54,16 +54,18 @@ type FleetConfig struct {
 	Retries          int  // further attempts after a retryable failure
 	DropLate         bool // give up arrivals that are later than DropAfter, instead of queueing them
 	DropAfter        time.Duration
-	EndOnTime        bool          // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
-	OutageWait       bool          // let arrivals wait while nothing is connected; see Fleet
-	TimingTolerance  time.Duration // codec tier: how late a send may be, to be sent together with others
-	Spin             time.Duration // busy-wait before an intended start
-	Pipeline         int           // codec tier: requests in flight per session; ≥ 1
-	Loops            int           // codec tier: 0 means choose
-	ClosedOnly       bool          // codec tier: no stage is open, so kernel timestamps are not needed
-	PeakPerS         float64       // codec tier: the highest rate of an open stage, arrivals a second; 0 if unknown
-	RetryErrors      bool          // library tier: retry after every failure
-	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
+	EndOnTime        bool           // give up unsent arrivals when an open stage ends; else they are sent late, see Fleet
+	OutageWait       bool           // let arrivals wait while nothing is connected; see Fleet
+	TimingTolerance  time.Duration  // codec tier: how late a send may be, to be sent together with others
+	Spin             time.Duration  // busy-wait before an intended start
+	Pipeline         int            // codec tier: requests in flight per session; ≥ 1
+	Loops            int            // codec tier: 0 means choose
+	ClosedOnly       bool           // codec tier: no stage is open, so kernel timestamps are not needed
+	PeakPerS         float64        // codec tier: the highest rate of an open stage, arrivals a second; 0 if unknown
+	Reconnect        bool           // each operation has a connection of its own
+	OnDial           func(ns int64) // receives how long each connection took to open; safe for concurrent use; may be nil
+	RetryErrors      bool           // library tier: retry after every failure
+	RetryPause       time.Duration  // before a further attempt, ±20 %; 0 means 1 ms doubling
 }
 
 // Grows reports whether sessions connect when the load needs them.
@@ -126,6 +128,9 @@ func (c *FleetConfig) NewRoute() balance.Route {
 
 // Dialed records how long it took to connect to an address, ns.
 func (c *FleetConfig) Dialed(address int, ns int64) {
+	if c.OnDial != nil {
+		c.OnDial(ns)
+	}
 	for _, b := range []*balance.Balancer{c.SessionsBy, c.RequestsBy} {
 		if b != nil {
 			b.Connected(address, ns)
@@ -180,7 +185,7 @@ func (c *FleetConfig) NewCursor(session int) workload.Cursor {
 // Fill sets the fields of a sample that come from the cursor of a finished operation.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Facts = c.Facts
+	m.Facts, m.Counted = c.Facts, c.Counted
 }
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.

@@ -169,7 +169,10 @@ type Settings struct {
 	Spin            time.Duration // busy-wait before an intended start instead of sleeping; 0
 	// whether the machine's cores are kept from sleeping during the load: "auto", "on" or "off"; "auto". See package
 	// awake
-	Awake       string
+	Awake string
+	// Reconnect makes a session close its connection after each operation and open a new one before the next. The time to
+	// connect is time without a free session.
+	Reconnect   bool
 	RetryErrors bool          // retry after every failure, not only retryable ones (library tier)
 	RetryPause  time.Duration // pause before a retry, ±20 %; 0 means 1 ms doubling to 128 ms
 }

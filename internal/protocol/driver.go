@@ -60,10 +60,38 @@ type Request struct {
 	Capture []Capture  // values that later statements of the transaction need
 	Rows    int        // Batch: number of rows in one request; the parameters repeat for each row
 	Simple  bool       // SQL: send as text without preparing
+	// Verbatim, CaptureAll and Pipeline are for languages whose statements are known in part only (package script).
+	Verbatim   bool           // SQL: the first argument is the text to send, as simple query; Text is for people
+	CaptureAll Row            // SQL: capture every column of a row, see Reply.Columns
+	Pipeline   []PipelinePart // SQL: statements that are sent at once; their parameters follow each other in Params
+	// Unnamed and Late are ways to send a statement, or a pipeline, with parameters and columns as text whose types the
+	// server infers. Nothing is prepared when the session connects.
+	Unnamed bool // SQL: parsed with each request
+	Late    bool // SQL: prepared with the session's first request that sends it, under a name that stands for its text
 	// ExpectError says that the server may refuse the statement when it is prepared or checked. The statement is
 	// then sent as text, and fails each time that it is sent.
 	ExpectError bool
 	Creates     Creation // what it means if the record to insert is there already
+}
+
+// Row names rows of an answer.
+type Row uint8
+
+// The rows of CaptureAll.
+const (
+	NoRow Row = iota
+	// FirstRow is the first row of the last statement's result. Reply.Rows is then the number of rows of that result,
+	// 0 if the statement has none.
+	FirstRow
+	// LastRow is the last row of each statement's result that has a row, one after the other.
+	LastRow
+)
+
+// PipelinePart is a statement of a pipeline.
+type PipelinePart struct {
+	Text   string // "" for a synchronization point without a statement
+	Params int    // number of its parameters
+	Sync   bool   // a synchronization point follows. After the last part there is always one.
 }
 
 // Creation says what it means if an answer says that the record to insert was there already. Drivers whose server says
@@ -168,8 +196,13 @@ type Reply struct {
 	Unsent   bool        // ctx was done before any byte of it was sent
 	Reopened bool        // an additional connection of the session had been lost and was opened again
 	Captured []gen.Value // one for each of Request.Capture; Null if the reply had no row
-	Parts    Parts       // where its time went, if the protocol has been told to measure that
-	Failure              // what went wrong; Class is OK if nothing did
+	Columns  []string    // names of Captured with Request.CaptureAll
+	InBlock  bool        // SQL: a transaction block is open after the answer, as far as the protocol tells
+	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
+	// tells. It is for SQL only.
+	Statements int
+	Parts      Parts // where its time went, if the protocol has been told to measure that
+	Failure          // what went wrong; Class is OK if nothing did
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
@@ -214,7 +247,7 @@ func (r *Reply) Reset(n int) {
 	for i := range c {
 		c[i].Kind = gen.Null
 	}
-	*r = Reply{Captured: c, Each: r.Each}
+	*r = Reply{Captured: c, Columns: r.Columns[:0], Each: r.Each}
 }
 
 // Fail stores e as the reply's failure.

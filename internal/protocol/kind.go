@@ -129,7 +129,10 @@ func kindOfWord(word string) Kind {
 }
 
 func (r *Request) kindOfSQL() Kind {
-	if r.Simple && strings.Contains(r.Text, ";") && several(r.Text) {
+	if len(r.Pipeline) > 0 {
+		return KindOther
+	}
+	if (r.Simple || r.Verbatim) && strings.Contains(r.Text, ";") && several(r.Text) {
 		return KindOther
 	}
 	word := sqltext.FirstWord(r.Text)

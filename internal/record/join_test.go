@@ -116,7 +116,8 @@ func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 		}
 	}
 	var got []uint64
-	err := Align(run, []Source{{run, lines(0, -1, -1, 3)}, {run, lines(0, 1, 2, 3)}}, func(iv *measure.Interval) error {
+	sources := []Source{{Run: run, Lines: lines(0, -1, -1, 3)}, {Run: run, Lines: lines(0, 1, 2, 3)}}
+	err := Align(run, sources, func(iv *measure.Interval) error {
 		got = append(got, iv.Offered)
 		return nil
 	})

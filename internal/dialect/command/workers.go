@@ -105,13 +105,13 @@ func TakeWorkers(args []string) (f *WorkerFlags, rest []string, err error) {
 	f = &WorkerFlags{}
 	cmd := &cobra.Command{}
 	f.Bind(cmd)
-	rest, err = Take(cmd.Flags(), args)
+	rest, err = TakeFlags(cmd.Flags(), args)
 	return f, rest, err
 }
 
-// Take removes the flags of a set from a command line and sets them. Flags may have one dash or two. Arguments after --
-// are left unchanged.
-func Take(fs *pflag.FlagSet, args []string) (rest []string, err error) {
+// TakeFlags sets the flags of fs that a command line of another tool contains, whose flag parser doesn't know them, and
+// returns the rest. Flags may have one dash or two. Arguments after -- are left unchanged.
+func TakeFlags(fs *pflag.FlagSet, args []string) (rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
 		flag := fs.Lookup(name)

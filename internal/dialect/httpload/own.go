@@ -41,7 +41,7 @@ func TakeOwn(args []string) (o *Own, rest []string, err error) {
 	fs.StringArrayVar(&o.Live.Watched, "watch", nil, "")
 	fs.BoolVar(&o.Quiet, "quiet", false, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "")
-	rest, err = command.Take(fs, rest)
+	rest, err = command.TakeFlags(fs, rest)
 	return o, rest, err
 }
 

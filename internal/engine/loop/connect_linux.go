@@ -53,7 +53,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	if s.worker.up++; s.worker.up == 1 {
 		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince
 	}
-	if s.returning {
+	if s.returning && !l.cfg.Reconnect {
 		l.rec.Reconnect(s.address)
 	}
 	s.returning = true
@@ -90,6 +90,17 @@ func (l *loop) hangUp(s *session) {
 	}
 	s.worker.up--
 	l.conns.closed(s.address, l.now())
+}
+
+// renew replaces the connection of a session that isn't in use.
+func (l *loop) renew(s *session) {
+	if !s.up || s.leaving || s.dialing || s.busy() {
+		return
+	}
+	l.hangUp(s)
+	if !s.worker.quit {
+		l.dial(s)
+	}
 }
 
 // lose closes a session, fails its operations and starts reconnecting it. culprit is the operation that failed in the

@@ -213,6 +213,10 @@ func (l *loop) free(f *request) {
 		f.phase = vacant // its session may leave
 		l.leave(f.session)
 	}
+	if l.cfg.Reconnect && !l.cutting && !l.thread.quitting {
+		f.phase = vacant
+		l.renew(f.session)
+	}
 	if !l.part.stage.Open() && !l.part.ended {
 		if d := l.restNs(f); d > 0 {
 			f.phase = resting
@@ -281,7 +285,11 @@ func (l *loop) report(f *request, failure *protocol.Failure) {
 // drop gives up an arrival without sending it.
 func (l *loop) drop(index uint64, intended int64, why measure.Unsent) {
 	operation := l.work.Pick(index)
-	l.rec.GiveUpAt(operation, why, intended, l.now())
+	now := l.now()
+	l.rec.GiveUpAt(operation, why, intended, now)
+	if l.work.Unsent != nil {
+		l.work.Unsent(operation, index, intended, why != measure.UnsentLoadOver)
+	}
 	if l.work.Done != nil {
 		l.work.Done(operation, index, protocol.Client)
 	}

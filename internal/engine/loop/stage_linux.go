@@ -79,6 +79,9 @@ func (l *loop) offer(a *worker) {
 // startOperations starts operations on free workers.
 func (l *loop) startOperations(now int64) {
 	l.inherit()
+	if l.work.HasScripts() && l.quit() {
+		l.part.ended = true
+	}
 	if l.part.stage.Open() {
 		l.startDue(now)
 		l.countDue(l.part, now)
@@ -86,9 +89,6 @@ func (l *loop) startOperations(now int64) {
 	}
 	numbers := l.part.stage.Numbers
 	if now >= l.part.end() || numbers != nil && l.available.peek() == nil && numbers.Over() {
-		l.part.ended = true
-	}
-	if l.work.HasScripts() && l.quit() {
 		l.part.ended = true
 	}
 	for range startsAtOnce {

@@ -191,6 +191,9 @@ func (a *arrivalSource) giveUp(x arrival, why measure.Unsent) {
 		r.GiveUpAt(operation, why, x.intended, now)
 		a.took()
 	})
+	if unsent := a.pool.cfg.Workload.Unsent; unsent != nil {
+		unsent(operation, x.i, x.intended, why != measure.UnsentLoadOver)
+	}
 	if done := a.pool.cfg.Workload.Done; done != nil {
 		done(operation, x.i, protocol.Client)
 	}

@@ -62,7 +62,7 @@ func (s *session) dial(ctx context.Context) error {
 	p.refusing[s.address].Store(false)
 	p.connect(s.address, 1)
 	p.connected.Add(1)
-	if s.before {
+	if s.before && !s.pool.cfg.Reconnect {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
 	}
 	s.before = true
@@ -150,6 +150,9 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if s.cursor.Quits() {
 			return
+		}
+		if s.pool.cfg.Reconnect {
+			s.hangUp()
 		}
 		if src.arrivals() {
 			continue

@@ -119,6 +119,8 @@ func settingsFields() []form.Field {
 		form.Key("sessions_as_needed", "SessionsAsNeeded", form.Flag{},
 			"open loads: connect when requests wait for a session, up to sessions of them, as long as the server takes more; false: connect all before"),
 		form.Key("timeouts", "", timeouts, "time limits"),
+		form.Key("reconnect", "Reconnect", form.Flag{},
+			"open a new connection for each operation, before it begins; false"),
 		form.Key("retries", "Retries",
 			form.Custom[int]{In: retriesIn, Out: retriesNode, As: form.Whole(0, plan.MaxRetries).Schema},
 			"further attempts after a retryable error; 3"),

@@ -55,11 +55,13 @@ type Cursor struct {
 	traced    bool             // its steps go to Workload.Trace
 	Failure   protocol.Failure // of the last attempt; Class OK if it succeeded
 
+	session int
 	state   State
 	rules   Rules
 	pause   time.Duration
 	timings []Timing  // of the attempt's requests; empty unless Workload.Timed is set
 	script  *scripted // the session's scripts; nil if the workload has none
+	Counted []uint32  // what a script counted; nil for other operations, and after a failure
 }
 
 // phase is the state of a Cursor.
@@ -75,13 +77,13 @@ const (
 
 // NewCursor returns a cursor over a workload's operations, for the session with a number from 0.
 func (w *Workload) NewCursor(session int, rules Rules) Cursor {
-	return Cursor{work: w, rules: rules, script: w.scripts.session(session)}
+	return Cursor{work: w, session: session, rules: rules, script: w.scripts.session(session)}
 }
 
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.choose(index), index, 1, 0
-	c.Facts = protocol.Facts{}
+	c.Facts, c.Counted = protocol.Facts{}, nil
 	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
 	if c.op.verified && c.work.Begins != nil {
@@ -464,7 +466,8 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 	if c.work.Timed != nil {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
-			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs, Facts: c.Facts,
+			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
+			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code, Facts: c.Facts,
 		})
 	}
 	if c.work.Done != nil {

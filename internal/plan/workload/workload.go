@@ -33,6 +33,9 @@ type Workload struct {
 	// Timed, if not nil, receives the times of every finished operation and of each of its requests. It is called
 	// concurrently by all sessions.
 	Timed func(Timing)
+	// Unsent, if not nil, receives the arrivals that are given up without being sent: their operation, number and
+	// intended start, and whether they were too late; otherwise the load ended first. It is called concurrently.
+	Unsent func(operation int, index uint64, intendedNs int64, late bool)
 	// Trace, if not nil, receives every step of the first operations.
 	Trace *Trace
 
@@ -66,6 +69,8 @@ type Operation struct {
 	Name  string
 	Steps []Step
 	Think plan.Think
+	// Counters are the names of what the operation counts, if it is a script.
+	Counters []string
 	// Rollback is the request that ends a failed transaction, or nil.
 	Rollback *protocol.Request
 	// Role is the role of the nodes that may serve the operation.
@@ -260,7 +265,11 @@ type Timing struct {
 	SentNs     int64
 	EndNs      int64
 	Class      protocol.Class
-	Facts      protocol.Facts // of a whole operation
+	// Of whole operations:
+	Session  int    // number of its session in this process, from 0
+	Attempts int    // ≥ 1
+	Code     string // of the failure of the last attempt
+	Facts    protocol.Facts
 }
 
 // For returns the request that the step sends in operation number i.

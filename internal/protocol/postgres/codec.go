@@ -19,7 +19,8 @@ type codec struct {
 	statements []*statement
 	secret     string
 	program    *sharedProgram
-	product    string // the server's product, once it has been asked for
+	product    string          // the server's product, once it has been asked for
+	named      map[string]bool // names of Late statements that the session has prepared
 	scanner
 }
 
@@ -35,6 +36,8 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	switch {
 	case err != nil:
 		return dst, err
+	case st.script != nil:
+		return c.encodeScripted(dst, st, args)
 	case st.query != nil:
 		return append(dst, st.query...), nil
 	case st.literal != nil:
@@ -84,13 +87,22 @@ func (st *statement) appendRequest(dst []byte, args []gen.Value) (_ []byte, err 
 	return dst, nil
 }
 
+// own returns a session's copy of a shared statement.
+func (st *statement) own() *statement {
+	own := *st
+	own.shared = false
+	if st.script != nil {
+		script := *st.script
+		own.script = &script
+	}
+	return &own
+}
+
 // find returns the session's own statement for a request. It fails if the number of arguments is wrong.
 func find(statements []*statement, req *protocol.Request, args []gen.Value) (*statement, *protocol.Error) {
 	st := statements[req.ID]
 	if st.shared {
-		own := *st
-		own.shared = false
-		st = &own
+		st = st.own()
 		statements[req.ID] = st
 	}
 	if len(args) != len(st.req.Params) {

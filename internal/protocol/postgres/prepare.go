@@ -66,8 +66,7 @@ func (p *sharedProgram) session() []*statement {
 	if !p.many() {
 		own := make([]statement, len(out))
 		for i := range own {
-			own[i] = p.statements[i]
-			own[i].shared = false
+			own[i] = *p.statements[i].own()
 			out[i] = &own[i]
 		}
 	}

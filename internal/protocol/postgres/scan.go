@@ -23,6 +23,7 @@ type scanner struct {
 	taken    bool       // the captured row has been read
 	captures []captured // of a statement sent as text: set when the row description arrives
 	missing  *protocol.Error
+	result   wholeRow // the result being read, with Request.CaptureAll
 }
 
 // Scan reads messages until the server is ready for the next request. It skips the bodies of rows that aren't
@@ -94,7 +95,7 @@ func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
 	return n, false
 }
 
-func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
+func (c *codec) reset() { c.taken, c.captures, c.missing, c.result = false, nil, nil, wholeRow{} }
 
 // broken fails an invalid answer and thereby ends the session.
 func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why string, what uint64) (int, bool, int) {
@@ -110,18 +111,29 @@ func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why stri
 func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) bool {
 	switch kind {
 	case 'D': // DataRow
+		if req.CaptureAll != protocol.NoRow && c.wantsRow(req) {
+			return true
+		}
 		if len(req.Capture) > 0 && !c.taken && (!req.Simple || c.captures != nil) {
 			return true
 		}
 		reply.Rows++
 		return false
 	case 'T': // RowDescription
-		return c.of(req).renewing || len(req.Capture) > 0 && req.Simple && !c.taken
+		return req.CaptureAll != protocol.NoRow || c.of(req).renewing || len(req.Capture) > 0 && req.Simple && !c.taken
+	case '1': // ParseComplete
+		if st := c.of(req); st.script != nil {
+			st.script.parsed++
+		}
+		return false
 	case 'n': // NoData
 		return c.of(req).renewing
-	case '2', '1', '3', 's', 'S', 'N', 'A', 'K', 'I', 't', 'H', 'd', 'c':
-		// BindComplete, ParseComplete, CloseComplete, PortalSuspended, ParameterStatus,
-		// NoticeResponse, NotificationResponse, BackendKeyData, EmptyQueryResponse,
+	case 'I': // EmptyQueryResponse
+		c.endResult(req, reply)
+		return false
+	case '2', '3', 's', 'S', 'N', 'A', 'K', 't', 'H', 'd', 'c':
+		// BindComplete, CloseComplete, PortalSuspended, ParameterStatus,
+		// NoticeResponse, NotificationResponse, BackendKeyData,
 		// ParameterDescription, CopyOutResponse, CopyData, CopyDone
 		return false
 	}
@@ -137,7 +149,11 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		if len(content) != 1 || content[0] != 'I' && content[0] != 'T' && content[0] != 'E' {
 			return false, "a malformed ReadyForQuery, type"
 		}
+		reply.InBlock = content[0] != 'I'
 		failOnce(reply, c.missing)
+		if st := c.of(req); st.script != nil {
+			return c.scriptSynced(st, content[0], reply), ""
+		}
 		c.conclude(req, content[0], reply)
 		return true, ""
 	case 'C': // CommandComplete
@@ -145,9 +161,16 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 			return false, "a malformed CommandComplete, type"
 		}
 		complete(req, content[:len(content)-1], reply)
+		c.endResult(req, reply)
 		return false, ""
 	case 'D':
 		reply.Rows++
+		if req.CaptureAll != protocol.NoRow {
+			if !c.captureAll(content, req, reply) {
+				return false, "a malformed DataRow, type"
+			}
+			return false, ""
+		}
 		c.taken = true
 		captures := c.captures
 		if !req.Simple {
@@ -158,6 +181,12 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 		}
 		return false, ""
 	case 'T':
+		if req.CaptureAll != protocol.NoRow {
+			if !c.beginResult(content, req, reply) {
+				return false, "a malformed RowDescription, type"
+			}
+			return false, ""
+		}
 		fields, ok := parseFields(content)
 		if !ok {
 			return false, "a malformed RowDescription, type"

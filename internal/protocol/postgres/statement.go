@@ -38,6 +38,7 @@ type statement struct {
 	formatsAt     int    // offset of the format codes in bind
 	tail          []byte // result formats, Execute, Sync
 	query         []byte // the complete Query message, if text is set
+	script        *scripted
 }
 
 // captured says where in a row to find a capture's value, and how to decode it.
@@ -59,6 +60,10 @@ func planOne(req *protocol.Request) (st statement, why string) {
 	case protocol.Rollback:
 		st.text = "ROLLBACK"
 	case protocol.SQL:
+		if isScripted(req) {
+			st.script, why = newScripted(req)
+			return st, why
+		}
 		switch word := sqltext.FirstWord(req.Text); {
 		case word == "":
 			return st, "the statement is empty"
@@ -118,7 +123,9 @@ func beginText(modes string) (text, why string) {
 }
 
 // preparable reports whether the statement is one to prepare.
-func (st *statement) preparable() bool { return st.req.Verb == protocol.SQL && !st.req.Simple }
+func (st *statement) preparable() bool {
+	return st.req.Verb == protocol.SQL && !st.req.Simple && st.script == nil
+}
 
 // described stores the server's description of a prepared statement, and builds its message templates.
 func (st *statement) described(description *pgconn.StatementDescription) *protocol.Error {

@@ -32,6 +32,7 @@ func (r *Runner) newFleet() error {
 		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
 		OutageWait:      s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
+		Reconnect: s.Reconnect, OnDial: r.o.Hooks.Dialed,
 		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
 	}
@@ -90,9 +91,6 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 		return message.OfError(err)
 	}
 	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, plan.TierCodec, message.Message{}
-	if _, ok := p.(protocol.Unordered); ok {
-		r.noPipeline(message.New("pipeline-ignored.unordered"))
-	}
 	return why
 }
 
