@@ -9,7 +9,6 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/keyspace"
 	"brunt/internal/plan"
-	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/balance/bucket"
 )
@@ -80,14 +79,6 @@ type Operation struct {
 	bucket            *bucket.Key // computes the bucket that selects the node, from the same step; nil if buckets don't
 	verified          bool        // a step has a Verify
 	script            int         // number among the plan's Scripted operations; −1 if it isn't one
-}
-
-// Scripts returns the compiled scripts of the plan; nil if no operation is one.
-func (w *Workload) Scripts() script.Program {
-	if w.scripts == nil {
-		return nil
-	}
-	return w.scripts.program
 }
 
 // Step is a request and the sources of its parameters.
