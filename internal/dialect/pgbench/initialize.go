@@ -151,7 +151,7 @@ func (i *initializer) create(ctx context.Context) error {
 		{"pgbench_branches", "bid int not null,bbalance int,filler char(88)", true},
 	} {
 		text := "create"
-		if o.Unlogged && o.PartitionMethod == "" {
+		if o.Unlogged && (o.PartitionMethod == "" || o.Version < loggedVersion) {
 			text += " unlogged"
 		}
 		text += " table " + t.name + "(" + t.columns + ")"
@@ -319,6 +319,7 @@ type loading struct {
 const (
 	tellEvery  = 100_000
 	quietEvery = 5 * time.Second
+	quietRows  = 100 // pgbench looks at the time every so many rows only
 )
 
 func (l *loading) add(rows uint64) {
@@ -335,7 +336,7 @@ func (l *loading) add(rows uint64) {
 	if l.after == 0 {
 		l.after = quietEvery
 	}
-	if elapsed := l.i.now().Sub(l.began); l.rows == l.total || elapsed >= l.after {
+	if elapsed := l.i.now().Sub(l.began); l.rows == l.total && l.total%quietRows == 0 || elapsed >= l.after {
 		l.tell(l.rows)
 		l.after = elapsed.Truncate(quietEvery) + quietEvery
 	}
@@ -355,6 +356,9 @@ func (l *loading) tell(rows uint64) {
 	l.width = len(text)
 	l.i.say("%s%s%s", text, blank, end)
 }
+
+// loggedVersion is the first version that makes no table unlogged if pgbench_accounts is partitioned, but its partitions.
+const loggedVersion = 18
 
 // tableVersion is the first version whose messages name the table.
 const tableVersion = 17
