@@ -68,6 +68,8 @@ type Operation struct {
 	Name  string
 	Steps []Step
 	Think plan.Think
+	// Counters are the names of what the operation counts, if it is a script.
+	Counters []string
 	// Rollback is the request that ends a failed transaction, or nil.
 	Rollback *protocol.Request
 	// Role is the role of the nodes that may serve the operation.
