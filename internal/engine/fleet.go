@@ -185,7 +185,7 @@ func (c *FleetConfig) NewCursor(session int) workload.Cursor {
 // Fill sets the fields of a sample that come from the cursor of a finished operation.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Facts = c.Facts
+	m.Facts, m.Counted = c.Facts, c.Counted
 }
 
 // Overtime returns for how long after the end of an open stage its arrivals are still sent.

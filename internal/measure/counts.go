@@ -61,6 +61,8 @@ type Counts struct {
 	// Of answers, where known.
 	BytesIn uint64   `json:"bytes_in,omitzero" help:"Bytes of answers." export:"received_bytes"`
 	Status  ByStatus `json:"status,omitzero"` // HTTP
+	// What successful operations that are scripts count themselves. Their names are in the operation's record.
+	Script ByScript `json:"script,omitzero"`
 }
 
 // count adds a sample to the counts, except for lateness and first attempts.
@@ -73,6 +75,9 @@ func (c *Counts) count(s *Sample) {
 		if class := uint(s.Status) / 100; class-1 < uint(len(c.Status)-1) {
 			c.Status[class]++
 		}
+	}
+	for i, n := range s.Counted {
+		c.Script[i%protocol.ScriptCounters] += uint64(n)
 	}
 	if s.Class == protocol.OK && s.Attempts <= 1 && s.Ordinary() {
 		return
@@ -144,6 +149,9 @@ type (
 	ByReason [NumUnsent]uint64
 	// ByStatus counts by class of HTTP status, 1xx to 5xx at index 1 to 5.
 	ByStatus [6]uint64
+	// ByScript are the counters of a script, in the order of their names. In JSON they are a list without zeros at its
+	// end.
+	ByScript [protocol.ScriptCounters]uint64
 )
 
 // MarshalJSON writes an object by the names of classes.
@@ -163,6 +171,29 @@ func (b ByStatus) MarshalJSON() ([]byte, error) { return marshalNamed(b[:], stat
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (b *ByStatus) UnmarshalJSON(data []byte) error { return unmarshalNamed(data, b[:], statusName) }
+
+// MarshalJSON writes a list.
+func (b ByScript) MarshalJSON() ([]byte, error) {
+	n := len(b)
+	for n > 0 && b[n-1] == 0 {
+		n--
+	}
+	return json.Marshal(b[:n])
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *ByScript) UnmarshalJSON(data []byte) error {
+	var list []uint64
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	if len(list) > len(b) {
+		return fmt.Errorf("%d counters of a script, at most %d are known", len(list), len(b))
+	}
+	*b = ByScript{}
+	copy(b[:], list)
+	return nil
+}
 
 func className(i int) string  { return protocol.Class(i).String() }
 func reasonName(i int) string { return Unsent(i).String() }

@@ -24,6 +24,7 @@ type Sample struct {
 	End            int64 // the last byte of the last attempt's answer
 	Attempts       int   // ≥ 1
 	Class          protocol.Class
+	Counted        []uint32 // what a script counted, at most ScriptCounters; nil for other operations
 	protocol.Facts
 }
 

@@ -12,6 +12,9 @@ type Facts struct {
 	Unmapped    bool  // the node with the bucket of the operation's key wasn't known
 }
 
+// ScriptCounters is the greatest number of counters of an operation that is a script.
+const ScriptCounters = 8
+
 // Absorb adds what the reply to a request of a kind says.
 func (f *Facts) Absorb(r *Reply, kind Kind) {
 	f.AbsorbRefusal(r)

@@ -57,6 +57,7 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 		}
 	}
 	all := a.All()
+	all.Script = measure.ByScript{} // operations count different things
 	run.Total.Name = allOperations
 	run.Total.fill(&all, a.LoadNs, hdr)
 	run.Total.Offered, run.Total.Overdue = a.Offered, a.Overdue
@@ -67,6 +68,7 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 			from = &a.Addresses[i]
 		}
 		run.Targets[i].Counts = CountsOf(&from.Counts)
+		run.Targets[i].Counts.Script = measure.ByScript{}
 		run.Targets[i].Service = LatencyOf(from.Service, hdr)
 		run.Targets[i].Reconnects = from.Reconnects
 	}

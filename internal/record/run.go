@@ -261,19 +261,21 @@ type Latency struct {
 
 // Operation is the totals of one operation.
 type Operation struct {
-	Name             string  `json:"name" merge:"same"`
-	RatePerS         float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
-	RateWithin       *Bounds `json:"rate_within,omitempty" merge:"sums"`
-	OfferedPerS      float64 `json:"offered_per_s,omitempty" merge:"sums"`
-	Offered          uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; only of Run.Total
-	Overdue          uint64  `json:"overdue,omitempty" merge:"sums"` // those not sent yet when the schedule ended
-	Counts           `merge:"sums"`
-	Response         Latency `json:"response,omitzero" merge:"sums"`    // of all arrivals
-	ResponseOK       Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its HDR is Response's
-	WithoutGenerator Latency `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
-	Service          Latency `json:"service,omitzero" merge:"sums"`
-	Lag              Latency `json:"lag,omitzero" merge:"sums"`
-	FailedResponse   Latency `json:"failed_response,omitzero" merge:"sums"`
+	Name        string  `json:"name" merge:"same"`
+	RatePerS    float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
+	RateWithin  *Bounds `json:"rate_within,omitempty" merge:"sums"`
+	OfferedPerS float64 `json:"offered_per_s,omitempty" merge:"sums"`
+	Offered     uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; only of Run.Total
+	Overdue     uint64  `json:"overdue,omitempty" merge:"sums"` // those not sent yet when the schedule ended
+	Counts      `merge:"sums"`
+	// Counters are the names of the counts in Script; none for operations that aren't scripts, and for totals.
+	Counters         []string `json:"counters,omitempty" merge:"same"`
+	Response         Latency  `json:"response,omitzero" merge:"sums"`    // of all arrivals
+	ResponseOK       Latency  `json:"response_ok,omitzero" merge:"sums"` // of successes; its HDR is Response's
+	WithoutGenerator Latency  `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
+	Service          Latency  `json:"service,omitzero" merge:"sums"`
+	Lag              Latency  `json:"lag,omitzero" merge:"sums"`
+	FailedResponse   Latency  `json:"failed_response,omitzero" merge:"sums"`
 	// Standstill is that of this operation alone, while others may have succeeded; absent if there was none.
 	Standstill Standstill `json:"standstill,omitzero" merge:"sums"`
 }

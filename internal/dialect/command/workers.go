@@ -105,13 +105,19 @@ func TakeWorkers(args []string) (f *WorkerFlags, rest []string, err error) {
 	f = &WorkerFlags{}
 	cmd := &cobra.Command{}
 	f.Bind(cmd)
-	fs := cmd.Flags()
+	rest, err = TakeFlags(cmd.Flags(), args)
+	return f, rest, err
+}
+
+// TakeFlags sets the flags of fs that a command line of another tool contains, whose flag parser doesn't know them, and
+// returns the rest. Flags may have one dash or two. Arguments after -- are left unchanged.
+func TakeFlags(fs *pflag.FlagSet, args []string) (rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
 		flag := fs.Lookup(name)
 		switch {
 		case args[i] == "--":
-			return f, append(rest, args[i:]...), nil
+			return append(rest, args[i:]...), nil
 		case args[i] == "" || args[i][0] != '-' || flag == nil || name == usage.HelpAll:
 			rest = append(rest, args[i])
 			continue
@@ -119,14 +125,14 @@ func TakeWorkers(args []string) (f *WorkerFlags, rest []string, err error) {
 		case flag.NoOptDefVal != "":
 			value = flag.NoOptDefVal
 		case i+1 == len(args):
-			return nil, nil, fmt.Errorf("flag needs an argument: --%s", name)
+			return nil, fmt.Errorf("flag needs an argument: --%s", name)
 		default:
 			i++
 			value = args[i]
 		}
 		if err := fs.Set(name, value); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return f, rest, nil
+	return rest, nil
 }

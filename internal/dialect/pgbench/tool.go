@@ -2,8 +2,17 @@ package pgbench
 
 import (
 	"brunt/internal/dialect"
+	"brunt/internal/dialect/pgbench/script"
 	"brunt/internal/judge/result"
+	planscript "brunt/internal/plan/script"
 )
 
-// Tool declares pgbench, of which brunt reads results.
-func Tool() dialect.Tool { return dialect.Tool{Name: "pgbench", Results: []result.Format{Results()}} }
+// Tool declares pgbench.
+func Tool() dialect.Tool {
+	return dialect.Tool{
+		Name: "pgbench", Formats: []string{"pgbench"}, Programs: []string{"pgbench"},
+		Commands:  []dialect.Command{{Name: "pgbench", New: newCommand}},
+		Languages: []planscript.Language{script.Language()},
+		Results:   []result.Format{Results()},
+	}
+}

@@ -288,7 +288,7 @@ func (l *loop) drop(index uint64, intended int64, why measure.Unsent) {
 	now := l.now()
 	l.rec.GiveUpAt(operation, why, intended, now)
 	if l.work.Unsent != nil {
-		l.work.Unsent(operation, index, intended, now)
+		l.work.Unsent(operation, index, intended, why != measure.UnsentLoadOver)
 	}
 	if l.work.Done != nil {
 		l.work.Done(operation, index, protocol.Client)

@@ -54,6 +54,11 @@ func (steps) Requests(int) []protocol.Request {
 	}
 }
 
+// Counters: walk counts its second requests, and again its attempts.
+func (p steps) Counters(operation int) []string {
+	return map[string][]string{"walk": {"calls", "second requests"}, "again": {"attempts"}}[p.words[operation]]
+}
+
 func (p steps) Session(number int) script.Session { return &stepper{p: p, number: number} }
 
 type stepper struct {
@@ -65,6 +70,7 @@ type stepper struct {
 	attempts  int
 	answers   int
 	odd       bool
+	counts    [2]uint32
 	lastIndex uint64
 }
 
@@ -89,7 +95,11 @@ func (s *stepper) Again() script.Step {
 }
 
 func (s *stepper) end(f protocol.Failure) script.Step {
-	return script.Step{Failure: f, Quit: s.p.l.turns > 0 && s.done >= s.p.l.turns && f.Class == protocol.OK}
+	s.counts = [2]uint32{1, uint32(max(s.answers-1, 0))}
+	if s.word == "again" {
+		s.counts[0] = uint32(s.attempts)
+	}
+	return script.Step{Failure: f, Counts: s.counts[:], Quit: s.p.l.turns > 0 && s.done >= s.p.l.turns && f.Class == protocol.OK}
 }
 
 func (s *stepper) Answered(r *protocol.Reply) script.Step {
@@ -170,6 +180,15 @@ func TestScriptsOnBothTiers(t *testing.T) {
 		}
 		if scripted != 400 {
 			t.Errorf("codec tier %v: %v operations are done, want 400 that are scripts", codec, done)
+		}
+		if n := total.Operations[0].Script; n[0] != done[0] || n[1] != uint64(odd) {
+			t.Errorf("codec tier %v: counted %v, want %d calls and %d second requests", codec, n, done[0], odd)
+		}
+		if n := total.Operations[1].Script[0]; n != 2*done[1] {
+			t.Errorf("codec tier %v: counted %d attempts of %d operations", codec, n, done[1])
+		}
+		if names := w.Operations[0].Counters; !slices.Equal(names, []string{"calls", "second requests"}) {
+			t.Errorf("counters are called %q", names)
 		}
 		if a := total.Operations[1]; a.Attempts != 2*a.Done {
 			t.Errorf("codec tier %v: %d attempts at %d operations that fail once", codec, a.Attempts, a.Done)

@@ -192,7 +192,7 @@ func (a *arrivalSource) giveUp(x arrival, why measure.Unsent) {
 		a.took()
 	})
 	if unsent := a.pool.cfg.Workload.Unsent; unsent != nil {
-		unsent(operation, x.i, x.intended, now)
+		unsent(operation, x.i, x.intended, why != measure.UnsentLoadOver)
 	}
 	if done := a.pool.cfg.Workload.Done; done != nil {
 		done(operation, x.i, protocol.Client)

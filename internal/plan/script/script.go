@@ -98,6 +98,17 @@ type Session interface {
 	Resume() Step
 }
 
+// Counting is implemented by programs whose operations count more than whether they succeed. The counts are in the
+// record, beside those of all operations, and those of workers add up.
+type Counting interface {
+	// Counters returns the names of what an operation (an index in Source.Operations) counts, in the order of
+	// Step.Counts; at most MaxCounters.
+	Counters(operation int) []string
+}
+
+// MaxCounters is the greatest number of counters of an operation.
+const MaxCounters = protocol.ScriptCounters
+
 // Chooser is implemented by sessions that choose their operations themselves.
 type Chooser interface {
 	// Choose returns the operation (an index in Source.Operations) that is begun next. It is called once before Begin.
@@ -131,6 +142,8 @@ type Step struct {
 	// Last says that a request is expected to be the operation's last. It is a hint: event loops read its answer without
 	// preparing for a further request.
 	Last bool
+	// Counts, at an End without a failure, is what the operation adds to the counters of Counting; it may be shorter.
+	Counts []uint32
 	// Quit, at an End, says that the session takes no further operations.
 	Quit bool
 }

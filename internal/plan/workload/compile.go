@@ -10,6 +10,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/load/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/balance/bucket"
 )
@@ -25,6 +26,7 @@ type compiler struct {
 	starts   []*Sequence
 	reads    []protocol.Request // see Workload.Reads
 	groups   map[string]int     // see Verify.Group
+	program  script.Program     // nil if no operation is a script
 }
 
 func newCompiler(p *plan.Plan) *compiler {
@@ -155,6 +157,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 	}
 	w := &Workload{Plan: p, Operations: make([]Operation, len(p.Operations))}
 	c := newCompiler(p)
+	c.program = program
 	if w.pick, w.Total, err = newPicker(p); err != nil {
 		return nil, fmt.Errorf("compile the plan: %w", err)
 	}

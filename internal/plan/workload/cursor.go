@@ -61,6 +61,7 @@ type Cursor struct {
 	pause   time.Duration
 	timings []Timing  // of the attempt's requests; empty unless Workload.Timed is set
 	script  *scripted // the session's scripts; nil if the workload has none
+	Counted []uint32  // what a script counted; nil for other operations, and after a failure
 }
 
 // phase is the state of a Cursor.
@@ -82,7 +83,7 @@ func (w *Workload) NewCursor(session int, rules Rules) Cursor {
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.EndNs = c.choose(index), index, 1, 0
-	c.Facts = protocol.Facts{}
+	c.Facts, c.Counted = protocol.Facts{}, nil
 	c.traced = c.work.Trace.has(index)
 	c.op = &c.work.Operations[c.Operation]
 	if c.op.verified && c.work.Begins != nil {

@@ -45,6 +45,15 @@ func (s *scripts) session(number int) *scripted {
 	return c
 }
 
+// ScriptProgram returns the compiled scripts of the plan, for dialects that print what their sessions have counted; nil
+// if no operation is a script.
+func (w *Workload) ScriptProgram() script.Program {
+	if w.scripts == nil {
+		return nil
+	}
+	return w.scripts.program
+}
+
 // scripted is what a Cursor knows of its session's scripts.
 type scripted struct {
 	script.Session
@@ -66,6 +75,9 @@ func (c *compiler) scripted(op *plan.Operation, out *Operation) {
 		if &c.plan.Operations[i] == op {
 			break
 		}
+	}
+	if counting, ok := c.program.(script.Counting); ok {
+		out.Counters = counting.Counters(out.script)
 	}
 	for i := range op.Steps {
 		r := op.Steps[i].Request
@@ -107,6 +119,7 @@ func (c *Cursor) follow(next script.Step, lost bool, atNs int64) Move {
 	c.EndNs = atNs
 	if c.Failure = next.Failure; c.Failure.Class == protocol.OK {
 		c.phase = over
+		c.Counted = next.Counts
 		return Over
 	}
 	c.news = true

@@ -33,8 +33,8 @@ type Workload struct {
 	// concurrently by all sessions.
 	Timed func(Timing)
 	// Unsent, if not nil, receives the arrivals that are given up without being sent: their operation, number and
-	// intended start, and when they were given up. It is called concurrently.
-	Unsent func(operation int, index uint64, intendedNs, nowNs int64)
+	// intended start, and whether they were too late; otherwise the load ended first. It is called concurrently.
+	Unsent func(operation int, index uint64, intendedNs int64, late bool)
 	// Trace, if not nil, receives every step of the first operations.
 	Trace *Trace
 
@@ -68,6 +68,8 @@ type Operation struct {
 	Name  string
 	Steps []Step
 	Think plan.Think
+	// Counters are the names of what the operation counts, if it is a script.
+	Counters []string
 	// Rollback is the request that ends a failed transaction, or nil.
 	Rollback *protocol.Request
 	// Role is the role of the nodes that may serve the operation.

@@ -1,6 +1,7 @@
-// Package mysql speaks the protocol of MySQL, MariaDB and TiDB in the library tier. It uses connections of
-// go-sql-driver directly, one per session, without a pool. Statements are prepared once per session; $1, $2 …
-// are replaced by question marks, in any order.
+// Package mysql speaks the protocol of MySQL, MariaDB and TiDB. The library tier uses connections of go-sql-driver
+// directly, one per session, without a pool. Event loops take over such a connection once it is authenticated, and have
+// a codec for statements; see Takes. Statements are prepared once per session; $1, $2 … are replaced by question marks,
+// in any order.
 //
 // Requests on records become statements on a table with the key YCSB_KEY. As with go-ycsb, an insert leaves an
 // existing record unchanged. A batch of updates inserts the records that don't exist.
@@ -48,6 +49,7 @@ type session struct {
 	secret   string
 	received socket.Meter
 	link     net.Conn
+	wire     *wire
 	number   string // the server's connection id, once it has been asked for
 	closed   bool
 }
@@ -76,8 +78,8 @@ func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
 			refusedAt = err
 			return nil, err
 		}
-		s.link = nc
-		return s.received.Conn(nc), nil
+		s.link, s.wire = nc, &wire{Conn: s.received.Conn(nc)}
+		return s.wire, nil
 	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"brunt/internal/base/secret"
@@ -37,6 +38,7 @@ type Test struct {
 	Hooks      func(*Outputs) (runner.Hooks, error) // opens the command's outputs
 	Open       Opener                               // nil means runner.Open
 	Next       engine.Next                          // chooses the next phases; nil means those of the plan
+	Ending     func(end func())                     // is given what ends the load as one interrupt does; may be nil
 	Beyond     []string                             // what the command does that no plan describes
 }
 
@@ -118,11 +120,23 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	if v.Control != nil {
+		var abort func()
+		hard, abort = abortable(ctx, hard)
+		defer abort()
+		v.Control(end, func() {
+			end()
+			abort()
+		})
+	}
 	f, o, err := l.follow(out, hard, v, end)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	if l.Ending != nil {
+		l.Ending(end)
+	}
 	r, err := l.ready(ctx, o)
 	if err != nil {
 		return nil, Failure(ctx, err)
@@ -143,6 +157,23 @@ func (l *Test) sendHere(ctx context.Context, hard <-chan struct{}, out *Outputs,
 	out.warnLostLines(r.Record)
 	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
 	return r, errors.Join(r.Finish(), r.Close(), f.page.finish(r.Record, r.Dir, o.Recording.Plan))
+}
+
+// abortable returns a channel that is closed with hard, or when abort is called.
+func abortable(ctx context.Context, hard <-chan struct{}) (either <-chan struct{}, abort func()) {
+	c := make(chan struct{})
+	abort = sync.OnceFunc(func() { close(c) })
+	// The load ends with ctx, and only then is hard closed.
+	context.AfterFunc(ctx, func() {
+		go func() {
+			select {
+			case <-hard:
+				abort()
+			case <-c:
+			}
+		}()
+	})
+	return c, abort
 }
 
 // followers are what observes a load: exporters, watchers, the live page, and the log of histograms.

@@ -41,6 +41,7 @@ func (r *Runner) begin(started time.Time) {
 	run.Operations = make([]record.Operation, len(r.Workload.Operations))
 	for i := range run.Operations {
 		run.Operations[i].Name = r.Workload.Operations[i].Name
+		run.Operations[i].Counters = r.Workload.Operations[i].Counters
 	}
 	run.Failover = accountOf(p, r.faults != nil)
 	r.Record = run

@@ -117,6 +117,11 @@ func readFile(path string, stdin io.Reader) (*plan.Plan, error) {
 	return planfile.Read(path, data)
 }
 
+// Apply applies the flags to a plan that wasn't read from a file. Errors have the exit code for bad usage.
+func (t *Target) Apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
+	return exitcode.Usage(t.apply(p, stdin, stderr))
+}
+
 // apply applies the flags to a plan.
 func (t *Target) apply(p *plan.Plan, stdin io.Reader, stderr io.Writer) error {
 	to := &p.Target

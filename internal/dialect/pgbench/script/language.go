@@ -92,6 +92,9 @@ type Program struct {
 // count is how often a command failed.
 type count struct{ failures, retries atomic.Uint64 }
 
+// Use gives scripts more than a database. It must be called before any session begins.
+func (p *Program) Use(host *Host) { p.options.Host = host }
+
 // Requests returns the requests that a script may send.
 func (p *Program) Requests(operation int) []protocol.Request { return p.requests[operation] }
 

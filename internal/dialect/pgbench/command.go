@@ -1,0 +1,214 @@
+package pgbench
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/base/secret"
+	"brunt/internal/dialect/command"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
+)
+
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+func newCommand(s *command.Env) *cobra.Command {
+	texts := command.Texts{Files: helpFiles, Folder: "help"}
+	cmd := texts.New("pgbench", nil, func(_ *cobra.Command, args []string) error { return execute(s, args) })
+	cmd.DisableFlagParsing = true
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout(), "brunt pgbench", newest) })
+	return command.HasPlan(cmd)
+}
+
+// execute executes a command line of pgbench.
+func execute(s *command.Env, args []string) error {
+	name := "brunt pgbench"
+	if s.Program != "" {
+		name = s.Program
+	}
+	workers, args, err := command.TakeWorkers(args)
+	if err != nil {
+		return told(s, fault("%s", err))
+	}
+	o, err := Parse(&Input{Args: args, Stdin: s.In, Getenv: os.Getenv, User: systemUser, Now: time.Now})
+	if show, ok := errors.AsType[*Show](err); ok {
+		return show.print(s, name)
+	}
+	if err == nil {
+		err = run(s, o, workers)
+	}
+	return told(s, err)
+}
+
+// print prints the text.
+func (show *Show) print(s *command.Env, name string) (err error) {
+	switch {
+	case show.Usage:
+		usage(s.Out, name, newest)
+	case show.Stderr:
+		_, err = io.WriteString(s.Err, show.Text)
+	default:
+		_, err = io.WriteString(s.Out, show.Text)
+	}
+	return err
+}
+
+// told prints a *Fault as pgbench prints errors, and returns an error with its exit code.
+func told(s *command.Env, err error) error {
+	f, ok := errors.AsType[*Fault](err)
+	if !ok {
+		return err
+	}
+	var b strings.Builder
+	for _, line := range f.Lines {
+		b.WriteString("pgbench: " + line + "\n")
+	}
+	for _, line := range f.Plain {
+		b.WriteString(line + "\n")
+	}
+	_, werr := io.WriteString(s.Err, secret.Text(b.String()))
+	return exitcode.With(exitError, werr)
+}
+
+func systemUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "postgres"
+}
+
+// run initializes the tables, or sends the load.
+func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
+	if o.SeedGiven {
+		fmt.Fprintf(s.Err, "pgbench: setting random seed to %d\n", o.Seed)
+	}
+	p, err := o.Plan(os.Getenv, systemUser)
+	if err != nil {
+		return err
+	}
+	if s.PlanOnly && o.Initialize {
+		return fault("brunt convert: -i makes tables and sends no load")
+	}
+	e := &execution{o: o, replacing: s.Program != "", far: workers.Workers.Number > 0}
+	if !s.PlanOnly && !workers.Workers.Cluster.Print {
+		if p, err = o.prepare(s, e, p); err != nil || o.Initialize {
+			return err
+		}
+	}
+	if err := workers.CheckWorkers(&loadtest.Record{None: o.Ours.NoRecord}, p); err != nil {
+		return err
+	}
+	s.Flags = map[string]string{"sessions": "-c", "rate": "-R", "loops": "-j", "threshold": "--threshold"}
+	l := &loadtest.Test{
+		Plan: p, Process: s.Process(), Workers: workers.Workers,
+		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "pgbench"}}},
+		Record:  loadtest.Record{Root: o.Ours.Results, Dir: o.Ours.Bundle, None: o.Ours.NoRecord, Upload: o.Ours.Upload},
+		Live: loadtest.Live{MetricsAddr: o.Ours.MetricsAddr, Destinations: o.Ours.Exports, Watched: o.Ours.Watched,
+			Inspected: o.Ours.Inspected, Page: o.Ours.Page},
+		Quiet: true, Hooks: e.hooks, Ending: func(end func()) { e.end = end }, Beyond: o.beyond(),
+	}
+	err = l.Perform(s.Out, s.Err)
+	if c, ok := errors.AsType[*exitcode.Error](err); ok && e.replacing && c.Err != nil {
+		return fault("%s", c.Err) // no load was sent
+	}
+	return err
+}
+
+// prepare connects to the server and does what precedes a load, or all of an initialization. It returns the plan with
+// what it has learned.
+func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Plan, error) {
+	ctx := context.Background()
+	db, err := connect(ctx, p)
+	purpose := "setup"
+	if o.Initialize {
+		purpose = "initialization"
+	}
+	if err != nil {
+		f := fault("%s", err).detail("error", "could not create connection for %s", purpose)
+		if !e.replacing {
+			return nil, exitcode.With(exitcode.Unreachable, told(s, f))
+		}
+		return nil, f
+	}
+	defer db.Close()
+	if o.Initialize {
+		i := &initializer{o: o, db: db, stderr: s.Err, now: time.Now, live: loadtest.Look(s.Err).Live}
+		return nil, i.run(ctx)
+	}
+	var warning string
+	if e.server, warning, err = o.lookAt(ctx, db, p.Target.Database); err != nil {
+		return nil, err
+	}
+	fmt.Fprint(s.Out, e.server.banner(o))
+	if warning != "" {
+		fmt.Fprintf(s.Err, "pgbench: warning: %s\n", warning)
+	}
+	p.Scripts.Options = o.Language().Strings()
+	if !o.NoVacuum {
+		o.clean(ctx, db, s.Err)
+	}
+	return p, nil
+}
+
+// beyond returns what of the command line no plan describes.
+func (o *Options) beyond() (out []string) {
+	out = []string{"pgbench's report: brunt run prints its own"}
+	if !o.NoVacuum {
+		out = append(out, "the vacuum of pgbench's tables before the load")
+	}
+	if o.Internal && !o.ScaleGiven {
+		out = append(out, "the scale of the database: the plan has 1, see scripts.options.scale")
+	}
+	if o.Log {
+		out = append(out, "the log of transactions: see brunt export")
+	}
+	if o.ProgressS > 0 {
+		out = append(out, "the lines of --progress")
+	}
+	return out
+}
+
+// usage writes the help for the flags.
+func usage(w io.Writer, name string, version int) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is a benchmarking tool for PostgreSQL: it has the flags of pgbench %d to %d.\n\n", name, oldest,
+		newest)
+	fmt.Fprintf(&b, "Usage:\n  %s [OPTION]... [DBNAME]\n", name)
+	options := map[string]longOption{}
+	for _, o := range longOptions(version) {
+		options[o.name] = o
+	}
+	for _, group := range flagTexts() {
+		fmt.Fprintf(&b, "\n%s:\n", group.title)
+		for _, f := range group.flags {
+			o := options[f.name]
+			left := "  --" + f.name
+			if o.short != 0 {
+				left = fmt.Sprintf("  -%c, --%s", o.short, f.name)
+			}
+			if f.value != "" {
+				left += "=" + f.value
+			}
+			fmt.Fprintf(&b, "%-30s %s\n", left, f.about)
+		}
+	}
+	b.WriteString("\nBrunt's own options:\n")
+	for _, o := range ourOptions() {
+		fmt.Fprintf(&b, "%-30s %s\n", "  --"+o.name, o.about)
+	}
+	b.WriteString("\nReport bugs to the project that you have this program from.\n")
+	// Errors of writing a help text are ignored.
+	_, _ = io.WriteString(w, b.String())
+}

@@ -1,0 +1,281 @@
+package pgbench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/dialect/pgbench/script"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/verdict"
+	"brunt/internal/plan/workload"
+	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
+)
+
+// Exit codes of pgbench.
+const (
+	exitError   = 1 // options, connections
+	exitAborted = 2 // a client was aborted
+)
+
+// execution is a load that prints what pgbench prints.
+type execution struct {
+	o         *Options
+	server    *server
+	replacing bool // brunt was called as pgbench
+	far       bool // workers send the load
+
+	outputs *loadtest.Outputs
+	program *script.Program
+	meter   *meter
+	logs    *logs
+	end     func()
+
+	began, ended time.Time
+	over         chan struct{} // closed when the load is over
+	progress     sync.WaitGroup
+	once         sync.Once
+
+	clock               atomic.Int64 // ns since the epoch when the run's clock read 0; 0: unknown
+	dialedNs            atomic.Int64 // sum
+	firstDial, lastDial atomic.Int64 // ns since the epoch: when the first began and the last ended, before the load
+
+	mu      sync.Mutex
+	aborted map[int]bool // clients
+	thread  int          // of the first that was aborted
+}
+
+// hooks returns hooks that print pgbench's lines.
+func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	e.outputs, e.over, e.aborted = out, make(chan struct{}), map[int]bool{}
+	if e.o.Log && !e.far {
+		var err error
+		if e.logs, err = openLogs(e.o, os.Getpid()); err != nil {
+			return runner.Hooks{}, err
+		}
+	}
+	return runner.Hooks{Attach: e.attach, Dialed: e.dialed, Ready: e.ready, Sent: func(context.Context) { e.stop() },
+		Ended: e.stop, Result: e.result, Exit: e.exit, Close: e.close, Notice: e.notice}, nil
+}
+
+// notice prints warnings that pgbench doesn't have, unless brunt takes its place.
+func (e *execution) notice(w record.Warning) {
+	if !e.replacing {
+		loadtest.Notices(e.outputs)(w)
+	}
+}
+
+// attach is called with the compiled plan.
+func (e *execution) attach(w *workload.Workload) {
+	program, ok := w.Scripts().(*script.Program)
+	if !ok || e.far {
+		return
+	}
+	e.program = program
+	program.Use(&script.Host{Shell: e.shell, Debug: e.debug, Error: e.failed, Info: e.info})
+	commands := make([]int, len(e.o.Scripts))
+	for i := range commands {
+		commands[i] = len(program.Commands(i))
+	}
+	e.meter = newMeter(e.o, commands, program.Command)
+	w.Timed, w.Unsent = e.timed, e.unsent
+}
+
+// timed receives the times of requests and transactions.
+func (e *execution) timed(t workload.Timing) {
+	if t.Step != workload.WholeOperation {
+		e.meter.request(&t)
+		return
+	}
+	x := e.meter.transactionOf(&t)
+	if x.fate == abortedClient {
+		return
+	}
+	number := e.meter.count(&x)
+	if e.clock.Load() == 0 {
+		e.clock.CompareAndSwap(0, time.Now().UnixNano()-t.EndNs)
+	}
+	if e.logs != nil {
+		e.logs.add(&x, number, time.Now())
+	}
+}
+
+// duration returns how long the load lasted, until the end of its last transaction.
+func (e *execution) duration() time.Duration {
+	if end := e.meter.endNs(); end > 0 {
+		return time.Duration(e.clock.Load() + end - e.began.UnixNano())
+	}
+	return e.ended.Sub(e.began)
+}
+
+// unsent receives arrivals that weren't sent. pgbench skips those that are later than the latency limit.
+func (e *execution) unsent(operation int, index uint64, _ int64, late bool) {
+	if !late {
+		return
+	}
+	x := transaction{client: int(index % uint64(e.o.Clients)), script: operation, fate: skipped, tries: 1}
+	number := e.meter.count(&x)
+	if e.logs != nil {
+		e.logs.add(&x, number, time.Now())
+	}
+}
+
+// shell runs a command of a script.
+func (e *execution) shell(command string, capture bool) (output string, err error) {
+	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Stderr = e.outputs.Err
+	if !capture {
+		cmd.Stdout = e.outputs.Out
+		return "", cmd.Run()
+	}
+	var b bytes.Buffer
+	cmd.Stdout = &b
+	err = cmd.Run()
+	return b.String(), err
+}
+
+func (e *execution) debug(line string) { fmt.Fprintln(e.outputs.Err, line) }
+
+func (e *execution) info(line string) { fmt.Fprintln(e.outputs.Err, "pgbench: "+line) }
+
+// failed receives what pgbench prints when it aborts a client, line by line.
+func (e *execution) failed(line string) {
+	fmt.Fprintln(e.outputs.Err, "pgbench: error: "+line)
+	client := -1
+	if n, err := fmt.Sscanf(line, "client %d ", &client); n != 1 || err != nil || !strings.HasPrefix(line, "client ") {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.aborted) == 0 {
+		e.thread = e.o.thread(client)
+	}
+	e.aborted[client] = true
+	if (e.o.ExitOnAbort || e.o.RatePerS > 0 && len(e.aborted) == e.o.Clients) && e.end != nil {
+		e.end()
+	}
+}
+
+// dialed receives how long a connection took.
+func (e *execution) dialed(ns int64) {
+	e.dialedNs.Add(ns)
+	if !e.began.IsZero() {
+		return
+	}
+	now := time.Now().UnixNano()
+	e.firstDial.CompareAndSwap(0, now-ns)
+	for last := e.lastDial.Load(); last < now && !e.lastDial.CompareAndSwap(last, now); last = e.lastDial.Load() {
+	}
+}
+
+// ready is called when the load begins.
+func (e *execution) ready(context.Context) error {
+	if e.far {
+		return nil
+	}
+	e.began = time.Now()
+	if e.logs != nil {
+		e.logs.begin(e.began)
+	}
+	if e.o.ProgressS > 0 {
+		e.progress.Go(e.report)
+	}
+	return nil
+}
+
+// report prints lines of --progress until the load is over.
+func (e *execution) report() {
+	every := time.Duration(e.o.ProgressS) * time.Second
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last, before := counts{}, e.began
+	for {
+		select {
+		case <-e.over:
+			return
+		case now := <-tick.C:
+			cur := e.meter.sum(-1)
+			fmt.Fprint(e.outputs.Err, progressText(e.o, &cur, &last, now.Sub(e.began), now.Sub(before), now))
+			last, before = cur, now
+		}
+	}
+}
+
+// stop is called when the load is over.
+func (e *execution) stop() {
+	e.once.Do(func() {
+		e.ended = time.Now()
+		close(e.over)
+		e.progress.Wait()
+	})
+}
+
+// result prints the report.
+func (e *execution) result(run *record.Run, dir string) error {
+	errs := []error{loadtest.Drain(e.outputs.Out)}
+	if e.o.Ours.Report || e.meter == nil {
+		errs = append(errs, (&loadtest.Report{}).Print(e.outputs.Out, run, dir))
+	}
+	aborted := len(e.aborted) > 0
+	switch {
+	case e.meter == nil:
+	case aborted && e.o.ExitOnAbort:
+		fmt.Fprintf(e.outputs.Err, "pgbench: error: Run was aborted due to an error in thread %d\n", e.thread)
+	default:
+		s := summary{o: e.o, server: e.server, meter: e.meter, program: e.program, duration: e.duration(),
+			connecting: time.Duration(e.dialedNs.Load())}
+		if !e.o.Connect {
+			s.connecting = time.Duration(max(e.lastDial.Load()-e.firstDial.Load(), 0))
+		}
+		errs = append(errs, s.write(e.outputs.Out))
+		if aborted {
+			fmt.Fprintln(e.outputs.Err, "pgbench: error: Run was aborted; the above results are incomplete.")
+		}
+	}
+	if !e.replacing {
+		e.verdict(run, dir)
+	}
+	return errors.Join(errs...)
+}
+
+// verdict says what brunt thinks of the run, and where its record is.
+func (e *execution) verdict(run *record.Run, dir string) {
+	where := "no record was kept"
+	if dir != "" {
+		where = "record in " + dir
+	}
+	fmt.Fprintf(e.outputs.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
+	if run.Verdict.Result != verdict.Pass {
+		for _, r := range run.Verdict.Reasons {
+			fmt.Fprintf(e.outputs.Err, "brunt: %s\n", r)
+		}
+	}
+}
+
+// exit returns pgbench's exit code. brunt's verdict counts if brunt was called by its own name, or if there are
+// thresholds, which pgbench doesn't have.
+func (e *execution) exit(run *record.Run) error {
+	switch {
+	case len(e.aborted) > 0:
+		return exitcode.With(exitAborted, nil)
+	case e.replacing && len(run.Thresholds) == 0:
+		return nil
+	}
+	return exitcode.With(verdict.ExitCode(run), nil)
+}
+
+func (e *execution) close() error {
+	if e.logs == nil {
+		return nil
+	}
+	return e.logs.close(time.Now())
+}

@@ -1,0 +1,7 @@
+//go:build !no_sysbench
+
+package tools
+
+import "brunt/internal/dialect/sysbench"
+
+func init() { link(sysbench.Tool()) }
