@@ -357,7 +357,8 @@ func (l *loading) tell(rows uint64) {
 	l.i.say("%s%s%s", text, blank, end)
 }
 
-// loggedVersion is the first version that makes no table unlogged if pgbench_accounts is partitioned, but its partitions.
+// loggedVersion is the first version that makes no table unlogged if pgbench_accounts is partitioned, but its
+// partitions.
 const loggedVersion = 18
 
 // tableVersion is the first version whose messages name the table.

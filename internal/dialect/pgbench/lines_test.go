@@ -11,8 +11,8 @@ import (
 
 // TestIntervals checks the sums that --aggregate-interval writes, and that intervals without transactions are written.
 func TestIntervals(t *testing.T) {
-	o := &Options{Clients: 1, Threads: 1, AggregateS: 1, RatePerS: 10, LatencyLimitMs: 5, MaxTries: 3, FailuresDetailed: true,
-		LogPrefix: filepath.Join(t.TempDir(), "log")}
+	o := &Options{Clients: 1, Threads: 1, AggregateS: 1, RatePerS: 10, LatencyLimitMs: 5, MaxTries: 3,
+		FailuresDetailed: true, LogPrefix: filepath.Join(t.TempDir(), "log")}
 	l, err := openLogs(o, 7)
 	if err != nil {
 		t.Fatal(err)
