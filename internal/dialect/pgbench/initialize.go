@@ -236,15 +236,22 @@ const leastChunk = 100_000
 // mostLoaders is the greatest number of sessions that load a table.
 const mostLoaders = 8
 
-// generate fills the tables, pgbench_accounts by several sessions.
+// generate fills the tables in one transaction, which lets the server freeze the rows, or a partitioned pgbench_accounts
+// by several sessions.
 func (i *initializer) generate(ctx context.Context) error {
 	i.say("generating data (client-side)...\n")
-	if err := i.execute(ctx, "truncate table "+allTables); err != nil {
+	whole := i.o.PartitionMethod == "" // partitioned tables can't be frozen, and are loaded by several sessions
+	texts := []string{"truncate table " + allTables}
+	if whole {
+		texts = []string{"begin", texts[0]}
+	}
+	if err := i.execute(ctx, texts...); err != nil {
 		return err
 	}
 	for _, chunk := range i.o.chunks() {
 		var err error
-		if loaders := min(int(chunk.Rows/leastChunk), runtime.NumCPU(), mostLoaders); loaders < 2 {
+		loaders := min(int(chunk.Rows/leastChunk), runtime.NumCPU(), mostLoaders)
+		if chunk.Frozen = whole; whole || loaders < 2 {
 			p := &loading{i: i, table: chunk.Table, total: chunk.Rows, began: i.now()}
 			chunk.Progress = p.add
 			_, err = i.db.Load(ctx, chunk, false)
@@ -255,6 +262,9 @@ func (i *initializer) generate(ctx context.Context) error {
 		if err != nil {
 			return fault("%s", serverText(err))
 		}
+	}
+	if whole {
+		return i.execute(ctx, "commit")
 	}
 	return nil
 }
