@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -115,6 +115,9 @@ bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a secon
 
 bench-ycsb: bin/bench ## brunt ycsb compared with go-ycsb
 	./bin/bench ycsb $(BENCH)
+
+bench-pgbench: bin/bench ## brunt pgbench compared with pgbench: CPU per transaction, lag, time of -i
+	./bin/bench pgbench $(BENCH)
 
 bench-sysbench: bin/bench ## brunt sysbench compared with sysbench: CPU per transaction, time of prepare
 	./bin/bench sysbench $(BENCH)

@@ -34,6 +34,9 @@ type Chunk struct {
 	First   uint64   // number of the first row
 	Rows    uint64   // number of rows
 	Row     func(values []gen.Value, row uint64)
+	// Frozen says that the caller has created or emptied the table in a transaction that is under way, so that PostgreSQL
+	// can load the rows as ones that everybody may see (COPY FREEZE). Other protocols ignore it.
+	Frozen bool
 	// Progress, if not nil, is called from time to time with the number of rows that the server has accepted since
 	// the last call.
 	Progress func(rows uint64)

@@ -35,7 +35,9 @@ type Run struct {
 	// FilesLimit is how many files the process could have open, if this limited the sessions that could connect as the
 	// load needed them; 0 if it didn't.
 	FilesLimit int `json:"files_limit,omitempty" merge:"most"`
-	Pipeline   int `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
+	// Reconnect says that each operation had a connection of its own. Sessions were unconnected in between.
+	Reconnect bool `json:"reconnect,omitempty" merge:"any"`
+	Pipeline  int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight per session; 1 if absent
 	// ToleranceNs is how late a request may be sent in order to be sent together with others.
 	ToleranceNs int64 `json:"timing_tolerance_ns" merge:"most"`
 	Spin        bool  `json:"spin,omitempty" merge:"any"` // loops spin before an intended start instead of sleeping

@@ -17,6 +17,7 @@ import (
 	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/run/loadtest"
 	"brunt/internal/run/runner"
 )
@@ -136,7 +137,7 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 		purpose = "initialization"
 	}
 	if err != nil {
-		f := fault("%s", err).detail("error", "could not create connection for %s", purpose)
+		f := fault("%s", unconnected(p, err)).detail("error", "could not create connection for %s", purpose)
 		if !e.replacing {
 			return nil, exitcode.With(exitcode.Unreachable, told(s, f))
 		}
@@ -160,6 +161,31 @@ func (o *Options) prepare(s *command.Env, e *execution, p *plan.Plan) (*plan.Pla
 		o.clean(ctx, db, s.Err)
 	}
 	return p, nil
+}
+
+// unconnected returns a failure to connect as PostgreSQL's libraries print it.
+func unconnected(p *plan.Plan, err error) string {
+	address := p.Target.Addresses[0]
+	where, port := address, "5432"
+	if i := strings.LastIndexByte(address, ':'); i > 0 {
+		where, port = address[:i], address[i+1:]
+	}
+	text := fmt.Sprintf("connection to server at \"%s\", port %s failed: ", strings.Trim(where, "[]"), port)
+	running := "\n\tIs the server running on that host and accepting TCP/IP connections?"
+	if strings.HasPrefix(where, "/") {
+		text = fmt.Sprintf("connection to server on socket \"%s/.s.PGSQL.%s\" failed: ", where, port)
+		running = "\n\tIs the server running locally and accepting connections on that socket?"
+	}
+	reason := err.Error()
+	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code != "" {
+		_, reason, _ = strings.Cut(e.Text, fmt.Sprintf(" as %q: ", p.Target.User))
+		reason, _, _ = strings.Cut(reason, "; ") // brunt's advice
+		return text + "FATAL:  " + reason
+	}
+	if strings.Contains(reason, "connection refused") {
+		return text + "Connection refused" + running
+	}
+	return text + reason
 }
 
 // beyond returns what of the command line no plan describes.

@@ -151,7 +151,7 @@ func (i *initializer) create(ctx context.Context) error {
 		{"pgbench_branches", "bid int not null,bbalance int,filler char(88)", true},
 	} {
 		text := "create"
-		if o.Unlogged && o.PartitionMethod == "" {
+		if o.Unlogged && (o.PartitionMethod == "" || o.Version < loggedVersion) {
 			text += " unlogged"
 		}
 		text += " table " + t.name + "(" + t.columns + ")"
@@ -236,15 +236,22 @@ const leastChunk = 100_000
 // mostLoaders is the greatest number of sessions that load a table.
 const mostLoaders = 8
 
-// generate fills the tables, pgbench_accounts by several sessions.
+// generate fills the tables in one transaction, which lets the server freeze the rows, or a partitioned pgbench_accounts
+// by several sessions.
 func (i *initializer) generate(ctx context.Context) error {
 	i.say("generating data (client-side)...\n")
-	if err := i.execute(ctx, "truncate table "+allTables); err != nil {
+	whole := i.o.PartitionMethod == "" // partitioned tables can't be frozen, and are loaded by several sessions
+	texts := []string{"truncate table " + allTables}
+	if whole {
+		texts = []string{"begin", texts[0]}
+	}
+	if err := i.execute(ctx, texts...); err != nil {
 		return err
 	}
 	for _, chunk := range i.o.chunks() {
 		var err error
-		if loaders := min(int(chunk.Rows/leastChunk), runtime.NumCPU(), mostLoaders); loaders < 2 {
+		loaders := min(int(chunk.Rows/leastChunk), runtime.NumCPU(), mostLoaders)
+		if chunk.Frozen = whole; whole || loaders < 2 {
 			p := &loading{i: i, table: chunk.Table, total: chunk.Rows, began: i.now()}
 			chunk.Progress = p.add
 			_, err = i.db.Load(ctx, chunk, false)
@@ -255,6 +262,9 @@ func (i *initializer) generate(ctx context.Context) error {
 		if err != nil {
 			return fault("%s", serverText(err))
 		}
+	}
+	if whole {
+		return i.execute(ctx, "commit")
 	}
 	return nil
 }
@@ -319,6 +329,7 @@ type loading struct {
 const (
 	tellEvery  = 100_000
 	quietEvery = 5 * time.Second
+	quietRows  = 100 // pgbench looks at the time every so many rows only
 )
 
 func (l *loading) add(rows uint64) {
@@ -335,7 +346,7 @@ func (l *loading) add(rows uint64) {
 	if l.after == 0 {
 		l.after = quietEvery
 	}
-	if elapsed := l.i.now().Sub(l.began); l.rows == l.total || elapsed >= l.after {
+	if elapsed := l.i.now().Sub(l.began); l.rows == l.total && l.total%quietRows == 0 || elapsed >= l.after {
 		l.tell(l.rows)
 		l.after = elapsed.Truncate(quietEvery) + quietEvery
 	}
@@ -355,6 +366,10 @@ func (l *loading) tell(rows uint64) {
 	l.width = len(text)
 	l.i.say("%s%s%s", text, blank, end)
 }
+
+// loggedVersion is the first version that makes no table unlogged if pgbench_accounts is partitioned, but its
+// partitions.
+const loggedVersion = 18
 
 // tableVersion is the first version whose messages name the table.
 const tableVersion = 17

@@ -61,7 +61,7 @@ func (o *Options) Plan(getenv func(string) string, user func() string) (*plan.Pl
 
 func (o *Options) settings() plan.Settings {
 	s := plan.Settings{Sessions: o.Clients, OperationTimeout: oneDay, EndOnTime: true, Reconnect: o.Connect,
-		Retries: int(min(o.tries()-1, plan.MaxRetries)), RetryPause: time.Nanosecond, Tier: o.Ours.Tier,
+		Retries: int(min(o.tries()-1, plan.MaxRetries)), RetryPause: time.Nanosecond, Tier: o.Ours.Tier, Awake: "off",
 		Loops: min(o.Threads, runtime.NumCPU())}
 	if s.Retries == 0 {
 		s.Retries = -1

@@ -52,6 +52,9 @@ func (s *summary) write(to io.Writer) error {
 	w, o, total := &errWriter{w: to}, s.o, s.meter.sum(-1)
 	s.parameters(w, &total)
 	if total.all() <= 0 {
+		if o.Version < wideVersion {
+			w.line("number of failed transactions: 0 (NaN%%)")
+		}
 		return w.err
 	}
 	s.outcome(w, "", &total, total.all())
@@ -176,21 +179,26 @@ func (s *summary) script(w *errWriter, i int, total *counts) {
 			ms = t.meanMs()
 		}
 		failures, retries := s.program.Counts(i, k)
+		gap := ""
+		if o.Version < wideVersion {
+			gap = " "
+		}
 		if o.MaxTries == 1 {
-			w.line("   %11.3f  %10d %s", ms, failures, command.Text)
+			w.line("   %11.3f  %10d %s%s", ms, failures, gap, command.Text)
 		} else {
-			w.line("   %11.3f  %10d %10d %s", ms, failures, retries, command.Text)
+			w.line("   %11.3f  %10d %s%10d %s%s", ms, failures, gap, retries, gap, command.Text)
 		}
 	}
 }
 
-// processedVersion is the first version that reports how many transactions of each script were processed.
-const processedVersion = 18
+// wideVersion is the first version that reports how many transactions of each script were processed, ends the report of
+// a load without transactions early, and has single blanks between the columns of commands.
+const wideVersion = 18
 
 // shares writes how many transactions a script had.
 func (s *summary) shares(w *errWriter, c, total *counts) {
 	all, tps := c.all(), float64(c.done)/s.duration.Seconds()
-	if s.o.Version < processedVersion {
+	if s.o.Version < wideVersion {
 		w.line(" - %d transactions (%.1f%% of total, tps = %f)", c.done, percent(c.done, total.done), tps)
 		s.outcome(w, " - ", c, all)
 	} else {

@@ -264,7 +264,8 @@ func (j *judge) defaults() (out []failure) {
 // sessions returns a failure if too few of the requested sessions were connected on average.
 func (j *judge) sessions() []failure {
 	asked := j.run.Sessions
-	if asked == 0 || j.run.SessionsAsNeeded || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
+	if asked == 0 || j.run.SessionsAsNeeded || j.run.Reconnect || j.load.LoadNs == 0 ||
+		j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
 		return nil
 	}
 	there := j.load.Pace.SessionsNs / float64(j.load.LoadNs)

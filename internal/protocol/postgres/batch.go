@@ -146,8 +146,12 @@ const (
 // copyRows sends the chunk by COPY … FROM STDIN (FORMAT binary).
 func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	source := newCopySource(t)
-	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", a.table(t.Table),
-		strings.Join(sqltext.QuoteAll(t.names), ", "))
+	freeze := ""
+	if t.Frozen {
+		freeze = ", FREEZE"
+	}
+	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary%s)", a.table(t.Table),
+		strings.Join(sqltext.QuoteAll(t.names), ", "), freeze)
 	tag, err := a.pg.CopyFrom(ctx, source, statement)
 	switch {
 	case source.refused.Load() != nil:

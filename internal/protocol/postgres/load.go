@@ -39,6 +39,9 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	if err != nil {
 		return 0, err
 	}
+	if chunk.Frozen {
+		return a.copyRows(ctx, t)
+	}
 	if !a.noCopy && t.binary() {
 		rows, err := a.transact(ctx, t, replace, a.copyRows)
 		if !copyRefused(err) {

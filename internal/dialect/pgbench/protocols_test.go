@@ -1,0 +1,3 @@
+package pgbench
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

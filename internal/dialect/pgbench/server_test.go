@@ -1,0 +1,241 @@
+package pgbench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"brunt/test/testserver"
+)
+
+// environment makes both programs find the server.
+func environment(t *testing.T) *testserver.Server {
+	t.Helper()
+	s := servers.Postgres(t)
+	for name, value := range map[string]string{"PGHOST": s.Host, "PGPORT": fmt.Sprint(s.Port), "PGUSER": s.User,
+		"PGDATABASE": s.Database, "PGPASSWORD": s.Password} {
+		t.Setenv(name, value)
+	}
+	return s
+}
+
+var (
+	fraction = regexp.MustCompile(`-?\d+\.\d+`)
+	banner   = regexp.MustCompile(`^pgbench \(.*`)
+	blanks   = regexp.MustCompile(` +#`)
+)
+
+// masked returns a text without times and rates.
+func masked(text string) string {
+	text = banner.ReplaceAllString(text, "pgbench (…)")
+	text = strings.ReplaceAll(text, "stddev NaN", "stddev #")
+	return blanks.ReplaceAllString(fraction.ReplaceAllString(text, "#"), " #")
+}
+
+// sorted returns the lines of a text in order: clients are aborted in any order.
+func sorted(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// loads are command lines whose output has nothing random but times. $D is a folder with scripts.
+var loads = []string{
+	"-t 5 -Dfoo=bla -c 2 -M simple --builtin=t --connect -n -v -n",
+	"-t 4 -c 5 -M extended --builtin=si -C --no-vacuum -s 1",
+	"-t 10 -c 7 -j 2 -M prepared -b se",
+	"-t 3 -n -r -f $D/conditions.sql -M prepared",
+	"-t 3 -n -r -f $D/conditions.sql --max-tries=3 --failures-detailed",
+	"-t 1 -n -S@1 -f $D/conditions.sql@2",
+	"-t 2 -n -f $D/conditions.sql@0 -S -r -c 2 --random-seed=42",
+	"-t 3 -R 1000 -n -S -L 10000 --failures-detailed",
+	"-t 3 -R 1000 -n -S -N -L 10000 --max-tries=2 -c 1 --random-seed=1",
+	"-t 2 -n -f $D/one.sql -f $D/one.sql -r -M extended --random-seed=3",
+	"-t 3 -n -f $D/gset_two.sql -c 2", "-t 3 -n -f $D/zero.sql", "-t 2 -n -f $D/zero.sql --exit-on-abort -f $D/zero.sql",
+	"-t 3 -n -f $D/unset.sql", "-t 3 -n -f $D/unset.sql -M prepared", "-t 3 -n -f $D/open.sql",
+	"-t 2 -n -f $D/pipeline.sql -M extended -r", "-t 2 -n -f $D/pipeline.sql -M simple", "-t 2 -n -f $D/expression.sql",
+	"-t 1 -f $D/one.sql", "-t 1 -n -f $D/aset.sql -M simple", "-t 1 -n -f $D/ddl.sql -M prepared -c 2",
+	"-t 2 -n -S no-such-database", "-t 1 -n -f $D/shell.sql",
+}
+
+var scripts = map[string]string{
+	"one.sql": "SELECT 1;\n", "gset_two.sql": "SELECT generate_series(1, 2) AS a \\gset\nSELECT :a;\n",
+	"zero.sql": "SELECT 1;\nSELECT 1/0;\n", "unset.sql": "SELECT :nothing;\n", "open.sql": "BEGIN;\nSELECT 1;\n",
+	"expression.sql": "\\set x 1 / 0\nSELECT :x;\n", "aset.sql": "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a + :b;\n",
+	"pipeline.sql": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\nSELECT 3;\n",
+	"ddl.sql":      "CREATE TEMP TABLE made (i int) ON COMMIT DROP;\nSELECT 1;\n",
+	"shell.sql":    "\\setshell n echo 5\n\\shell echo said :n\nSELECT :n;\n",
+	"conditions.sql": `\set a 5
+\if :a > 3
+SELECT 1 AS one, 2 AS two \gset p_
+\elif :a > 1
+SELECT 2;
+\else
+SELECT 3;
+\endif
+\sleep 1 us
+SELECT :p_one::int + :p_two::int,
+  3;
+`,
+}
+
+// differences returns the lines that only one of two texts has.
+func differences(got, want string) string {
+	mine, theirs := strings.Split(got, "\n"), strings.Split(want, "\n")
+	var b strings.Builder
+	for _, line := range mine {
+		if !slices.Contains(theirs, line) {
+			b.WriteString(" got  " + line + "\n")
+		}
+	}
+	for _, line := range theirs {
+		if !slices.Contains(mine, line) {
+			b.WriteString(" want " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// without drops lines that a version doesn't print for reasons that the page of the dialect names.
+func without(text string, drop ...string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return slices.ContainsFunc(drop, func(d string) bool { return strings.Contains(line, d) })
+	})
+	return strings.Join(lines, "\n")
+}
+
+// TestLoads compares exit codes, reports and messages with those of each version, on one server. The lines are partly
+// those of PostgreSQL's own suite (001_pgbench_with_server.pl); its scripts are in the language's tests.
+func TestLoads(t *testing.T) {
+	environment(t)
+	dir := t.TempDir()
+	for name, text := range scripts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := ours(newest, "-i", "-q"); a.code != 0 {
+		t.Fatalf("%+v", a)
+	}
+	for _, version := range testserver.PgbenchVersions() {
+		for _, line := range loads {
+			if version < 17 && strings.Contains(line, "--exit-on-abort") {
+				continue
+			}
+			args := strings.Fields(strings.ReplaceAll(line, "$D", dir))
+			want, got := real(t, version, args...), ours(version, args...)
+			if got.code != want.code || masked(got.out) != masked(want.out) {
+				t.Errorf("pgbench %d %s: exit codes %d, %d:\n%s", version, line, got.code, want.code,
+					differences(masked(got.out), masked(want.out)))
+				continue
+			}
+			// The library words failures to connect, and shows no position or context of an error.
+			drop := []string{"connection to server", "can't connect", "LINE ", "   ^", "DETAIL:", "HINT:", "CONTEXT:"}
+			theirs, mine := sorted(without(masked(want.stderr), drop...)), sorted(without(masked(got.stderr), drop...))
+			if strings.TrimSpace(theirs) != strings.TrimSpace(mine) {
+				t.Errorf("pgbench %d %s:\n%s", version, line, differences(mine, theirs))
+			}
+		}
+	}
+}
+
+// tables describes pgbench's tables: their rows, keys, settings and partitions.
+const tables = `select c.relname, c.relkind, c.relpersistence, coalesce(c.reloptions::text, ''), c.relispartition,
+	coalesce(pg_get_expr(c.relpartbound, c.oid), ''), (select coalesce(string_agg(a.attname || ' ' || format_type(a.atttypid,
+	a.atttypmod) || ' ' || a.attnotnull, ',' order by a.attnum), '') from pg_attribute a where a.attrelid = c.oid and a.attnum > 0),
+	(select coalesce(string_agg(conname || pg_get_constraintdef(k.oid), ',' order by conname), '') from pg_constraint k
+	where k.conrelid = c.oid) from pg_class c where c.relname like 'pgbench%' order by 1`
+
+const rows = `select md5(string_agg(a::text, ',' order by aid)), count(*), min(length(filler)) from pgbench_accounts a
+	union all select md5(string_agg(a::text, ',' order by tid)), count(*), null from pgbench_tellers a
+	union all select md5(string_agg(a::text, ',' order by bid)), count(*), null from pgbench_branches a
+	union all select 'history', count(*), null from pgbench_history`
+
+// initializations are command lines with -i.
+var initializations = []string{"-i -s 1", "-i -s 2 -I dtg", "-i -q -s 1 -F 70 --foreign-keys --unlogged-tables",
+	"-i --init-steps=dtpvg --scale=1 --unlogged-tables --fillfactor=98 --foreign-keys --quiet --partitions=2 " +
+		"--partition-method=hash",
+	"-i --init-steps=dtpvGvv --no-vacuum --foreign-keys --unlogged-tables --partitions=3"}
+
+// TestInitialization compares the tables, their rows and the messages with those of each version.
+func TestInitialization(t *testing.T) {
+	s := environment(t)
+	for _, version := range testserver.PgbenchVersions() {
+		for i, line := range initializations {
+			if i > 0 && version != newest && (i == 1 || version != oldest) {
+				continue
+			}
+			args := strings.Fields(line)
+			want := real(t, version, args...)
+			shape, content := s.Psql(t, tables), s.Psql(t, rows)
+			got := ours(version, args...)
+			quiet := func(text string) string { return without(masked(text), "NOTICE:") }
+			if got.code != 0 || got.out != want.out || quiet(got.stderr) != quiet(want.stderr) {
+				t.Errorf("pgbench %d %s:\n got %+v\nwant %+v", version, line, got, want)
+			}
+			if now := s.Psql(t, tables); now != shape {
+				t.Errorf("pgbench %d %s: the tables are\n%s\nwant\n%s", version, line, now, shape)
+			}
+			if now := s.Psql(t, rows); now != content {
+				t.Errorf("pgbench %d %s: the rows are\n%s\nwant\n%s", version, line, now, content)
+			}
+		}
+	}
+}
+
+// logLines returns the lines of the logs with a prefix, by the rest of the files' names, without what differs between
+// runs: times, and the order and the sums of what several clients do.
+func logLines(t *testing.T, prefix string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(prefix + ".*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no log %s: %v", prefix, err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			for i := range fields {
+				if i > 1 && fields[i][0] >= '0' && fields[i][0] <= '9' {
+					fields[i] = "#"
+				}
+			}
+			lines = append(lines, strings.Join(fields, " "))
+		}
+		slices.Sort(lines)
+		_, thread, _ := strings.Cut(strings.TrimPrefix(file, prefix+"."), ".")
+		all[thread] = strings.Join(lines, "\n")
+	}
+	return all
+}
+
+func TestLogs(t *testing.T) {
+	environment(t)
+	if a := ours(newest, "-i", "-q"); a.code != 0 {
+		t.Fatalf("%+v", a)
+	}
+	for i, line := range []string{"-n -S -t 3 -c 3 -j 2 -l", "-n -S -t 3 -c 1 -R 2000 -L 10000 -l --max-tries=2",
+		"-n -N -t 2 -c 2 -M prepared -l --failures-detailed"} {
+		dir := t.TempDir()
+		theirs, mine := filepath.Join(dir, "theirs"), filepath.Join(dir, "mine")
+		if a := real(t, newest, append(strings.Fields(line), "--log-prefix="+theirs)...); a.code != 0 {
+			t.Fatalf("%+v", a)
+		}
+		if a := ours(newest, append(strings.Fields(line), "--log-prefix="+mine)...); a.code != 0 {
+			t.Fatalf("%+v", a)
+		}
+		want, got := logLines(t, theirs), logLines(t, mine)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("line %d: %s:\n got %q\nwant %q", i, line, got, want)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/test/testserver"
+)
+
+// pgbenchLoadGoal is the goal for the time of -i, relative to pgbench's.
+const pgbenchLoadGoal = 1 / 1.5
+
+// pgbenching compares brunt pgbench with pgbench on one server, in turns: the client's CPU time of a transaction, the lag
+// with -R, and the time of -i.
+func pgbenching(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("pgbench", flag.ContinueOnError)
+	rounds := f.Int("rounds", 3, "how often each client has its turn")
+	seconds := f.Int("seconds", 5, "length of a turn")
+	scale := f.Int("scale", 20, "scale of the tables")
+	rate := f.Int("rate", 2000, "transactions a second with -R")
+	return withStand(ctx, f, args, func(s *stand) error {
+		pg, program, err := s.pgbench()
+		if err != nil {
+			return err
+		}
+		mine := filepath.Join(s.dir, "pgbench")
+		if err := os.Symlink(s.brunt.program, mine); err != nil {
+			return err
+		}
+		c := &pgbenchContest{s: s, pg: pg, programs: [2]string{mine, program}, rounds: *rounds}
+		fmt.Println("| what | brunt | pgbench | ratio (each round) | goal |\n|---|---|---|---|---|")
+		wall := func(p *sample) float64 { return p.WallS }
+		size := strconv.Itoa(*scale)
+		if err := c.compare("-i -s "+size+", s", pgbenchLoadGoal, wall, "-i", "-q", "-s", size); err != nil {
+			return err
+		}
+		length := strconv.Itoa(*seconds)
+		cpu := func(p *sample) float64 { return p.CPUUs }
+		for _, line := range []string{"-S -c 16", "-S -c 16 -M prepared", "-c 8", "-c 8 -M prepared"} {
+			args := append(strings.Fields(line), "-n", "-T", length)
+			if err := c.compare(line+", CPU µs/transaction", 1, cpu, args...); err != nil {
+				return err
+			}
+		}
+		lag := func(p *sample) float64 { return p.LagP99Us }
+		return c.compare(fmt.Sprintf("-S -c 16 -R %d, lag p99 µs", *rate), 1, lag, "-S", "-c", "16", "-R",
+			strconv.Itoa(*rate), "-n", "-T", length, "-l", "--log-prefix="+filepath.Join(s.dir, "lag"))
+	})
+}
+
+// pgbenchContest is a comparison on one server.
+type pgbenchContest struct {
+	s        *stand
+	pg       *testserver.Server
+	programs [2]string // brunt, pgbench
+	rounds   int
+}
+
+// compare runs a command line by both programs in turns, and prints the medians and the ratios of a figure.
+func (c *pgbenchContest) compare(what string, goal float64, of func(*sample) float64, args ...string) error {
+	var figures [2][]float64
+	var ratios []string
+	for range c.rounds {
+		for i, program := range c.programs {
+			p, err := c.turn(program, args)
+			if err != nil {
+				return err
+			}
+			figures[i] = append(figures[i], of(&p))
+		}
+		last := len(figures[0]) - 1
+		ratios = append(ratios, fmt.Sprintf("%.2f", figures[0][last]/figures[1][last]))
+	}
+	middle := func(all []float64) float64 {
+		all = slices.Sorted(slices.Values(all))
+		return all[len(all)/2]
+	}
+	mine, theirs := middle(figures[0]), middle(figures[1])
+	fmt.Printf("| %s | %.2f | %.2f | %.2f (%s) | ≤ %.2f |\n", what, mine, theirs, mine/theirs, strings.Join(ratios, ", "),
+		goal)
+	return nil
+}
+
+// turn runs a command line of a program.
+func (c *pgbenchContest) turn(program string, args []string) (sample, error) {
+	args = slices.Concat(pgbenchWhere(c.pg), args, []string{c.pg.Database})
+	p, err := c.s.turn(nil, program, args, func(out string, p *sample) error {
+		p.Requests = 1
+		if !slices.Contains(args, "-i") {
+			p.Requests = find(`transactions actually processed: (\d+)`, out)
+		}
+		if slices.Contains(args, "-l") {
+			return c.lag(p)
+		}
+		return nil
+	})
+	p.Command = c.s.plain(program, args)
+	p.At, p.Group, p.Client, p.Load1 = time.Now().UTC(), "pgbench", "pgbench", load1()
+	if program == c.programs[0] {
+		p.Client = "brunt pgbench"
+	}
+	if err == nil {
+		err = c.s.raw.AppendJSON(&p)
+	}
+	return p, err
+}
+
+// lag reads and removes the logs. The last field of a line is the lag in µs.
+func (c *pgbenchContest) lag(p *sample) error {
+	files, _ := filepath.Glob(filepath.Join(c.s.dir, "lag.*"))
+	var all []float64
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			us, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+			if err != nil {
+				return err
+			}
+			all = append(all, us)
+		}
+		os.Remove(name)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no log of transactions")
+	}
+	slices.Sort(all)
+	p.LagP50Us, p.LagP99Us = all[len(all)/2], all[len(all)*99/100]
+	return nil
+}
