@@ -1,4 +1,4 @@
-package cli
+package goycsb_test
 
 import (
 	"bytes"
@@ -13,16 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/cli"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
 // documentedLive is the command of docs/ycsb.md that exports and watches.
 func documentedLive(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/ycsb.md")
+	text, err := os.ReadFile("../../../../docs/ycsb.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 	answer.Body.Close()
 	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "recordcount=100", "--results", t.TempDir()}
 	var out, errs bytes.Buffer
-	if code := Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...), strings.NewReader(""),
+	if code := cli.Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...),
+		strings.NewReader(""),
 		&out, &errs); code != exitcode.Pass {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
@@ -57,17 +60,17 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 		).Replace(args[i])
 	}
 	args = append(append(args, given...), "-p", "operationcount=1200", "--target", "400", "--bundle", dir)
-	stdout, stderr := listen(""), listen("/metrics\n")
+	stdout, stderr := shell.Listen(""), shell.Listen("/metrics\n")
 	ended := make(chan int)
-	go func() { ended <- Main("test", args, strings.NewReader(""), stdout, stderr) }()
+	go func() { ended <- cli.Main("test", args, strings.NewReader(""), stdout, stderr) }()
 	var code int
 	select {
-	case <-stderr.heard:
-		scrapeUntil(t, stderr.said(), `brunt_operations_total{operation="READ",outcome="ok"}`, ended)
+	case <-stderr.Heard():
+		scrapeUntil(t, stderr.String(), `brunt_operations_total{operation="READ",outcome="ok"}`, ended)
 		code = <-ended
 	case code = <-ended:
 	}
-	text := stdout.said() + stderr.said()
+	text := stdout.String() + stderr.String()
 	if code != exitcode.Pass || !strings.Contains(text, "Run finished, takes ") || strings.Contains(text, "geheim") {
 		t.Fatalf("exit %d\n%s", code, text)
 	}
@@ -140,8 +143,9 @@ func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 			var out, errs bytes.Buffer
 			args := append([]string{"brunt", "ycsb", command, "redis", "-p", "redis.addr=127.0.0.1:1", "-p", "recordcount=5",
 				"-p", "operationcount=5", "--results", t.TempDir()}, strings.Fields(flags)...)
-			code := Main("test", args, strings.NewReader(""), &out, &errs)
-			if code != exitcode.BadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "geheim") ||
+			code := cli.Main("test", args, strings.NewReader(""), &out, &errs)
+			if code != exitcode.BadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(),
+				"geheim") ||
 				out.Len() != 0 {
 				t.Errorf("%s %s: exit %d\n%s%s", command, flags, code, out.String(), errs.String())
 			}
@@ -150,7 +154,7 @@ func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := strings.Fields(
 		"brunt ycsb run basic -p operationcount=100 --export influx=http://127.0.0.1:1/load --quiet --results")
-	code := Main("test", append(args, t.TempDir()), strings.NewReader(""), &out, &errs)
+	code := cli.Main("test", append(args, t.TempDir()), strings.NewReader(""), &out, &errs)
 	if code != exitcode.Pass || !strings.Contains(errs.String(), "influx 127.0.0.1:1") ||
 		!strings.Contains(errs.String(), "refused") {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())

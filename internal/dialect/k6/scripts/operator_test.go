@@ -1,4 +1,4 @@
-package processes_test
+package scripts_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -35,7 +36,7 @@ func TestAsTheRunnerOfK6Operator(t *testing.T) {
 	defer target.Close()
 	dir := t.TempDir()
 	script, archive := filepath.Join(dir, "test.js"), filepath.Join(dir, "test.js.archived.tar")
-	put(t, script, operatorScript)
+	shell.Put(t, script, operatorScript)
 	t.Run("initializer", func(t *testing.T) {
 		logs := filepath.Join(dir, "k6logs")
 		line := fmt.Sprintf("mkdir -p \"$(dirname %s)\" && command -v k6 > /dev/null && k6 archive %s -O %s -e TARGET=%s 2> %s && "+
@@ -62,7 +63,7 @@ func TestAsTheRunnerOfK6Operator(t *testing.T) {
 	})
 	t.Run("initializer of a bad script", func(t *testing.T) {
 		bad := filepath.Join(dir, "bad.js")
-		put(t, bad, "export default function ( {")
+		shell.Put(t, bad, "export default function ( {")
 		logs := filepath.Join(t.TempDir(), "k6logs")
 		out, err := exec.Command("sh", "-c", fmt.Sprintf("k6 archive %s -O %s.tar 2> %s && k6 inspect %s.tar 2> %s ; "+
 			"! cat %s | grep 'level.*error'", bad, bad, logs, bad, logs, logs)).CombinedOutput()
@@ -90,14 +91,14 @@ func operatorRunners(t *testing.T, script, target string) {
 		addresses = append(addresses, l.Addr().String())
 		_ = l.Close() // its port is likely to stay free
 		bundles = append(bundles, filepath.Join(t.TempDir(), "bundle"))
-		cmd, output := start(t, []string{"BRUNT_BUNDLE=" + bundles[i]}, "k6", "run", "--quiet",
+		cmd, output := shell.Start(t, []string{"BRUNT_BUNDLE=" + bundles[i]}, "k6", "run", "--quiet",
 			"--execution-segment="+segment, "--execution-segment-sequence="+sequence,
 			"-e", "TARGET="+target, script, "--address="+addresses[i], "--paused",
 			"--tag", fmt.Sprintf("instance_id=%d", i+1), "--tag", "testrun_name=load")
 		runners, outputs = append(runners, cmd), append(outputs, output)
 	}
 	for _, a := range addresses {
-		until(t, "the runner answers its probes and is paused", func() bool { return operatorStatus(a) == "paused" })
+		shell.Until(t, "the runner answers its probes and is paused", func() bool { return operatorStatus(a) == "paused" })
 	}
 	var chain []string
 	for _, a := range addresses {

@@ -1,4 +1,4 @@
-package ycsb_test
+package goycsb_test
 
 import (
 	"strings"

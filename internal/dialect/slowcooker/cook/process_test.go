@@ -1,11 +1,12 @@
-package processes_test
+package cook_test
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,58 +17,9 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
-
-// patience is the longest time that tests wait for an expected event.
-const patience = 5 * time.Minute
-
-// until waits until a condition holds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("waited in vain until %s", what)
-}
-
-// start starts a command line in a separate process, with its output in a file. At the end of the test it kills the
-// process and those that the process has started. If the test failed, it logs the output.
-func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output string) {
-	t.Helper()
-	output = filepath.Join(t.TempDir(), "out")
-	f, err := os.Create(output)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	cmd = exec.Command(args[0], args[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = f, f, t.TempDir()
-	mark := "BRUNT_TEST_OUTPUT=" + output // what the process starts has it, too: workers outlive coordinators
-	cmd.Env = append(append(os.Environ(), env...), mark)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		testserver.EndAll(t, mark)
-		if said, _ := os.ReadFile(output); t.Failed() {
-			t.Logf("%q said:\n%s", args, said)
-		}
-	})
-	return cmd, output
-}
-
-// send sends a signal to a process.
-func send(t *testing.T, pid int, signal syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, signal); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func reports(path string) int {
 	b, _ := os.ReadFile(path)
@@ -79,9 +31,10 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "cook", "-qps", "100", "-interval", "500ms", "-iterations", "12", "-bundle", dir,
+	cmd, output := shell.Start(t, nil, "brunt", "cook", "-qps", "100", "-interval", "500ms", "-iterations", "12",
+		"-bundle", dir,
 		"http://"+server.Addr+"/")
-	until(t, "there are two reports", func() bool { return reports(output) >= 2 })
+	shell.Until(t, "there are two reports", func() bool { return reports(output) >= 2 })
 	testserver.Freeze(cmd.Process.Pid)
 	time.Sleep(2 * time.Second)
 	testserver.Thaw(cmd.Process.Pid)
@@ -125,13 +78,14 @@ func TestCookRotatesItsLog(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	log := filepath.Join(t.TempDir(), "cook.log")
-	cmd, output := start(t, nil, "brunt", "cook", "-qps", "50", "-interval", "200ms", "-iterations", "15", "-log", log,
+	cmd, output := shell.Start(t, nil, "brunt", "cook", "-qps", "50", "-interval", "200ms", "-iterations", "15", "-log",
+		log,
 		"-summary", "1.2", "http://"+server.Addr+"/")
-	until(t, "the log has reports", func() bool { return reports(log) >= 3 })
+	shell.Until(t, "the log has reports", func() bool { return reports(log) >= 3 })
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
 	}
-	send(t, cmd.Process.Pid, syscall.SIGHUP)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGHUP)
 	cmd.Wait()
 	var all []byte
 	for _, path := range []string{log + ".1", log} {
@@ -163,10 +117,10 @@ func TestCookEndsWithAnInterrupt(t *testing.T) {
 		if name == "brunt" {
 			args = append(args, "cook")
 		}
-		cmd, output := start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms",
+		cmd, output := shell.Start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms",
 			"http://"+server.Addr+"/")...)
-		until(t, "there is a report", func() bool { return reports(output) >= 1 })
-		send(t, cmd.Process.Pid, syscall.SIGINT)
+		shell.Until(t, "there is a report", func() bool { return reports(output) >= 1 })
+		shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 		cmd.Wait()
 		out, _ := os.ReadFile(output)
 		if cmd.ProcessState.ExitCode() != code || !bytes.Contains(out, []byte(`"p999"`)) {
@@ -188,12 +142,80 @@ func TestCookTakesTheProxyFromTheEnvironment(t *testing.T) {
 		}
 	}))
 	defer proxy.Close()
-	cmd, output := start(t, []string{"http_proxy=" + proxy.URL, "no_proxy="}, "slow_cooker", "-qps", "20", "-interval",
+	cmd, output := shell.Start(t, []string{"http_proxy=" + proxy.URL, "no_proxy="}, "slow_cooker", "-qps", "20",
+		"-interval",
 		"1s", "-totalRequests", "20", "http://service.example:8080/x?y")
 	cmd.Wait()
 	out, _ := os.ReadFile(output)
 	if cmd.ProcessState.ExitCode() != 0 || asked.Load() != 20 || other.Load() != 0 ||
 		!strings.Contains(string(out), "pass") && !strings.Contains(string(out), "invalid") {
 		t.Errorf("exit %d, %d and %d requests\n%s", cmd.ProcessState.ExitCode(), asked.Load(), other.Load(), out)
+	}
+}
+
+// If nobody reads the report lines, the load still ends on time, the record is complete, and the exit code is that of
+// the result.
+func TestCookRunsThoughNobodyReads(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, _, _, errs := shell.StartBlocked(t, "brunt", "cook", "-qps", "100", "-interval", "200ms", "-iterations", "15",
+		"-threshold", "count > 1000000", "-bundle", dir, "http://"+server.Addr+"/")
+	cmd.Wait()
+	run, intervals, done := shell.Recorded(t, dir)
+	// On a busy machine an interval may take longer than planned. Operations that weren't sent by the end are given up.
+	if intervals < 10 || done != run.Total.Done || !run.Complete || done+run.Total.Dropped != 300 || done == 0 ||
+		run.Interrupted {
+		t.Errorf("%d intervals, %d requests, run %+v", intervals, done, run.Verdict)
+	}
+	want := map[string]int{"fail": exitcode.Threshold, "invalid": exitcode.Invalid}[run.Verdict.Result]
+	if code := cmd.ProcessState.ExitCode(); code != want {
+		t.Errorf("exit %d, want %d\n%s", code, want, errs)
+	}
+	if !strings.Contains(errs.String(), "report lines were not printed: standard output didn't take them\n") {
+		t.Errorf("nothing says that lines are missing:\n%s", errs)
+	}
+}
+
+// A reader that resumes late gets all lines in order.
+func TestCookPrintsAllToALateReader(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, r, filling, errs := shell.StartBlocked(t, "brunt", "cook", "-qps", "100", "-interval", "200ms", "-iterations",
+		"20",
+		"-summary", "1.2", "-bundle", dir, "http://"+server.Addr+"/")
+	shell.Until(t, "half of the run is recorded", func() bool {
+		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
+		return bytes.Count(b, []byte("\n")) >= 10
+	})
+	in := bufio.NewReader(r)
+	if _, err := io.CopyN(io.Discard, in, int64(filling)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if !bytes.HasPrefix(out, []byte("# sending 100 GET req/s")) || !bytes.HasSuffix(out, []byte("}\n")) {
+		t.Errorf("the beginning or the end is missing:\n%s%s", out, errs)
+	}
+	found := reportLine.FindAllSubmatch(out, -1)
+	if len(found) < 10 {
+		t.Fatalf("%d reports\n%s", len(found), out)
+	}
+	requests := 0
+	for i, m := range found {
+		good, err := strconv.Atoi(string(m[2]))
+		if err != nil || string(m[1]) != strconv.Itoa(i) {
+			t.Errorf("report %s stands at place %d", m[1], i)
+		}
+		requests += good
+	}
+	run, _, _ := shell.Recorded(t, dir)
+	if uint64(requests) != run.Total.Done || run.Total.Done+run.Total.Dropped != 400 ||
+		strings.Contains(errs.String(), "not printed") {
+		t.Errorf("%d requests in the reports\n%s%s", requests, out, errs)
 	}
 }

@@ -1,4 +1,4 @@
-package processes_test
+package scripts_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 )
 
 // ledScript sends 40 requests under two names, counts them, and has thresholds for them.
@@ -34,14 +35,6 @@ export default function () {
 	seen.add(1);
 }`
 
-// scriptFile writes a script.
-func scriptFile(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "script.js")
-	put(t, path, text)
-	return path
-}
-
 // Each worker runs its segment of a script with the coordinator's environment, and k6's thresholds are judged over all
 // workers.
 func TestAScriptOverWorkers(t *testing.T) {
@@ -55,9 +48,10 @@ func TestAScriptOverWorkers(t *testing.T) {
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "bundle")
 	env := []string{"BRUNT_BUNDLE=" + dir, "FROM_THE_SHELL=shell"}
-	cmd, output := start(t, env, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL, scriptFile(t, ledScript))
+	cmd, output := shell.Start(t, env, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL, script(t,
+		ledScript))
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if n := good.Load(); n != 40 || run.Total.Done != 40 {
 		t.Errorf("%d requests came, %d operations are recorded, want 40", n, run.Total.Done)
 	}
@@ -104,20 +98,20 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
-		"-e", "URL="+server.URL, scriptFile(t, endless))
-	underWay(t, dir, 2)
-	pids := workersOf(cmd.Process.Pid)
+	cmd, output := shell.Start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, script(t, endless))
+	shell.UnderWay(t, dir, 2)
+	pids := shell.WorkersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
-	send(t, pids[0], syscall.SIGKILL)
-	before := linesHome(dir, 2)
-	until(t, "the other goes on", func() bool { return linesHome(dir, 2) > before+2 })
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, pids[0], syscall.SIGKILL)
+	before := shell.Received(dir, 2)
+	shell.Until(t, "the other goes on", func() bool { return shell.Received(dir, 2) > before+2 })
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
-	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "1 (") {
+	run := shell.WholeRun(t, dir, output)
+	if lost := shell.Lost(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "1 (") {
 		t.Errorf("lost %q", lost)
 	}
 	if run.Total.Done == 0 || len(run.Thresholds) != 1 || !run.Thresholds[0].Pass {
@@ -126,7 +120,7 @@ func TestAScriptLosesAWorker(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
 	}
-	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+	if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 }
@@ -147,16 +141,16 @@ func TestAScriptsLostShareIsMissing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
-		"-e", "URL="+server.URL, scriptFile(t, counted))
-	underWay(t, dir, 2)
-	pids := workersOf(cmd.Process.Pid)
+	cmd, output := shell.Start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, script(t, counted))
+	shell.UnderWay(t, dir, 2)
+	pids := shell.WorkersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
-	send(t, pids[0], syscall.SIGKILL)
+	shell.Send(t, pids[0], syscall.SIGKILL)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if n := run.Iterations; n == nil || n.Done != 80 {
 		t.Errorf("iterations %+v", n)
 	}
@@ -171,7 +165,7 @@ func TestAScriptsLostShareIsMissing(t *testing.T) {
 		t.Errorf("verdict %s: %s", run.Verdict.Result, reasons)
 	}
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Invalid {
-		t.Errorf("exit %d, want %d\n%s", code, exitcode.Invalid, said(t, output))
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Invalid, shell.Said(t, output))
 	}
 }
 
@@ -181,8 +175,8 @@ func TestAThresholdEndsAScriptOfAllWorkers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
-		"-e", "URL="+server.URL, scriptFile(t, `
+	cmd, output := shell.Start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		"-e", "URL="+server.URL, script(t, `
 import http from "k6/http";
 import { sleep } from "k6";
 export const options = { vus: 4, duration: "1h", thresholds: {
@@ -191,7 +185,7 @@ export const options = { vus: 4, duration: "1h", thresholds: {
 } };
 export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep(0.05); }`))
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	said, _ := os.ReadFile(output)
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold {
 		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, said)
@@ -207,10 +201,10 @@ export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep
 			t.Errorf("%s: pass %v, aborted %v", r.Text, r.Pass, r.Aborted)
 		}
 	}
-	if lost := lostOnes(run); len(lost) > 0 || len(run.Parts) != 2 || run.Total.Done < 100 {
+	if lost := shell.Lost(run); len(lost) > 0 || len(run.Parts) != 2 || run.Total.Done < 100 {
 		t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lost)
 	}
-	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+	if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 }
@@ -219,8 +213,8 @@ export default function () { http.get(__ENV.URL, { tags: { kind: "x" } }); sleep
 func TestABadScriptOverWorkers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
-		scriptFile(t, "export default function ( {"))
+	cmd, output := shell.Start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2",
+		script(t, "export default function ( {"))
 	_ = cmd.Wait()
 	said, _ := os.ReadFile(output)
 	if code := cmd.ProcessState.ExitCode(); code != 107 || !strings.Contains(string(said), "could not load JS test") {
@@ -228,5 +222,40 @@ func TestABadScriptOverWorkers(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
 		t.Error("workers were started")
+	}
+}
+
+// Workers run their segments of a script to the end without a coordinator, and a resumed one adds them up.
+func TestAKilledCoordinatorOfAScriptIsResumed(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	script := script(t, `
+import http from "k6/http";
+import { sleep } from "k6";
+export const options = {
+	scenarios: { s: { executor: "shared-iterations", vus: 4, iterations: 80 } },
+	thresholds: { http_reqs: ["count<80"] },
+};
+export default function () {
+	http.get(__ENV.URL);
+	sleep(0.3);
+}`)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, _ := shell.Start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2", "-e",
+		"URL="+server.URL,
+		script)
+	shell.UnderWay(t, dir, 2)
+	shell.Kill(t, cmd)
+	out, run, code := shell.Resume(t, dir)
+	if n := requests.Load(); n != 80 || run.Total.Done != 80 || len(run.Parts) != 2 || len(shell.Lost(run)) > 0 {
+		t.Errorf("%d requests came, %d are recorded of %d parts, want 80\n%s", n, run.Total.Done, len(run.Parts), out)
+	}
+	if len(run.Thresholds) != 1 || run.Thresholds[0].Pass || float64(run.Thresholds[0].Value) != 80 {
+		t.Errorf("thresholds %+v", run.Thresholds)
+	}
+	if code != exitcode.Threshold {
+		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, out)
 	}
 }

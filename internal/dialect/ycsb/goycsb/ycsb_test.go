@@ -1,4 +1,4 @@
-package ycsb_test
+package goycsb_test
 
 import (
 	"bytes"
@@ -301,7 +301,8 @@ func TestYCSBOnEmbeddedStores(t *testing.T) {
 		}
 		b.ok("load", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 		b.none(b.ok("run", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
-		b.want(b.ok("load", database, "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
+		b.want(b.ok("load", database, "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT",
+			4)
 		b.shellScans(database, true)
 	}
 }
@@ -335,7 +336,8 @@ func TestYCSBOnFerretDB(t *testing.T) {
 func TestYCSBOnTarantool(t *testing.T) {
 	t.Parallel()
 	s := testserver.Tarantool(t)
-	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p", "tarantool.password="+s.Password)
+	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p",
+		"tarantool.password="+s.Password)
 	b.workloads("tarantool", true, "abcdef")
 	b.ok("load", "tarantool", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	out := b.ok("run", "tarantool", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100")
