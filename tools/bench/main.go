@@ -68,7 +68,8 @@ func run(ctx context.Context, args []string) error {
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, tpc, memory, soak, ycsb, sysbench, scale and best", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, tpc, memory, soak, ycsb, sysbench, scale and best",
+		args[0])
 }
 
 // wire measures all groups in rounds and prints the table of goals.
