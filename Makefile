@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -103,6 +103,9 @@ bench-wire: bin/bench ## CPU per request, latency and lag, compared with other t
 
 bench-load: bin/bench ## rows per second loaded into a table
 	./bin/bench load $(BENCH)
+
+bench-tpc: bin/bench ## TPC-C's tables loaded by several sessions, by one, and by go-tpc if it is installed
+	./bin/bench tpc $(BENCH)
 
 bench-best: bin/bench ## docs/bench/best.json from all raw runs: what bench-wire and bench-ycsb compare theirs with
 	./bin/bench best

@@ -3,6 +3,7 @@
 //
 //	make bench-wire     CPU per request, by protocol and load
 //	make bench-load     rows per second into a table
+//	make bench-tpc      loading of TPC-C's tables
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb next to go-ycsb
@@ -39,13 +40,16 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New(
-			"say what to measure: wire, load, memory, soak, ycsb, pgbench, sysbench or scale; or best, for the best ratios of all raw runs")
+			"say what to measure: wire, load, tpc, etcd, memory, soak, ycsb, pgbench, sysbench or scale; or best, for the best " +
+				"ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
 		return wire(ctx, args[1:])
 	case "load":
 		return loading(ctx, args[1:])
+	case "tpc":
+		return benchmarkLoads(ctx, args[1:])
 	case "memory":
 		return memory(ctx, args[1:])
 	case "soak":
@@ -67,7 +71,8 @@ func run(ctx context.Context, args []string) error {
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, pgbench, sysbench, scale and best", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, tpc, etcd, memory, soak, ycsb, pgbench, sysbench, "+
+		"scale and best", args[0])
 }
 
 // wire measures all groups in rounds and prints the table of goals.

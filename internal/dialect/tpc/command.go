@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -270,8 +271,13 @@ func (r *Run) Perform(s *command.Env) error {
 				check(ctx)
 			}
 			v.Result = func(run *record.Run, dir string) error {
-				if !checked { // the load was sent by workers
+				if !checked { // the load was sent by workers, whose records are merged already
 					check(context.Background())
+					run.Extra = maps.Clone(run.Extra)
+					if run.Extra == nil {
+						run.Extra = map[string]string{}
+					}
+					maps.Copy(run.Extra, r.Extra)
 				}
 				return form.Print(out.Out, run, dir)
 			}

@@ -1,6 +1,6 @@
 // Package tpcb is TPC-B (TPC Benchmark B, revision 2.0): its four tables, its transaction, the conditions that its data
-// must satisfy, and its report. Numbers of clauses in comments are those of the specification. pgbench's built-in script is
-// like it, without the rule that an account is usually one of the teller's branch.
+// must satisfy, and its report. Numbers of clauses are those of the specification. pgbench's built-in script is like
+// it, without the rule that an account is usually one of the teller's branch.
 package tpcb
 
 import (

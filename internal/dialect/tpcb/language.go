@@ -155,8 +155,8 @@ func (s *session) Begin(_ int, index uint64) script.Step {
 	return s.Again()
 }
 
-// enter draws a teller, and an account: of the teller's branch in 85 of 100 cases, and otherwise of another, each equally
-// likely (clause 5.3.5). With one branch all accounts are its.
+// enter draws a teller, and an account: of the teller's branch in 85 of 100 cases, and otherwise of another, each
+// equally likely (clause 5.3.5). With one branch all accounts are its.
 func (s *session) enter(r *gen.Rand) {
 	p := s.p
 	s.teller = r.Between(1, p.branches*tellersOfBranch)

@@ -99,7 +99,8 @@ func head(run *record.Run) cell.Table {
 // shares is the table of the share of accounts of other branches.
 func shares(run *record.Run) cell.Table {
 	t := cell.Table{ID: "shares", Title: "SHARES", Note: "with confidence intervals of 95 %", Columns: []cell.Column{
-		{Head: "share", Left: true}, {Head: "of"}, {Head: "value"}, {Head: "interval"}, {Head: "limits"}, {Head: "", Left: true}}}
+		{Head: "share", Left: true}, {Head: "of"}, {Head: "value"}, {Head: "interval"}, {Head: "limits"},
+		{Head: "", Left: true}}}
 	o := find(run)
 	const low, high = 0.14, 0.16
 	row := []cell.Cell{cell.Text("accounts of other branches"), cell.Count(o.Counts.OK)}

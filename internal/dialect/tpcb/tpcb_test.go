@@ -83,7 +83,7 @@ func execute(p *plan.Plan, args ...string) (out, errs string, err error) {
 	return o.String(), e.String(), err
 }
 
-// After a load, all conditions hold, and the database holds what the record counts. Each condition is broken by a change.
+// After a load, all conditions hold, and the database holds what the record counts. Changes break each condition.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
 	for _, name := range []string{"sqlite", "pg", "mysql", "iproto"} {
@@ -95,8 +95,8 @@ func TestEffects(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := filepath.Join(t.TempDir(), "bundle")
-			out, errs, err := execute(p, "run", "--rate", "300", "--duration", "1s", "--sessions", "4", "--bundle", dir, "--quiet",
-				"--late", "queue")
+			out, errs, err := execute(p, "run", "--rate", "300", "--duration", "1s", "--sessions", "4", "--bundle", dir,
+				"--quiet", "--late", "queue")
 			if name == "iproto" && !strings.Contains(errs, "lacks atomicity") {
 				t.Errorf("what Tarantool lacks isn't said: %s", errs)
 			}
@@ -114,8 +114,8 @@ func TestEffects(t *testing.T) {
 			o := find(run)
 			for query, want := range map[string]uint64{
 				"SELECT COUNT(*) FROM tpcb_history": o.Counts.OK,
-				"SELECT COUNT(*) FROM tpcb_history INNER JOIN tpcb_accounts ON tpcb_accounts.aid = tpcb_history.aid WHERE " +
-					"tpcb_accounts.bid <> tpcb_history.bid": o.Script[0],
+				"SELECT COUNT(*) FROM tpcb_history INNER JOIN tpcb_accounts ON tpcb_accounts.aid = tpcb_history.aid " +
+					"WHERE tpcb_accounts.bid <> tpcb_history.bid": o.Script[0],
 				"SELECT COUNT(*) FROM tpcb_history INNER JOIN tpcb_tellers ON tpcb_tellers.tid = tpcb_history.tid WHERE " +
 					"tpcb_tellers.bid <> tpcb_history.bid": 0,
 			} {

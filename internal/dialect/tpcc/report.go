@@ -245,7 +245,8 @@ func (f *figures) shares() cell.Table {
 		}
 		i := tpc.Share(s.part, s.of)
 		t.Add(cell.Text(s.name), cell.Count(s.of), cell.Text(tpc.Percent(i.Value)),
-			cell.Text(tpc.Percent(i.Low)+" to "+tpc.Percent(i.High)), cell.Text(limits(s.low, s.high)), i.Judge(s.low, s.high).Cell())
+			cell.Text(tpc.Percent(i.Low)+" to "+tpc.Percent(i.High)), cell.Text(limits(s.low, s.high)),
+			i.Judge(s.low, s.high).Cell())
 	}
 	if there := orders - min(rolled, orders); there > 0 {
 		// The variance of a uniform number from 5 to 15 is (11² − 1)/12 = 10.
