@@ -129,7 +129,11 @@ func uncounted(_ string, p *sample) error {
 
 // turn runs a command of a program.
 func (c *sysbenchContest) turn(program string, args []string, read func(string, *sample) error) (sample, error) {
-	p, err := c.s.turn(nil, program, slices.Concat([]string{"oltp_read_write"}, c.where, args), read)
+	words := []string{"oltp_read_write"}
+	if program == c.programs[0] {
+		words = append(words, "--awake=off") // else the time of idle priority would count
+	}
+	p, err := c.s.turn(nil, program, slices.Concat(words, c.where, args), read)
 	p.Command = c.s.plain(program, args) // without the password
 	p.At, p.Group, p.Client, p.Load1 = time.Now().UTC(), "sysbench, "+c.name(), "sysbench", load1()
 	if program == c.programs[0] {

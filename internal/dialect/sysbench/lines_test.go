@@ -36,7 +36,7 @@ func printed(t *testing.T, s *Settings, seconds ...second) (text string, l *line
 	l = newLines(s, &out)
 	l.program = &program{counters: make([]Counters, s.Threads)}
 	l.end, l.abort = func() { ended = true }, func() {}
-	l.ready()
+	l.ready(t.Context())
 	at := int64(5e9)
 	for _, sec := range seconds {
 		latency := measure.NewHistogram()
