@@ -133,10 +133,6 @@ type Tagged interface {
 	Turn(tag uint64)
 }
 
-// Unordered is implemented by protocols whose servers may answer the requests of a connection in another order
-// than they were sent. Such connections have one request in flight, whatever the pipeline setting.
-type Unordered interface{ Unordered() }
-
 // Limits of a connection, whichever way its codec is driven.
 const (
 	// MostPending is the maximum number of bytes of an answer that a codec may leave unconsumed.

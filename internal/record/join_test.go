@@ -116,7 +116,8 @@ func TestAlignPassesOnWhatOthersHave(t *testing.T) {
 		}
 	}
 	var got []uint64
-	err := Align(run, []Source{{run, lines(0, -1, -1, 3)}, {run, lines(0, 1, 2, 3)}}, func(iv *measure.Interval) error {
+	sources := []Source{{Run: run, Lines: lines(0, -1, -1, 3)}, {Run: run, Lines: lines(0, 1, 2, 3)}}
+	err := Align(run, sources, func(iv *measure.Interval) error {
 		got = append(got, iv.Offered)
 		return nil
 	})
@@ -143,7 +144,7 @@ func TestAlignEndsWithASourceThatFails(t *testing.T) {
 			return end
 		}
 	}
-	if err := Align(run, []Source{{run, source(broken)}, {run, source(nil)}},
+	if err := Align(run, []Source{{Run: run, Lines: source(broken)}, {Run: run, Lines: source(nil)}},
 		func(*measure.Interval) error { return nil }); !errors.Is(err, broken) {
 		t.Errorf("Align returned %v, want %v", err, broken)
 	}

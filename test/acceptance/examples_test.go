@@ -26,6 +26,12 @@ func redis(t *testing.T) stand {
 	return stand{proto: "redis", addr: servers.Redis(t).Addr}
 }
 
+// etcd is the shared etcd.
+func etcd(t *testing.T) stand {
+	t.Helper()
+	return stand{proto: "etcd", addr: servers.Etcd(t).Addr}
+}
+
 // Every example runs without a failure. Flags shorten the loads.
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -44,6 +50,7 @@ func TestExamples(t *testing.T) {
 		},
 		"kv-redis.yml":       {redis(t).with("rate", "--rate", "500", "--duration", "1s")},
 		"tarantool-crud.yml": {tarantool(t).with("queue")},
+		"etcd.yml":           {etcd(t).with("rate", "--rate", "200", "--duration", "1s")},
 		"adaptive.yml":       {web(t).with("rate", "--rate", "100", "--duration", "1s")},
 		"faults.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "4500ms", "--allow-faults")},
 		"verify.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "2500ms", "--allow-faults")},

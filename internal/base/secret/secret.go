@@ -254,6 +254,10 @@ func flagValue(flag, value string, properties bool) string {
 		if !strings.Contains(value, "://") {
 			return Text(pair().ReplaceAllString(value, "${1}"+Hidden))
 		}
+	case "user": // of etcd's benchmark
+		if name, v, ok := strings.Cut(value, ":"); ok && v != "" {
+			return name + ":" + Hidden
+		}
 	case "secret-source":
 		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {
 			return kind + "=" + Hidden

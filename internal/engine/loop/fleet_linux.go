@@ -57,9 +57,6 @@ func NewFleet(cfg engine.FleetConfig, p protocol.CodecDriver) (*Fleet, error) {
 	if cfg.RetryErrors && cfg.Retries > 0 {
 		return nil, errors.New("retrying every failure (retry_errors) needs the library tier")
 	}
-	if _, ok := p.(protocol.Unordered); ok {
-		cfg.Pipeline = 1
-	}
 	for i := range cfg.Workload.Operations {
 		if len(cfg.Workload.Operations[i].Steps) > 1 {
 			cfg.Pipeline = 1

@@ -18,6 +18,8 @@ package gen
 //     below 1; others have false as first and true as second value.
 //   - oneof: one of Values, the distribution over their numbers.
 //   - uuid: version 4; the distribution means nothing.
+//   - varint: Size bytes that begin with the zigzag varint of an integer from the range, uniform or sequential; the
+//     rest is what earlier, longer varints have left in the buffer, as in the keys of etcd's benchmark.
 func New(spec *Spec, stream Stream, rows uint64, lookup Lookup) (Generator, error) {
 	if spec.Type == TypeReference {
 		return NewReference(spec, stream, rows, lookup)
@@ -48,6 +50,8 @@ func newValues(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) 
 		return newOneOf(spec, stream, rows)
 	case TypeConstant:
 		return newConstant(spec.Constant), nil
+	case TypeVarint:
+		return newVarints(spec, stream), nil
 	}
 	return newIntegers(spec, stream, rows)
 }

@@ -34,6 +34,7 @@ func (s *Spec) Kind() Kind {
 var kinds = map[Type]Kind{
 	TypeInteger: Int, TypeUnsigned: Uint, TypeDouble: Float, TypeDecimal: Decimal, TypeString: String, TypeOneOf: String,
 	TypeBoolean: Bool, TypeDatetime: Datetime, TypeUUID: UUID, TypeJSON: JSON,
+	TypeVarint: Bytes,
 }
 
 // Holds returns the type of a Spec's values: its own type, the type of its constant ("" if there is none), or string

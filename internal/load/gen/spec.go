@@ -17,6 +17,7 @@ const (
 	TypeConstant  Type = "constant"
 	TypeReference Type = "reference"
 	TypeOneOf     Type = "oneof"
+	TypeVarint    Type = "varint"
 )
 
 // Distribution is how values are distributed over their range.
@@ -59,6 +60,11 @@ type Spec struct {
 	Unique       bool     // over the rows of the table
 
 	Constant any // TypeConstant: string, int64, uint64, float64, bool, time.Time or nil
+
+	// TypeVarint: the size of the values in bytes. If Group isn't 0, values are taken in groups of that many numbers, and
+	// this is number Member, from 0, of each.
+	Size          int
+	Group, Member int
 
 	Values []string // TypeOneOf: the values to choose from, by the distribution over their indices
 

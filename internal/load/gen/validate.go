@@ -53,6 +53,8 @@ func (s *Spec) checkType() *FieldError {
 		if len(s.Values) == 0 {
 			return fault("values", "nothing to choose from: give a list of texts")
 		}
+	case TypeVarint:
+		return s.checkVarint()
 	case TypeReference:
 		if s.Table == "" {
 			return fault("table", "a reference needs the table that it refers to")
@@ -62,7 +64,7 @@ func (s *Spec) checkType() *FieldError {
 		}
 	default:
 		return fault(
-			"type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant, oneof or reference", s.Type)
+			"type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant, oneof, varint or reference", s.Type)
 	}
 	return nil
 }
@@ -155,7 +157,7 @@ func checkDistribution(spec *Spec) *FieldError {
 
 // FieldError is a fault of a Spec. Field is the field's name as users write it in plans:
 // "type", "distribution", "distribution_param", "hot_fraction", "histogram", "range", "scale",
-// "alphabet", "null_percentage", "unique", "value", "table" or "column".
+// "alphabet", "null_percentage", "unique", "value", "size", "member", "table" or "column".
 type FieldError struct {
 	Field string
 	Text  string // one line: what is wrong and what to do

@@ -33,7 +33,7 @@ func verbs() []verb {
 		{"read", protocol.Read, "a table; the parameter is the key"},
 		{"scan", protocol.Scan, "a table; the parameters are the first key and how many"},
 		{"batch", protocol.Batch, "a verb and a table: rows rows in one request"},
-		{"command", protocol.Command, "words of a Redis command"},
+		{"command", protocol.Command, "words of a command of Redis or etcd"},
 		{"http", protocol.HTTP, "a path, or how to ask for it"},
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func typeNames() form.Choice {
 	return form.Choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON",
-		"Constant", "OneOf", "Reference"}
+		"Constant", "OneOf", "Reference", "Varint"}
 }
 
 func distributionNames() form.Choice {
@@ -50,6 +50,9 @@ func valueFields() []form.Field {
 			As: typesSchema("string", "number", "boolean", "null")}, "Constant: the value"),
 		form.Key("values", "Values", form.List{Of: form.Words{}, Flow: true, Full: true},
 			"OneOf: the texts that are chosen from"),
+		form.Key("size", "Size", form.Whole(0, gen.MaxVarintSize), "Varint: bytes of a value"),
+		form.Key("group", "Group", form.Whole(0, 1_000_000), "Varint: numbers are taken in groups of so many; 1"),
+		form.Key("member", "Member", form.Whole(0, 1_000_000), "Varint: which number of its group the value is; 0"),
 		form.Key("table", "Table", form.Words{}, "Reference: the table that holds the value"),
 		form.Key("column", "Column", form.Words{}, "Reference: the column that holds the value"),
 		form.Key("same_row", "SameRow", form.Words{},
@@ -84,9 +87,12 @@ func checkValue(o *form.Object, v *plan.ValueSpec) {
 	only("remove it or use type: Reference", t == gen.TypeReference, "same_row")
 	only("remove it or use type: Decimal", t == gen.TypeDecimal, "scale")
 	only("remove it or use type: String", t == gen.TypeString, "alphabet")
+	only("remove it or use type: Varint", t == gen.TypeVarint, "size", "group", "member")
 	only("remove it or use distribution: Hotspot", v.Distribution == gen.Hotspot, "hot_fraction")
 	only("remove it or use distribution: Histogram", v.Distribution == gen.Histogram, "histogram")
 	switch t {
+	case gen.TypeVarint:
+		o.Require("a varint", "size")
 	case gen.TypeConstant:
 		o.Require("a constant", "value")
 		o.Refuse("remove it", "for this constant", "range")
@@ -155,7 +161,7 @@ func rangeIn(r *form.Reader, _ string, n *yaml.Node, s *gen.Spec) {
 		return
 	}
 	switch s.Type {
-	case gen.TypeInteger:
+	case gen.TypeInteger, gen.TypeVarint:
 		s.IntLo = r.IntegerOf(lo, "range", math.MinInt64, math.MaxInt64)
 		s.IntHi = r.IntegerOf(hi, "range", math.MinInt64, math.MaxInt64)
 	case gen.TypeUnsigned:

@@ -7,18 +7,17 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/socket"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
-// codec encodes calls and scans answers of one session. It makes unary gRPC calls over HTTP/2 without TLS, one
-// at a time, each on its own stream (RFC 9113; gRPC over HTTP/2).
+// codec encodes calls and scans answers of one session. It makes unary gRPC calls over HTTP/2 without TLS, each on its
+// own stream (RFC 9113; gRPC over HTTP/2). Several may be in flight. The tag of a request is the number of its stream.
 type codec struct {
-	requests  kv.Requests
-	templates []template
+	requests  requests
+	templates []recordTemplate
 	headers   *headers
 
 	out              *output // frames of the request being encoded
@@ -32,18 +31,26 @@ type codec struct {
 	greeted, acknowledged bool              // handshake: the server's settings have arrived; it has acknowledged ours
 	current               *protocol.Request // the request whose answer is being read
 	leaving               bool              // the server accepts no further streams
+	revision              int64             // in the last answer to a command
 
-	answer
+	sent    uint32 // the stream of the request that was encoded last
+	answers map[uint32]*answer
+	*answer           // the answer being read
+	idle    *answer   // stands for it while there is none
+	unused  []*answer // of earlier requests
+	headerBlock
+
 	body, value, scratch []byte
 }
 
 var (
-	_ protocol.Codec     = (*codec)(nil)
-	_ protocol.Unordered = (*Driver)(nil)
+	_ protocol.Codec  = (*codec)(nil)
+	_ protocol.Tagged = (*codec)(nil)
 )
 
-func newCodec(requests kv.Requests, o options, authority string) *codec {
-	c := &codec{requests: requests, headers: newHeaders(authority), out: newOutput(), control: newOutput(), nextStream: 1,
+func newCodec(requests requests, o options, authority string) *codec {
+	c := &codec{requests: requests, answers: map[uint32]*answer{}, answer: &answer{}, idle: &answer{},
+		headers: newHeaders(authority), out: newOutput(), control: newOutput(), nextStream: 1,
 		streamWindow: standardWindow, connectionWindow: standardWindow, frameLimit: frameLimit}
 	for i := range requests {
 		c.templates = append(c.templates, newTemplate(&requests[i], o))
@@ -55,13 +62,54 @@ func newCodec(requests kv.Requests, o options, authority string) *codec {
 
 // begin opens the stream of the next request.
 func (c *codec) begin() {
-	c.answer.reset()
-	c.stream = c.nextStream
+	if len(c.unused) == 0 {
+		c.unused = append(c.unused, &answer{})
+	}
+	last := len(c.unused) - 1
+	a := c.unused[last]
+	c.unused = c.unused[:last]
+	*a = answer{stream: c.nextStream, partial: a.partial[:0]}
+	c.answers[a.stream], c.sent = a, a.stream
 	c.nextStream += 2
+	if len(c.answers) == 1 {
+		c.answer = a
+	}
 }
 
-// Unordered says that answers may arrive out of order, because streams are independent.
-func (*Driver) Unordered() {}
+// finish forgets the answer that has been read.
+func (c *codec) finish() {
+	if c.stream == 0 {
+		return
+	}
+	delete(c.answers, c.stream)
+	c.unused = append(c.unused, c.answer)
+	c.answer = c.idle
+	for _, a := range c.answers {
+		c.answer = a
+		break
+	}
+}
+
+// Tag implements protocol.Tagged.
+func (c *codec) Tag() uint64 { return uint64(c.sent) }
+
+// Turn implements protocol.Tagged.
+func (c *codec) Turn(stream uint64) {
+	if c.stream != uint32(stream) {
+		if a := c.answers[uint32(stream)]; a != nil {
+			c.answer = a
+		}
+	}
+}
+
+// Answers implements protocol.Tagged.
+func (c *codec) Answers(buf []byte) (stream uint64, ok bool) {
+	f, size, _, violation := cut(buf)
+	if size == 0 || violation != "" || c.answers[f.StreamID] == nil {
+		return 0, false
+	}
+	return uint64(f.StreamID), true
+}
 
 // Takes reports whether the codec can run the program over this target.
 func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
@@ -80,6 +128,9 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	for i := range requests {
 		if p.Requests[i].Verb == protocol.Batch {
 			return "batches need the library tier", false
+		}
+		if c := requests[i].command; c != nil && c.method >= methodWatch {
+			return "watches need the library tier", false
 		}
 	}
 	return "", true

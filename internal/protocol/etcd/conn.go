@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -21,10 +22,12 @@ import (
 // conn is a session of the library tier: a client with one connection. It bypasses the client's retries, which
 // would hide failures.
 type conn struct {
-	client  *clientv3.Client
-	kv      pb.KVClient
-	options options
-	kv.Requests
+	client   *clientv3.Client
+	kv       pb.KVClient
+	options  options
+	requests requests
+	revision int64     // in the last answer to a command
+	watching *watching // nil: no watch was opened
 	secret   string
 	received socket.Meter
 	scratch  []byte
@@ -34,13 +37,22 @@ var _ protocol.AdHoc = (*conn)(nil)
 
 // Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
-	r := c.Begin(req, args, reply)
-	if r == nil {
+	reply.Reset(len(req.Capture))
+	q := &c.requests[req.ID]
+	if refused := q.check(args); refused != nil {
+		reply.Fail(refused)
 		return
 	}
+	r := &q.Request
 	before := c.received.Received()
 	var err error
 	switch {
+	case q.command != nil && q.command.method == methodWatch:
+		err = c.watch(ctx, q.command, args, reply)
+	case q.command != nil && q.command.method == methodNext:
+		err = c.next(ctx, q.command, reply)
+	case q.command != nil:
+		err = c.execute(ctx, q.command, args, reply)
 	case r.Rows > 1 || req.Verb == protocol.Batch:
 		err = c.batch(ctx, r, args, reply)
 	case r.Verb == protocol.Read || r.Verb == protocol.Scan:
@@ -160,10 +172,82 @@ func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply
 	return nil
 }
 
+// raw is a message that is already encoded.
+type raw []byte
+
+// rawCodec passes encoded messages to gRPC.
+type rawCodec struct{}
+
+// Marshal returns the message.
+func (rawCodec) Marshal(v any) ([]byte, error) { return *v.(*raw), nil }
+
+// Unmarshal copies the message.
+func (rawCodec) Unmarshal(data []byte, v any) error {
+	*v.(*raw) = append((*v.(*raw))[:0], data...)
+	return nil
+}
+
+// Name returns the content type that etcd knows.
+func (rawCodec) Name() string { return "proto" }
+
+// execute calls etcd with a command.
+func (c *conn) execute(ctx context.Context, q *command, args []gen.Value, reply *protocol.Reply) error {
+	out, refused := q.message(nil, args, c.revision)
+	if refused != nil {
+		return refused
+	}
+	in := raw{}
+	err := c.call(ctx, q.method, raw(out), &in)
+	if err != nil {
+		if s, ok := status.FromError(err); ok && q.accepts(s.Message()) {
+			return nil
+		}
+		return err
+	}
+	revision, violation := q.read(in, reply)
+	c.revision = max(c.revision, revision)
+	if violation != "" {
+		return violation.Failure("the answer isn't etcd's: ")
+	}
+	return nil
+}
+
+// call sends one message and receives one.
+func (c *conn) call(ctx context.Context, m method, out raw, in *raw) error {
+	at := c.client.ActiveConnection()
+	if m != methodLeaseKeepAlive {
+		return at.Invoke(ctx, m.path(), &out, in, grpc.ForceCodec(rawCodec{}))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := at.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, m.path(),
+		grpc.ForceCodec(rawCodec{}))
+	if err != nil {
+		return err
+	}
+	if err := stream.SendMsg(&out); err != nil {
+		return err
+	}
+	return stream.RecvMsg(in)
+}
+
+// Add prepares a request that isn't part of the program; see protocol.AdHoc.
+func (c *conn) Add(_ context.Context, req *protocol.Request) error {
+	r, refused := parseRequest(req)
+	if refused != nil {
+		return protocol.Refused(req, "%s", refused.Text)
+	}
+	c.requests = protocol.Put(c.requests, req.ID, r)
+	return nil
+}
+
 // Close ends the session; it is safe to call twice.
 func (c *conn) Close() error {
 	client := c.client
 	c.client = nil
+	if c.watching != nil {
+		c.watching.cancel()
+	}
 	if client == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@
 // A record is one key, "table:key", whose value is a JSON object of the fields, ordered by name, each in base64.
 // This is go-ycsb's format, so that both tools can read each other's records. As in go-ycsb, an update writes
 // only the fields that it names: all other fields are lost. Scans end at the end of the table. Batches are
-// transactions.
+// transactions. Commands (protocol.Command) are requests in etcd's own terms, on bytes.
 //
 // Options of a target:
 //
@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/socket"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -52,13 +51,13 @@ type options struct {
 }
 
 // prepare parses a program and a target's options.
-func prepare(t protocol.Target, p *protocol.Program) (requests kv.Requests, o options, refused *protocol.Error) {
-	if requests, refused = kv.Program(p); refused != nil {
+func prepare(t protocol.Target, p *protocol.Program) (all requests, o options, refused *protocol.Error) {
+	if all, refused = parseProgram(p); refused != nil {
 		return nil, o, refused
 	}
 	read := protocol.OptionsOf("etcd", t)
 	o = options{serializable: read.Bool("serializable_reads", false), codec: read.Bool("codec", true)}
-	return requests, o, read.Done()
+	return all, o, read.Done()
 }
 
 // host returns an address without the scheme that etcd endpoints often have, and the TLS configuration to use.
@@ -83,7 +82,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
-	c.Requests, c.options = requests, o
+	c.requests, c.options = requests, o
 	return c, nil
 }
 

@@ -20,11 +20,30 @@ const (
 	methodRange method = iota
 	methodPut
 	methodDelete
+	methodTxn
+	methodCompact
+	methodLeaseGrant
+	methodLeaseRevoke
+	methodLeaseKeepAlive // a stream, of which we use one message each way
+	methodLock
+	methodUnlock
+	methodStatus
+	methodHashKV
+	methodWatch // of the library tier
+	methodNext  // waits for an event of a watch
 	methods
 )
 
 func (m method) path() string {
-	return [...]string{"/etcdserverpb.KV/Range", "/etcdserverpb.KV/Put", "/etcdserverpb.KV/DeleteRange"}[m]
+	return [...]string{
+		methodRange: "/etcdserverpb.KV/Range", methodPut: "/etcdserverpb.KV/Put",
+		methodDelete: "/etcdserverpb.KV/DeleteRange", methodTxn: "/etcdserverpb.KV/Txn",
+		methodCompact: "/etcdserverpb.KV/Compact", methodLeaseGrant: "/etcdserverpb.Lease/LeaseGrant",
+		methodLeaseRevoke: "/etcdserverpb.Lease/LeaseRevoke", methodLeaseKeepAlive: "/etcdserverpb.Lease/LeaseKeepAlive",
+		methodLock: "/v3lockpb.Lock/Lock", methodUnlock: "/v3lockpb.Lock/Unlock",
+		methodStatus: "/etcdserverpb.Maintenance/Status", methodHashKV: "/etcdserverpb.Maintenance/HashKV",
+		methodWatch: "/etcdserverpb.Watch/Watch", methodNext: "",
+	}[m]
 }
 
 func methodOf(verb protocol.Verb) method {
@@ -95,16 +114,20 @@ func (h *headers) block(m method) []byte {
 	return p.block
 }
 
-// template holds the constant parts of a request.
-type template struct {
+// recordTemplate holds the constant parts of a request.
+type recordTemplate struct {
 	method method
 	prefix []byte // prefix of the key: the table and a colon
 	tail   []byte // end of the message
 	fields []fieldPrefix
 }
 
-func newTemplate(r *kv.Request, o options) template {
-	t := template{method: methodOf(r.Verb), prefix: []byte(r.Table + ":"), fields: fieldPrefixes(r.Fields)}
+func newTemplate(q *request, o options) recordTemplate {
+	if q.command != nil {
+		return recordTemplate{method: q.command.method}
+	}
+	r := &q.Request
+	t := recordTemplate{method: methodOf(r.Verb), prefix: []byte(r.Table + ":"), fields: fieldPrefixes(r.Fields)}
 	if r.Verb == protocol.Scan {
 		t.tail = protowire.AppendTag(t.tail, 2, protowire.BytesType)
 		t.tail = protowire.AppendBytes(t.tail, tableEnd(r.Table))
@@ -126,7 +149,7 @@ const messageHead = 5
 // Encode appends a call: a HEADERS frame, and the message in DATA frames.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	r, t := &c.requests[req.ID], &c.templates[req.ID]
-	if refused := r.Check(args); refused != nil {
+	if refused := r.check(args); refused != nil {
 		return dst, refused
 	}
 	body, refused := c.message(r, t, args)
@@ -145,20 +168,26 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		c.unacknowledged = 0
 	}
 	c.begin()
-	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.headers.block(t.method),
+	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: c.sent, BlockFragment: c.headers.block(t.method),
 		EndHeaders: true})
 	for len(body) > c.frameLimit {
-		c.out.WriteData(c.stream, false, body[:c.frameLimit])
+		c.out.WriteData(c.sent, false, body[:c.frameLimit])
 		body = body[c.frameLimit:]
 	}
-	c.out.WriteData(c.stream, true, body)
+	c.out.WriteData(c.sent, true, body)
 	dst, c.out.b = c.out.b, nil
 	return dst, nil
 }
 
 // message builds a request's message with its prefix. It is valid until the next call.
-func (c *codec) message(r *kv.Request, t *template, args []gen.Value) ([]byte, *protocol.Error) {
+func (c *codec) message(r *request, t *recordTemplate, args []gen.Value) ([]byte, *protocol.Error) {
 	b := append(c.body[:0], 0, 0, 0, 0, 0)
+	if r.command != nil {
+		b, refused := r.command.message(b, args, c.revision)
+		binary.BigEndian.PutUint32(b[1:], uint32(len(b)-messageHead))
+		c.body = b
+		return b, refused
+	}
 	c.scratch = append(c.scratch[:0], t.prefix...)
 	c.scratch = kv.AppendText(c.scratch, &args[0])
 	b = protowire.AppendTag(b, 1, protowire.BytesType)

@@ -22,13 +22,17 @@ const (
 	maxBlock   = 64 << 10  // bytes of a header block that comes in several frames
 )
 
-// answer is the state of the answer being read.
+// answer is the state of an answer.
 type answer struct {
 	stream  uint32 // 0: none
 	bytes   int64
 	opened  bool   // its first headers have arrived
 	parsed  bool   // its message has been read
 	partial []byte // part of the message, if it comes in several frames
+}
+
+// headerBlock is what a connection knows of header blocks.
+type headerBlock struct {
 	block   []byte // part of a header block that comes in several frames
 	inBlock uint32 // the stream of that block; 0: none
 	ending  bool   // that block ends the stream
@@ -36,11 +40,6 @@ type answer struct {
 	decoder                *hpack.Decoder
 	status, code, text     string // from the headers decoded last
 	plainHead, plainTrails []byte // encoded headers known to mean status 200 and gRPC status 0
-}
-
-func (a *answer) reset() {
-	*a = answer{partial: a.partial[:0], block: a.block[:0], decoder: a.decoder, plainHead: a.plainHead,
-		plainTrails: a.plainTrails}
 }
 
 // Scan reads the answer to req.
@@ -55,6 +54,9 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 			}
 			return n, false, need
 		}
+		if violation == "" && f.StreamID != c.stream && c.answers[f.StreamID] != nil {
+			return n, false, 0 // of another answer
+		}
 		finished := false
 		if violation == "" {
 			n += size
@@ -64,11 +66,12 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 		switch {
 		case violation != "":
 			reply.Fail(violation.Failure("the answer isn't gRPC: "))
+			c.finish()
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
 			reply.Fatal = reply.Fatal || c.leaving || c.nextStream >= largestStream-2
-			c.stream = 0
+			c.finish()
 			return n, true, 0
 		}
 	}
@@ -94,7 +97,7 @@ func (c *codec) ScanIdle(buf []byte) (n int, over bool) {
 
 // take processes a frame. finished says that the answer is complete. r is nil during the handshake, when there
 // are no streams.
-func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
+func (c *codec) take(f *frame, r *request, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
 	if c.inBlock != 0 && (f.Type != http2.FrameContinuation || f.StreamID != c.inBlock) {
 		return false, "headers were interrupted"
 	}
@@ -106,7 +109,7 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 	case http2.FramePushPromise:
 		return false, "a push, which we refused"
 	case http2.FrameContinuation:
-		return c.continuation(f, reply)
+		return c.continuation(f, r, reply)
 	}
 	if f.Type != http2.FrameData && f.Type != http2.FrameHeaders && f.Type != http2.FrameRSTStream {
 		return false, "" // frames of other types must be ignored
@@ -136,13 +139,14 @@ func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished b
 	}
 	c.ending = f.Flags.Has(http2.FlagDataEndStream)
 	if f.Flags.Has(http2.FlagHeadersEndHeaders) {
-		return c.headed(f.StreamID, f.payload, reply)
+		return c.headed(f.StreamID, f.payload, r, reply)
 	}
 	c.inBlock, c.block = f.StreamID, append(c.block[:0], f.payload...)
 	return false, ""
 }
 
-func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, violation protocol.Violation) {
+func (c *codec) continuation(f *frame, r *request, reply *protocol.Reply) (
+	finished bool, violation protocol.Violation) {
 	if c.inBlock == 0 {
 		return false, "headers go on that didn't begin"
 	}
@@ -153,7 +157,7 @@ func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, vi
 		return false, ""
 	}
 	c.inBlock = 0
-	return c.headed(f.StreamID, c.block, reply)
+	return c.headed(f.StreamID, c.block, r, reply)
 }
 
 // housekeeping processes frames about the connection.
@@ -223,7 +227,7 @@ func resetFailure(code http2.ErrCode) *protocol.Error {
 }
 
 // data processes a part of the message.
-func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (violation protocol.Violation) {
+func (c *codec) data(f *frame, r *request, reply *protocol.Reply) (violation protocol.Violation) {
 	message := f.payload
 	switch {
 	case f.Flags.Has(http2.FlagDataEndStream):
@@ -254,7 +258,12 @@ func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (violation 
 		return ""
 	}
 	c.parsed = true
-	return parse(r, message[messageHead:], reply)
+	if r.command == nil {
+		return parse(&r.Request, message[messageHead:], reply)
+	}
+	revision, violation := r.command.read(message[messageHead:], reply)
+	c.revision = max(c.revision, revision)
+	return violation
 }
 
 func whole(message []byte) bool {
@@ -262,7 +271,7 @@ func whole(message []byte) bool {
 }
 
 // header is called with each decoded header field.
-func (a *answer) header(h hpack.HeaderField) {
+func (a *headerBlock) header(h hpack.HeaderField) {
 	switch h.Name {
 	case ":status":
 		a.status = h.Value
@@ -275,7 +284,7 @@ func (a *answer) header(h hpack.HeaderField) {
 
 // headed processes a header block. Blocks don't depend on earlier ones, because we allow the server no dynamic
 // table; a block that equals a known one needn't be decoded again.
-func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
+func (c *codec) headed(stream uint32, block []byte, r *request, reply *protocol.Reply) (
 	finished bool, violation protocol.Violation) {
 	if stream != c.stream {
 		return false, ""
@@ -318,6 +327,9 @@ func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (
 	captured := reply.Captured
 	*reply = protocol.Reply{Captured: captured}
 	reply.Reset(len(captured))
+	if r != nil && r.command != nil && r.command.accepts(text) {
+		return true, ""
+	}
 	reply.Fail(statusFailure(c.current, codes.Code(code), protocol.Line(text, "")))
 	return true, ""
 }

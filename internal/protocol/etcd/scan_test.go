@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/kv"
 	"brunt/internal/protocol/protocoltest"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -30,7 +29,7 @@ func scanned() *protocol.Program {
 
 // waiting returns a codec that has sent request id as its first request.
 func waiting(p *protocol.Program, id int) *codec {
-	requests, refused := kv.Program(p)
+	requests, refused := parseProgram(p)
 	if refused != nil {
 		panic(refused)
 	}
@@ -283,11 +282,11 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"field0":"eg==","field1":"eQ=="}`))
 	f.Add([]byte(`{"field\u0030":"eg=="}`))
 	p := scanned()
-	r, _ := kv.Parse(&p.Requests[0])
+	r, _ := parseRequest(&p.Requests[0])
 	f.Fuzz(func(t *testing.T, record []byte) {
 		var reply protocol.Reply
 		reply.Reset(1)
-		if err := capture(&r, record, &reply); err != nil && err.Class != protocol.Protocol {
+		if err := capture(&r.Request, record, &reply); err != nil && err.Class != protocol.Protocol {
 			t.Errorf("%q: %v", record, err)
 		}
 	})

@@ -250,6 +250,10 @@ func Values(args ...any) []gen.Value {
 			out[i].SetString(x)
 		case int:
 			out[i].SetInt(int64(x))
+		case int64:
+			out[i].SetInt(x)
+		case []byte:
+			out[i] = gen.Value{Kind: gen.Bytes, B: x}
 		}
 	}
 	return out

@@ -406,7 +406,8 @@ func etcdSubject(t *testing.T) subject {
 		a.rows = [][]string{line}
 		return a, nil
 	}
-	s := subject{name: "etcd", driver: etcd.New(), whole: true, pipeline: 1, target: protocol.Target{Address: server.Addr}}
+	s := subject{name: "etcd", driver: etcd.New(), whole: true, pipeline: 16,
+		target: protocol.Target{Address: server.Addr}}
 	names := map[protocol.Verb]string{protocol.Read: "read", protocol.Scan: "scan", protocol.Insert: "insert",
 		protocol.Delete: "delete"}
 	add := func(verb protocol.Verb, fields []string, captured []protocol.Capture, client func() (answer, error),

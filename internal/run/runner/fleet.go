@@ -91,9 +91,6 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 		return message.OfError(err)
 	}
 	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, plan.TierCodec, message.Message{}
-	if _, ok := p.(protocol.Unordered); ok {
-		r.noPipeline(message.New("pipeline-ignored.unordered"))
-	}
 	return why
 }
 
