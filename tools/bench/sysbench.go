@@ -16,8 +16,8 @@ import (
 // sysbenchGoal is the goal for the CPU time of a transaction of oltp_read_write, relative to sysbench's.
 const sysbenchGoal = 0.8
 
-// sysbenching compares brunt sysbench with sysbench: oltp_read_write on the same tables of one server, in turns, and the
-// time of prepare.
+// sysbenching compares brunt sysbench with sysbench: oltp_read_write on the same tables of one server, in turns, and
+// the time of prepare.
 func sysbenching(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("sysbench", flag.ContinueOnError)
 	times := f.Int("rounds", 3, "how often each client has its turn")

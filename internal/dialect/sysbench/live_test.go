@@ -101,7 +101,8 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run := b.Run; run.Total.Done != 30 || run.Operations[0].Name != "oltp_point_select" || run.Extra["dialect"] != "sysbench" {
+	if run := b.Run; run.Total.Done != 30 || run.Operations[0].Name != "oltp_point_select" ||
+		run.Extra["dialect"] != "sysbench" {
 		t.Errorf("%+v", b.Run.Total)
 	}
 	files, err := os.ReadDir(dir)
