@@ -170,7 +170,7 @@ func (c *sysbenchContest) compare(what string, goal float64, turn func(program s
 	if goal > 0 {
 		note = fmt.Sprintf(", goal %.1f", goal)
 	}
-	fmt.Printf("| %s | %s | %.2f | %.2f | %.2f (%s )%s |\n", c.name(), what, median(all[0]), median(all[1]), median(ratios),
-		each, note)
+	fmt.Printf("| %s | %s | %.2f | %.2f | %.2f (%s )%s |\n", c.name(), what, median(all[0]), median(all[1]),
+		median(ratios), each, note)
 	return nil
 }
