@@ -75,6 +75,7 @@ type execution struct {
 	live       command.LiveFlags
 	record     command.RecordFlags
 	thresholds []string
+	awake      string
 	wait       time.Duration
 }
 
@@ -84,6 +85,7 @@ func (x *execution) flags() *pflag.FlagSet {
 	fs.SortFlags = false
 	fs.StringVar(&x.version, "sysbench-version", Version10, "options and report of sysbench 1.0 or 1.1")
 	fs.StringArrayVar(&x.thresholds, "threshold", nil, "rule that the result must meet, such as 'p(99) < 10ms' (repeatable)")
+	fs.StringVar(&x.awake, "awake", "auto", "whether this machine's cores are kept from sleeping: auto, on or off")
 	fs.DurationVar(&x.wait, "wait", 0, "how long to wait for the servers to answer")
 	x.live.Bind(fs)
 	x.record.Bind(fs)
@@ -193,6 +195,7 @@ func (x *execution) load() error {
 	if err != nil {
 		return x.fault(err)
 	}
+	p.Settings.Awake = x.awake
 	for _, text := range x.thresholds {
 		t, err := plan.ParseThreshold(text)
 		if err != nil {
@@ -200,7 +203,10 @@ func (x *execution) load() error {
 		}
 		p.Thresholds = append(p.Thresholds, t)
 	}
-	s.Flags = map[string]string{"sessions": "--threads", "rate": "--rate"}
+	if problems := p.Validate(); len(problems) > 0 {
+		return x.fault(problems)
+	}
+	s.Flags = map[string]string{"sessions": "--threads", "rate": "--rate", "threshold": "--threshold", "awake": "--awake"}
 	if err := x.workers.CheckWorkers(&x.record.Record, p); err != nil {
 		return err
 	}
@@ -245,8 +251,8 @@ func (x *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	v := runner.Hooks{
 		Sinks: []measure.Sink{l}, Attach: l.attach,
 		Control: func(end, abort func()) { l.end, l.abort = end, abort },
-		Ready: func(context.Context) error {
-			l.ready()
+		Ready: func(ctx context.Context) error {
+			l.ready(ctx)
 			return nil
 		},
 		Result: x.finish(out), Exit: x.exit,

@@ -1,6 +1,7 @@
 package sysbench
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -26,8 +27,9 @@ type lines struct {
 
 	mu      sync.Mutex // guards what follows, for the timer of --forced-shutdown
 	started bool
-	failed  bool // the load was ended by an error
-	forced  bool // … by --forced-shutdown
+	ctx     context.Context // of the load, once it has started
+	failed  bool            // the load was ended by an error
+	forced  bool            // … by --forced-shutdown
 	over    bool
 
 	beganNs  int64 // of what is counted, on the run's clock
@@ -65,7 +67,7 @@ func (l *lines) attach(w *workload.Workload) {
 func (l *lines) fail(say func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || l.failed {
+	if l.over || l.failed || l.ctx != nil && l.ctx.Err() != nil { // answers are no longer awaited
 		return
 	}
 	l.failed = true
@@ -73,11 +75,11 @@ func (l *lines) fail(say func()) {
 	l.end()
 }
 
-// ready says that all sessions are connected.
-func (l *lines) ready() {
+// ready says that all sessions are connected. ctx ends when the load is ended.
+func (l *lines) ready(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.started = true
+	l.started, l.ctx = true, ctx
 	l.p.notice("Threads started!\n")
 	if l.s.WarmUp > 0 {
 		l.p.notice("Warming up for %d seconds...\n", int(l.s.WarmUp.Seconds()))
@@ -96,6 +98,9 @@ func (l *lines) force() {
 		return
 	}
 	l.forced = true
+	if l.program != nil {
+		l.program.leaving.Store(true)
+	}
 	l.p.line(fatalLevel, "The --max-time limit has expired, forcing shutdown...")
 	l.abort()
 }

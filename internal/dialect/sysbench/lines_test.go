@@ -36,7 +36,7 @@ func printed(t *testing.T, s *Settings, seconds ...second) (text string, l *line
 	l = newLines(s, &out)
 	l.program = &program{counters: make([]Counters, s.Threads)}
 	l.end, l.abort = func() { ended = true }, func() {}
-	l.ready()
+	l.ready(t.Context())
 	at := int64(5e9)
 	for _, sec := range seconds {
 		latency := measure.NewHistogram()
@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		"cpu run":                              "the test cpu isn't run: it isn't a load on a server; brunt runs oltp_read_write, ",
 		"fileio run":                           "the test fileio isn't run: fio does; ",
 		"./my.lua run":                         "the script ./my.lua isn't run: brunt has no Lua",
-		"/home/me/oltp_insert.lua run":         "the script /home/me/oltp_insert.lua isn't run",
+		"/srv/my/oltp_insert.lua run":          "the script /srv/my/oltp_insert.lua isn't run",
 		"nosuch run":                           "FATAL: Cannot find benchmark 'nosuch'",
 		"run":                                  "FATAL: Cannot find benchmark 'run'",
 		"":                                     "name a test: oltp_read_write, ",

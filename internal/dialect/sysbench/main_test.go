@@ -39,7 +39,7 @@ func called(t *testing.T, program string, args ...string) outcome {
 	s := &command.Env{In: bytes.NewReader(nil), Out: &out, Err: &errs, Version: "1", Program: program,
 		Args: append([]string{"sysbench"}, args...)}
 	cmd := newCommand(s)
-	err := cmd.RunE(cmd, append([]string{"--results", t.TempDir()}, args...))
+	err := cmd.RunE(cmd, append([]string{"--results", t.TempDir(), "--awake=off"}, args...))
 	if err != nil && err.Error() != "" {
 		errs.WriteString(err.Error())
 	}

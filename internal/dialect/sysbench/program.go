@@ -169,6 +169,7 @@ type program struct {
 	compiled []compiled
 	counters []Counters // by session
 	fatal    atomic.Pointer[fatalError]
+	leaving  atomic.Bool // events under way are given up
 	// onFatal, if not nil, is called with the first error that ends the load.
 	onFatal func(*fatalError)
 }
@@ -184,7 +185,7 @@ type fatalError struct {
 type compiled struct {
 	parts    []part
 	requests []protocol.Request
-	rollback int // the request after an error (pgsql); −1 for none
+	rollback int // the request after an error
 }
 
 // part is a block of an event.
@@ -197,7 +198,7 @@ type part struct {
 
 // compile makes the parts and the requests of a test.
 func (p *program) compile(t *test) compiled {
-	c := compiled{rollback: -1}
+	var c compiled
 	for _, b := range t.blocks {
 		switch {
 		case (b == begin || b == commit) && p.events.skipTrx:
@@ -216,10 +217,8 @@ func (p *program) compile(t *test) compiled {
 		}
 		c.parts = append(c.parts, x)
 	}
-	if !p.mysql {
-		c.rollback = len(c.requests)
-		c.requests = append(c.requests, protocol.Request{Verb: protocol.Rollback, Name: "ROLLBACK"})
-	}
+	c.rollback = len(c.requests)
+	c.requests = append(c.requests, protocol.Request{Verb: protocol.Rollback, Name: "ROLLBACK"})
 	return c
 }
 

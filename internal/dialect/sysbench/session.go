@@ -67,8 +67,10 @@ type session struct {
 	left    int // repetitions of it that are to be begun
 	table   int // from 0
 	drawn   bool
-	insert  bool   // deleteInserts: the INSERT is next
-	rolling bool   // the answer to a ROLLBACK is awaited
+	insert  bool // deleteInserts: the INSERT is next
+	rolling bool // the answer to a ROLLBACK is awaited, after which the event is begun again
+	dying   bool // … after which the session ends, because of cause
+	cause   protocol.Failure
 	row     int64  // bulk_insert: the last row
 	rows    uint64 // bulk_insert: of the event
 	id, k   int64
@@ -233,10 +235,12 @@ func (s *session) room(n int) {
 
 // Answered implements script.Session.
 func (s *session) Answered(r *protocol.Reply) script.Step {
-	if r.Class != protocol.OK {
+	switch {
+	case s.dying:
+		return s.died()
+	case r.Class != protocol.OK:
 		return s.failed(r)
-	}
-	if s.rolling {
+	case s.rolling:
 		return s.restart()
 	}
 	c := s.counters
@@ -262,13 +266,15 @@ func (s *session) failed(r *protocol.Reply) script.Step {
 	c := s.counters
 	lost := r.Fatal || r.Class == protocol.Connect || r.Class == protocol.UnknownOutcome
 	switch {
+	case s.leaving.Load():
+		return script.Step{Failure: r.Failure, Quit: true}
 	case lost && s.reconnects():
 		add(&c.reconnects, 1)
 		return script.Step{Failure: r.Failure}
-	case !lost && !s.rolling && s.repeats(&r.Failure):
+	case !lost && !s.rolling && s.repeats(&r.Failure) && s.fatal.Load() == nil:
 		add(&c.errors, 1)
 		s.again++
-		if s.test.rollback >= 0 {
+		if !s.mysql {
 			s.rolling = true
 			return s.send(s.test.rollback, nil, false)
 		}
@@ -276,9 +282,20 @@ func (s *session) failed(r *protocol.Reply) script.Step {
 	}
 	add(&c.errors, 1)
 	request := &s.test.requests[s.request]
-	failure := r.Failure
-	s.fail(&fatalError{failure: failure, request: request, simple: request.Simple})
-	return script.Step{Failure: failure, Quit: true}
+	s.cause = r.Failure
+	s.fail(&fatalError{failure: r.Failure, request: request, simple: request.Simple})
+	if lost || s.test.parts[0].block != begin {
+		return s.died()
+	}
+	// Others may wait for the locks of the transaction, and the load for them.
+	s.dying = true
+	return s.send(s.test.rollback, nil, true)
+}
+
+// died ends the session after an error that ends the load.
+func (s *session) died() script.Step {
+	s.dying = false
+	return script.Step{Failure: s.cause, Quit: true}
 }
 
 // over ends the event.

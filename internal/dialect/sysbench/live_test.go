@@ -1,0 +1,153 @@
+package sysbench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+// prepared prepares a table with so many rows by brunt.
+func (s *server) prepared(t *testing.T, test string, rows int) (args []string) {
+	t.Helper()
+	args = slices.Concat([]string{test}, s.flags, []string{fmt.Sprint("--table-size=", rows)})
+	if p := ours(t, append(args, "prepare")...); p.code != 0 {
+		t.Fatalf("%+v", p)
+	}
+	return args
+}
+
+// TestConflictsAreRepeated: sessions that write a few rows get in each other's way, and all events are done.
+func TestConflictsAreRepeated(t *testing.T) {
+	for _, s := range databases(t) {
+		t.Run(s.name, func(t *testing.T) {
+			args := s.prepared(t, "oltp_write_only", 4)
+			if s.name == "pgsql" {
+				s.rows(t, "ALTER DATABASE "+s.Database+" SET deadlock_timeout = '2ms'")
+				defer s.rows(t, "ALTER DATABASE "+s.Database+" RESET deadlock_timeout")
+			}
+			p := ours(t, append(args, "--threads=8", "--events=400", "--time=0", "--rand-type=uniform",
+				"run")...)
+			if p.code != 0 || !strings.Contains(p.out, "    total number of events:              400\n") {
+				t.Fatalf("%+v", p)
+			}
+			if strings.Contains(p.out, "    ignored errors:                      0 ") {
+				t.Errorf("no error was counted: %s", p.out)
+			}
+			if left := s.rows(t, "SELECT count(*) FROM sbtest1"); left != "4" {
+				t.Errorf("%s rows are left of 4", left)
+			}
+		})
+	}
+}
+
+// TestErrorsEndTheLoad: an error that isn't ignored ends the load, without a report and with exit code 1; so does the
+// lack of a table.
+func TestErrorsEndTheLoad(t *testing.T) {
+	for _, s := range databases(t) {
+		t.Run(s.name, func(t *testing.T) {
+			args := s.prepared(t, "oltp_read_write", 100)
+			if s.name == "mysql" {
+				s.rows(t, "ALTER TABLE sbtest1 MODIFY k TINYINT")
+				s.rows(t, "UPDATE sbtest1 SET k = 127")
+			} else {
+				s.rows(t, "UPDATE sbtest1 SET k = 2147483647")
+			}
+			p := ours(t, append(args, "--threads=3", "--time=60", "run")...)
+			want := map[string]string{
+				"mysql": "FATAL: mysql_stmt_execute() returned error 1264 (Out of range value for column 'k' at row ",
+				"pgsql": "FATAL: PQexecPrepared() failed: 7 integer out of range\n",
+			}[s.name]
+			if p.code != 1 || !strings.Contains(p.out, want) || strings.Contains(p.out, "SQL statistics") {
+				t.Errorf("code %d: %s\nwant %s", p.code, p.out, want)
+			}
+			p = ours(t, append(args, "--tables=3", "run")...)
+			if p.code != 1 || !strings.Contains(p.out, "sbtest2") || strings.Contains(p.out, "Threads started") ||
+				!strings.HasSuffix(p.out, "FATAL: Thread initialization failed!\n") {
+				t.Errorf("without a table: %+v", p)
+			}
+		})
+	}
+}
+
+// TestForcedShutdownGivesUp: events that wait for a lock are given up, reported, and told by exit code 2.
+func TestForcedShutdownGivesUp(t *testing.T) {
+	s := databases(t)[1]
+	args := s.prepared(t, "oltp_update_index", 10)
+	s.rows(t, "BEGIN")
+	s.rows(t, "SELECT id FROM sbtest1 FOR UPDATE")
+	defer s.rows(t, "ROLLBACK")
+	p := ours(t, append(args, "--threads=2", "--time=1", "--forced-shutdown=0", "run")...)
+	if p.code != 2 || !strings.Contains(p.out, "FATAL: The --max-time limit has expired, forcing shutdown...\n") ||
+		!strings.Contains(p.out, "Number of unfinished transactions on forced shutdown: 2\n") {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestRecord: the run leaves a record, in which no password stands.
+func TestRecord(t *testing.T) {
+	s := databases(t)[0]
+	args := s.prepared(t, "oltp_point_select", 50)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	p := called(t, "", append(args, "--bundle="+dir, "--events=30", "--threads=2", "--rate=1000", "run")...)
+	if p.code != 0 && p.code != 98 {
+		t.Fatalf("%+v", p)
+	}
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run := b.Run; run.Total.Done != 30 || run.Operations[0].Name != "oltp_point_select" ||
+		run.Extra["dialect"] != "sysbench" {
+		t.Errorf("%+v", b.Run.Total)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err == nil && strings.Contains(string(text), s.Password) {
+			t.Errorf("%s has the password", f.Name())
+		}
+	}
+}
+
+// TestBulkInsert: with --events, each session's rows are numbered from 1, and there are as many as were asked for.
+func TestBulkInsert(t *testing.T) {
+	for _, s := range databases(t) {
+		t.Run(s.name, func(t *testing.T) {
+			args := slices.Concat([]string{"bulk_insert"}, s.flags, []string{"--threads=2"})
+			for _, command := range [][]string{{"prepare"}, {"--events=40001", "run"}} {
+				if p := ours(t, append(args, command...)...); p.code != 0 {
+					t.Fatalf("%+v", p)
+				}
+			}
+			got := s.rows(t, "SELECT sum(n) FROM (SELECT count(*) AS n FROM sbtest1 UNION ALL SELECT count(*) FROM sbtest2) x")
+			if got != "40001" {
+				t.Errorf("%s rows", got)
+			}
+			if p := ours(t, append(args, "cleanup")...); p.code != 0 || s.tables(t) != "" {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+// TestPrewarm reads the tables, and refuses PostgreSQL, as sysbench does.
+func TestPrewarm(t *testing.T) {
+	both := databases(t)
+	args := both[0].prepared(t, "oltp_read_only", 30)
+	a, b := ours(t, append(args, "prewarm")...), theirs(t, append(args, "prewarm")...)
+	if a.code != 0 || masked(a.out) != masked(b.out) {
+		t.Errorf("%+v, sysbench: %+v", a, b)
+	}
+	if p := ours(t, slices.Concat([]string{"oltp_read_only"}, both[1].flags, []string{"prewarm"})...); p.code != 1 ||
+		!strings.Contains(p.out, "prewarm is currently MySQL only") {
+		t.Errorf("%+v", p)
+	}
+}
