@@ -7,6 +7,7 @@
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb next to go-ycsb
 //	make bench-sysbench brunt sysbench next to sysbench
+//	make bench-etcd     brunt etcd-benchmark next to etcd's own benchmark
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
@@ -38,7 +39,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New(
-			"say what to measure: wire, load, memory, soak, ycsb, sysbench or scale; or best, for the best ratios of all raw runs")
+			"say what to measure: wire, load, memory, soak, ycsb, sysbench, etcd or scale; or best, for the best of all runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -53,6 +54,8 @@ func run(ctx context.Context, args []string) error {
 		return comparing(ctx, args[1:])
 	case "sysbench":
 		return sysbenching(ctx, args[1:])
+	case "etcd":
+		return etcdBenching(ctx, args[1:])
 	case "scale":
 		return scaling(ctx, args[1:])
 	case "best":
@@ -64,7 +67,8 @@ func run(ctx context.Context, args []string) error {
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, sysbench, scale and best", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, sysbench, etcd, scale and best",
+		args[0])
 }
 
 // wire measures all groups in rounds and prints the table of goals.
