@@ -18,7 +18,7 @@ func etcdBenching(ctx context.Context, args []string) error {
 	times := f.Int("rounds", 4, "how often each client has its turn")
 	program := f.String("benchmark", "", "etcd's benchmark: go build ./tools/benchmark in its sources")
 	return withStand(ctx, f, args, func(s *stand) error {
-		real, missing := tool(*program, "benchmark",
+		theirs, missing := tool(*program, "benchmark",
 			"build it in etcd's sources (go build ./tools/benchmark), and name it with -benchmark")
 		if missing != "" {
 			return fmt.Errorf("%s", missing)
@@ -32,7 +32,7 @@ func etcdBenching(ctx context.Context, args []string) error {
 			return err
 		}
 		c := &sysbenchContest{s: s, where: []string{"--endpoints=" + server.Addr, "--conns=8", "--clients=64"},
-			programs: [2]string{mine, real}, rounds: *times, server: "etcd"}
+			programs: [2]string{mine, theirs}, rounds: *times, server: "etcd"}
 		fmt.Println("| server | what | brunt | benchmark | ratio (each round) |\n|---|---|---|---|---|")
 		for _, words := range []string{
 			"put --total=30000 --key-space-size=10000 --val-size=64", "range foo --consistency=s --total=40000",
