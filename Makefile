@@ -125,6 +125,9 @@ bench-pgbench: bin/bench ## brunt pgbench compared with pgbench: CPU per transac
 bench-sysbench: bin/bench ## brunt sysbench compared with sysbench: CPU per transaction, time of prepare
 	./bin/bench sysbench $(BENCH)
 
+bench-etcd: bin/bench ## brunt etcd-benchmark compared with etcd's benchmark (BENCH='-benchmark FILE'): CPU per request
+	./bin/bench etcd $(BENCH)
+
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)
 

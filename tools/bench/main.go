@@ -9,6 +9,7 @@
 //	make bench-ycsb     brunt ycsb next to go-ycsb
 //	make bench-pgbench  brunt pgbench next to pgbench
 //	make bench-sysbench brunt sysbench next to sysbench
+//	make bench-etcd     brunt etcd-benchmark next to etcd's own benchmark
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
@@ -60,6 +61,8 @@ func run(ctx context.Context, args []string) error {
 		return pgbenching(ctx, args[1:])
 	case "sysbench":
 		return sysbenching(ctx, args[1:])
+	case "etcd":
+		return etcdBenching(ctx, args[1:])
 	case "scale":
 		return scaling(ctx, args[1:])
 	case "best":

@@ -71,10 +71,14 @@ type sysbenchContest struct {
 	where    []string  // options that name the server
 	programs [2]string // brunt, sysbench
 	rounds   int
+	server   string // for the table; "": see name
 }
 
 // name is the server's, for the table.
 func (c *sysbenchContest) name() string {
+	if c.server != "" {
+		return c.server
+	}
 	if c.where[0] == "--db-driver=pgsql" {
 		return "PostgreSQL"
 	}

@@ -73,7 +73,8 @@ func (e *execution) announce(phase string) (text string) {
 
 // connect opens a session to the first node, outside of any keyspace.
 func (e *execution) connect(ctx context.Context, nodes []string) (*target.Session, error) {
-	p := &plan.Plan{Target: plan.Target{Protocol: "cassandra", Addresses: nodes[:1], User: e.o.User, Password: e.o.Password,
+	p := &plan.Plan{Target: plan.Target{Protocol: "cassandra", Addresses: nodes[:1], User: e.o.User,
+		Password: e.o.Password,
 		Database: "system", TLS: e.own.tls, Options: map[string]string{"consistency": "one"}}}
 	p.Target.TLS.Enabled = e.own.tls != (plan.TLS{})
 	return target.Connect(ctx, p)

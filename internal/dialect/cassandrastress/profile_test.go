@@ -72,7 +72,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", text, g, want)
 		}
 	}
-	for _, text := range []string{"", "DROP TABLE t", "CREATE TABLE", "CREATE TABLE t", "CREATE TABLE t (", "CREATE TABLE t (a)",
+	for _, text := range []string{"", "DROP TABLE t", "CREATE TABLE", "CREATE TABLE t", "CREATE TABLE t (",
+		"CREATE TABLE t (a)",
 		"CREATE TABLE t (a int, a int, PRIMARY KEY (a))", "CREATE TABLE t (a int, PRIMARY KEY (b))", "CREATE TABLE t (a int",
 		"CREATE TABLE t (a int, PRIMARY KEY ((a), a))", "CREATE TABLE t (a int PRIMARY KEY, PRIMARY KEY (a))"} {
 		if _, err := ParseTable(text); err == nil {

@@ -26,13 +26,13 @@ func TestReportIsEtcds(t *testing.T) {
 		precise bool
 		errors  []ErrorCount
 	}{
-		{"report.txt", 200, false, []ErrorCount{{"etcdserver: request is too large", 7}}},
-		{"report-few.txt", 3, true, []ErrorCount{{"etcdserver: request is too large", 7}}},
-		{"report-precise.txt", 200, true, nil},
+		{"report.out", 200, false, []ErrorCount{{"etcdserver: request is too large", 7}}},
+		{"report-few.out", 3, true, []ErrorCount{{"etcdserver: request is too large", 7}}},
+		{"report-precise.out", 200, true, nil},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			r := &Report{Precise: c.precise, Total: 2 * time.Second, Times: measure.NewHistogram(), Errors: c.errors,
-				Sample: c.file == "report-precise.txt"}
+				Sample: c.file == "report-precise.out"}
 			var of meterOperation
 			for part := range 4 {
 				slice := measure.NewHistogram()
@@ -112,10 +112,10 @@ func TestResults(t *testing.T) {
 		file string
 		want map[string]float64
 	}{
-		{"real-put.txt", map[string]float64{"count": 3000, "errors": 0, "response.p(99)": 0.0023e9}},
-		{"real-txn-mixed.txt", map[string]float64{"count": 600, "errors": 0, "write: count": 281, "write: rate": 1161.0499,
+		{"real-put.out", map[string]float64{"count": 3000, "errors": 0, "response.p(99)": 0.0023e9}},
+		{"real-txn-mixed.out", map[string]float64{"count": 600, "errors": 0, "write: count": 281, "write: rate": 1161.0499,
 			"write: response.avg": 0.0023e9, "write: response.p(50)": 0.0019e9}},
-		{"report-few.txt", map[string]float64{"count": 3, "errors": 0.7}},
+		{"report-few.out", map[string]float64{"count": 3, "errors": 0.7}},
 	} {
 		r, err := reader.Read(record.OS{}, filepath.Join("testdata", c.file), false, []result.Format{Results()})
 		if err != nil {

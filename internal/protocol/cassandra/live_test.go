@@ -108,10 +108,12 @@ func TestStatements(t *testing.T) {
 		sql(1, "CREATE TABLE kinds (k text, c int, b bigint, d double, f float, bo boolean, bl blob, u uuid, ts timestamp, "+
 			"de decimal, i inet, da date, ti time, s smallint, v varint, PRIMARY KEY (k, c))"),
 		sql(2, "INSERT INTO kinds (k, c, b, d, f, bo, bl, u, ts, de, i, da, ti, s, v) VALUES ($1, $2, $2, $3, $3, $4, $5, "+
-			"$6, $2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes, gen.UUID, gen.Decimal, gen.Bytes),
+			"$6, $2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes,
+			gen.UUID, gen.Decimal, gen.Bytes),
 		{ID: 3, Verb: protocol.Batch, Text: "unlogged UPDATE kinds SET b = $3 WHERE k = $1 AND c = $2",
 			Params: []gen.Kind{gen.String, gen.Int, gen.Int}},
-		{ID: 4, Verb: protocol.Command, Words: []string{"SELECT", "b, d FROM kinds WHERE k = $1"}, Params: []gen.Kind{gen.String},
+		{ID: 4, Verb: protocol.Command, Words: []string{"SELECT", "b, d FROM kinds WHERE k = $1"},
+			Params:  []gen.Kind{gen.String},
 			Capture: []protocol.Capture{{Name: "b", Kind: gen.Int}, {Name: "d", Kind: gen.Float}}},
 		sql(5, "SELECT nothing FROM kinds"),
 	}}
