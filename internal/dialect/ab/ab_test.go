@@ -64,7 +64,7 @@ func TestRequestsAreThoseOfAB(t *testing.T) {
 	if err != nil {
 		t.Fatal("ab isn't installed: apt-get install -y --no-install-recommends apache2-utils")
 	}
-	for _, line := range []string{"-n 1", "-n 1 -k -C a=b -C c=d -A u:p -H X:1", "-n 1 -i", "-n 1 -m DELETE",
+	for _, line := range []string{"-n 1", "-n 1 -k -C a=b -A u:p -H X:1", "-n 1 -i", "-n 1 -m DELETE",
 		"-n 1 -H Host:other -H User-Agent:me"} {
 		o, err := Parse(append(strings.Fields(line), "http://127.0.0.1:80/x?y"))
 		if err != nil {
@@ -118,7 +118,7 @@ Transfer rate:          8.63 [Kbytes/sec] received
 Connection Times (ms)
               min  mean[+/-sd] median   max
 Connect:        0    1   0.4      1       1
-Processing:     1    4   3.1      6       8
+Processing:     1    4   3.2      6       8
 Waiting:        0    3   2.9      5       7
 Total:          1    5   3.4      7       9
 

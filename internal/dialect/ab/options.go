@@ -217,13 +217,13 @@ func (o *Options) Text() string {
 	if o.Body != nil {
 		fmt.Fprintf(&b, "Content-length: %d\r\nContent-type: %s\r\n", len(o.Body), o.ContentType)
 	}
+	for _, h := range o.Headers {
+		b.WriteString(h + "\r\n")
+	}
 	for _, d := range [][2]string{{"Host", o.target.Host}, {"User-Agent", "ApacheBench/2.3"}, {"Accept", "*/*"}} {
 		if !o.gave(d[0]) {
 			fmt.Fprintf(&b, "%s: %s\r\n", d[0], d[1])
 		}
-	}
-	for _, h := range o.Headers {
-		b.WriteString(h + "\r\n")
 	}
 	return b.String() + "\r\n" + string(o.Body)
 }
