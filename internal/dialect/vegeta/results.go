@@ -58,6 +58,9 @@ func encoder(w io.Writer, encoding string) (write func(*Result) error, end func(
 func (r *Result) record() []string {
 	var header bytes.Buffer
 	_ = r.Headers.Write(&header) // can't fail
+	if len(r.Headers) > 0 {
+		header.WriteString("\r\n")
+	}
 	code64 := base64.StdEncoding.EncodeToString
 	return []string{
 		strconv.FormatInt(r.Timestamp.UnixNano(), 10), strconv.Itoa(int(r.Code)), strconv.FormatInt(int64(r.Latency), 10),
