@@ -169,7 +169,7 @@ func (o *Options) connectionTimes(b *strings.Builder, f *figures) {
 		{"Waiting:", func(t *times) int64 { return t.wait }}, {"Total:", func(t *times) int64 { return t.total }},
 	}
 	if o.NoDeviation {
-		b.WriteString("              min  avg   max\n")
+		b.WriteString("              min   avg   max\n")
 	} else {
 		b.WriteString("              min  mean[+/-sd] median   max\n")
 	}
@@ -184,8 +184,8 @@ func (o *Options) connectionTimes(b *strings.Builder, f *figures) {
 		case !o.NoDeviation:
 			fmt.Fprintf(b, "%-12s%5d %4d %5.1f %6d %7d\n", row.name, ms(d.least), ms(d.mean), d.deviation/1000, ms(d.median),
 				ms(d.most))
-		case row.name != "Waiting:":
-			fmt.Fprintf(b, "%-12s%5d%5d%6d\n", row.name, ms(d.least), ms(d.mean), ms(d.most))
+		default:
+			fmt.Fprintf(b, "%-12s%5d %5d%5d\n", row.name, ms(d.least), ms(d.mean), ms(d.most))
 		}
 	}
 }
