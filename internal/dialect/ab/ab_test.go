@@ -60,7 +60,7 @@ func received(t *testing.T, ab string, args ...string) string {
 
 // The request is that of the real ab, but for the order of its headers.
 func TestRequestsAreThoseOfAB(t *testing.T) {
-	real, err := exec.LookPath("ab")
+	program, err := exec.LookPath("ab")
 	if err != nil {
 		t.Fatal("ab isn't installed: apt-get install -y --no-install-recommends apache2-utils")
 	}
@@ -70,7 +70,7 @@ func TestRequestsAreThoseOfAB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := lines(o.Text()), lines(received(t, real, strings.Fields(line)...)); got != want {
+		if got, want := lines(o.Text()), lines(received(t, program, strings.Fields(line)...)); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", line, got, want)
 		}
 	}

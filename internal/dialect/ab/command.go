@@ -180,7 +180,8 @@ func (e *execution) result(run *record.Run, dir string) error {
 	}
 	_, err := io.WriteString(e.outputs.Out, e.o.Report(r))
 	errs = append(errs, err)
-	for path, write := range map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot} {
+	files := map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot}
+	for path, write := range files {
 		if path != "" {
 			errs = append(errs, writeFile(path, func(w io.Writer) error { return write(w, r) }))
 		}

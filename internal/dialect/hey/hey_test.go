@@ -12,7 +12,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	o, err := Parse(strings.Fields("-n 21 -c 4 -q 2.5 -m post -d x -H X:1 -A text/plain -a u:pw -U me http://127.0.0.1:81/a"))
+	line := "-n 21 -c 4 -q 2.5 -m post -d x -H X:1 -A text/plain -a u:pw -U me http://127.0.0.1:81/a"
+	o, err := Parse(strings.Fields(line))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ func Tell(out *loadtest.Outputs, run *record.Run, dir string) {
 	}
 }
 
-// Exit returns the error for the exit code of a load. replacing says that brunt takes the tool's place, whose code is 0:
-// only rules that were given change it.
+// Exit returns the error for the exit code of a load. replacing says that brunt takes the tool's place, whose code is
+// 0: only rules that were given change it.
 func Exit(run *record.Run, replacing bool) error {
 	if replacing && len(run.Thresholds) == 0 {
 		return nil

@@ -35,6 +35,9 @@ var unavailable = map[string]string{
 	"max-connections": "give -max-workers: each has one connection", "session-tickets": "sessions aren't resumed",
 }
 
+// formats are those of lists of targets, which Read recognizes.
+const formats = "http json"
+
 // defaults of vegeta.
 const (
 	usualTimeout   = 30 * time.Second
@@ -109,8 +112,8 @@ func (o *attackOptions) check() error {
 		return errors.New("-rate=0 requires setting -max-workers")
 	case o.maxWorkers == 0:
 		return errors.New("-max-workers 0: give at least 1")
-	case o.format != "http" && o.format != "json":
-		return fmt.Errorf("format %q isn't one of [http, json]", o.format)
+	case !strings.Contains(" "+formats+" ", " "+o.format+" "):
+		return fmt.Errorf("format %q isn't one of [%s]", o.format, formats)
 	case strings.Contains(o.roots, ","):
 		return errors.New("-root-certs: give one file with all certificates")
 	case o.duration < 0 || o.timeout < 0:

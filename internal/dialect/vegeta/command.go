@@ -112,7 +112,8 @@ func told(err error, replacing bool) error {
 }
 
 // flags parses the flags of report and encode, and opens their output and input.
-func flags(name string, args []string, stdin io.Reader, bind func(*flag.FlagSet)) (out string, in []io.ReadCloser, err error) {
+func flags(name string, args []string, stdin io.Reader, bind func(*flag.FlagSet)) (
+	out string, in []io.ReadCloser, err error) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}

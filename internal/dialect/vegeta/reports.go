@@ -69,8 +69,9 @@ func add(r *result.Result, requests, rate, success float64, times []time.Duratio
 	r.Add("rate", "", rate)
 	r.Add("count", "", requests)
 	r.Add("errors", "", 1-success)
-	for i, name := range []string{"", "response.avg", "response.p(50)", "response.p(90)", "response.p(95)", "response.p(99)",
-		"response.max"} {
+	names := []string{"", "response.avg", "response.p(50)", "response.p(90)", "response.p(95)", "response.p(99)",
+		"response.max"}
+	for i, name := range names {
 		if name != "" {
 			r.Add(name, "", float64(times[i]))
 		}

@@ -244,7 +244,8 @@ func TestReport(t *testing.T) {
 }
 
 func FuzzParseResult(f *testing.F) {
-	f.Add("Running 1s test @ http://a/\n  2 threads and 4 connections\n    Latency 94.00us 0.00us 1.00us\n  2 requests in 1.00s, 1KB read\nRequests/sec: 1\n")
+	f.Add("Running 1s test @ http://a/\n  2 threads and 4 connections\n    Latency 94.00us 0.00us 1.00us\n" +
+		"  2 requests in 1.00s, 1KB read\nRequests/sec: 1\n")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = ParseResult([]byte(text)) })
 }
 
