@@ -22,7 +22,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := p.Operations[0].Steps[0].Request.Web
-	want := [][2]string{{"Content-Type", "text/html"}, {"X", "1"}, {"Accept", "text/plain"}, {"User-Agent", "me hey/0.0.1"}}
+	want := [][2]string{{"Content-Type", "text/html"}, {"X", "1"}, {"Accept", "text/plain"},
+		{"User-Agent", "me hey/0.0.1"}}
 	if len(w.Header) != len(want) || w.Method != "POST" || string(w.Body) != "x" || p.Target.User != "u" {
 		t.Errorf("%+v", w)
 	}

@@ -95,7 +95,8 @@ func TestRates(t *testing.T) {
 		}
 	}
 	for name := range unavailable {
-		if _, err := parseAttack([]string{"-" + name + "=1"}); err == nil || !strings.Contains(err.Error(), "isn't available") {
+		_, err := parseAttack([]string{"-" + name + "=1"})
+		if err == nil || !strings.Contains(err.Error(), "isn't available") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -238,7 +238,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	res, err := ParseResult([]byte(o.Header() + want))
-	if err != nil || res.Find("rate", "").Value != 200 || res.Find("response.p(99)", "").Value != 94e3 || res.Sessions != 4 {
+	if err != nil || res.Find("rate", "").Value != 200 || res.Find("response.p(99)", "").Value != 94e3 ||
+		res.Sessions != 4 {
 		t.Errorf("%+v %v", res, err)
 	}
 }
