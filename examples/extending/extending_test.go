@@ -21,7 +21,7 @@ import (
 // diffs are the changes, each with the files that it touches.
 var diffs = map[string][]string{
 	"protocol": {"internal/protocol/all/all.go", "internal/protocol/lines/lines.go"},
-	"dialect":  {"internal/dialect/ab/ab.go", "internal/dialect/ab/help/ab.txt", "internal/dialect/tools/ab.go"},
+	"dialect":  {"internal/dialect/pelt/pelt.go", "internal/dialect/pelt/help/pelt.txt", "internal/dialect/tools/pelt.go"},
 	"counter":  {"internal/measure/counts.go", "internal/protocol/facts.go"},
 	"section": {"internal/render/message/ru.yaml", "internal/report/attempts.go",
 		"internal/report/sections.go"},
@@ -173,9 +173,9 @@ func TestChangesWork(t *testing.T) {
 		var asked atomic.Int64
 		service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 		defer service.Close()
-		says(t, "version", `(?m)^dialects .* ab`)
-		says(t, "--help", `(?m)^  ab +Load a URL as ApacheBench does`)
-		says(t, "as ab -n 20 -c 2 "+service.URL+"/", `20 operations`)
+		says(t, "version", `(?m)^dialects .* pelt`)
+		says(t, "--help", `(?m)^  pelt +Load a URL as pelt does`)
+		says(t, "as pelt -n 20 -c 2 "+service.URL+"/", `20 operations`)
 		if n := asked.Load(); n < 20 {
 			t.Errorf("%d requests", n)
 		}

@@ -24,6 +24,7 @@ func httpClosed() group {
 			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
 			{work: leastByRing, ours: bareRing, peer: bareLoop},
+			{work: work, ours: "brunt as wrk", peer: "wrk -t1", ratio: 1.05},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},
 			{work: work, ours: "brunt", peer: "slow_cooker", ratio: 0.25},
@@ -41,6 +42,9 @@ func httpClosed() group {
 			return append([]client{
 				mine.client("brunt"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
+				{name: "brunt as wrk", turn: func(d time.Duration) (sample, error) {
+					return s.wrkArgs(s.brunt.program, []string{"as", "wrk", "--no-record"}, url, d)
+				}},
 				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta),
 				s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
 			}, s.bare("http", address, httpSessions, 1, 1)...), nil
@@ -89,8 +93,14 @@ func (s *stand) nginx() (mine *ours, address string, err error) {
 
 // wrk runs wrk or wrk2, which accept the same flags and print the same lines.
 func (s *stand) wrk(program, url string, d time.Duration, more ...string) (sample, error) {
-	args := append([]string{"-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds())) + "s",
-		"--latency"}, more...)
+	return s.wrkArgs(program, nil, url, d, more...)
+}
+
+// wrkArgs is wrk with arguments before those of wrk.
+func (s *stand) wrkArgs(program string, before []string, url string, d time.Duration, more ...string) (sample, error) {
+	args := append(before, "-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds()))+"s",
+		"--latency")
+	args = append(args, more...)
 	return s.turn(nil, program, append(args, url), func(out string, p *sample) error {
 		p.Requests = find(`(\d+) requests in `, out)
 		p.P50Us, p.P99Us = wrkTime(`50(?:\.000)?%\s+(\S+)`, out), wrkTime(`\b99(?:\.000)?%\s+(\S+)`, out)

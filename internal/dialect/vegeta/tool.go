@@ -1,8 +1,15 @@
 package vegeta
 
-import "brunt/internal/dialect"
+import (
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/judge/result"
+)
 
-// Tool declares vegeta, whose lists of requests brunt http reads.
+// Tool declares vegeta: its commands, and its lists of requests, which brunt http reads.
 func Tool() dialect.Tool {
-	return dialect.Tool{Name: "vegeta", Formats: []string{"vegeta-targets"}, Requests: Read}
+	return dialect.Tool{Name: "vegeta", Formats: []string{"vegeta", "vegeta-targets"}, Programs: []string{"vegeta"},
+		Arguments: func(_ *command.Env, args []string) []string { return append([]string{"vegeta"}, args...) },
+		Commands:  []dialect.Command{{Name: "vegeta", New: newCommand}}, Requests: Read,
+		Results: []result.Format{Results()}}
 }

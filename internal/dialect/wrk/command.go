@@ -17,7 +17,6 @@ import (
 	"brunt/internal/dialect/httpload"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/judge/result"
-	"brunt/internal/judge/verdict"
 	"brunt/internal/measure"
 	"brunt/internal/plan/script"
 	"brunt/internal/plan/workload"
@@ -272,24 +271,10 @@ func (e *execution) result(run *record.Run, dir string) error {
 		werr = errors.Join(werr, e.program.Done(o))
 	}
 	if !e.quiet {
-		where := "no record was kept"
-		if dir != "" {
-			where = "record in " + dir
-		}
-		fmt.Fprintf(e.outputs.Err, "brunt: %s; %s\n", run.Verdict.Result, where)
-		if run.Verdict.Result != verdict.Pass {
-			for _, r := range run.Verdict.Reasons {
-				fmt.Fprintf(e.outputs.Err, "brunt: %s\n", r)
-			}
-		}
+		httpload.Tell(e.outputs, run, dir)
 	}
 	return errors.Join(err, werr)
 }
 
 // exit returns the error for the exit code. wrk's is always 0.
-func (e *execution) exit(run *record.Run) error {
-	if e.replacing && len(run.Thresholds) == 0 {
-		return nil
-	}
-	return exitcode.With(verdict.ExitCode(run), nil)
-}
+func (e *execution) exit(run *record.Run) error { return httpload.Exit(run, e.replacing) }

@@ -261,7 +261,8 @@ func (t *thread) answers(r *protocol.Reply, p *Program) error {
 				fields.RawSetString(string(name), lua.LString(bytes.TrimSpace(value)))
 			}
 		}
-		if _, err := t.call(t.response, 0, lua.LNumber(status), fields, lua.LString(r.Captured[1].B[body:bodyEnd])); err != nil {
+		text := lua.LString(r.Captured[1].B[body:bodyEnd])
+		if _, err := t.call(t.response, 0, lua.LNumber(status), fields, text); err != nil {
 			return err
 		}
 		head, body = headEnd, bodyEnd

@@ -238,13 +238,15 @@ func TestReport(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	res, err := ParseResult([]byte(o.Header() + want))
-	if err != nil || res.Find("rate", "").Value != 200 || res.Find("response.p(99)", "").Value != 94e3 || res.Sessions != 4 {
+	if err != nil || res.Find("rate", "").Value != 200 || res.Find("response.p(99)", "").Value != 94e3 ||
+		res.Sessions != 4 {
 		t.Errorf("%+v %v", res, err)
 	}
 }
 
 func FuzzParseResult(f *testing.F) {
-	f.Add("Running 1s test @ http://a/\n  2 threads and 4 connections\n    Latency 94.00us 0.00us 1.00us\n  2 requests in 1.00s, 1KB read\nRequests/sec: 1\n")
+	f.Add("Running 1s test @ http://a/\n  2 threads and 4 connections\n    Latency 94.00us 0.00us 1.00us\n" +
+		"  2 requests in 1.00s, 1KB read\nRequests/sec: 1\n")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = ParseResult([]byte(text)) })
 }
 

@@ -213,11 +213,19 @@ func undelivered(answer *http.Response, next *http.Request, most int) string {
 func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Request, out *http.Request,
 	reply *protocol.Reply) *http.Response {
 	var response *http.Response
+	watch := &tracing{}
+	if c.plan.options.parts {
+		ctx = watch.follow(ctx)
+		out = out.WithContext(ctx)
+		defer watch.end(&reply.Parts)
+	}
 	for again := 0; ; again++ {
+		watch.connecting(c.client(to) == nil)
 		if refused := c.reopen(ctx, to, reply); refused != nil {
 			c.lose(to, refused, reply)
 			return nil
 		}
+		watch.connected()
 		var err error
 		if response, err = c.client(to).RoundTrip(out); err != nil && unsent(err) && again < protocol.AgainAtMost &&
 			ctx.Err() == nil {
@@ -369,6 +377,7 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *protocol
 	for {
 		n, err := response.Body.Read(c.scratch)
 		reply.BytesIn += int64(n)
+		reply.Parts.BodyBytes += int64(n)
 		if hashing {
 			hash = fnv1a(hash, c.scratch[:n])
 		}

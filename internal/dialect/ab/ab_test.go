@@ -1,0 +1,156 @@
+package ab
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/dialect/httpload"
+	"brunt/internal/protocol"
+)
+
+func TestParse(t *testing.T) {
+	o, err := Parse(strings.Fields("-n 20 -c4 -kdS -t 9 -C a=b -H X:1 127.0.0.1:81/a?b"))
+	if err != nil || o.Requests != 50_000 || o.Concurrency != 4 || !o.KeepAlive || !o.NoTable || !o.NoDeviation ||
+		o.Limit != 9*time.Second || o.target.String() != "http://127.0.0.1:81/a?b" {
+		t.Errorf("%+v %v", o, err)
+	}
+	for line, want := range map[string]string{
+		"":                      "ab: wrong number of arguments",
+		"-n 0 http://a/":        "Invalid number of requests",
+		"-c 2 http://a/":        "Cannot use concurrency level greater",
+		"foo":                   "ab: invalid URL",
+		"-x":                    "option requires an argument -- 'x'",
+		"-w http://a/":          "-w isn't available",
+		"-p /nowhere http://a/": "Could not open POST data file (/nowhere): no such file",
+		"http://a/ -n 5":        "wrong number of arguments",
+	} {
+		if _, err := Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// received returns what ab sends to a server that closes the connection without an answer.
+func received(t *testing.T, ab string, args ...string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := make(chan string, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer c.Close()
+		buf := make([]byte, 4096)
+		n, _ := c.Read(buf)
+		got <- string(buf[:n])
+	}()
+	_ = exec.Command(ab, append(args, "http://"+l.Addr().String()+"/x?y")...).Run()
+	return strings.ReplaceAll(<-got, l.Addr().String(), "127.0.0.1:80")
+}
+
+// The request is that of the real ab, but for the order of its headers.
+func TestRequestsAreThoseOfAB(t *testing.T) {
+	program, err := exec.LookPath("ab")
+	if err != nil {
+		t.Fatal("ab isn't installed: apt-get install -y --no-install-recommends apache2-utils")
+	}
+	for _, line := range []string{"-n 1", "-n 1 -k -C a=b -A u:p -H X:1", "-n 1 -i", "-n 1 -m DELETE",
+		"-n 1 -H Host:other -H User-Agent:me"} {
+		o, err := Parse(append(strings.Fields(line), "http://127.0.0.1:80/x?y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := lines(o.Text()), lines(received(t, program, strings.Fields(line)...)); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", line, got, want)
+		}
+	}
+}
+
+// lines returns the lines of a request as text.
+func lines(request string) string { return strings.ReplaceAll(request, "\r\n", "\n") }
+
+func sample(us, connect, wait int64, status int, body int64) httpload.Sample {
+	return httpload.Sample{Took: time.Duration(us) * time.Microsecond, Bytes: 100 + body, Status: status,
+		Parts: protocol.Parts{ConnectNs: connect * 1000, WaitNs: wait * 1000, BodyBytes: body}}
+}
+
+func TestReport(t *testing.T) {
+	o, err := Parse(strings.Fields("-n 5 -c 2 http://127.0.0.1:81/p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Outcome{Server: "s/1", Took: 50 * time.Millisecond, Samples: []httpload.Sample{
+		sample(3000, 1000, 1500, 200, 10), sample(1000, 200, 400, 404, 10), sample(9000, 1000, 7000, 200, 12),
+		sample(5000, 1000, 2000, 200, 10), {Class: protocol.Connect, Took: time.Millisecond},
+	}}
+	want := `
+
+Server Software:        s/1
+Server Hostname:        127.0.0.1
+Server Port:            81
+
+Document Path:          /p
+Document Length:        10 bytes
+
+Concurrency Level:      2
+Time taken for tests:   0.050 seconds
+Complete requests:      4
+Failed requests:        2
+   (Connect: 1, Receive: 0, Length: 1, Exceptions: 0)
+Non-2xx responses:      1
+Total transferred:      442 bytes
+HTML transferred:       42 bytes
+Requests per second:    80.00 [#/sec] (mean)
+Time per request:       25.000 [ms] (mean)
+Time per request:       12.500 [ms] (mean, across all concurrent requests)
+Transfer rate:          8.63 [Kbytes/sec] received
+
+Connection Times (ms)
+              min  mean[+/-sd] median   max
+Connect:        0    1   0.4      1       1
+Processing:     1    4   3.2      6       8
+Waiting:        0    3   2.9      5       7
+Total:          1    5   3.4      7       9
+
+Percentage of the requests served within a certain time (ms)
+  50%      5
+  66%      5
+  75%      9
+  80%      9
+  90%      9
+  95%      9
+  98%      9
+  99%      9
+ 100%      9 (longest request)
+`
+	got := o.Report(r)
+	if got != want {
+		t.Errorf("%s", got)
+	}
+	res, err := ParseResult([]byte("This is ApacheBench\n" + got))
+	if err != nil || res.Find("rate", "").Value != 80 || res.Find("response.p(99)", "").Value != 9e6 ||
+		res.Find("errors", "").Value != 0.4 {
+		t.Errorf("%+v %v", res, err)
+	}
+	var csv, plot strings.Builder
+	if err := errors.Join(o.WriteCSV(&csv, r), o.WriteGnuplot(&plot, r)); err != nil ||
+		!strings.HasPrefix(csv.String(), "Percentage served,Time in ms\n0,1.000\n1,1.000\n") ||
+		strings.Count(csv.String(), "\n") != 101 || !strings.HasSuffix(plot.String(), "\t1\t8\t9\t7\n") {
+		t.Errorf("%v\n%s\n%s", err, csv.String(), plot.String())
+	}
+}
+
+func FuzzParseResult(f *testing.F) {
+	f.Add("This is ApacheBench\nRequests per second:    80.00 [#/sec] (mean)\n  50%      5\n")
+	f.Fuzz(func(_ *testing.T, text string) { _, _ = ParseResult([]byte(text)) })
+}

@@ -1,0 +1,201 @@
+package ab
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect"
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/httpload"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/judge/result"
+	"brunt/internal/plan/workload"
+	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
+)
+
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// Tool declares ab.
+func Tool() dialect.Tool {
+	return dialect.Tool{Name: "ab", Formats: []string{"ab"}, Programs: []string{"ab"},
+		Commands: []dialect.Command{{Name: "ab", New: newCommand}}, Results: []result.Format{Results()}}
+}
+
+func newCommand(s *command.Env) *cobra.Command {
+	texts := command.Texts{Files: helpFiles, Folder: "help"}
+	cmd := texts.New("ab", nil, func(_ *cobra.Command, args []string) error { return execute(s, args) })
+	cmd.DisableFlagParsing = true
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout()) })
+	return command.HasPlan(cmd)
+}
+
+// ab's exit codes.
+const (
+	exitFailed  = 1
+	exitUsage   = 22  // EINVAL
+	exitRefused = 111 // ECONNREFUSED
+)
+
+func usage(w io.Writer) {
+	_, _ = io.WriteString(w, `Usage: ab [options] [http[s]://]hostname[:port]/path
+Options are:
+    -n requests     number of requests (1)
+    -c concurrency  requests at a time (1)
+    -t timelimit    seconds after which the load ends; implies -n 50000
+    -s timeout      seconds for a request (30)
+    -p postfile     file with the body of a POST; give -T too
+    -u putfile      file with the body of a PUT; give -T too
+    -T content-type type of the body (text/plain)
+    -v verbosity    accepted; prints nothing more
+    -i              HEAD instead of GET
+    -C attribute    cookie (repeatable)
+    -H attribute    header field (repeatable)
+    -A attribute    user:password of the server
+    -P attribute    user:password of the proxy
+    -X proxy:port   proxy
+    -V              print the version
+    -k              keep connections open
+    -d              no table of percentages
+    -S              no median and standard deviation
+    -q              no progress
+    -l              answers may have different lengths
+    -g filename     times of each request, for gnuplot
+    -e filename     percentages, as CSV
+    -r              accepted; brunt never ends because of an error
+    -m method       method
+    -E certfile     the client's certificate and key
+    -h              print this
+`+"\n"+httpload.OwnHelp())
+}
+
+// execute executes a command line.
+func execute(s *command.Env, args []string) error {
+	replacing := s.Program != ""
+	own, args, err := httpload.TakeOwn(args)
+	if err != nil {
+		return httpload.Refused(err, replacing, exitUsage)
+	}
+	if len(args) == 1 && args[0] == "--help" {
+		usage(s.Out)
+		return nil
+	}
+	o, err := Parse(args)
+	switch {
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(s.Err, err)
+		usage(s.Out)
+		return httpload.Refused(nil, replacing, exitUsage)
+	case err != nil:
+		return httpload.Refused(err, replacing, exitFailed)
+	case o.Help:
+		usage(s.Out)
+		return httpload.Refused(nil, replacing, exitUsage)
+	case o.Version:
+		_, err := io.WriteString(s.Out, Banner(s.Version))
+		return err
+	}
+	p, err := o.Plan()
+	if err == nil {
+		err = own.Apply(p)
+	}
+	if err != nil {
+		return httpload.Refused(err, replacing, exitFailed)
+	}
+	s.Flags = map[string]string{"sessions": "-c", "threshold": "--threshold"}
+	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing, version: s.Version}
+	l := &loadtest.Test{
+		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
+		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "ab"}}},
+		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
+		Beyond: []string{"ab's report: brunt run prints its own"},
+	}
+	err = l.Perform(s.Out, s.Err)
+	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {
+		if c.Code == exitcode.Unreachable {
+			return exitcode.With(exitRefused, c.Err)
+		}
+		return exitcode.With(exitFailed, c.Err)
+	}
+	return err
+}
+
+// execution is a load that prints what ab prints.
+type execution struct {
+	o                *Options
+	replacing, quiet bool
+	version          string
+	outputs          *loadtest.Outputs
+	samples          httpload.Samples
+}
+
+func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	e.outputs = out
+	if every := e.o.heartbeat(); every > 0 {
+		e.samples.Added = func(n int) {
+			if uint64(n)%every == 0 {
+				fmt.Fprintf(out.Err, "Completed %d requests\n", n)
+			}
+		}
+	}
+	v := runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Ready: e.ready, Result: e.result,
+		Exit: func(run *record.Run) error { return httpload.Exit(run, e.replacing) }}
+	if !e.quiet {
+		v.Notice = loadtest.Notices(out)
+	}
+	return v, nil
+}
+
+func (e *execution) ready(context.Context) error {
+	_, err := io.WriteString(e.outputs.Out, Banner(e.version)+e.o.Begins())
+	return err
+}
+
+// result prints the report and writes the files.
+func (e *execution) result(run *record.Run, dir string) error {
+	errs := []error{loadtest.Drain(e.outputs.Out)}
+	r := &Outcome{Samples: e.samples.All()}
+	r.Took = httpload.Span(r.Samples)
+	r.KeptAlive = run.Total.OK
+	for i := range run.Targets {
+		t := &run.Targets[i]
+		if r.Server = t.Product; t.Version != "" {
+			r.Server += "/" + t.Version
+		}
+		r.KeptAlive -= min(t.Reconnects, r.KeptAlive)
+	}
+	if e.o.heartbeat() > 0 {
+		fmt.Fprintf(e.outputs.Err, "Finished %d requests\n", len(r.Samples))
+	} else {
+		_, err := io.WriteString(e.outputs.Out, "..done\n")
+		errs = append(errs, err)
+	}
+	_, err := io.WriteString(e.outputs.Out, e.o.Report(r))
+	errs = append(errs, err)
+	files := map[string]func(io.Writer, *Outcome) error{e.o.CSV: e.o.WriteCSV, e.o.Gnuplot: e.o.WriteGnuplot}
+	for path, write := range files {
+		if path != "" {
+			errs = append(errs, writeFile(path, func(w io.Writer) error { return write(w, r) }))
+		}
+	}
+	if !e.quiet {
+		httpload.Tell(e.outputs, run, dir)
+	}
+	return errors.Join(errs...)
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -1,0 +1,3 @@
+package ab
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

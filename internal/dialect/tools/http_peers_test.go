@@ -1,0 +1,229 @@
+package tools_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"brunt/test/testserver"
+)
+
+// installed returns the path of a program of Debian's.
+func installed(t *testing.T, program, pkg string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatalf("%s isn't installed: apt-get install -y --no-install-recommends %s", program, pkg)
+	}
+	return path
+}
+
+// brunt builds brunt.
+func brunt(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "brunt")
+	goTool(t, "build", "-o", path, "brunt/cmd/brunt")
+	return path
+}
+
+// peer builds a load generator in the version that benchmarks are made with.
+func peer(t *testing.T, name, module string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	goTool(t, "build", "-C", "../../../tools/peers/module", "-o", path, module)
+	return path
+}
+
+func output(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(program, args...).Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", program, args, err, out)
+	}
+	return string(out)
+}
+
+var (
+	figures = regexp.MustCompile(`-?[0-9][0-9.]*(us|µs|ms|s|k|K|M|G)?B?`)
+	bars    = regexp.MustCompile(`■+`)
+	blanks  = regexp.MustCompile(` +`)
+)
+
+// shape returns a report without its figures and bars.
+func shape(report string) string {
+	report = strings.ReplaceAll(report, "-nan%", "1%")
+	return blanks.ReplaceAllString(figures.ReplaceAllString(bars.ReplaceAllString(report, ""), "N"), " ")
+}
+
+// same compares two reports by their shape, and the lines that match exact to the byte.
+func same(t *testing.T, got, want, exact string) {
+	t.Helper()
+	if shape(got) != shape(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if exact == "" {
+		return
+	}
+	lines := regexp.MustCompile(exact)
+	if g, w := lines.FindAllString(got, -1), lines.FindAllString(want, -1); !slices.Equal(g, w) || len(g) == 0 {
+		t.Errorf("got %q, want %q", g, w)
+	}
+}
+
+// The reports of brunt, called by a tool's name, are those of the tool on the same server.
+func TestReportsAreTheirTools(t *testing.T) {
+	testserver.SkipQuick(t)
+	url := "http://" + testserver.Nginx(t).Addr + "/"
+	ours := brunt(t)
+	as := func(line string, args ...string) string {
+		return output(t, ours, append(append([]string{"as"}, strings.Fields(line)...), args...)...)
+	}
+	t.Run("wrk", func(t *testing.T) {
+		args := []string{"-t2", "-c", "4", "-d", "1s", "--latency", url}
+		theirs := output(t, installed(t, "wrk", "wrk"), args...)
+		same(t, as("wrk --no-record", args...), theirs, "(?m)^(Running|  2 threads).*$")
+	})
+	t.Run("ab", func(t *testing.T) {
+		ab := installed(t, "ab", "apache2-utils")
+		for _, line := range []string{"-n 40 -c 2", "-n 40 -c 4 -k", "-n 4 -i -d", "-n 4 -S"} {
+			args := append(strings.Fields(line), url)
+			_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
+			_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
+			same(t, got, want, "(?m)^(Server|Document|Concurrency|Complete|Failed|Keep|Total tr|HTML).*$")
+		}
+		args := []string{"-n", "3", url + "missing"}
+		_, got, _ := strings.Cut(as("ab --no-record", args...), "Benchmarking")
+		_, want, _ := strings.Cut(output(t, ab, args...), "Benchmarking")
+		same(t, got, want, "(?m)^(Complete|Failed|Non|Total tr|HTML).*$")
+	})
+	t.Run("hey", func(t *testing.T) {
+		hey := peer(t, "hey", "github.com/rakyll/hey")
+		args := []string{"-n", "200", "-c", "4", url}
+		same(t, as("hey --no-record", args...), output(t, hey, args...), `(?m)^  (Total data|Size|\[).*$`)
+		args = append([]string{"-o", "csv"}, args...)
+		same(t, as("hey --no-record", args...), output(t, hey, args...), "")
+	})
+	t.Run("vegeta", func(t *testing.T) {
+		vegeta := peer(t, "vegeta", "github.com/tsenart/vegeta/v12")
+		dir := t.TempDir()
+		file := func(name string) string { return filepath.Join(dir, name) }
+		list := "GET " + url + "\nGET " + url + "missing\n"
+		if err := os.WriteFile(file("list"), []byte(list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"attack", "-rate", "40", "-duration", "1s", "-name", "x", "-targets", file("list"), "-output"}
+		as("vegeta", slices.Concat(args, []string{file("ours"), "--no-record"})...)
+		output(t, vegeta, append(args, file("theirs"))...)
+		for _, kind := range []string{"text", "json", "hist[0,1ms,10ms]"} {
+			for _, results := range []string{"ours", "theirs"} {
+				report := []string{"report", "-type", kind, file(results)}
+				same(t, as("vegeta", report...), output(t, vegeta, report...), "")
+			}
+		}
+		counts := "(?m)^(Bytes|Success|Status|[0-9]+ Not).*$"
+		same(t, as("vegeta report", file("ours")), output(t, vegeta, "report", file("theirs")), counts)
+		for _, results := range []string{"ours", "theirs"} {
+			encode := []string{"encode", "-to", "csv", file(results)}
+			if got, want := as("vegeta", encode...), output(t, vegeta, encode...); got != want {
+				t.Errorf("%s in CSV: got\n%s\nwant\n%s", results, got, want)
+			}
+		}
+	})
+}
+
+// requests records the first requests that a server gets.
+type requests struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (r *requests) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	var fields []string
+	for name, values := range q.Header {
+		fields = append(fields, name+": "+strings.Join(values, ","))
+	}
+	slices.Sort(fields)
+	w.Header().Set("X-Token", "t"+q.URL.Path)
+	fmt.Fprint(w, "body of ", q.URL.Path)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.text) < 4 {
+		r.text = append(r.text, fmt.Sprintf("%s %s %v %s", q.Method, q.URL, fields, body))
+	}
+}
+
+// The scripts do what wrk's own examples show: a fixed request, one made anew, an answer that is used, a pause, several
+// requests at once, functions of setup, and a thread that stops.
+var scripts = map[string]string{
+	"post":    `wrk.method = "POST" wrk.body = "a=1&b=2" wrk.headers["Content-Type"] = "text/x"`,
+	"counter": `n = 0 function request() n = n + 1 wrk.headers["X-N"] = n return wrk.format(nil, "/" .. n) end`,
+	"auth": `local path, token = "/first" function request() return wrk.format("GET", path) end
+		function response(status, headers, body)
+			if not token and status == 200 then
+				token = headers["X-Token"] path = "/then" wrk.headers["X-Token"] = token wrk.headers["X-Body"] = body
+			end
+		end`,
+	"delay": `function delay() return math.random(10, 30) end`,
+	"together": `function init(args)
+			local all = {} for i, name in ipairs({"a", "b", "c"}) do all[i] = wrk.format(nil, "/?" .. name) end
+			text = table.concat(all)
+		end
+		function request() return text end`,
+	"setup": `local n, threads = 0, {}
+		function setup(thread) n = n + 1 thread:set("id", n) table.insert(threads, thread) end
+		function init(args) print(("thread %d has %s and %d arguments: %s"):format(id, tostring(wrk.thread.addr) ~= "", #args, args[1])) end
+		function done(summary, latency, requests)
+			for i, thread in ipairs(threads) do io.write(string.format("thread %d is %d\n", i, thread:get("id"))) end
+		end`,
+	"stop": `local n = 0 function response() n = n + 1 if n == 3 then wrk.thread:stop() end end
+		function done(summary) print(summary.requests, summary.errors.status, summary.duration > 0) end`,
+	"done": `function done(summary, latency, requests)
+			print(latency.min <= latency:percentile(50), latency.max >= latency.mean, latency.stdev >= 0, #latency > 0)
+			local value, count = latency(1) print(value == latency.min, count > 0, requests.max >= requests.min)
+		end`,
+}
+
+// Scripts send the same requests, and print the same, as under wrk.
+func TestScriptsDoWhatTheyDoUnderWrk(t *testing.T) {
+	testserver.SkipQuick(t)
+	wrk, ours := installed(t, "wrk", "wrk"), brunt(t)
+	for name, text := range scripts {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "script.lua")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run := func(program ...string) (printed string, first []string) {
+				var r requests
+				server := httptest.NewServer(&r)
+				defer server.Close()
+				args := append(program[1:], "-t1", "-c1", "-d1s", "-s", file, server.URL+"/p?q", "--", "one")
+				out := output(t, program[0], args...)
+				before, rest, _ := strings.Cut(out, "Running ")
+				_, after, _ := strings.Cut(rest, "Transfer/sec:")
+				_, after, _ = strings.Cut(after, "\n")
+				for i := range r.text {
+					r.text[i] = strings.ReplaceAll(r.text[i], server.Listener.Addr().String(), "ADDRESS")
+				}
+				return before + after, r.text
+			}
+			gotPrinted, got := run(ours, "as", "wrk", "--no-record")
+			wantPrinted, want := run(wrk)
+			n := min(len(got), len(want))
+			if gotPrinted != wantPrinted || n < 3 || !slices.Equal(got[:n], want[:n]) {
+				t.Errorf("printed %q, sent\n%s\nwant %q\n%s", gotPrinted, strings.Join(got, "\n"), wantPrinted,
+					strings.Join(want, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,329 @@
+package vegeta
+
+import (
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/dialect/httpload"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan/workload"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
+	"brunt/internal/run/runner"
+)
+
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+func newCommand(s *command.Env) *cobra.Command {
+	texts := command.Texts{Files: helpFiles, Folder: "help"}
+	cmd := texts.New("vegeta", nil, func(_ *cobra.Command, args []string) error { return execute(s, args) })
+	cmd.DisableFlagParsing = true
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { usage(cmd.OutOrStdout()) })
+	return command.HasPlan(cmd)
+}
+
+// vegeta's exit codes.
+const (
+	exitFailed = 1
+	exitFlags  = 2
+)
+
+func usage(w io.Writer) {
+	_, _ = io.WriteString(w, `Usage: vegeta [-version] <command> [flags]
+
+attack: sends the targets at a rate, and writes a result for each request
+  -rate N[/TIME]      requests in a time (50/1s); 0: as fast as -max-workers can
+  -duration TIME      length of the load (until interrupted)
+  -targets FILE       list of requests (stdin); -format http or json
+  -output FILE        results (stdout), in gob; see encode
+  -body FILE          body of requests without one
+  -header "N: v"      header field of requests without it (repeatable)
+  -timeout TIME       time for a request (30s)
+  -max-workers N      requests at a time (10000)
+  -redirects N        redirects that are followed (10); -1: they are answers
+  -keepalive=false    a connection for each request
+  -http2=false        HTTP/1.1 only
+  -insecure, -root-certs FILE, -cert FILE, -key FILE
+  -name NAME          name of the results
+  -prometheus-addr A  serve /metrics
+  -lazy, -workers, -connections, -max-body, -dns-ttl are accepted
+
+report [FILE...]: prints figures of results
+  -type TYPE          text, json, hist[0,1ms,10ms] or hdrplot
+  -buckets [EDGES]    of hist and json
+  -output FILE        stdout
+
+encode [FILE...]: converts results
+  -to ENCODING        gob, json or csv (json)
+  -output FILE        stdout
+
+`+httpload.OwnHelp())
+}
+
+// execute executes a command line.
+func execute(s *command.Env, args []string) error {
+	replacing := s.Program != ""
+	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+		if len(args) > 0 && !replacing {
+			usage(s.Out)
+			return nil
+		}
+		usage(s.Err)
+		return httpload.Refused(nil, replacing, exitFailed)
+	}
+	name, rest := args[0], args[1:]
+	switch name {
+	case "-version", "--version":
+		_, err := fmt.Fprintf(s.Out, "Version: brunt %s\n", s.Version)
+		return err
+	case "attack":
+		return told(attack(s, rest, replacing), replacing)
+	case "report":
+		return told(reports(s, rest), replacing)
+	case "encode":
+		return told(encode(s, rest), replacing)
+	case "plot", "dump":
+		return told(fmt.Errorf("vegeta %s isn't available: see brunt report --output html", name), replacing)
+	}
+	return told(fmt.Errorf("unknown command: %s; use attack, report or encode", name), replacing)
+}
+
+// told gives an error without an exit code the one of a mistake on the command line.
+func told(err error, replacing bool) error {
+	if err == nil {
+		return nil
+	}
+	if c, ok := errors.AsType[*exitcode.Error](err); ok && (!replacing || c.Err == nil) {
+		return err
+	}
+	return httpload.Refused(err, replacing, exitFailed)
+}
+
+// flags parses the flags of report and encode, and opens their output and input.
+func flags(name string, args []string, stdin io.Reader, bind func(*flag.FlagSet)) (
+	out string, in []io.ReadCloser, err error) {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.StringVar(&out, "output", "stdout", "")
+	bind(fs)
+	if err := fs.Parse(args); err != nil {
+		return "", nil, exitcode.With(exitFlags, err)
+	}
+	files := fs.Args()
+	if len(files) == 0 {
+		files = []string{"stdin"}
+	}
+	for _, file := range files {
+		if file == "stdin" {
+			in = append(in, io.NopCloser(stdin))
+			continue
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return "", nil, err
+		}
+		in = append(in, f)
+	}
+	return out, in, nil
+}
+
+// output opens a file for a result, or takes standard output.
+func output(name string, stdout io.Writer, write func(io.Writer) error) error {
+	if name == "stdout" {
+		return write(stdout)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// joined returns the results of several files, one file after the other.
+func joined(in []io.ReadCloser) func(*Result) error {
+	var read func(*Result) error
+	return func(r *Result) error {
+		for {
+			if read == nil {
+				if len(in) == 0 {
+					return io.EOF
+				}
+				var err error
+				if read, err = decoder(in[0]); err != nil {
+					return err
+				}
+			}
+			err := read(r)
+			if err != io.EOF {
+				if err != nil {
+					err = fmt.Errorf("encode: can't detect encoding of the results: %w", err)
+				}
+				return err
+			}
+			in[0].Close()
+			in, read = in[1:], nil
+		}
+	}
+}
+
+func reports(s *command.Env, args []string) error {
+	var kind, edges string
+	out, in, err := flags("report", args, s.In, func(fs *flag.FlagSet) {
+		fs.StringVar(&kind, "type", "text", "")
+		fs.StringVar(&edges, "buckets", "", "")
+		fs.BoolFunc("every", "", func(string) error { return errors.New("isn't available: the report is written at the end") })
+	})
+	if err != nil {
+		return err
+	}
+	return output(out, s.Out, func(w io.Writer) error { return report(w, kind, edges, joined(in)) })
+}
+
+func encode(s *command.Env, args []string) error {
+	var to string
+	out, in, err := flags("encode", args, s.In, func(fs *flag.FlagSet) { fs.StringVar(&to, "to", "json", "") })
+	if err != nil {
+		return err
+	}
+	return output(out, s.Out, func(w io.Writer) error {
+		write, end, err := encoder(w, to)
+		if err != nil {
+			return err
+		}
+		var r Result
+		for next := joined(in); ; {
+			err := next(&r)
+			if err == io.EOF {
+				return end()
+			}
+			if err == nil {
+				err = write(&r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// attack sends a load.
+func attack(s *command.Env, args []string, replacing bool) error {
+	own, args, err := httpload.TakeOwn(args)
+	if err != nil {
+		return exitcode.With(exitFlags, err)
+	}
+	o, err := parseAttack(args)
+	if errors.Is(err, flag.ErrHelp) {
+		usage(s.Err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.read(s.In); err != nil {
+		return err
+	}
+	p, err := o.plan()
+	if err == nil {
+		err = own.Apply(p)
+	}
+	if err != nil {
+		return err
+	}
+	if o.metrics != "" {
+		own.Live.MetricsAddr = o.metrics
+	}
+	s.Flags = map[string]string{"sessions": "-max-workers", "rate": "-rate", "threshold": "--threshold"}
+	e := &attacking{o: o, replacing: replacing, quiet: own.Quiet || replacing, texts: map[uint64]string{}}
+	l := &loadtest.Test{
+		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
+		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "vegeta"}}},
+		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks,
+		Beyond: []string{"a result for each request, in " + o.output},
+	}
+	return l.Perform(s.Out, s.Err)
+}
+
+// attacking is a load whose results are written as vegeta writes them.
+type attacking struct {
+	o                *attackOptions
+	replacing, quiet bool
+	outputs          *loadtest.Outputs
+	samples          httpload.Samples
+
+	mu    sync.Mutex
+	texts map[uint64]string // of failures without an answer, by the request's number
+}
+
+func (e *attacking) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
+	e.outputs = out
+	v := runner.Hooks{Attach: func(w *workload.Workload) { w.Timed = e.samples.Timed }, Failed: e.failed, Result: e.result,
+		Exit: func(run *record.Run) error { return httpload.Exit(run, e.replacing) }}
+	if !e.quiet {
+		v.Notice = loadtest.Notices(out)
+	}
+	return v, nil
+}
+
+func (e *attacking) failed(f record.ErrorSample) {
+	if f.Class == protocol.Server.String() {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts[f.Index] = f.Text
+}
+
+// result writes the results.
+func (e *attacking) result(run *record.Run, dir string) error {
+	err := loadtest.Drain(e.outputs.Out)
+	err = errors.Join(err, output(e.o.output, e.outputs.Out, func(w io.Writer) error {
+		write, end, err := encoder(w, "gob")
+		if err != nil {
+			return err
+		}
+		for i, s := range e.samples.All() {
+			if err := write(e.resultOf(uint64(i), &s)); err != nil {
+				return err
+			}
+		}
+		return end()
+	}))
+	if !e.quiet {
+		httpload.Tell(e.outputs, run, dir)
+	}
+	return err
+}
+
+// resultOf returns the result of a request. Answers' bodies and headers aren't kept.
+func (e *attacking) resultOf(seq uint64, s *httpload.Sample) *Result {
+	target := &e.o.requests[s.Index%uint64(len(e.o.requests))]
+	r := &Result{Attack: e.o.name, Seq: seq, Code: uint16(s.Status), Timestamp: s.Start, Latency: s.Took,
+		BytesIn: uint64(s.Parts.BodyBytes), BytesOut: uint64(len(target.Body)), Method: target.Method,
+		URL: target.URL.String()}
+	switch {
+	case s.Class == protocol.Server && s.Status != 0:
+		r.Error = strings.TrimSpace(fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status)))
+	case s.Class != protocol.OK:
+		e.mu.Lock()
+		r.Error = e.texts[s.Index]
+		e.mu.Unlock()
+		if r.Code = 0; r.Error == "" {
+			r.Error = s.Class.String()
+		}
+	}
+	return r
+}

@@ -1,0 +1,115 @@
+package vegeta
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Results survive each encoding.
+func TestEncodings(t *testing.T) {
+	want := []Result{
+		{Attack: "a", Seq: 1, Code: 200, Timestamp: time.Unix(5, 7).UTC(), Latency: 9, BytesOut: 1, BytesIn: 2,
+			Body: []byte("b"), Method: "GET", URL: "http://a/", Headers: http.Header{"X": {"1"}}},
+		{Seq: 2, Code: 404, Timestamp: time.Unix(6, 0).UTC(), Latency: 8, Error: "404 Not Found, \"x\"", Method: "PUT"},
+	}
+	for _, encoding := range []string{"gob", "json", "csv"} {
+		var b bytes.Buffer
+		write, end, err := encoder(&b, encoding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if err := write(&want[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		read, err := decoder(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			var got Result
+			err := read(&got)
+			got.Timestamp = got.Timestamp.UTC()
+			if len(got.Body) == 0 {
+				got.Body = nil
+			}
+			if err != nil || !reflect.DeepEqual(got, want[i]) {
+				t.Errorf("%s: %+v, %v; want %+v", encoding, got, err, want[i])
+			}
+		}
+		if err := read(new(Result)); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v at the end", encoding, err)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	const results = "1000000000,200,1000000,0,6,,,x,0,GET,http://a/,\n2000000000,500,3000000,4,6,no,,x,1,GET,http://a/,\n"
+	for kind, want := range map[string]string{
+		"text":        "Requests      [total, rate, throughput]         2, 2.00, 1.00\n",
+		"hist[0,2ms]": "[0s,    2ms]   1  50.00%  #####################################\n",
+		"hdrplot":     "1.000000   0.500000    1           2.000000\n",
+		"json":        `"50th":1000000,"90th":3000000`,
+		"hist":        "",
+		"nothing":     "",
+		"hist[x]":     "",
+	} {
+		read, err := decoder(strings.NewReader(results))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		err = report(&b, kind, "", read)
+		if (err != nil) != (want == "") || !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %v\n%s", kind, err, b.String())
+		}
+		if kind == "text" || kind == "json" {
+			r, err := ParseResult([]byte(strings.TrimSpace(b.String())))
+			if err != nil || r.Find("rate", "").Value != 2 || r.Find("response.max", "").Value != 3e6 {
+				t.Errorf("%s: %+v %v", kind, r, err)
+			}
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	for text, want := range map[string]float64{"50": 50, "50/1s": 50, "30/m": 0.5, "5/2s": 2.5, "0": 0, "infinity": 0} {
+		o := &attackOptions{}
+		if err := o.setRate(text); err != nil || o.ratePerS != want {
+			t.Errorf("%s: %v, %v", text, o.ratePerS, err)
+		}
+	}
+	for _, text := range []string{"", "x", "5/x", "5/0s", "-1"} {
+		if err := (&attackOptions{}).setRate(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	for name := range unavailable {
+		_, err := parseAttack([]string{"-" + name + "=1"})
+		if err == nil || !strings.Contains(err.Error(), "isn't available") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzResults(f *testing.F) {
+	f.Add([]byte("1000000000,200,1000000,0,6,,,x,0,GET,http://a/,\n"))
+	f.Add([]byte(`{"code":200}`))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		read, err := decoder(bytes.NewReader(data))
+		for r := new(Result); err == nil; {
+			err = read(r)
+		}
+		_, _ = ParseResult(data)
+	})
+}
