@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -115,6 +115,9 @@ bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a secon
 
 bench-ycsb: bin/bench ## brunt ycsb compared with go-ycsb
 	./bin/bench ycsb $(BENCH)
+
+bench-sysbench: bin/bench ## brunt sysbench compared with sysbench: CPU per transaction, time of prepare
+	./bin/bench sysbench $(BENCH)
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)

@@ -53,7 +53,8 @@ func onSmallDisk(args []string) int {
 	code := cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
 	if filler > 0 {
 		var out, errs bytes.Buffer
-		cli.Main("test", []string{"brunt", "report", filepath.Join(dir, "bundle"), "--output", "json"}, os.Stdin, &out, &errs)
+		cli.Main("test", []string{"brunt", "report", filepath.Join(dir, "bundle"), "--output", "json"}, os.Stdin, &out,
+			&errs)
 		fmt.Println("report:")
 		fmt.Print(out.String(), errs.String())
 	}
@@ -119,8 +120,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A worker whose disk is full sends all of its share, and its intervals travel to the coordinator. Nothing is missing in
-// the record, which says how the worker ended.
+// A worker whose disk is full sends all of its share, and its intervals travel to the coordinator. Nothing is missing
+// in the record, which says how the worker ended.
 func TestFullDiskOfAWorker(t *testing.T) {
 	t.Parallel()
 	plan, small, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir(), filepath.Join(t.TempDir(), "bundle")
