@@ -54,7 +54,7 @@ func (f *seriesFlags) runs(s *command.Env, kind, order string, plans []*plan.Pla
 		return err
 	}
 	return series.Run(s.Out, s.Err, series.Options{
-		Kind: kind, Order: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
+		Kind: kind, Settings: order, Plans: plans, Resume: f.resume, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
 		Force: f.force,
 		Load: loadtest.Test{Record: f.Record, Live: f.Live, Workers: f.Workers, Process: s.Process(), Quiet: f.Quiet,
 			Options: runner.Options{Faults: f.faults()}, Hooks: f.Report().Hooks},

@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 )
 
 // gated is a shelf whose requests can be held back.
@@ -84,7 +85,7 @@ faults:
 // readings waits until a bundle contains n readings after faults.
 func readings(t *testing.T, dir string, n int) {
 	t.Helper()
-	eventually(t, "writes are read back after a fault", func() bool {
+	shell.Until(t, "writes are read back after a fault", func() bool {
 		b, _ := os.ReadFile(filepath.Join(dir, record.VerifiedFile))
 		return strings.Count(string(b), "\n") >= n
 	})
@@ -116,7 +117,8 @@ func TestLossesAreFoundAfterEachFault(t *testing.T) {
 		}
 	}
 	address := g.serve(t)
-	o := brunt(t, "run", file(t, "plan.yml", fmt.Sprintf(aftermathPlan, address, address)), "--allow-faults", "--quiet",
+	o := brunt(t, "run", shell.File(t, "plan.yml", fmt.Sprintf(aftermathPlan, address, address)), "--allow-faults",
+		"--quiet",
 		"--bundle", dir)
 	run := readRun(t, dir)
 	if o.code != 99 {
@@ -174,7 +176,8 @@ func TestWritesUnderWayAreNoLosses(t *testing.T) {
 		}
 	}
 	address := g.serve(t)
-	o := brunt(t, "run", file(t, "plan.yml", fmt.Sprintf(aftermathPlan, address, address)), "--allow-faults", "--quiet",
+	o := brunt(t, "run", shell.File(t, "plan.yml", fmt.Sprintf(aftermathPlan, address, address)), "--allow-faults",
+		"--quiet",
 		"--bundle", dir)
 	run := readRun(t, dir)
 	if !judged(o.code) {
@@ -222,7 +225,7 @@ func TestTheNextFaultEndsAReading(t *testing.T) {
 	plan := fmt.Sprintf(aftermathPlan, address, address)
 	plan = strings.Replace(plan, "at: 100ms,", "at: 100ms, every: 2s, times: 2,", 1)
 	plan = strings.Replace(plan, "patience: 300ms", "patience: 10m", 1)
-	o := load(t, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet")
+	o := load(t, "run", shell.File(t, "plan.yml", plan), "--allow-faults", "--quiet")
 	if o.run == nil || !judged(o.code) {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
@@ -279,7 +282,7 @@ func TestReadingBackInterrupted(t *testing.T) {
 				plan = strings.Replace(plan[:strings.Index(plan, "faults:")], ", after: each-fault", "", 1)
 			}
 			plan = strings.Replace(plan, "patience: 300ms", "patience: 10m", 1)
-			c := spawn(t, dir, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", bundle)
+			c := spawn(t, dir, "run", shell.File(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", bundle)
 			<-asked
 			c.cmd.Process.Signal(os.Interrupt)
 			close(release)
@@ -336,7 +339,7 @@ func TestKilledAfterAReading(t *testing.T) {
 			address := g.serve(t)
 			t.Cleanup(func() { close(hang) })
 			plan := fmt.Sprintf(aftermathPlan, address, address)
-			c := spawn(t, dir, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", bundle)
+			c := spawn(t, dir, "run", shell.File(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", bundle)
 			readings(t, bundle, 1)
 			c.cmd.Process.Kill()
 			c.wait()
@@ -386,7 +389,7 @@ func TestANodeThatNeverComesBack(t *testing.T) {
 	}
 	plan := fmt.Sprintf(aftermathPlan, address+", "+other.Listener.Addr().String(), address)
 	plan += "thresholds: [errors < 100%]\n"
-	o := brunt(t, "run", file(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", dir)
+	o := brunt(t, "run", shell.File(t, "plan.yml", plan), "--allow-faults", "--quiet", "--bundle", dir)
 	if o.run = readRun(t, dir); o.run == nil || len(o.run.Verified.AfterFaults) != 1 {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
@@ -406,7 +409,7 @@ func TestANodeThatNeverComesBack(t *testing.T) {
 func TestPartsReadBackAfterFaults(t *testing.T) {
 	t.Parallel()
 	s, dir := redis(t), t.TempDir()
-	plan := file(t, "plan.yml", `
+	plan := shell.File(t, "plan.yml", `
 config_name: parts
 sessions: 2
 account: {deadline: 1s}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brunt/internal/dialect/picostress/summary"
+	"brunt/test/shell"
 )
 
 // carsPlan is the configuration file of the article on Picostress, as it was published.
@@ -100,8 +101,8 @@ func noSecret(t *testing.T, folder string, outcomes ...outcome) {
 // The password may come from the environment, a file or a prompt, and is not stored anywhere.
 func TestPasswordIsKeptNowhere(t *testing.T) {
 	s := postgres(t)
-	passwords := file(t, "password", secret+"\n")
-	plan := file(t, "plan.yml", "queries: [{sql: select 1, count: 10}]\n")
+	passwords := shell.File(t, "password", secret+"\n")
+	plan := shell.File(t, "plan.yml", "queries: [{sql: select 1, count: 10}]\n")
 	common := []string{"queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database", s.database}
 	for _, c := range []struct {
 		name  string

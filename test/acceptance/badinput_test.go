@@ -12,6 +12,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 )
 
 // refused runs a plan that must be refused with exit code 104, no standard output and no bundle. It returns the
@@ -63,7 +64,7 @@ func TestBadPlans(t *testing.T) {
 		{"password inside", "target: {protocol: pg, password: " + secret + "}\n" + query, "1:", []string{"password"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := file(t, "plan.yml", c.plan)
+			path := shell.File(t, "plan.yml", c.plan)
 			said := refused(t, path)
 			if want := "brunt: " + path + ":" + c.at; !strings.HasPrefix(said, want) {
 				t.Errorf("it doesn't begin with %q:\n%s", want, said)
@@ -83,7 +84,7 @@ func TestBadPlans(t *testing.T) {
 func TestHugePlans(t *testing.T) {
 	t.Parallel()
 	t.Run("bytes", func(t *testing.T) {
-		oneLine(t, refused(t, file(t, "plan.yml", "# "+strings.Repeat("x", 17<<20))), "16777216")
+		oneLine(t, refused(t, shell.File(t, "plan.yml", "# "+strings.Repeat("x", 17<<20))), "16777216")
 	})
 	t.Run("endless input", func(t *testing.T) { oneLine(t, refused(t, "/dev/zero")) })
 	t.Run("aliases that multiply", func(t *testing.T) {
@@ -93,21 +94,21 @@ func TestHugePlans(t *testing.T) {
 			fmt.Fprintf(&b, "x-%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
 		}
 		fmt.Fprintf(&b, "queries: *a11\n")
-		if said := refused(t, file(t, "plan.yml", b.String())); len(said) > 1<<20 {
+		if said := refused(t, shell.File(t, "plan.yml", b.String())); len(said) > 1<<20 {
 			t.Errorf("it says %d bytes", len(said))
 		}
 	})
 	t.Run("depth", func(t *testing.T) {
-		oneLine(t, refused(t, file(t, "plan.yml", "queries: "+strings.Repeat("[", 5000))))
+		oneLine(t, refused(t, shell.File(t, "plan.yml", "queries: "+strings.Repeat("[", 5000))))
 	})
 	t.Run("many faults", func(t *testing.T) {
-		said := refused(t, file(t, "plan.yml", "queries:\n"+strings.Repeat("  - {sqll: select 1}\n", 2000)))
+		said := refused(t, shell.File(t, "plan.yml", "queries:\n"+strings.Repeat("  - {sqll: select 1}\n", 2000)))
 		if lines := strings.Count(said, "\n"); lines > 1001 {
 			t.Errorf("it says %d lines", lines)
 		}
 	})
 	t.Run("a valid one with 300 queries", func(t *testing.T) {
-		plan := file(t, "plan.yml", "queries:\n"+strings.Repeat("  - {sql: select 1, count: 1}\n", 300))
+		plan := shell.File(t, "plan.yml", "queries:\n"+strings.Repeat("  - {sql: select 1, count: 1}\n", 300))
 		o := load(t, sqlite(t).with("run", "-c", plan, "--quiet")...)
 		if !judged(o.code) || o.run == nil || o.run.Total.OK != 300 {
 			t.Errorf("exit %d\n%s", o.code, o.err)
@@ -124,15 +125,15 @@ func TestUnreachable(t *testing.T) {
 	}
 	closed := l.Addr().String()
 	l.Close()
-	plan := file(t, "plan.yml", "queries: [{sql: select 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{sql: select 1}]\n")
 	for _, proto := range []string{"pg", "iproto", "redis", "http"} {
 		t.Run(proto, func(t *testing.T) {
 			p := plan
 			switch proto {
 			case "redis":
-				p = file(t, "plan.yml", "queries: [{command: [PING]}]\n")
+				p = shell.File(t, "plan.yml", "queries: [{command: [PING]}]\n")
 			case "http":
-				p = file(t, "plan.yml", "queries: [{http: /}]\n")
+				p = shell.File(t, "plan.yml", "queries: [{http: /}]\n")
 			}
 			results := filepath.Join(t.TempDir(), "results")
 			o := brunt(t, "rate", "-c", p, "--proto", proto, "-a", closed, "--rate", "10", "--duration", "1s", "--results",
@@ -171,7 +172,8 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 	t.Parallel()
 	for _, s := range []stand{postgres(t), tarantool(t)} {
 		cause := map[string]string{"pg": "nowhere", "iproto": "NOWHERE"}[s.proto]
-		plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 20000, expect_error: true}]\n")
+		plan := shell.File(t, "plan.yml",
+			"queries: [{name: bad, sql: select * from nowhere, count: 20000, expect_error: true}]\n")
 		for _, tier := range []string{"codec", "library"} {
 			t.Run(s.proto+" "+tier, func(t *testing.T) {
 				o := load(t, s.with("queue", "-c", plan, "--error-threshold", "10", "--tier", tier, "--interval", "100ms",
@@ -202,7 +204,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 // A statement that the server rejects is reported as an error of the plan, before the load.
 func TestStatementThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 10}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 10}]\n")
 	for _, s := range []stand{postgres(t), tarantool(t)} {
 		for _, tier := range []string{"codec", "library"} {
 			o := brunt(t, s.with("queue", "-c", plan, "--tier", tier, "--quiet", "--results", t.TempDir())...)
@@ -220,7 +222,7 @@ func TestStatementThatCannotBePrepared(t *testing.T) {
 // A query that is never answered costs its timeout, and the run ends.
 func TestQueryThatHangs(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(1000)}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(1000)}]\n")
 	s := postgres(t)
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {

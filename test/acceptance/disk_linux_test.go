@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/cli"
 	"brunt/internal/record"
+	"brunt/test/shell"
 )
 
 const (
@@ -101,7 +102,7 @@ func onDisk(t *testing.T, role string, env []string, args ...string) outcome {
 // record.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
+	plan, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir()
 	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=64k"},
 		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s", "--interval", "10ms",
 		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
@@ -123,7 +124,7 @@ func TestFullDisk(t *testing.T) {
 // in the record, which says how the worker ended.
 func TestFullDiskOfAWorker(t *testing.T) {
 	t.Parallel()
-	plan, small, dir := file(t, "plan.yml", diskPlan), t.TempDir(), filepath.Join(t.TempDir(), "bundle")
+	plan, small, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir(), filepath.Join(t.TempDir(), "bundle")
 	ticket := filepath.Join(t.TempDir(), "ticket")
 	ended := make(chan outcome, 1)
 	go func() {
@@ -132,7 +133,7 @@ func TestFullDiskOfAWorker(t *testing.T) {
 			ticket,
 			"--bundle", dir, "--output", "json")
 	}()
-	eventually(t, "the ticket is there", func() bool {
+	shell.Until(t, "the ticket is there", func() bool {
 		text, err := os.ReadFile(ticket)
 		return err == nil && len(text) > 0 || len(ended) > 0
 	})
@@ -170,7 +171,7 @@ func TestFullDiskOfAWorker(t *testing.T) {
 // If space becomes available again, nothing is missing in the record.
 func TestFullDiskThatIsFreed(t *testing.T) {
 	t.Parallel()
-	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
+	plan, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir()
 	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4m", fillerVariable + "=4112384"},
 		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "4s", "--interval", "10ms",
 		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
@@ -189,8 +190,8 @@ func TestFullDiskThatIsFreed(t *testing.T) {
 // A run that can't be recorded doesn't start.
 func TestNoRoomForTheRecord(t *testing.T) {
 	t.Parallel()
-	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
-	taken := file(t, "taken", "")
+	plan, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir()
+	taken := shell.File(t, "taken", "")
 	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "10", "--duration", "1s", "--results"}
 	for name, run := range map[string]func() outcome{
 		"read-only": func() outcome {
@@ -219,7 +220,7 @@ func TestWritesOnAFullDisk(t *testing.T) {
 	done, put := writesDone(1000) // the disk is full by then, however slow the machine
 	g.put, g.rogue = put, func() { <-done }
 	address := g.serve(t)
-	plan, dir := file(t, "plan.yml", fmt.Sprintf(`
+	plan, dir := shell.File(t, "plan.yml", fmt.Sprintf(`
 target: {protocol: http, addresses: [%[1]s]}
 sessions: 2
 interval: 10ms

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brunt/test/shell"
 )
 
 const diskPlan = "queries: [{name: one, command: [PING], weight: 1}]\n"
@@ -24,7 +26,7 @@ func doneIn(t *testing.T, text string) uint64 {
 // The second of two runs into the same folder is refused, also while the first one is still running.
 func TestTwoRunsIntoOneFolder(t *testing.T) {
 	t.Parallel()
-	plan, dir := file(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")
+	plan, dir := shell.File(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")
 	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "50", "--duration", "2s", "--bundle",
 		dir, "--interval", "100ms"}
 	codes := make(chan outcome)

@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 )
 
 const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
@@ -18,7 +19,7 @@ const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
 func TestInterruptedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	plan := file(t, "plan.yml", longRun)
+	plan := shell.File(t, "plan.yml", longRun)
 	// Children of tests that were begun with nohup would ignore it too.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
@@ -29,7 +30,7 @@ func TestInterruptedOnce(t *testing.T) {
 			bundle := filepath.Join(dir, "bundle-"+ending.String())
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms",
 				"--bundle", bundle)...)
-			underWay(t, bundle, 5)
+			shell.UntilIntervals(t, bundle, 5)
 			c.cmd.Process.Signal(ending)
 			o := c.wait()
 			if o.code != 105 {
@@ -53,14 +54,14 @@ func TestInterruptedOnce(t *testing.T) {
 // A run that was started with nohup continues after its terminal is closed.
 func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	dir := t.TempDir()
-	plan, bundle := file(t, "plan.yml", longRun), filepath.Join(dir, "bundle")
+	plan, bundle := shell.File(t, "plan.yml", longRun), filepath.Join(dir, "bundle")
 	signal.Ignore(syscall.SIGHUP)
 	c := spawn(t, dir, "rate", "-c", plan, "--proto", "sqlite", "--rate", "100", "--duration", "1h", "--interval", "100ms",
 		"--bundle", bundle)
 	signal.Reset(syscall.SIGHUP)
-	underWay(t, bundle, 2)
+	shell.UntilIntervals(t, bundle, 2)
 	c.cmd.Process.Signal(syscall.SIGHUP)
-	underWay(t, bundle, 6)
+	shell.UntilIntervals(t, bundle, 6)
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	if o := c.wait(); o.code != 105 || strings.Count(o.err, "stopping") != 1 {
 		t.Errorf("exit %d, want 105\n%s", o.code, o.err)
@@ -71,16 +72,16 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(3600), weight: 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(3600), weight: 1}]\n")
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
 			t.Parallel()
 			bundle := filepath.Join(dir, tier)
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "10", "--duration", "1h", "--timeout", "1h",
 				"--tier", tier, "--interval", "100ms", "--bundle", bundle)...)
-			underWay(t, bundle, 5)
+			shell.UntilIntervals(t, bundle, 5)
 			c.cmd.Process.Signal(os.Interrupt)
-			eventually(t, "brunt has said that it waits", func() bool {
+			shell.Until(t, "brunt has said that it waits", func() bool {
 				b, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
 				return strings.Contains(c.err.String(), "stopping") && len(b) > 0
 			})
@@ -105,10 +106,10 @@ func TestKilledRunIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bundle := filepath.Join(dir, "bundle")
-	plan := file(t, "plan.yml", longRun)
+	plan := shell.File(t, "plan.yml", longRun)
 	c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms",
 		"--bundle", bundle)...)
-	underWay(t, bundle, 10)
+	shell.UntilIntervals(t, bundle, 10)
 	if live := brunt(t, "report", bundle); live.code != 0 || !strings.Contains(live.out, "the run is live") ||
 		strings.Contains(live.out, "INVALID") {
 		t.Errorf("report of a run under way: exit %d\n%s%s", live.code, live.out, live.err)

@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestServerKilledWhileLoading(t *testing.T) {
 	t.Parallel()
 	const rows = 200_000
-	plan := file(t, "plan.yml", fmt.Sprintf(`
+	plan := shell.File(t, "plan.yml", fmt.Sprintf(`
 config_name: BIG
 tables_schema:
   - name: big
@@ -35,7 +36,7 @@ tables_schema:
 	up := s.with("schema", "up", "-c", plan, "--checkpoint", checkpoint, "--workers", "1", "--check", "full", "--quiet")
 	first := make(chan outcome)
 	go func() { first <- brunt(t, up...) }()
-	eventually(t, "a chunk is in place", func() bool {
+	shell.Until(t, "a chunk is in place", func() bool {
 		b, _ := os.ReadFile(checkpoint)
 		return bytes.Contains(b, []byte(`"done":true`))
 	})
@@ -71,7 +72,7 @@ tables_schema:
 // If the server dies during the load, the failed requests are counted, the run continues, and its sessions reconnect.
 func TestServerKilledWhileRunning(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, c := range []struct {
 		name, proto string
 		start       func(testserver.TB, ...testserver.Option) *testserver.Server
@@ -97,7 +98,7 @@ func killedWhileRunning(t *testing.T, s stand, server *testserver.Server, plan, 
 		ended <- brunt(t, s.with("rate", "-c", plan, "--rate", "100", "--duration", "10s", "--vu", "4", "--tier", tier,
 			"--timeout", "1s", "--interval", "250ms", "--quiet", "--bundle", dir)...)
 	}()
-	underWay(t, dir, 4)
+	shell.UntilIntervals(t, dir, 4)
 	server.Kill()
 	time.Sleep(time.Second)
 	server.Restart()
@@ -160,7 +161,7 @@ func checkReturn(t *testing.T, dir string, address, sessions int, back time.Time
 // sessions reconnect.
 func TestOneOfTwoServersKilled(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +183,7 @@ func oneOfTwoKilled(t *testing.T, steady, mortal *testserver.Server, plan, tier 
 			"--rate", "200", "--duration", "10s", "--vu", "8", "--tier", tier, "--timeout", "8s", "--interval", "250ms",
 			"--quiet", "--bundle", dir)
 	}()
-	underWay(t, dir, 4)
+	shell.UntilIntervals(t, dir, 4)
 	mortal.Kill()
 	time.Sleep(time.Second)
 	mortal.Restart()

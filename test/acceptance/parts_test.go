@@ -9,6 +9,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 )
 
 // Two processes that divide a load between them send together what one process would send, and their merged records
@@ -17,7 +18,7 @@ func TestTwoProcessesShareALoad(t *testing.T) {
 	t.Parallel()
 	s, dir := postgres(t), t.TempDir()
 	// The process that begins later would find the other's inserted rows and begin after them.
-	plan := file(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}",
+	plan := shell.File(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}",
 		"range: [1, 500000], unique: true, start: range}", 1))
 	_, whole := s.stream(t, plan, "42", "codec", "2")
 	if up := brunt(t, s.with("schema", "up", "-c", plan, "--seed", "42", "--checkpoint",

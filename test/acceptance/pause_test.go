@@ -9,6 +9,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -26,7 +27,7 @@ const (
 
 func TestPauseShowsAtItsTrueSize(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, c := range []struct {
 		name  string
 		start func(testserver.TB, ...testserver.Option) *testserver.Server
@@ -56,7 +57,7 @@ func pauseOnce(t *testing.T, s stand, server *testserver.Server, plan, tier stri
 		ended <- brunt(t, s.with("rate", "-c", plan, "--rate", "200", "--duration", pauseDuration.String(),
 			"--vu", "4", "--tier", tier, "--interval", "250ms", "--quiet", "--bundle", dir)...)
 	}()
-	underWay(t, dir, 4)
+	shell.UntilIntervals(t, dir, 4)
 	before := time.Now()
 	server.Pause()
 	stopped := time.Now()

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"brunt/internal/cli"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -86,26 +86,8 @@ func readRun(t *testing.T, dir string) *record.Run {
 type child struct {
 	t        *testing.T
 	cmd      *exec.Cmd
-	out, err buffer
+	out, err shell.Output
 	done     chan struct{}
-}
-
-// buffer can be read while it is being written.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // spawn starts brunt in a separate process, in the given folder.
@@ -137,27 +119,13 @@ func (c *child) wait() outcome {
 	c.t.Helper()
 	select {
 	case <-c.done:
-	case <-time.After(patience):
+	case <-time.After(shell.Patience):
 		c.cmd.Process.Kill()
 		<-c.done
 		c.t.Fatalf("brunt didn't end: %s", c.err.String())
 	}
 	c.t.Logf("%v: exit %d\n%s", c.cmd.Args[1:], c.cmd.ProcessState.ExitCode(), c.err.String())
 	return outcome{code: c.cmd.ProcessState.ExitCode(), out: c.out.String(), err: c.err.String()}
-}
-
-// patience is the longest time that a test waits for an expected event.
-const patience = 5 * time.Minute
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("waited in vain until %s", what)
 }
 
 // inTime runs a scene that must fit into a load's time, and repeats it if the machine was too busy.
@@ -171,15 +139,6 @@ func inTime(t *testing.T, scene func() bool) {
 	t.Fatal("three times this machine was too busy to play it within the load's time")
 }
 
-// underWay waits until a bundle has n intervals.
-func underWay(t *testing.T, dir string, n int) {
-	t.Helper()
-	eventually(t, "the run has written intervals", func() bool {
-		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
-		return bytes.Count(b, []byte("\n")) >= n
-	})
-}
-
 // oneLine fails the test unless a text is one line that contains all the words.
 func oneLine(t *testing.T, text string, words ...string) {
 	t.Helper()
@@ -191,16 +150,6 @@ func oneLine(t *testing.T, text string, words ...string) {
 			t.Errorf("%q doesn't say %q", text, w)
 		}
 	}
-}
-
-// file writes a file into a folder of the test.
-func file(t *testing.T, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // judged reports whether an exit code is that of a run that found no fault of the server: pass, or invalid, because a

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"brunt/test/shell"
 )
 
 // staleShelf is a service that stores texts by path, and sometimes returns the previous text.
@@ -80,7 +82,7 @@ queries: [{name: one, sql: select 1}]
 		"stale reads":     {web, stand{proto: "http", addr: stale.Listener.Addr().String()}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := load(t, row.where.with("run", file(t, "plan.yml", registersPlan+row.plan), "--quiet")...)
+			o := load(t, row.where.with("run", shell.File(t, "plan.yml", registersPlan+row.plan), "--quiet")...)
 			if o.run == nil || o.run.Registers == nil {
 				t.Fatalf("exit %d\n%s", o.code, o.err)
 			}
@@ -109,7 +111,7 @@ queries: [{name: one, sql: select 1}]
 // If nothing is known about the registers, the result is not a success.
 func TestRegistersOfWhichNothingIsKnown(t *testing.T) {
 	t.Parallel()
-	o := load(t, redis(t).with("run", file(t, "plan.yml", registersPlan+`
+	o := load(t, redis(t).with("run", shell.File(t, "plan.yml", registersPlan+`
 registers:
   write: {command: [RPUSHX, "nowhere:$1", $2]}
   read: {command: [LRANGE, "nowhere:$1"], capture: [0]}

@@ -9,12 +9,13 @@ import (
 	"brunt/internal/record/recordtest"
 	"brunt/internal/render/message"
 	"brunt/internal/render/units"
+	"brunt/test/shell"
 )
 
 // A run that is judged again from its intervals has the same verdict, thresholds and figures.
 func TestVerdictFollowsFromTheRecord(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml",
+	plan := shell.File(t, "plan.yml",
 		"queries: [{name: one, sql: select 1, weight: 1}, {name: bad, sql: select 1/0, weight: 0.2}]\n")
 	for name, args := range map[string][]string{
 		"passes": {"--threshold", "errors < 90%", "--threshold", "response{ok}.p(99) < 10s"},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brunt/test/shell"
 )
 
 // streamPlan fills one table and sends INSERTs with generated parameters into another, so that the loaded and the sent
@@ -57,7 +59,7 @@ queries:
 // seed shows that the comparison can fail.
 func TestSameSeedSameRowsAndRequests(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "stream.yml", streamPlan)
+	plan := shell.File(t, "stream.yml", streamPlan)
 	var filled, landed []string
 	from := ""
 	for _, c := range []struct {
@@ -171,7 +173,7 @@ func differ(t *testing.T, what, aName string, a []string, bName string, b []stri
 // The result of proving that the rows are complete depends neither on the server nor on the number of workers.
 func TestSameRowsAreProved(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "stream.yml", streamPlan)
+	plan := shell.File(t, "stream.yml", streamPlan)
 	sums := map[string]string{}
 	for _, s := range []stand{postgres(t), tarantool(t), sqlite(t)} {
 		for _, workers := range []string{"1", "3"} {

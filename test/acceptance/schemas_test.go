@@ -3,6 +3,8 @@ package acceptance_test
 import (
 	"strings"
 	"testing"
+
+	"brunt/test/shell"
 )
 
 const inSchemas = `
@@ -56,7 +58,7 @@ func TestTablesInSchemas(t *testing.T) {
 			} else {
 				upsert += "on conflict (id) do update set n = excluded.n"
 			}
-			flags := s.with("-c", file(t, "plan.yml", strings.NewReplacer("QUOTED", s.quote("odd.name"), "UPSERT",
+			flags := s.with("-c", shell.File(t, "plan.yml", strings.NewReplacer("QUOTED", s.quote("odd.name"), "UPSERT",
 				upsert).Replace(inSchemas)))
 			if d := brunt(t, append([]string{"doctor"}, flags...)...); d.code != 0 {
 				t.Errorf("doctor: exit %d\n%s%s", d.code, d.out, d.err)

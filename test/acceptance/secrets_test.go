@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brunt/test/shell"
 )
 
 // planted is the secret that must not appear anywhere.
@@ -24,15 +26,15 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}))
 	defer service.Close()
 	host := strings.TrimPrefix(service.URL, "http://")
-	list := file(t, "urls", "GET http://user:"+planted+"@"+host+"/a?api_key="+planted+"\n\n"+
+	list := shell.File(t, "urls", "GET http://user:"+planted+"@"+host+"/a?api_key="+planted+"\n\n"+
 		"GET "+service.URL+"/bad?token="+planted+"\n")
-	targets := file(t, "targets.json",
+	targets := shell.File(t, "targets.json",
 		`{"method":"POST","url":"`+service.URL+`/t?access_token=`+planted+
 			`","header":{"Authorization":["Bearer `+planted+`"]}}`+"\n")
-	plan := file(t, "plan.yml",
+	plan := shell.File(t, "plan.yml",
 		"target: {protocol: http, addresses: ['"+host+"']}\nqueries: [{name: one, http: {path: '/x?password="+planted+"', headers: {X-Api-Key: "+planted+"}}, count: 5}]\n")
-	workload := file(t, "workload", "recordcount=10\noperationcount=10\nworkload=core\nreadproportion=1\n")
-	one := file(t, "one.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
+	workload := shell.File(t, "workload", "recordcount=10\noperationcount=10\nworkload=core\nreadproportion=1\n")
+	one := shell.File(t, "one.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
 	pg := postgres(t)
 	hidden := []string{planted, pg.password}
 	for name, args := range map[string][]string{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -49,12 +50,12 @@ func TestSequences(t *testing.T) {
 
 // A plan that inserts rows can be run again, also from its record, on tables with the rows of earlier runs.
 func insertsOfRepeatedRuns(t *testing.T, s stand) {
-	path := file(t, "plan.yml", growing)
+	path := shell.File(t, "plan.yml", growing)
 	point := t.TempDir() + "/load"
 	if up := brunt(t, s.with("schema", "up", "--quiet", "-c", path, "--checkpoint", point)...); up.code != 0 {
 		t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 	}
-	defer brunt(t, s.with("schema", "down", "-c", file(t, "down.yml", growing))...)
+	defer brunt(t, s.with("schema", "down", "-c", shell.File(t, "down.yml", growing))...)
 	greatest := "50"
 	for round := 1; round <= 3; round++ {
 		o := load(t, s.with("run", "--quiet", path)...)
@@ -78,7 +79,7 @@ func insertsOfRepeatedRuns(t *testing.T, s stand) {
 	}
 	again := strings.ReplaceAll(strings.ReplaceAll(growing, "distribution: Sequential",
 		"distribution: Sequential, start: range"), "[1001, 1400], unique: true", "[1001, 1400], unique: true, start: range")
-	if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.Failed == 0 ||
+	if o := load(t, s.with("run", "--quiet", shell.File(t, "again.yml", again))...); o.run.Total.Failed == 0 ||
 		len(o.run.Sequences) != 0 {
 		t.Errorf("start: range inserted %d new keys and failed %d times", o.run.Total.OK, o.run.Total.Failed)
 	}
@@ -99,7 +100,7 @@ queries:
     count: 50
 `
 	for round, held := range []string{"", "59"} {
-		o := load(t, s.with("run", "--quiet", "--no-setup", file(t, "plan.yml", text))...)
+		o := load(t, s.with("run", "--quiet", "--no-setup", shell.File(t, "plan.yml", text))...)
 		if o.run.Total.Failed != 0 || o.run.Total.OK != 50 {
 			t.Fatalf("round %d: exit %d, %d succeeded, failures %+v\n%s", round, o.code, o.run.Total.OK, o.run.Failures, o.err)
 		}
@@ -113,7 +114,7 @@ queries:
 		t.Errorf("%s rows from 10 to 109", n[0])
 	}
 	o := brunt(t, s.with("run", "--quiet",
-		file(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
+		shell.File(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
 	if o.code != 104 || !strings.Contains(o.err, "key for table nowhere") {
 		t.Errorf("a table that isn't there: exit %d\n%s", o.code, o.err)
 	}
@@ -146,7 +147,7 @@ load:
 func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 	var first []string
 	for attempt := range 2 {
-		path := file(t, "orders.yml", orders)
+		path := shell.File(t, "orders.yml", orders)
 		if up := brunt(t, s.with("schema", "up", "--quiet", "-c", path, "--checkpoint",
 			t.TempDir()+"/load")...); up.code != 0 {
 			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
@@ -169,12 +170,12 @@ func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 		if attempt == 0 {
 			again := strings.ReplaceAll(orders, "type: UUID}", "type: UUID, start: range}")
 			again = strings.ReplaceAll(again, "{type: UUID, unique: true}]", "{type: UUID, unique: true, start: range}]")
-			if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.OK != 0 ||
+			if o := load(t, s.with("run", "--quiet", shell.File(t, "again.yml", again))...); o.run.Total.OK != 0 ||
 				len(o.run.Sequences) != 0 {
 				t.Errorf("start: range inserted %d new keys", o.run.Total.OK)
 			}
 		}
-		if down := brunt(t, s.with("schema", "down", "-c", file(t, "down.yml", orders))...); down.code != 0 {
+		if down := brunt(t, s.with("schema", "down", "-c", shell.File(t, "down.yml", orders))...); down.code != 0 {
 			t.Fatalf("schema down: exit %d\n%s", down.code, down.err)
 		}
 	}

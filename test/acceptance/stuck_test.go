@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -36,7 +37,7 @@ func TestTimeLostByOneOperation(t *testing.T) {
 	const locked = 3 * time.Second
 	server := testserver.Postgres(t)
 	s := of("pg", server)
-	plan := file(t, "plan.yml", readAndUpdate)
+	plan := shell.File(t, "plan.yml", readAndUpdate)
 	if up := brunt(t, s.with("schema", "up", "--quiet", "-c", plan)...); up.code != 0 {
 		t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 	}
@@ -53,7 +54,7 @@ func TestTimeLostByOneOperation(t *testing.T) {
 					go func() {
 						ended <- brunt(t, s.with("run", plan, "--tier", tier, "--interval", "250ms", "--bundle", dir)...)
 					}()
-					underWay(t, dir, 8)
+					shell.UntilIntervals(t, dir, 8)
 					began := time.Now()
 					if lock {
 						if err := s.exec("do $$ begin lock table stuck in exclusive mode; perform pg_sleep(3); end $$"); err != nil {

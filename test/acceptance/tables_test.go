@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -72,7 +73,7 @@ func warned(run *record.Run, id string) string {
 // found nothing.
 func TestTablesOfAnotherSeed(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		plan := file(t, "plan.yml", keyed("seeds", 500))
+		plan := shell.File(t, "plan.yml", keyed("seeds", 500))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
 		if up := brunt(t, append([]string{"schema", "up", "--quiet", "--seed", "7", "--check", "full", "--checkpoint",
@@ -119,7 +120,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 // A proof of an existing table finds a single row that differs from the generated one.
 func TestFullProofOfAnExistingTable(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--check", "full", "--checkpoint",
+		flags := s.with("-c", shell.File(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--check", "full", "--checkpoint",
 			t.TempDir()+"/load")
 		up := append([]string{"schema", "up"}, flags...)
 		for _, action := range []string{"created", "complete"} {
@@ -137,14 +138,14 @@ func TestFullProofOfAnExistingTable(t *testing.T) {
 		if o.code == 0 || !strings.Contains(o.err, "not as generated") {
 			t.Errorf("a changed row: exit %d\n%s%s", o.code, o.out, o.err)
 		}
-		brunt(t, s.with("schema", "down", "-c", file(t, "plan.yml", keyed("proved", 7000)))...)
+		brunt(t, s.with("schema", "down", "-c", shell.File(t, "plan.yml", keyed("proved", 7000)))...)
 	})
 }
 
 // Filled tables are analyzed, so that the first statements of a load are planned with statistics.
 func TestFilledTablesAreAnalyzed(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		flags := append(s.with("-c", file(t, "plan.yml", keyed("looked_at", 2000))), "--quiet")
+		flags := append(s.with("-c", shell.File(t, "plan.yml", keyed("looked_at", 2000))), "--quiet")
 		known := map[string]string{ // a number that grows when a table is analyzed
 			"pg":     "SELECT count(*) FROM pg_stats WHERE tablename = 'looked_at' AND n_distinct <> 0",
 			"mysql":  "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Com_analyze'",
@@ -168,7 +169,7 @@ func TestFilledTablesAreAnalyzed(t *testing.T) {
 // Tables that brunt didn't create are neither filled nor dropped unless that is forced.
 func TestTablesOfSomebodyElse(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		plan := file(t, "plan.yml", keyed("theirs", 100))
+		plan := shell.File(t, "plan.yml", keyed("theirs", 100))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
 		id := "UUID"
@@ -210,7 +211,7 @@ func TestTablesOfSomebodyElse(t *testing.T) {
 // A run drops exactly what it created, and leaves no marker tables behind.
 func TestRunLeavesNoTrace(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		flags := s.with("-c", file(t, "plan.yml", keyed("passing", 100)))
+		flags := s.with("-c", shell.File(t, "plan.yml", keyed("passing", 100)))
 		o := load(t, append([]string{"queue", "--quiet"}, flags...)...)
 		if !judged(o.code) || o.run.Total.OK != 300 || len(o.run.Tables) != 1 || o.run.Tables[0].Origin != "run" {
 			t.Fatalf("exit %d\n%s", o.code, o.err)
@@ -235,13 +236,13 @@ func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 		if s.proto == "sqlite" {
 			rows = 40_000 // which take it as long under the race detector
 		}
-		plan := file(t, "plan.yml", keyed("halves", rows))
+		plan := shell.File(t, "plan.yml", keyed("halves", rows))
 		flags := s.with("-c", plan)
 		folder := t.TempDir()
 		point := filepath.Join(folder, "load")
 		up := append([]string{"schema", "up", "--quiet", "--workers", "1", "--checkpoint", point}, flags...)
 		c := spawn(t, folder, up...)
-		eventually(t, "a chunk is in", func() bool {
+		shell.Until(t, "a chunk is in", func() bool {
 			b, _ := os.ReadFile(point)
 			return strings.Contains(string(b), `"done":true`)
 		})
@@ -290,7 +291,7 @@ func TestUsersTableOfTheMarkersName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		flags := s.with("-c", file(t, "plan.yml", keyed("users", 50)))
+		flags := s.with("-c", shell.File(t, "plan.yml", keyed("users", 50)))
 		up := brunt(t, append([]string{"schema", "up", "--checkpoint", t.TempDir() + "/load"}, flags...)...)
 		if up.code != 0 || !strings.Contains(up.out+up.err, "brunt_tables") {
 			t.Errorf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
@@ -301,7 +302,7 @@ func TestUsersTableOfTheMarkersName(t *testing.T) {
 		if n := s.rows(t, "SELECT COUNT(*) FROM brunt_tables"); n[0] != "2" {
 			t.Errorf("%s rows are left of the user's 2", n[0])
 		}
-		own := s.with("-c", file(t, "own.yml", keyed("brunt_tables", 50)))
+		own := s.with("-c", shell.File(t, "own.yml", keyed("brunt_tables", 50)))
 		if o := brunt(t, append([]string{"schema", "up"}, own...)...); o.code != 104 ||
 			!strings.Contains(o.err, "keeps a table of this name itself") {
 			t.Errorf("a plan's table of that name: exit %d\n%s%s", o.code, o.out, o.err)

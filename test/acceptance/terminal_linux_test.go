@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brunt/test/shell"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -86,7 +88,7 @@ func answering(t *testing.T, env []string, asked, typed string, args ...string) 
 // A terminal gets colour and a progress line that is redrawn in place, and NO_COLOR and TERM=dumb are respected.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	args := append([]string{"rate", "-c", plan, "--rate", "50", "--duration", "3s", "--results", t.TempDir()},
 		sqlite(t).flags()...)
 	const bold, erase = "\x1b[1m", "\r\x1b[K"
@@ -111,7 +113,7 @@ func TestTerminal(t *testing.T) {
 func TestPasswordPrompt(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
 	shown := onTerminal(t, nil, secret, "queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database",
 		s.database,
 		"--ask-password", "--results", t.TempDir())
@@ -125,7 +127,7 @@ func TestPasswordPrompt(t *testing.T) {
 // yes.
 func TestSchemaDownAsks(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml",
+	plan := shell.File(t, "plan.yml",
 		"tables_schema: [{name: precious, row_count: 3, columns: [{name: id, type: Integer, unique: true, range: [1, 3]}], primary_keys: [id]}]\nqueries: [{name: one, sql: select 1, count: 1}]\n")
 	s := sqlite(t)
 	if err := s.exec("CREATE TABLE precious (id INTEGER PRIMARY KEY)"); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -132,7 +133,7 @@ func TestWritesAreReadBack(t *testing.T) {
 			s := stands[proto](t)
 			for _, tier := range []string{"codec", "library"} {
 				t.Run(tier, func(t *testing.T) {
-					plan := file(t, "plan.yml", ordersPlan+"tier: "+tier+"\n"+queries)
+					plan := shell.File(t, "plan.yml", ordersPlan+"tier: "+tier+"\n"+queries)
 					o := load(t, s.with("run", plan, "--quiet")...)
 					if o.run == nil || o.code != 99 {
 						t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
@@ -169,7 +170,8 @@ func checkOrders(t *testing.T, run *record.Run) {
 		t.Errorf("changed is %+v", changed)
 	}
 	why := strings.Join(run.Verdict.Texts(), "\n")
-	if run.Verdict.Result != "fail" || !strings.Contains(why, "1 acknowledged write was lost; the first, put of key 1, was") {
+	if run.Verdict.Result != "fail" || !strings.Contains(why,
+		"1 acknowledged write was lost; the first, put of key 1, was") {
 		t.Errorf("the verdict is %s: %s", run.Verdict.Result, why)
 	}
 }
@@ -178,7 +180,7 @@ func checkOrders(t *testing.T, run *record.Run) {
 func TestWritesThatAreThere(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
-	plan := file(t, "plan.yml", `
+	plan := shell.File(t, "plan.yml", `
 sessions: 4
 verify: {patience: 2s}
 load: [{closed: {operations: 2000}}]
@@ -208,7 +210,7 @@ queries:
 func TestDuplicatesAreFound(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
-	plan := file(t, "plan.yml", ordersPlan+`
+	plan := shell.File(t, "plan.yml", ordersPlan+`
 prepare: [{sql: "create table plain (id bigint, note text)"}]
 queries:
   - name: put
@@ -248,7 +250,7 @@ queries:
 		"no reading works": {"1", "LRANGE", "none was read back"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := file(t, "plan.yml", fmt.Sprintf(write, row.weight, row.read))
+			plan := shell.File(t, "plan.yml", fmt.Sprintf(write, row.weight, row.read))
 			o := load(t, redis(t).with("run", plan, "--quiet")...)
 			if o.run == nil || o.code != 98 || !strings.Contains(strings.Join(o.run.Verdict.Texts(), "\n"), row.says) {
 				t.Fatalf("exit %d\n%s", o.code, o.out)
@@ -261,7 +263,7 @@ queries:
 func TestNodesThatDiffer(t *testing.T) {
 	t.Parallel()
 	one, other := testserver.Redis(t), testserver.Redis(t)
-	plan := file(t, "plan.yml", `
+	plan := shell.File(t, "plan.yml", `
 target: {protocol: redis, addresses: ["`+one.Addr+`", "`+other.Addr+`"]}
 sessions: 2
 verify: {patience: 2s}
@@ -296,7 +298,7 @@ func TestAKilledLoadIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := redis(t)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	plan := file(t, "plan.yml", `
+	plan := shell.File(t, "plan.yml", `
 interval: 50ms
 sessions: 4
 verify: {patience: 2s}
@@ -316,7 +318,7 @@ queries:
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "some writes are on the disk", func() bool {
+	shell.Until(t, "some writes are on the disk", func() bool {
 		b, _ := os.ReadFile(filepath.Join(dir, record.WritesFile))
 		return strings.Count(string(b), "\n") > 3
 	})
@@ -331,7 +333,7 @@ queries:
 	if o.code != 0 || !strings.Contains(o.out, "WRITES") {
 		t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
-	deleted := brunt(t, s.with("run", file(t, "delete.yml", `
+	deleted := brunt(t, s.with("run", shell.File(t, "delete.yml", `
 sessions: 1
 load: [{closed: {operations: 1}}]
 queries: [{name: rogue, command: [DEL, "killed:1"]}]
@@ -347,7 +349,7 @@ queries: [{name: rogue, command: [DEL, "killed:1"]}]
 // A bundle whose writes can't be read back is refused with a one-line message before anything is sent.
 func TestVerifyOfWhatHasNone(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: ping, command: [PING]}]\nload: [{closed: {operations: 3}}]\n")
+	plan := shell.File(t, "plan.yml", "queries: [{name: ping, command: [PING]}]\nload: [{closed: {operations: 3}}]\n")
 	o := load(t, redis(t).with("run", plan, "--quiet")...)
 	again := brunt(t, redis(t).with("verify", o.dir)...)
 	if again.code != 104 || !strings.Contains(again.err, "has no verify") {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,12 @@ import (
 func Intervals(dir string) int {
 	text, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 	return bytes.Count(text, []byte("\n"))
+}
+
+// UntilIntervals waits until the bundle in a folder has n intervals.
+func UntilIntervals(t *testing.T, dir string, n int) {
+	t.Helper()
+	Until(t, fmt.Sprintf("%s has %d intervals", dir, n), func() bool { return Intervals(dir) >= n })
 }
 
 // Recorded returns the run in a bundle, the number of its intervals, and the operations in them.

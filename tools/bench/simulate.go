@@ -137,7 +137,7 @@ func (o *ledResult) lead(c *scale.Coordinator, s *simulation) error {
 		return err
 	}
 	o.GatherS, began = time.Since(began).Seconds(), time.Now()
-	parts, err := c.Begun()
+	parts, err := c.Bundles()
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (o *ledResult) lead(c *scale.Coordinator, s *simulation) error {
 	}
 	total := sum.Total().Totals()
 	o.AfterMs, o.Done, o.LinesMB = quantilesOf(after), total.Done, float64(s.kept())/1e6
-	for _, part := range c.Home(ctx, time.Second) {
+	for _, part := range c.Receive(ctx, time.Second) {
 		if part.Lost {
 			o.Lost++
 		}

@@ -29,7 +29,7 @@ func Share(o Options, w *scale.Worker, stop, hard <-chan struct{}) error {
 	of := &record.Worker{Name: w.Name(), ClockOffsetNs: w.Offset.Ns, ClockUncertaintyNs: w.Offset.UncertaintyNs}
 	led := &Led{
 		Script: job.Name, Epoch: w.At(w.Job.EpochNs), Dir: w.Dir, Worker: of, Sink: w, Stop: stop, Hard: hard,
-		Judged: w.Judged,
+		Judged: w.SetRules,
 		Begin: func() (start time.Time, err error) {
 			_ = os.RemoveAll(dir) // k6 has read it already
 			of.StartLateNs, err = w.Begin(context.Background(), w.Dir)

@@ -46,7 +46,7 @@ type Trial struct {
 	// needn't be built for it. nil means that there are no such runs.
 	Kept   func(name string) bool
 	Times  int               // number of runs without, and with, the index; at least Fewest
-	Told   func(text string) // called with each statement before it is executed
+	Say    func(text string) // called with each statement before it is executed
 	Anyway bool              // compare runs that aren't comparable; see compare.Options
 }
 
@@ -159,7 +159,7 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	if wanted {
 		script = a.proof.DDL
 	}
-	a.trial.Told(script)
+	a.trial.Say(script)
 	a.there = nil
 	if err := a.trial.Database.Exec(ctx, script, inspect.Progress{}); err != nil {
 		if !wanted {

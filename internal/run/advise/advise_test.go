@@ -69,7 +69,7 @@ func (s *shop) prove(t *testing.T) ([]record.Proof, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Trial{Database: s, Run: s.run, Times: 5, Told: func(string) {}}).Prove(t.Context(), list)
+	return (&Trial{Database: s, Run: s.run, Times: 5, Say: func(string) {}}).Prove(t.Context(), list)
 }
 
 func TestOnlyWhatPaysStays(t *testing.T) {
@@ -121,7 +121,7 @@ func TestIndexThatCantBeDropped(t *testing.T) {
 func TestLargeIndexIsBuiltOnce(t *testing.T) {
 	s := &shop{nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
 	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", SizeB: 1 << 30}}
-	proofs, err := (&Trial{Database: s, Run: s.run, Times: 3, Told: func(string) {}}).Prove(t.Context(), list)
+	proofs, err := (&Trial{Database: s, Run: s.run, Times: 3, Say: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || !proofs[0].Kept || proofs[0].Order != "AAABBB" || !slices.Equal(s.done, []string{"create a"}) {
 		t.Errorf("%+v, %v, %q", proofs, err, s.done)
 	}
@@ -132,7 +132,7 @@ func TestInterruptedProofLeavesNothing(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	trial := &Trial{Database: s, Times: 3, Told: func(string) {},
+	trial := &Trial{Database: s, Times: 3, Say: func(string) {},
 		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			if calls++; calls == 2 {
 				cancel()
@@ -154,7 +154,7 @@ func TestProofGoesOn(t *testing.T) {
 		s := &shop{indexes: left, nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
 		// Of A B B A A B, the first three and the fifth exist.
 		kept := map[string]float64{"index-1-01-A": 50e6, "index-1-02-B": 25e6, "index-1-03-B": 25.1e6, "index-1-05-A": 50.1e6}
-		trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Kept: func(name string) bool { return kept[name] > 0 }}
+		trial := &Trial{Database: s, Times: 3, Say: func(string) {}, Kept: func(name string) bool { return kept[name] > 0 }}
 		trial.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			if ns := kept[name]; ns > 0 {
 				one := &shop{runs: 100 + len(name) + int(name[len("index-1-0")]), nsOf: func([]string) float64 { return ns }}
@@ -204,7 +204,7 @@ func (s *shop) proveOne(t *testing.T) record.Proof {
 	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Table: "book",
 		Names: []string{"book", "fill_book"}, Gains: []record.Effect{{Statement: "read"}},
 		Pays: []record.Effect{{Statement: "write"}}}}
-	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Told: func(string) {}}).Prove(t.Context(), list)
+	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Say: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || len(proofs) != 1 {
 		t.Fatalf("%+v, %v", proofs, err)
 	}
@@ -245,7 +245,7 @@ func TestStatementLeftOut(t *testing.T) {
 // If the database becomes unavailable, the error is one line.
 func TestDatabaseGoesAwayDuringProof(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
-	trial := &Trial{Database: s, Times: 3, Told: func(string) {},
+	trial := &Trial{Database: s, Times: 3, Say: func(string) {},
 		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			if s.runs == 1 {
 				s.broken = "drop"

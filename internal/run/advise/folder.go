@@ -40,9 +40,9 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 
 // Into sets t.Run to make the runs with execute, ordered by o, into bundles below dir, and t.Kept to recognize runs
 // that an attempt that was killed has completed there.
-func (t *Trial) Into(dir string, o program.Order, execute program.RunFunc) {
+func (t *Trial) Into(dir string, o program.Load, execute program.Driver) {
 	t.Kept = func(name string) bool {
-		kept, err := program.Kept(filepath.Join(dir, name))
+		kept, err := program.KeptOutcome(filepath.Join(dir, name))
 		return err == nil && kept != nil
 	}
 	t.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {

@@ -111,7 +111,7 @@ func (l *load) prove(column string) record.Proof {
 	if err != nil || len(list) != 1 || list[0].Columns[0] != column {
 		l.t.Fatalf("%+v, %v", list, err)
 	}
-	proofs, err := (&Trial{Database: db, Run: l.run, Times: 3, Told: func(string) {}}).Prove(ctx, list)
+	proofs, err := (&Trial{Database: db, Run: l.run, Times: 3, Say: func(string) {}}).Prove(ctx, list)
 	if err != nil || len(proofs) != 1 {
 		l.t.Fatalf("%+v, %v", proofs, err)
 	}

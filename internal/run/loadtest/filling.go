@@ -121,7 +121,7 @@ func (d *leading) filled(ctx context.Context, hard <-chan struct{}, s *fill.Shar
 		}
 	}()
 	d.c.WaitFilled(waiting)
-	home := d.c.Home(waiting, lostGrace)
+	home := d.c.Receive(waiting, lostGrace)
 	cancel()
 	<-told
 	return home

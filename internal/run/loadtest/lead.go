@@ -304,7 +304,7 @@ func (d *leading) tell(text string) {
 
 // begun returns the records of workers that are ready: begun is the merged record, parts are those of the workers.
 func (d *leading) begun() (begun *record.Run, parts []*record.Recorded, err error) {
-	if parts, err = d.c.Begun(); err != nil {
+	if parts, err = d.c.Bundles(); err != nil {
 		return nil, nil, err
 	}
 	begun, _, err = record.Merge(parts...)
@@ -504,7 +504,7 @@ func (d *leading) doFaults(ctx context.Context, r *runner.Runner, begin func()) 
 	go func() {
 		defer close(done)
 		begin()
-		for d.c.WaitSent(waiting) == nil && d.c.Returns(waiting) { // workers that were all lost are back
+		for d.c.WaitSent(waiting) == nil && d.c.AwaitReturn(waiting) { // workers that were all lost are back
 		}
 		d.faults, d.warnings = r.EndFaults()
 		_ = os.Remove(d.healed()) // the file exists only if the watchdog healed faults
@@ -548,7 +548,7 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	}
 	waiting, cancel := protocol.Until(context.WithoutCancel(ctx), hard)
 	defer cancel()
-	home := d.c.Home(waiting, lostGrace)
+	home := d.c.Receive(waiting, lostGrace)
 	released := d.release()
 	parts, err := d.parts(home)
 	if err != nil {
@@ -586,7 +586,7 @@ func (d *leading) abandon(ctx context.Context) {
 func (d *leading) end(ctx context.Context) {
 	d.c.Stop(true, message.Message{})
 	d.c.AllSent()
-	d.c.Home(ctx, lostGrace)
+	d.c.Receive(ctx, lostGrace)
 }
 
 // workloadOf returns the workload of r; nil if r is nil, as for scripts.

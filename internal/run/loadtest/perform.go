@@ -64,10 +64,10 @@ func (l *Test) Perform(stdout, stderr io.Writer) error {
 	if l.Workers.Cluster.Print {
 		return l.printCluster(stdout)
 	}
-	return l.perform(stdout, stderr, l.Send)
+	return l.perform(stdout, stderr, l.Drive)
 }
 
-// sender sends a load; see Test.Send.
+// sender sends a load; see Test.Drive.
 type sender func(context.Context, <-chan struct{}, *Outputs, *runner.Hooks) (*record.Run, string, error)
 
 func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
@@ -100,9 +100,9 @@ func (l *Test) perform(stdout, stderr io.Writer, send sender) (err error) {
 	return exitcode.With(verdict.ExitCode(run), err)
 }
 
-// Send sends a load from this process or by workers. It returns the record and its folder. The record is nil if no load
-// was sent.
-func (l *Test) Send(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (
+// Drive sends a load from this process or by workers. It returns the record and its folder. The record is nil if no
+// load was sent.
+func (l *Test) Drive(ctx context.Context, hard <-chan struct{}, out *Outputs, v *runner.Hooks) (
 	*record.Run, string, error) {
 	if l.Workers.Number > 0 {
 		return l.lead(ctx, hard, out, v)

@@ -162,7 +162,7 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	if err != nil {
 		return nil, exitcode.Usage(err)
 	}
-	leave := c.Leave // so that resuming can be tried again
+	leave := c.CloseResumable // so that resuming can be tried again
 	defer func() { err = errors.Join(err, leave()) }()
 	d.c, l.Workers.On = c, extra[extraOn]
 	d.adopt(extra)

@@ -100,19 +100,19 @@ func (c *Confirmation) can(i int) float64 {
 type TargetConfirmation struct {
 	Options ConfirmOptions
 	// Load returns the plan of a hold at n times the profile.
-	Load    func(n float64) (*plan.Plan, error)
-	Base    *Result // base line for holds without thresholds; nil if there are thresholds
-	Low     *Result // its load is sent after a failed hold until the target has recovered; nil: none
-	Length  time.Duration
-	Steady  bool // fail a hold over which response times grow
-	Execute RunFunc
-	Told    func(Result) // called after each hold
+	Load   func(n float64) (*plan.Plan, error)
+	Base   *Result // base line for holds without thresholds; nil if there are thresholds
+	Low    *Result // its load is sent after a failed hold until the target has recovered; nil: none
+	Length time.Duration
+	Steady bool // fail a hold over which response times grow
+	Drive  Driver
+	Done   func(Result) // called after each hold
 }
 
 // Run holds loads until one is held. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 	c := NewConfirmation(h.Options)
-	execute := Onward(h.Execute)
+	drive := Continuing(h.Drive)
 	for {
 		t, more := c.Next()
 		if !more {
@@ -126,29 +126,29 @@ func (h *TargetConfirmation) Run(ctx context.Context) (*Confirmation, error) {
 		if t.Number > 1 {
 			name = fmt.Sprintf("run-%d", t.Number)
 		}
-		order := Order{Name: name, Plan: p, PeakPerS: p.PeakPerS()}
+		load := Load{Name: name, Plan: p, PeakPerS: p.PeakPerS()}
 		if t.Recover && h.Low != nil && h.Low.N < t.N {
 			rate, err := ProfileRate(p)
 			if err != nil {
 				return c, err
 			}
-			order.Next = recovering(p.Load, h.Low, rate/t.N, h.Length/10)
+			load.Next = recovering(p.Load, h.Low, rate/t.N, h.Length/10)
 		}
-		o, err := execute(ctx, order)
+		o, err := drive(ctx, load)
 		if err != nil {
 			return c, err
 		}
 		if o.Run.Interrupted {
 			return c, context.Canceled
 		}
-		r := Judge(t, o, h.Base)
+		r := JudgeTrial(t, o, h.Base)
 		if h.Steady {
-			r.Steady(o)
+			r.RequireSteady(o)
 		}
 		r.Dir = filepath.Base(o.Dir)
 		c.Take(r)
-		if h.Told != nil {
-			h.Told(r)
+		if h.Done != nil {
+			h.Done(r)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func TestHoldsOfATarget(t *testing.T) {
 	h := &TargetConfirmation{Options: ConfirmOptions{N: 2, Min: 0.1, Width: 0.03}, Length: time.Minute,
 		Low:  &Result{Trial: Trial{N: 0.5}, P50Ns: 1e6},
 		Load: func(n float64) (*plan.Plan, error) { return AtScale(of, n, 0, time.Minute) },
-		Execute: func(_ context.Context, o Order) (*Outcome, error) {
+		Drive: func(_ context.Context, o Load) (*Outcome, error) {
 			runs++
 			if o.Plan.First != first {
 				t.Errorf("hold %d begins with request %d, want %d", runs, o.Plan.First, first)

@@ -31,8 +31,9 @@ const (
 	failedShare = 0.01
 )
 
-// Judge returns the result of a trial. base is the result of the base line if there are no thresholds, otherwise nil.
-func Judge(t Trial, o *Outcome, base *Result) Result {
+// JudgeTrial returns the result of a trial. base is the result of the base line if there are no thresholds, otherwise
+// nil.
+func JudgeTrial(t Trial, o *Outcome, base *Result) Result {
 	run := o.Run
 	total := &run.Total
 	r := Result{
@@ -174,8 +175,8 @@ const (
 	slowed       = 0.1
 )
 
-// Steady fails a trial whose response times grew steadily over its load.
-func (r *Result) Steady(o *Outcome) {
+// RequireSteady fails a trial whose response times grew steadily over its load.
+func (r *Result) RequireSteady(o *Outcome) {
 	if r.Verdict == verdict.Invalid || len(o.P95Ns) < steadyFewest {
 		return
 	}

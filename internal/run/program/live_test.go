@@ -73,8 +73,8 @@ func read(t *testing.T, text, addr string) *plan.Plan {
 }
 
 // execute sends real loads and writes their bundles into a folder.
-func execute(dir string) program.RunFunc {
-	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+func execute(dir string) program.Driver {
+	return func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)},
 			PeakPerS: o.PeakPerS})
 		if err != nil {
@@ -89,7 +89,7 @@ func execute(dir string) program.RunFunc {
 		if err != nil {
 			return nil, err
 		}
-		out, err := program.Read(record.OS{}, r.Dir)
+		out, err := program.ReadOutcome(record.OS{}, r.Dir)
 		if err == nil {
 			out.AcceptInvalid() // other tests use the same machine, so the precision of times doesn't matter here
 		}
@@ -117,8 +117,8 @@ func TestSearchOfALimitedService(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	h.Trial, h.WarmUp, h.Pause, h.Execute = 600*time.Millisecond, 100*time.Millisecond, 0, execute(dir)
-	h.Told = func(r program.Result) {
+	h.Trial, h.WarmUp, h.Pause, h.Drive = 600*time.Millisecond, 100*time.Millisecond, 0, execute(dir)
+	h.Done = func(r program.Result) {
 		t.Logf("%d %s N %.3f with %d sessions: %s", r.Number, r.Purpose, r.N, r.Sessions, r.Line())
 	}
 	s, err := h.Run(context.Background())
@@ -142,8 +142,9 @@ func TestSearchOfALimitedService(t *testing.T) {
 		if r.Verdict == verdict.Pass && r.OfferedPerS > 1.15*(limit+burst) {
 			t.Errorf("N %.3f, %.0f/s, is said to %s", r.N, r.OfferedPerS, r.Verdict)
 		}
-		if again, err := program.Read(record.OS{}, filepath.Join(dir, r.Dir)); err != nil || again.Run.Total.Offered == 0 &&
-			r.Verdict != verdict.Invalid {
+		if again, err := program.ReadOutcome(record.OS{}, filepath.Join(dir, r.Dir)); err != nil ||
+			again.Run.Total.Offered == 0 &&
+				r.Verdict != verdict.Invalid {
 			t.Errorf("bundle %q: %v", r.Dir, err)
 		}
 	}

@@ -78,9 +78,9 @@ type Matrix struct {
 	MatrixOptions
 	Plan        *plan.Plan // the load, with its warm-up
 	Reconfigure func(context.Context, Cell) error
-	Execute     RunFunc
+	Drive       Driver
 	Planned     func(turn, of int, c Cell)
-	Told        func(c Cell, o *Outcome) // called after each run, including repeated ones
+	Done        func(c Cell, o *Outcome) // called after each run, including repeated ones
 }
 
 // CellLog is the result of a cell.
@@ -133,7 +133,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	}
 	runs := make([][]*Outcome, len(m.Cells))
 	order := rand.New(rand.NewPCG(m.Seed, 0))
-	execute := Onward(m.Execute)
+	drive := Continuing(m.Drive)
 	turn, of := 0, m.Repetitions*len(m.Cells)
 	for k := range m.Repetitions {
 		for _, i := range order.Perm(len(m.Cells)) {
@@ -141,7 +141,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 			if m.Planned != nil {
 				m.Planned(turn, of, m.Cells[i])
 			}
-			o, err := m.one(ctx, execute, k, i)
+			o, err := m.one(ctx, drive, k, i)
 			if err != nil {
 				return log, err
 			}
@@ -163,7 +163,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 
 // one measures cell i for the k-th time. It repeats an invalid run as often as a search would. The last run counts,
 // with its verdict.
-func (m *Matrix) one(ctx context.Context, execute RunFunc, k, i int) (*Outcome, error) {
+func (m *Matrix) one(ctx context.Context, drive Driver, k, i int) (*Outcome, error) {
 	c := m.Cells[i]
 	if err := m.Reconfigure(ctx, c); err != nil {
 		return nil, fmt.Errorf("settings %s: %w", c, err)
@@ -174,15 +174,15 @@ func (m *Matrix) one(ctx context.Context, execute RunFunc, k, i int) (*Outcome, 
 	}
 	name := fmt.Sprintf("cell-%02d-%d-%s", i+1, k+1, strings.Join(parts, "-"))
 	for try := 1; ; try++ {
-		o, err := execute(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
+		o, err := drive(ctx, Load{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
 		if err != nil {
 			return nil, fmt.Errorf("settings %s: %w", c, err)
 		}
 		if o.Run.Interrupted {
 			return nil, context.Canceled
 		}
-		if m.Told != nil {
-			m.Told(c, o)
+		if m.Done != nil {
+			m.Done(c, o)
 		}
 		if o.Run.Verdict.Result != verdict.Invalid || try == invalidTries {
 			return o, nil

@@ -23,7 +23,7 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 			Cells: []Cell{{{Name: "POOL", Value: "3"}}, {{Name: "POOL", Value: "4"}}, {{Name: "POOL", Value: "5"}}}},
 		Plan:        &plan.Plan{},
 		Reconfigure: func(context.Context, Cell) error { return nil },
-		Execute: func(_ context.Context, o Order) (*Outcome, error) {
+		Drive: func(_ context.Context, o Load) (*Outcome, error) {
 			ran = append(ran, o.Name)
 			run := &record.Run{}
 			run.Total.Response.P95Ns = 1e6 + record.Ns(len(ran))
@@ -132,7 +132,7 @@ func TestMatrixSendsOtherRequests(t *testing.T) {
 			Cells: []Cell{{{Name: "POOL", Value: "3"}}, {{Name: "POOL", Value: "4"}}}},
 		Plan:        &plan.Plan{First: 7},
 		Reconfigure: func(context.Context, Cell) error { return nil },
-		Execute: func(_ context.Context, o Order) (*Outcome, error) {
+		Drive: func(_ context.Context, o Load) (*Outcome, error) {
 			if runs++; o.Plan.First != want {
 				t.Errorf("run %d begins with request %d, want %d", runs, o.Plan.First, want)
 			}

@@ -20,10 +20,10 @@ type Repetition struct {
 	Base     *plan.Plan // A; nil: the plan alone is repeated, as A
 	Times    int        // of each
 	CoolDown time.Duration
-	Execute  RunFunc
+	Drive    Driver
 	Rest     Rest
 	Planned  func(Turn)           // called before each run
-	Told     func(Turn, *Outcome) // called after each run
+	Done     func(Turn, *Outcome) // called after each run
 }
 
 // Turn is a run of a repetition.
@@ -62,7 +62,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		}
 	}
 	done := &Repeated{}
-	execute := Onward(p.Execute)
+	drive := Continuing(p.Drive)
 	for k, side := range sides {
 		turn := Turn{k + 1, len(sides), side}
 		if k > 0 {
@@ -77,7 +77,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		if side == SideA && p.Base != nil {
 			of = p.Base
 		}
-		o, err := execute(ctx, Order{Name: turn.Name(), Plan: of})
+		o, err := drive(ctx, Load{Name: turn.Name(), Plan: of})
 		if err != nil {
 			return done, fmt.Errorf("run %d of %d: %w", turn.Number, turn.Of, err)
 		}
@@ -89,8 +89,8 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		} else {
 			done.B = append(done.B, o)
 		}
-		if p.Told != nil {
-			p.Told(turn, o)
+		if p.Done != nil {
+			p.Done(turn, o)
 		}
 	}
 	return done, nil

@@ -36,10 +36,10 @@ func (h *Header) Again(dir string) (args []string, err error) {
 	return append(args, "--resume", dir), nil
 }
 
-// Kept returns the outcome of the run with the bundle dir, or nil if there is no complete run. An incomplete run is
-// renamed and kept.
-func Kept(dir string) (*Outcome, error) {
-	if o, err := Read(record.OS{}, dir); err == nil && !o.Run.Interrupted {
+// KeptOutcome returns the outcome of the run with the bundle dir, or nil if there is no complete run. An incomplete run
+// is renamed and kept.
+func KeptOutcome(dir string) (*Outcome, error) {
+	if o, err := ReadOutcome(record.OS{}, dir); err == nil && !o.Run.Interrupted {
 		return o, nil
 	}
 	return nil, SetAside(dir, "killed")

@@ -136,7 +136,8 @@ func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
 		{"beside the base line", outcome(true, 1000), &Result{P95Ns: 8e6}, verdict.Pass},
 		{"far from the base line", outcome(true, 1000), &Result{P95Ns: 1e6}, verdict.Invalid},
 	} {
-		if r := Judge(Trial{N: 1}, c.o, c.base); r.Verdict != c.want || (r.Verdict == verdict.Invalid) != (len(r.Why) > 0) {
+		if r := JudgeTrial(Trial{N: 1}, c.o, c.base); r.Verdict != c.want ||
+			(r.Verdict == verdict.Invalid) != (len(r.Why) > 0) {
 			t.Errorf("%s: %s, %q", c.name, r.Verdict, r.Why)
 		}
 	}
@@ -272,7 +273,7 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 			}
 			return nil
 		}
-		h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
+		h.Drive = func(_ context.Context, o Load) (*Outcome, error) {
 			if begun++; begun >= c.gone && begun <= c.until {
 				return nil, away{}
 			}
@@ -388,7 +389,7 @@ func TestDefaultLimitRestsOnEnough(t *testing.T) {
 	h.Trial, h.WarmUp = time.Second, 0
 	h.Rest = func(context.Context, time.Duration) error { return nil }
 	trials := 0
-	h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
+	h.Drive = func(_ context.Context, o Load) (*Outcome, error) {
 		trials++
 		due := o.PeakPerS * o.Plan.Load[len(o.Plan.Load)-1].Duration.Seconds()
 		if trials <= 2 && due < 100 {
@@ -461,7 +462,7 @@ func TestTrialsSendOtherRequests(t *testing.T) {
 	}
 	h.Rest = func(context.Context, time.Duration) error { return nil }
 	want, trials := p.First, 0
-	h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
+	h.Drive = func(_ context.Context, o Load) (*Outcome, error) {
 		if trials++; o.Plan.First != want {
 			t.Errorf("trial %d begins with request %d, want %d", trials, o.Plan.First, want)
 		}
@@ -491,7 +492,7 @@ func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 		}, Thresholds: []record.Threshold{{Pass: true}}}}
 		o.Run.Verdict.Result = verdict.Pass
 		o.Run.Total.Offered = c.offered
-		if r := Judge(Trial{N: 1}, o, nil); r.Verdict != c.want {
+		if r := JudgeTrial(Trial{N: 1}, o, nil); r.Verdict != c.want {
 			t.Errorf("%d of 100 arrivals: %s %q, want %s", c.offered, r.Verdict, r.Why, c.want)
 		}
 	}
@@ -514,7 +515,7 @@ func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Trial, h.Longest, h.WarmUp = c.trial, c.longest, 0
-		h.Execute = func(_ context.Context, o Order) (*Outcome, error) {
+		h.Drive = func(_ context.Context, o Load) (*Outcome, error) {
 			if got := o.Plan.Load[0].Duration.Round(time.Microsecond); got != c.want {
 				t.Errorf("%v, at most %v: %v, want %v", c.trial, c.longest, got, c.want)
 			}

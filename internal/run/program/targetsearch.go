@@ -24,10 +24,10 @@ type TargetSearch struct {
 	Longest time.Duration
 	WarmUp  time.Duration // before the measured load, at the same rate
 	Pause   time.Duration // between trials
-	Execute RunFunc
+	Drive   Driver
 	Rest    Rest
 	Planned func(Trial)  // called before each trial
-	Told    func(Result) // called after each trial
+	Done    func(Result) // called after each trial
 }
 
 // NewTargetSearch returns a search of p within o. The rates, the sessions and whether there are thresholds are taken
@@ -49,7 +49,7 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 // Run searches until the maximum is bracketed. If ctx ends, it returns the results so far with ctx's error.
 func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 	s := NewSearch(h.Options)
-	execute := Onward(h.Execute)
+	drive := Continuing(h.Drive)
 	for {
 		t, more := s.Next()
 		if !more {
@@ -58,15 +58,15 @@ func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 		if h.Planned != nil {
 			h.Planned(t)
 		}
-		r, err := h.try(ctx, s, t, execute)
+		r, err := h.try(ctx, s, t, drive)
 		if err != nil {
 			if r, err = s.unreached(t, err); err != nil {
 				return s, err
 			}
 		}
 		s.Take(*r)
-		if h.Told != nil {
-			h.Told(s.results[len(s.results)-1])
+		if h.Done != nil {
+			h.Done(s.results[len(s.results)-1])
 		}
 		pause := h.Pause
 		if s.results[len(s.results)-1].Unreached {
@@ -101,7 +101,7 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 }
 
 // try executes one trial.
-func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, execute RunFunc) (*Result, error) {
+func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, drive Driver) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
 	if t.Purpose == BaseLine {
 		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // other trials are judged against it
@@ -119,14 +119,14 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, execute RunF
 	if low := s.lowest(); t.Recover && low != nil {
 		next = recovering(p.Load, low, h.Options.RatePerS, h.Trial/10)
 	}
-	o, err := execute(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
+	o, err := drive(ctx, Load{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
 	if err != nil {
 		return nil, fmt.Errorf("trial %d at N %.4g: %w", t.Number, t.N, err)
 	}
 	if o.Run.Interrupted {
 		return nil, context.Canceled
 	}
-	r := Judge(t, o, s.base())
+	r := JudgeTrial(t, o, s.base())
 	r.Dir = filepath.Base(o.Dir)
 	return &r, nil
 }

@@ -175,8 +175,8 @@ func (c *Coordinator) StartNs() int64 {
 	return c.startNs
 }
 
-// Leave is Close, but keeps the journal of a resumed coordinator, so that the load can be resumed again.
-func (c *Coordinator) Leave() error {
+// CloseResumable is Close, but keeps the journal of a resumed coordinator, so that the load can be resumed again.
+func (c *Coordinator) CloseResumable() error {
 	kept := c.journal.leave()
 	return errors.Join(c.Close(), kept())
 }
@@ -632,8 +632,8 @@ func (c *Coordinator) folder(worker int) string {
 	return filepath.Join(c.o.Dir, strconv.Itoa(worker+1))
 }
 
-// Begun opens the received bundles of all workers. They have the state in which each worker became ready.
-func (c *Coordinator) Begun() (parts []*record.Recorded, err error) {
+// Bundles opens the received bundles of all workers. They have the state in which each worker became ready.
+func (c *Coordinator) Bundles() (parts []*record.Recorded, err error) {
 	for k := range c.members {
 		p, err := record.Open(record.OS{}, c.folder(k))
 		if err != nil {
@@ -665,11 +665,11 @@ func (c *Coordinator) mayReturn() bool {
 	return !c.unheard && !slices.ContainsFunc(c.members, func(m *member) bool { return m.state == Ended })
 }
 
-// Home waits until the bundles of all workers have been received, and returns what was received. When the other workers
-// have ended, lost workers have grace to come back, unless their process is known to have ended. If all are lost, they
-// have Options.Patience if that is longer: then the cause is probably the network, and their load may still run. Home
-// returns early when ctx ends.
-func (c *Coordinator) Home(ctx context.Context, grace time.Duration) []Part {
+// Receive waits until the bundles of all workers have been received, and returns what was received. When the other
+// workers have ended, lost workers have grace to come back, unless their process is known to have ended. If all are
+// lost, they have Options.Patience if that is longer: then the cause is probably the network, and their load may still
+// run. Receive returns early when ctx ends.
+func (c *Coordinator) Receive(ctx context.Context, grace time.Duration) []Part {
 	all := func(lostToo bool) func() bool {
 		return func() bool {
 			return !slices.ContainsFunc(c.members, func(m *member) bool {

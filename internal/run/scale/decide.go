@@ -27,10 +27,10 @@ func (c *Coordinator) WaitSent(ctx context.Context) error {
 	})
 }
 
-// Returns waits, if all workers are lost before their load is over, until one of them is back, and reports whether one
-// is. They have Options.Patience for that, unless their processes are known to have ended or the load is being stopped:
-// their load probably still runs. Returns returns false at once if not all are lost, and when ctx ends.
-func (c *Coordinator) Returns(ctx context.Context) bool {
+// AwaitReturn waits, if all workers are lost before their load is over, until one of them is back, and reports whether
+// one is. They have Options.Patience for that, unless their processes are known to have ended or the load is being
+// stopped: their load probably still runs. It returns false at once if not all are lost, and when ctx ends.
+func (c *Coordinator) AwaitReturn(ctx context.Context) bool {
 	some := func(holds func(m *member) bool) bool { return slices.ContainsFunc(c.members, holds) }
 	back := func(m *member) bool { return !m.lost }
 	c.mu.Lock()

@@ -38,7 +38,7 @@ func (w *Worker) FillOver(ctx context.Context) (whole bool) {
 
 // WaitFilled waits until all workers that aren't lost have filled their parts, and lets them end.
 func (c *Coordinator) WaitFilled(ctx context.Context) {
-	_ = c.WaitSent(ctx) // Home notices the error too
+	_ = c.WaitSent(ctx) // Receive notices the error too
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop = c.stop || slices.ContainsFunc(c.members, func(m *member) bool { return m.lost })

@@ -8,8 +8,8 @@ const (
 	mostAddresses  = 16
 )
 
-// Judged sets the thresholds that may end the load of a script, with this worker's values, for the coordinator.
-func (w *Worker) Judged(rules []record.AbortRule) {
+// SetRules sets the thresholds that may end the load of a script, with this worker's values, for the coordinator.
+func (w *Worker) SetRules(rules []record.AbortRule) {
 	w.talk.judge(rules)
 }
 

@@ -32,7 +32,7 @@ func TestResumeKnowsThatTheLoadWasEnded(t *testing.T) {
 			o, workers, _ := killed(t, GoOn, 1)
 			c := resumed(t, o)
 			c.Stop(true, why)
-			if err := c.Leave(); err != nil {
+			if err := c.CloseResumable(); err != nil {
 				t.Fatal(err)
 			}
 			workers[0].client.CloseIdleConnections()
@@ -57,7 +57,7 @@ func TestResumeCanBeTriedAgain(t *testing.T) {
 		!strings.Contains(err.Error(), "see that the coordinator of this load doesn't run any more") {
 		t.Errorf("a second coordinator: %v", err)
 	}
-	if err := c.Leave(); err != nil {
+	if err := c.CloseResumable(); err != nil {
 		t.Fatal(err)
 	}
 	c = resumed(t, o)

@@ -47,10 +47,7 @@ func underLoad(t *testing.T, args ...string) (pid int, dir string, end func(sysc
 	cmd, _ := shell.Start(t, nil, append(append([]string{"brunt", "http", "--rate", "20", "--duration", "1h",
 		"--interval",
 		"100ms", "--bundle", dir}, args...), server.URL)...)
-	shell.Until(t, "the load is recorded", func() bool {
-		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
-		return bytes.Count(b, []byte("\n")) >= 2
-	})
+	shell.UntilIntervals(t, dir, 2)
 	return cmd.Process.Pid, dir, func(s syscall.Signal) {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Error(err)

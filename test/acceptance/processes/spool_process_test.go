@@ -1,7 +1,6 @@
 package processes_test
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,10 +53,7 @@ func TestInterruptsEndARunThoughNobodyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
-		shell.Until(t, "the load is recorded", func() bool {
-			b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
-			return bytes.Count(b, []byte("\n")) >= 3
-		})
+		shell.UntilIntervals(t, dir, 3)
 		cmd.Process.Signal(os.Interrupt)
 		shell.Until(t, "the record is complete", func() bool {
 			b, err := record.Open(record.OS{}, dir)

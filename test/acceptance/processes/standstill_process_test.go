@@ -1,7 +1,6 @@
 package processes_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,10 +40,7 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "bundle")
 			cmd, output := shell.Start(t, nil, append([]string{"brunt"}, append(args, "--bundle", dir)...)...)
-			shell.Until(t, "the load is recorded", func() bool {
-				b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
-				return bytes.Count(b, []byte("\n")) >= 3
-			})
+			shell.UntilIntervals(t, dir, 3)
 			testserver.Freeze(cmd.Process.Pid)
 			time.Sleep(stopped)
 			testserver.Thaw(cmd.Process.Pid)

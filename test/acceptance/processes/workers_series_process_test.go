@@ -38,7 +38,7 @@ func readBackPlan(t *testing.T, address, rest string) string {
 	return shell.Plan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 sessions: 4
 interval: 200ms
-verify: {shell.Patience: 2s}
+verify: {patience: 2s}
 queries:
   - name: put
     command: [SET, "order:$1", $2]

@@ -78,7 +78,7 @@ func TestAKilledSeriesOfWorkersIsResumed(t *testing.T) {
 					aside++
 					continue
 				}
-				o, err := program.Read(record.OS{}, filepath.Clean(run))
+				o, err := program.ReadOutcome(record.OS{}, filepath.Clean(run))
 				if err != nil {
 					t.Errorf("%v\n%s", err, said)
 					continue

@@ -103,7 +103,7 @@ func (j *job) said(text string) {
 // underWay waits until the record has n intervals.
 func (j *job) underWay(n int) {
 	j.t.Helper()
-	shell.Until(j.t, fmt.Sprintf("the record has %d intervals", n), func() bool { return shell.Intervals(j.dir) >= n })
+	shell.UntilIntervals(j.t, j.dir, n)
 }
 
 // wait waits for the end of the script and reads its record.

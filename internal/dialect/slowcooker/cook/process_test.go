@@ -185,10 +185,7 @@ func TestCookPrintsAllToALateReader(t *testing.T) {
 	cmd, r, filling, errs := shell.StartBlocked(t, "brunt", "cook", "-qps", "100", "-interval", "200ms", "-iterations",
 		"20",
 		"-summary", "1.2", "-bundle", dir, "http://"+server.Addr+"/")
-	shell.Until(t, "half of the run is recorded", func() bool {
-		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
-		return bytes.Count(b, []byte("\n")) >= 10
-	})
+	shell.UntilIntervals(t, dir, 10)
 	in := bufio.NewReader(r)
 	if _, err := io.CopyN(io.Discard, in, int64(filling)); err != nil {
 		t.Fatal(err)

@@ -16,11 +16,11 @@ import (
 // first tests each proposal by runs with and without it, with a pause between them.
 func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, trial *advise.Trial,
 	coolDown time.Duration, show func([]record.Proof) error) error {
-	execute := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+	drive := func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		t.Say("run %s", o.Name)
-		return t.Execute(ctx, o)
+		return t.Drive(ctx, o)
 	}
-	seen, err := execute(ctx, program.Order{Name: "seen", Plan: p})
+	seen, err := drive(ctx, program.Load{Name: "seen", Plan: p})
 	if err == nil && seen.Run.Interrupted {
 		err = context.Canceled
 	}
@@ -34,12 +34,12 @@ func (t *Series) Advise(ctx context.Context, p *plan.Plan, db inspect.Database, 
 	if trial == nil {
 		return show(Unproven(list))
 	}
-	trial.Told = func(text string) { t.Say("%s", text) }
-	trial.Into(t.Dir, program.Order{Plan: p}, func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+	trial.Say = func(text string) { t.Say("%s", text) }
+	trial.Into(t.Dir, program.Load{Plan: p}, func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		if err := program.Sleep(ctx, coolDown); err != nil {
 			return nil, err
 		}
-		return execute(ctx, o)
+		return drive(ctx, o)
 	})
 	proofs, err := trial.Prove(ctx, list)
 	return errors.Join(err, show(proofs))

@@ -74,7 +74,7 @@ func (f *Campaign) run(stdout, stderr io.Writer, folder func() (string, error),
 		c, err := open(campaign.Options{
 			Dir: dir, Brunt: self, Version: f.Process.Version, Command: f.Process.Command, Language: f.Language,
 			Read: f.Read, Say: t.Say,
-			Execute: t.step, Schema: t.schema,
+			Drive: t.step, Schema: t.schema,
 			Valid: target.Check,
 			Reach: func(ctx context.Context, p *plan.Plan) error {
 				_, err := target.Find(ctx, p, target.Patience{})
@@ -120,7 +120,7 @@ func (t *Series) step(ctx context.Context, r campaign.Run) (*program.Outcome, er
 		l.Live.Inspected = []string{r.Inspect}
 	}
 	l.Options.Recording.Extra = r.Extra
-	return t.one(ctx, r.Order, l, r.Dir)
+	return t.one(ctx, r.Load, l, r.Dir)
 }
 
 // schema creates and fills a plan's tables for a campaign.

@@ -22,9 +22,9 @@ import (
 // Repeat executes the runs of a repetition and prints their results.
 func (t *Series) Repeat(ctx context.Context, r *program.Repetition, f *loadtest.Report) error {
 	began := time.Now().UTC()
-	r.Execute = t.Execute
+	r.Drive = t.Drive
 	r.Planned = func(n program.Turn) { t.Say("run %d of %d: %s", n.Number, n.Of, n.Side) }
-	r.Told = func(n program.Turn, o *program.Outcome) {
+	r.Done = func(n program.Turn, o *program.Outcome) {
 		t.Say("run %d of %d: %s/s, p99 %s, %s", n.Number, n.Of, units.Rate(o.Run.Total.RatePerS),
 			units.LatencyInt(o.Run.Total.Response.P99Ns), o.Run.Verdict.Result)
 	}

@@ -16,10 +16,10 @@ import (
 // distorted.
 func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway bool, f *loadtest.Report) error {
 	began := time.Now().UTC()
-	h.Execute = t.Execute
+	h.Drive = t.Drive
 	if anyway {
-		h.Execute = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
-			out, err := t.Execute(ctx, order)
+		h.Drive = func(ctx context.Context, load program.Load) (*program.Outcome, error) {
+			out, err := t.Drive(ctx, load)
 			if err == nil {
 				out.AcceptInvalid()
 			}
@@ -30,7 +30,7 @@ func (t *Series) Search(ctx context.Context, h *program.TargetSearch, anyway boo
 		t.Say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N),
 			units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
 	}
-	h.Told = func(r program.Result) { t.Say("trial %d: %s", r.Number, r.Line()) }
+	h.Done = func(r program.Result) { t.Say("trial %d: %s", r.Number, r.Line()) }
 	found, err := h.Run(ctx)
 	if err != nil && ctx.Err() == nil {
 		if len(found.Results()) > 0 { // keep and print the results until the error

@@ -22,7 +22,7 @@ import (
 // Options configure a series.
 type Options struct {
 	Kind       string // "repeat", "search" or "advise"
-	Order      string // everything that determines the series in addition to kind and plans
+	Settings   string // everything that determines the series in addition to kind and plans
 	Plans      []*plan.Plan
 	Resume     string // the folder of a series that was killed; "" starts a new one
 	NoSetup    bool   // neither create nor fill tables
@@ -69,13 +69,13 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 			return exitcode.Usage(err)
 		}
 	}
-	order := o.Kind + "\n" + o.Order
+	identity := o.Kind + "\n" + o.Settings
 	for _, p := range o.Plans {
 		text, err := planfile.Write(p)
 		if err != nil {
 			return fmt.Errorf("plan %s: %w", p.Name, err)
 		}
-		order += "\n" + string(text)
+		identity += "\n" + string(text)
 	}
 	j, err := program.OpenJournal(t.Dir)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *Series) run(ctx context.Context, o Options, do func(context.Context, *S
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	h := program.Header{
-		Kind: o.Kind, Name: last.Name, Hash: program.Hash([]byte(order)), Brunt: o.Load.Process.Version,
+		Kind: o.Kind, Name: last.Name, Hash: program.Hash([]byte(identity)), Brunt: o.Load.Process.Version,
 		Command: o.Load.Process.Command,
 	}
 	if o.Resume == "" {
@@ -164,17 +164,17 @@ func (t *Series) tables(ctx context.Context, p *plan.Plan, o *Options) (down fun
 	return r.Close, nil
 }
 
-// Execute sends the load of a run, unless the series was resumed and the run exists. It is a program.RunFunc.
-func (t *Series) Execute(ctx context.Context, o program.Order) (*program.Outcome, error) {
+// Drive sends the load of a run, unless the series was resumed and the run exists. It is a program.Driver.
+func (t *Series) Drive(ctx context.Context, o program.Load) (*program.Outcome, error) {
 	dir := filepath.Join(t.Dir, o.Name)
-	if kept, err := program.Kept(dir); kept != nil || err != nil {
+	if kept, err := program.KeptOutcome(dir); kept != nil || err != nil {
 		return kept, err
 	}
 	return t.one(ctx, o, t.load, dir)
 }
 
 // one executes l with the settings of o into the bundle dir.
-func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir string) (*program.Outcome, error) {
+func (t *Series) one(ctx context.Context, o program.Load, l loadtest.Test, dir string) (*program.Outcome, error) {
 	l.Plan, l.Next, l.Options.PeakPerS, l.Record.Dir = o.Plan, o.Next, o.PeakPerS, dir
 	v, err := l.Hooks(t.Out)
 	if err != nil {
@@ -189,10 +189,10 @@ func (t *Series) one(ctx context.Context, o program.Order, l loadtest.Test, dir 
 			}
 		}
 	}
-	if _, dir, err = l.Send(ctx, t.hard, t.Out, &v); err != nil {
+	if _, dir, err = l.Drive(ctx, t.hard, t.Out, &v); err != nil {
 		return nil, err
 	}
-	return program.Read(record.OS{}, dir)
+	return program.ReadOutcome(record.OS{}, dir)
 }
 
 // Say prints a message about the series on standard error, unless quiet.

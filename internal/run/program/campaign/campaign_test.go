@@ -99,7 +99,7 @@ func readPlan(path string) (*plan.Plan, error) {
 
 func options(dir string) Options {
 	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {},
-		Execute: execute,
+		Drive: execute,
 		Schema: func(ctx context.Context, p *plan.Plan) error {
 			_, _, err := schema.Up(ctx, p, schema.FillOptions{Version: "test"})
 			return err
@@ -122,7 +122,7 @@ func execute(ctx context.Context, r Run) (*program.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return program.Read(record.OS{}, one.Dir)
+	return program.ReadOutcome(record.OS{}, one.Dir)
 }
 
 // serve starts an HTTP server on loopback that answers at once.

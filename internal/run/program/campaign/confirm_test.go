@@ -81,7 +81,7 @@ steps:
 	dir := t.TempDir()
 	o := options(dir)
 	next := uint64(0)
-	o.Execute = func(ctx context.Context, r Run) (*program.Outcome, error) {
+	o.Drive = func(ctx context.Context, r Run) (*program.Outcome, error) {
 		if r.Plan.First != next {
 			t.Errorf("%s begins with request %d, want %d", r.Dir, r.Plan.First, next)
 		}

@@ -113,7 +113,7 @@ func TestKilledInEachStep(t *testing.T) {
 	for i := range c.results {
 		for _, bundle := range bundlesOf(&c.results[i]) {
 			path := filepath.Join(dir, c.results[i].ID, bundle)
-			if o, err := program.Read(record.OS{}, path); err != nil || o.Run.Interrupted {
+			if o, err := program.ReadOutcome(record.OS{}, path); err != nil || o.Run.Interrupted {
 				t.Errorf("step %s: bundle %s: %v", c.results[i].ID, bundle, err)
 			}
 		}
@@ -330,7 +330,7 @@ func TestACampaignOfAnEarlierVersionIsResumed(t *testing.T) {
 		t.Errorf("the campaign is %+v with %d steps", h, len(p.Steps))
 	}
 	o := options(dir)
-	o.Execute = func(context.Context, Run) (*program.Outcome, error) {
+	o.Drive = func(context.Context, Run) (*program.Outcome, error) {
 		return nil, errors.New("the step is done already")
 	}
 	c, err := Resume(dir, readPlan, o)

@@ -62,7 +62,7 @@ func TestServicesOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := options(dir)
-			o.Execute = func(ctx context.Context, r Run) (*program.Outcome, error) {
+			o.Drive = func(ctx context.Context, r Run) (*program.Outcome, error) {
 				if err := os.WriteFile(filepath.Join(filepath.Dir(file), "load"), nil, 0o644); err != nil {
 					return nil, err
 				}

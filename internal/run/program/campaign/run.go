@@ -25,7 +25,7 @@ const (
 
 // Run is one load of a campaign.
 type Run struct {
-	program.Order
+	program.Load
 	Dir     string            // folder of its bundle
 	Inspect string            // the database to inspect during the load, such as "pg=DSN"; "" for none
 	Watch   []string          // what is sampled during the load, as for --watch
@@ -40,7 +40,7 @@ type Options struct {
 	Command  []string       // the command line, without secrets
 	Language units.Language // of messages
 	Read     ReadPlan
-	Execute  func(context.Context, Run) (*program.Outcome, error)
+	Drive    func(context.Context, Run) (*program.Outcome, error)
 	Schema   func(context.Context, *plan.Plan) error // creates and fills a plan's tables
 	Say      func(format string, args ...any)
 	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: no check
@@ -347,17 +347,17 @@ func (c *Campaign) ready(ctx context.Context) error {
 
 // execute runs the loads of a step in its folder. A run that is complete already is not repeated, so a step that was
 // killed continues with the interrupted run.
-func (c *Campaign) execute(s *Step, inspect bool) program.RunFunc {
-	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+func (c *Campaign) execute(s *Step, inspect bool) program.Driver {
+	return func(ctx context.Context, o program.Load) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
-		if kept, err := program.Kept(dir); kept != nil || err != nil {
+		if kept, err := program.KeptOutcome(dir); kept != nil || err != nil {
 			return c.judged(kept, err)
 		}
-		o.Plan = program.From(o.Plan, c.before())
+		o.Plan = program.Continued(o.Plan, c.before())
 		if err := c.service.gone(); err != nil {
 			return nil, err
 		}
-		run := Run{Order: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
+		run := Run{Load: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
 		if inspect && c.Inspect != "" {
 			run.Inspect = c.expand(c.Inspect)
 		}
@@ -370,7 +370,7 @@ func (c *Campaign) execute(s *Step, inspect bool) program.RunFunc {
 		if note := c.Note(); !note.IsZero() {
 			run.Extra["note"] = note.String()
 		}
-		outcome, err := c.judged(c.o.Execute(ctx, run))
+		outcome, err := c.judged(c.o.Drive(ctx, run))
 		// If the service has ended, the run did not measure the service.
 		if ended := c.service.gone(); ended != nil && ctx.Err() == nil {
 			return nil, errors.Join(ended, program.SetAside(dir, "without-service"))

@@ -126,8 +126,8 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
-		Told: func(text string) { c.o.Say("advisor: %s", text) }}
-	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, program.Onward(c.execute(s, true)))
+		Say: func(text string) { c.o.Say("advisor: %s", text) }}
+	trial.Into(c.folder(s), program.Load{Plan: p, PeakPerS: p.PeakPerS()}, program.Continuing(c.execute(s, true)))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {
 		x := &r.Fix.Proofs[i]
@@ -154,8 +154,8 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
-	h.Execute = c.execute(s, false)
-	h.Told = func(t program.Result) {
+	h.Drive = c.execute(s, false)
+	h.Done = func(t program.Result) {
 		c.o.Say("trial %d at N %s (%s/s): %s", t.Number, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
 	}
 	found, err := h.Run(ctx)
@@ -245,9 +245,9 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	h := &program.TargetConfirmation{
 		Options: program.ConfirmOptions{N: n, Sessions: sessions, Purpose: s.Kind, Fixed: !r.Confirms},
 		Load:    func(n float64) (*plan.Plan, error) { return c.held(s, n, sessions) },
-		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Execute: c.execute(s, true),
+		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Drive: c.execute(s, true),
 		Steady: s.Kind == campaignfile.StepConfirm || s.Kind == campaignfile.StepReliability,
-		Told: func(t program.Result) {
+		Done: func(t program.Result) {
 			c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
 		},
 	}
@@ -337,7 +337,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	m := &program.Matrix{
 		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,
 			Tolerance: s.Tolerance, N: n},
-		Plan: p, Execute: execute,
+		Plan: p, Drive: execute,
 		Reconfigure: func(ctx context.Context, cell program.Cell) error {
 			var settings []campaignfile.Setting
 			for _, one := range cell {
@@ -348,7 +348,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 			}
 			return c.service.configure(ctx, settings)
 		},
-		Told: func(cell program.Cell, o *program.Outcome) {
+		Done: func(cell program.Cell, o *program.Outcome) {
 			c.o.Say("%s: %s, %s/s of %s/s, p95 %s", cell, o.Run.Verdict.Result, units.Rate(o.AchievedPerS()),
 				units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
 		},

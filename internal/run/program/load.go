@@ -1,6 +1,6 @@
 // Package program runs loads one after another, and decides the next one from the results of the last: repetitions, A
 // against B, the search for the highest load that a target sustains, and comparisons of settings. The decisions are
-// pure functions. The caller provides the function that executes a single run.
+// pure functions. The caller provides the Driver, which drives one load.
 package program
 
 import (
@@ -17,8 +17,8 @@ import (
 	"brunt/internal/render/message"
 )
 
-// Order is one run of a series.
-type Order struct {
+// Load is one load of a series.
+type Load struct {
 	Name     string      // name of its bundle in the series' folder
 	Plan     *plan.Plan  // not changed
 	Next     engine.Next // returns the phases; nil: the plan's
@@ -41,18 +41,18 @@ type Outcome struct {
 	AnsweredPerS []float64 // rate of good answers in each of these intervals, a second
 }
 
-// RunFunc executes a run: it connects, sends the load, stores the bundle and reads it back. An error means that there
+// Driver drives one load: it connects, sends the load, stores the bundle and reads it back. An error means that there
 // is no result, and ends the series. If the user interrupted the run, its outcome is marked as interrupted.
-type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
+type Driver func(ctx context.Context, l Load) (*Outcome, error)
 
-// Onward wraps execute so that each run sends requests that differ from those of the runs before it: its random choices
-// continue where theirs ended. Repeated requests would find their data cached, and would miss what was deleted before.
-// A plan that is a queue of counts always sends the same requests.
-func Onward(execute RunFunc) RunFunc {
+// Continuing returns a driver whose loads differ from those before them: their random choices continue where those of
+// the last load ended. Repeated requests would find their data cached, and would miss what was deleted before. A plan
+// that is a queue of counts always sends the same requests.
+func Continuing(drive Driver) Driver {
 	sent := uint64(0)
-	return func(ctx context.Context, o Order) (*Outcome, error) {
-		o.Plan = From(o.Plan, sent)
-		out, err := execute(ctx, o)
+	return func(ctx context.Context, l Load) (*Outcome, error) {
+		l.Plan = Continued(l.Plan, sent)
+		out, err := drive(ctx, l)
 		if err == nil {
 			sent += out.Requests()
 		}
@@ -60,8 +60,8 @@ func Onward(execute RunFunc) RunFunc {
 	}
 }
 
-// From returns p with its random choices continued after n more requests.
-func From(p *plan.Plan, n uint64) *plan.Plan {
+// Continued returns p with its random choices continued after n more requests.
+func Continued(p *plan.Plan, n uint64) *plan.Plan {
 	if n == 0 || p.Mix == plan.ByCount {
 		return p
 	}
@@ -78,8 +78,8 @@ func (o *Outcome) Requests() (n uint64) {
 	return n
 }
 
-// Read reads the outcome of a run from its bundle. It fails if the run is incomplete.
-func Read(fsys record.FS, dir string) (*Outcome, error) {
+// ReadOutcome reads the outcome of a run from its bundle. It fails if the run is incomplete.
+func ReadOutcome(fsys record.FS, dir string) (*Outcome, error) {
 	b, err := record.Open(fsys, dir)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 		}
 		o.AnsweredInTime = w.answered()
 		record.Fill(o.Run, tally)
-		if r := Judge(Trial{N: 1}, o, nil); r.OfferedPerS != c.offered || r.AchievedPerS != c.achieved || r.AskedPerS != 100 {
+		if r := JudgeTrial(Trial{N: 1}, o, nil); r.OfferedPerS != c.offered || r.AchievedPerS != c.achieved ||
+			r.AskedPerS != 100 {
 			t.Errorf("%s: %g/s of %g/s, asked for %g/s; want %g of %g", c.name, r.AchievedPerS, r.OfferedPerS, r.AskedPerS,
 				c.achieved, c.offered)
 		}
@@ -93,7 +94,7 @@ func TestRepetitionsSendOtherRequests(t *testing.T) {
 	want, runs := uint64(7), 0
 	r := &Repetition{Plan: &plan.Plan{First: 7}, Base: &plan.Plan{First: 7}, Times: 2,
 		Rest: func(context.Context, time.Duration) error { return nil },
-		Execute: func(_ context.Context, o Order) (*Outcome, error) {
+		Drive: func(_ context.Context, o Load) (*Outcome, error) {
 			if runs++; o.Plan.First != want {
 				t.Errorf("run %d begins with request %d, want %d", runs, o.Plan.First, want)
 			}
