@@ -17,8 +17,8 @@ import (
 // pgbenchLoadGoal is the goal for the time of -i, relative to pgbench's.
 const pgbenchLoadGoal = 1 / 1.5
 
-// pgbenching compares brunt pgbench with pgbench on one server, in turns: the client's CPU time of a transaction, the lag
-// with -R, and the time of -i.
+// pgbenching compares brunt pgbench with pgbench on one server, in turns: the client's CPU time of a transaction, the
+// lag with -R, and the time of -i.
 func pgbenching(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("pgbench", flag.ContinueOnError)
 	rounds := f.Int("rounds", 3, "how often each client has its turn")

@@ -236,8 +236,8 @@ const leastChunk = 100_000
 // mostLoaders is the greatest number of sessions that load a table.
 const mostLoaders = 8
 
-// generate fills the tables in one transaction, which lets the server freeze the rows, or a partitioned pgbench_accounts
-// by several sessions.
+// generate fills the tables in one transaction, which lets the server freeze the rows, or a partitioned
+// pgbench_accounts by several sessions.
 func (i *initializer) generate(ctx context.Context) error {
 	i.say("generating data (client-side)...\n")
 	whole := i.o.PartitionMethod == "" // partitioned tables can't be frozen, and are loaded by several sessions

@@ -33,7 +33,8 @@ func clientSeed() uint64 {
 // TestExpressions checks values that PostgreSQL's own tests of pgbench expect (src/bin/pgbench/t of version 16). The
 // comparison with real programs is TestExpressionsAsPgbench.
 func TestExpressions(t *testing.T) {
-	variables := map[string]string{"foo": "-10.1", "f": "of", "t": "t", "n": "null", "d1": "false", "n0": "null", "zy": "0"}
+	variables := map[string]string{"foo": "-10.1", "f": "of", "t": "t", "n": "null", "d1": "false", "n0": "null",
+		"zy": "0"}
 	for text, want := range map[string]string{
 		"random(10, 19)":               "int 17",
 		"abs(-4)":                      "int 4",
