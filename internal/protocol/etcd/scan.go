@@ -15,24 +15,24 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 }
 
 // Message implements rpc.Handler.
-func (c *codec) Message(message []byte, compressed bool) (violation protocol.Violation) {
+func (c *codec) Message(message []byte, compressed bool) (_ bool, violation protocol.Violation) {
 	if compressed {
-		return "the message is compressed, which we didn't ask for"
+		return false, "the message is compressed, which we didn't ask for"
 	}
 	r := &c.requests[c.current.ID]
 	if r.command == nil {
-		return parse(&r.Request, message, c.reply)
+		return false, parse(&r.Request, message, c.reply)
 	}
 	revision, violation := r.command.read(message, c.reply)
 	c.revision = max(c.revision, revision)
-	return violation
+	return false, violation
 }
 
 // Streams implements rpc.Handler.
 func (*codec) Streams() bool { return false }
 
 // Reset implements rpc.Handler.
-func (c *codec) Reset(failure *protocol.Error) { c.reply.Fail(failure) }
+func (c *codec) Reset(_ bool, failure *protocol.Error) { c.reply.Fail(failure) }
 
 // Status implements rpc.Handler.
 func (c *codec) Status(code codes.Code, text string) {

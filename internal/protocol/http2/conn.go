@@ -42,7 +42,7 @@ type Handler interface {
 	// Data takes a part of the body.
 	Data(data []byte, last bool) (finished bool, violation protocol.Violation)
 	// Reset takes the failure of a stream that the server reset.
-	Reset(failure *protocol.Error)
+	Reset(code http2.ErrCode, failure *protocol.Error)
 }
 
 // Fields are those of the last header block, as far as they are asked for.
@@ -216,6 +216,9 @@ func (c *Conn) begin() *Stream {
 	return s
 }
 
+// Stamp sets the time of the request that was encoded last.
+func (c *Conn) Stamp(at int64) { c.streams[c.sent].At = at }
+
 // Finish forgets the answer that has been read.
 func (c *Conn) Finish() {
 	if c.ID == 0 {
@@ -380,7 +383,8 @@ func (c *Conn) take(f *Frame, reply *protocol.Reply) (finished bool, violation p
 		}
 		if mine {
 			c.sending = false
-			c.handler.Reset(resetFailure(http2.ErrCode(binary.BigEndian.Uint32(f.Payload))))
+			code := http2.ErrCode(binary.BigEndian.Uint32(f.Payload))
+			c.handler.Reset(code, resetFailure(code))
 		}
 		return mine, ""
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	h2 "golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 
 	"brunt/internal/protocol"
@@ -22,12 +23,13 @@ const (
 
 // Handler takes the answer to the call that is being read.
 type Handler interface {
-	// Message takes a message of the answer. It is valid during the call.
-	Message(message []byte, compressed bool) protocol.Violation
+	// Message takes a message of the answer. It is valid during the call. enough says that no further ones are wanted: the
+	// call is then cancelled, and the answer is complete.
+	Message(message []byte, compressed bool) (enough bool, violation protocol.Violation)
 	// Status takes the end of the answer, if it isn't OK. text is as sent.
 	Status(code codes.Code, text string)
-	// Reset takes the failure of a call whose stream the server reset.
-	Reset(failure *protocol.Error)
+	// Reset takes the failure of a call whose stream the server reset; cancelled if it says that it was cancelled.
+	Reset(cancelled bool, failure *protocol.Error)
 	// Streams reports whether the answer may have any number of messages. Otherwise it has one.
 	Streams() bool
 }
@@ -113,8 +115,12 @@ func (c *Conn) Data(data []byte, last bool) (finished bool, violation protocol.V
 		}
 		c.Partial = c.Partial[:0]
 		c.Count++
-		if violation := c.handler.Message(message[MessageHead:size], message[0] == 1); violation != "" {
-			return false, violation
+		enough, violation := c.handler.Message(message[MessageHead:size], message[0] == 1)
+		if enough {
+			c.Abandon()
+		}
+		if enough || violation != "" {
+			return enough, violation
 		}
 	}
 	return false, ""
@@ -141,7 +147,9 @@ func (c *Conn) measure(b []byte) (size int, violation protocol.Violation) {
 }
 
 // Reset implements http2.Handler.
-func (c *Conn) Reset(failure *protocol.Error) { c.handler.Reset(failure) }
+func (c *Conn) Reset(code h2.ErrCode, failure *protocol.Error) {
+	c.handler.Reset(code == h2.ErrCodeCancel, failure)
+}
 
 // Seal writes the prefix of the message that b[from:] holds after MessageHead bytes of room.
 func Seal(b []byte, from int, compressed bool) {

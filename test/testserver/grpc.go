@@ -1,0 +1,230 @@
+package testserver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	_ "embed"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/encoding/gzip" // compresses as clients ask
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// EchoProto is the description of the service of GRPC.
+//
+//go:embed echopb/echo.proto
+var EchoProto string
+
+// GRPCServer is a gRPC server in this process, with a health service.
+type GRPCServer struct {
+	Addr  string
+	Files *protoregistry.Files
+	Set   *descriptorpb.FileDescriptorSet // of EchoProto and what it imports
+}
+
+// GRPCOption configures GRPC.
+type GRPCOption func(*grpcOptions)
+
+type grpcOptions struct {
+	options  []grpc.ServerOption
+	versions []string
+	seen     func(metadata.MD)
+}
+
+// GRPCWith adds options of grpc.NewServer.
+func GRPCWith(o ...grpc.ServerOption) GRPCOption {
+	return func(g *grpcOptions) { g.options = append(g.options, o...) }
+}
+
+// GRPCReflection has reflection of the versions: v1, v1alpha. With none, there is no reflection.
+func GRPCReflection(versions ...string) GRPCOption {
+	return func(g *grpcOptions) { g.versions = versions }
+}
+
+// GRPCTLS has the server use TLS.
+func GRPCTLS(c credentials.TransportCredentials) GRPCOption { return GRPCWith(grpc.Creds(c)) }
+
+// GRPCSeen has f called with the metadata of each call.
+func GRPCSeen(f func(metadata.MD)) GRPCOption { return func(g *grpcOptions) { g.seen = f } }
+
+// described resolves names of the server's own files, and of those that are linked.
+type described struct{ files *protoregistry.Files }
+
+// FindFileByPath implements protodesc.Resolver.
+func (d described) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	if f, err := d.files.FindFileByPath(path); err == nil {
+		return f, nil
+	}
+	return protoregistry.GlobalFiles.FindFileByPath(path)
+}
+
+// FindDescriptorByName implements protodesc.Resolver.
+func (d described) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	if f, err := d.files.FindDescriptorByName(name); err == nil {
+		return f, nil
+	}
+	return protoregistry.GlobalFiles.FindDescriptorByName(name)
+}
+
+// GRPC starts a gRPC server in this process on a free port of loopback. Its service is that of EchoProto.
+func GRPC(t TB, options ...GRPCOption) *GRPCServer {
+	t.Helper()
+	o := &grpcOptions{versions: []string{"v1", "v1alpha"}}
+	for _, option := range options {
+		option(o)
+	}
+	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"echo.proto": EchoProto})})}
+	compiled, err := c.Compile(context.Background(), "echo.proto")
+	if err != nil {
+		t.Fatalf("echo.proto: %v", err)
+	}
+	g := &GRPCServer{Files: new(protoregistry.Files), Set: &descriptorpb.FileDescriptorSet{}}
+	fd := compiled[0]
+	for i := range fd.Imports().Len() {
+		g.Set.File = append(g.Set.File, protodesc.ToFileDescriptorProto(fd.Imports().Get(i).FileDescriptor))
+	}
+	g.Set.File = append(g.Set.File, protodesc.ToFileDescriptorProto(fd))
+	if g.Files, err = protodesc.NewFiles(g.Set); err != nil {
+		t.Fatalf("echo.proto: %v", err)
+	}
+	made, _ := g.Files.FindFileByPath("echo.proto")
+	s := grpc.NewServer(o.options...)
+	e := &echo{seen: o.seen, service: made.Services().Get(0)}
+	s.RegisterService(e.describe(), e)
+	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
+	shown := reflection.ServerOptions{Services: s, DescriptorResolver: described{g.Files}}
+	if slices.Contains(o.versions, "v1") {
+		grpc_reflection_v1.RegisterServerReflectionServer(s, reflection.NewServerV1(shown))
+	}
+	if slices.Contains(o.versions, "v1alpha") {
+		grpc_reflection_v1alpha.RegisterServerReflectionServer(s, reflection.NewServer(shown))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	g.Addr = l.Addr().String()
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return g
+}
+
+// echo implements the service for dynamic messages.
+type echo struct {
+	service protoreflect.ServiceDescriptor
+	seen    func(metadata.MD)
+}
+
+func (e *echo) describe() *grpc.ServiceDesc {
+	d := &grpc.ServiceDesc{ServiceName: string(e.service.FullName()), HandlerType: (*any)(nil), Metadata: "echo.proto"}
+	methods := e.service.Methods()
+	for i := range methods.Len() {
+		m := methods.Get(i)
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: string(m.Name()), ServerStreams: true,
+			ClientStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return e.serve(m, s) }})
+	}
+	return d
+}
+
+func (e *echo) serve(m protoreflect.MethodDescriptor, s grpc.ServerStream) error {
+	if md, ok := metadata.FromIncomingContext(s.Context()); ok && e.seen != nil {
+		e.seen(md)
+	}
+	var first *dynamicpb.Message
+	number := int64(0)
+	for {
+		in := dynamicpb.NewMessage(m.Input())
+		err := s.RecvMsg(in)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if first == nil {
+			first = in
+		}
+		number++
+		if m.Name() == "Chat" {
+			if err := s.SendMsg(in); err != nil {
+				return err
+			}
+		}
+		if !m.IsStreamingClient() {
+			break
+		}
+	}
+	switch m.Name() {
+	case "Say":
+		return s.SendMsg(first)
+	case "Gather":
+		return s.SendMsg(note(m.Output(), "gathered", number))
+	case "Chat":
+		return nil
+	}
+	return e.ask(m, first, s)
+}
+
+// ask answers the methods whose input is an Ask.
+func (e *echo) ask(m protoreflect.MethodDescriptor, in *dynamicpb.Message, s grpc.ServerStream) error {
+	value := func(name string) protoreflect.Value { return in.Get(m.Input().Fields().ByTextName(name)) }
+	text := strings.Repeat("x", int(value("size").Int()))
+	if code := codes.Code(value("code").Int()); code != codes.OK {
+		return status.Error(code, value("text").String())
+	}
+	count := value("count").Int()
+	if m.Name() == "End" {
+		return s.SendMsg(note(m.Output(), text, count))
+	}
+	for i := int64(0); m.Name() == "Endless" || i < count; i++ {
+		if err := s.SendMsg(note(m.Output(), text, i)); err != nil {
+			return err
+		}
+		if m.Name() == "Endless" && i == 2 {
+			<-s.Context().Done() // and never ends
+			return s.Context().Err()
+		}
+	}
+	return nil
+}
+
+func note(md protoreflect.MessageDescriptor, text string, number int64) proto.Message {
+	m := dynamicpb.NewMessage(md)
+	m.Set(md.Fields().ByTextName("text"), protoreflect.ValueOfString(text))
+	m.Set(md.Fields().ByTextName("number"), protoreflect.ValueOfInt64(number))
+	return m
+}
+
+// Certificates returns TLS configurations of a server in this process and of its clients, who trust it.
+func Certificates(t TB) (server, client *tls.Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil) // of its own certificate
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: pool, ServerName: "example.com"}
+}
