@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
 )
 
 // web is an nginx that serves what the HTTP example asks for.
@@ -54,6 +55,7 @@ func TestExamples(t *testing.T) {
 		"adaptive.yml":       {web(t).with("rate", "--rate", "100", "--duration", "1s")},
 		"faults.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "4500ms", "--allow-faults")},
 		"verify.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "2500ms", "--allow-faults")},
+		"grpc.yml":           {stand{proto: "grpc", addr: grpcserver.Start(t).Addr}.with("rate", "--rate", "200", "--duration", "1s")},
 		"http.yml":           {web(t).with("rate", "--rate", "200", "--duration", "1s")},
 	}
 	files, err := filepath.Glob("../../examples/*.yml")

@@ -25,7 +25,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -125,7 +124,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	switch {
 	case err == nil:
 		info.Settings["services"] = strings.Join(names, ", ")
-	case status.Code(err) == codes.Unimplemented:
+	case status.Code(err) == unknownMethod:
 		info.Settings["services"] = "unknown: the server has no reflection"
 	}
 	info.Settings["health"] = health(ctx, t, o.authority)
@@ -143,7 +142,7 @@ func health(ctx context.Context, t protocol.Target, authority string) string {
 	defer cc.Close()
 	r, err := grpc_health_v1.NewHealthClient(cc).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	switch {
-	case status.Code(err) == codes.Unimplemented:
+	case status.Code(err) == unknownMethod:
 		return "unknown: the server has no health service"
 	case err != nil:
 		return "unknown: " + protocol.Line(status.Convert(err).Message(), "")

@@ -17,7 +17,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
-	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
 )
 
 // request returns a request for a method of the test's service.
@@ -59,7 +59,7 @@ const everyField = `{"text": "$1 and $2", "number": "$2", "list": ["$2", 8, "$2"
 	"more": [{"text": "$1"}, {"text": "last"}], "signedFixed": "$7"}`
 
 func TestMessagesArriveAsWritten(t *testing.T) {
-	s := testserver.GRPC(t)
+	s := grpcserver.Start(t)
 	captures := []string{"text", "number", "list", "list.2", "color", "inner.text", "inner.inner.number", "raw", "ratio",
 		"at.seconds", "at.nanos", "maybe.value", "flag", "below", "fixed", "unsigned", "small", "more.0.text", "more.1.text",
 		"signed_fixed", "list.3", "more.2.text"}
@@ -94,7 +94,7 @@ func TestMessagesArriveAsWritten(t *testing.T) {
 }
 
 func TestArgumentsThatDontFit(t *testing.T) {
-	s := testserver.GRPC(t)
+	s := grpcserver.Start(t)
 	p := program(request("Say", 1, nil, `{"number": "$1"}`), request("Say", 1, nil, `{"unsigned": "$1"}`),
 		request("Say", 1, nil, `{"at": "$1"}`), request("Say", 1, nil, `{"color": "$1"}`))
 	c := protocoltest.Take(t, New(), protocol.Target{Address: s.Addr}, p, 1000)
@@ -110,7 +110,7 @@ func TestArgumentsThatDontFit(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
-	s := testserver.GRPC(t)
+	s := grpcserver.Start(t)
 	p := program(request("List", 1, []string{"number"}, `{"count": "$1", "size": 100000}`),
 		request("Gather", 1, []string{"number"}, `{"text": "$1"}`, `{}`, `{"number": 3}`),
 		request("Chat", 1, []string{"text"}, `{"text": "$1"}`, `{"text": "two"}`), request("Gather", 0, []string{"number"}),
@@ -152,7 +152,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestAStreamThatNeverEnds(t *testing.T) {
-	s := testserver.GRPC(t)
+	s := grpcserver.Start(t)
 	p := program(request("Endless", 0, nil))
 	c := protocoltest.Take(t, New(), protocol.Target{Address: s.Addr}, p, 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -171,7 +171,7 @@ func TestAStreamThatNeverEnds(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	s := testserver.GRPC(t)
+	s := grpcserver.Start(t)
 	p := program(request("End", 2, nil, `{"code": "$1", "text": "$2"}`))
 	tiers(t, protocol.Target{Address: s.Addr}, p, func(t *testing.T, c protocol.Conn) {
 		for code, want := range map[int]string{2: "server Unknown", 4: "unknown-outcome DeadlineExceeded", 5: "server NotFound",
@@ -187,7 +187,7 @@ func TestStatus(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	var mu sync.Mutex
 	var seen metadata.MD
-	s := testserver.GRPC(t, testserver.GRPCSeen(func(md metadata.MD) {
+	s := grpcserver.Start(t, grpcserver.Seen(func(md metadata.MD) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = md
@@ -214,8 +214,8 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	server, client := testserver.Certificates(t)
-	s := testserver.GRPC(t, testserver.GRPCTLS(credentials.NewTLS(server)))
+	server, client := grpcserver.Certificates(t)
+	s := grpcserver.Start(t, grpcserver.TLS(credentials.NewTLS(server)))
 	p := program(request("Say", 1, []string{"text"}, `{"text": "$1"}`))
 	target := protocol.Target{Address: s.Addr, TLS: client}
 	c, err := New().Dial(t.Context(), target, p)
@@ -243,12 +243,12 @@ func TestSources(t *testing.T) {
 		}
 		return path
 	}
-	none := testserver.GRPC(t, testserver.GRPCReflection())
+	none := grpcserver.Start(t, grpcserver.Reflection())
 	set, err := proto.Marshal(none.Set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, file := write("set.pb", set), write("echo.proto", []byte(testserver.EchoProto))
+	whole, file := write("set.pb", set), write("echo.proto", []byte(grpcserver.EchoProto))
 	importing := write("sub/b.proto", []byte("syntax = \"proto3\";\nimport \"away/echo.proto\";\nmessage X { Nothing n = 1; }"))
 	write("elsewhere/away/echo.proto", []byte("syntax = \"proto3\"; message Nothing {}"))
 	say := request("Say", 0, nil, "{}")
@@ -259,8 +259,8 @@ func TestSources(t *testing.T) {
 		request protocol.Request
 		want    string // of the failure; "" for none
 	}{
-		{"v1", testserver.GRPC(t, testserver.GRPCReflection("v1")).Addr, nil, say, ""},
-		{"v1alpha", testserver.GRPC(t, testserver.GRPCReflection("v1alpha")).Addr, nil, say, ""},
+		{"v1", grpcserver.Start(t, grpcserver.Reflection("v1")).Addr, nil, say, ""},
+		{"v1alpha", grpcserver.Start(t, grpcserver.Reflection("v1alpha")).Addr, nil, say, ""},
 		{"without reflection", none.Addr, nil, say, "has no reflection: give its .proto files by option proto"},
 		{"proto", none.Addr, map[string]string{"proto": file}, say, ""},
 		{"proto in a folder", none.Addr, map[string]string{"proto": "echo.proto", "import": dir}, say, ""},
@@ -310,7 +310,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	info, err := New().Describe(t.Context(), protocol.Target{Address: testserver.GRPC(t).Addr})
+	info, err := New().Describe(t.Context(), protocol.Target{Address: grpcserver.Start(t).Addr})
 	if err != nil || info.Settings["health"] != "SERVING" || !strings.Contains(info.Settings["services"], "brunt.test.Echo") {
 		t.Errorf("%+v, %v", info, err)
 	}

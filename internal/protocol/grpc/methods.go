@@ -199,6 +199,9 @@ func Services(files *protoregistry.Files) (names []string) {
 	return names
 }
 
+// unknownMethod is the status of a method that the server doesn't have.
+const unknownMethod = codes.Code(12)
+
 // dial opens a connection of grpc's own client, for what is asked outside of the load.
 func dial(t protocol.Target, authority string) (*grpc.ClientConn, error) {
 	secure := insecure.NewCredentials()
@@ -225,7 +228,7 @@ func reflect(ctx context.Context, t protocol.Target, authority string, services 
 	defer cc.Close()
 	a := &asking{ctx: ctx, cc: cc, by: map[string]*descriptorpb.FileDescriptorProto{}}
 	names, err = a.services()
-	if status.Code(err) == codes.Unimplemented {
+	if status.Code(err) == unknownMethod {
 		a.alpha = true
 		names, err = a.services()
 	}
@@ -340,7 +343,7 @@ func unreflected(t protocol.Target, err error) *protocol.Error {
 	text := protocol.Line(status.Convert(err).Message(), "")
 	var unverified *tls.CertificateVerificationError
 	switch {
-	case status.Code(err) == codes.Unimplemented:
+	case status.Code(err) == unknownMethod:
 		return protocol.Bad("the server at %s has no reflection: give its .proto files by option proto, or a descriptor set "+
 			"by option protoset", t.Address)
 	case errors.As(err, &unverified), status.Code(err) == codes.Unavailable, status.Code(err) == codes.DeadlineExceeded:

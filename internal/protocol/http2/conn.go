@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxBlock = 64 << 10 // bytes of a header block that comes in several frames, and of frames that wait to be sent
-	refill   = 1 << 29  // bytes of answers after which our windows are filled up again
+	maxBlock   = 64 << 10 // bytes of a header block that comes in several frames
+	maxWaiting = 4096     // settings and pings that wait for their acknowledgement
+	refill     = 1 << 29  // bytes of answers after which our windows are filled up again
 )
 
 // Stream is a request and its answer.
@@ -65,6 +66,7 @@ type Conn struct {
 	frameLimit       int   // maximum size of a frame that the server accepts, in bytes
 	most             int   // the greatest number of streams that the server accepts at a time
 	unacknowledged   int64 // bytes of data received and not yet returned to our own window
+	waiting          int   // settings and pings since Control was last sent
 	urgent           bool  // Control holds what the server waits for
 
 	greeted, acknowledged bool   // handshake: the server's settings have arrived; it has acknowledged ours
@@ -124,7 +126,7 @@ func (b *headerBlock) field(h hpack.HeaderField) {
 // Append appends a request to dst: a HEADERS frame with a list of Headers and further fields, which AppendField has
 // encoded, and the body in DATA frames. What the server's windows have no room for is sent as they grow (Speak).
 func (c *Conn) Append(dst []byte, list int, fields, body []byte) []byte {
-	c.urgent = false
+	c.urgent, c.waiting = false, 0
 	c.out.B = append(dst, c.Control.B...)
 	c.Control.B = c.Control.B[:0]
 	if c.unacknowledged > LargestWindow/2 {
@@ -193,7 +195,7 @@ func (c *Conn) Speak(dst []byte) []byte {
 	if !c.urgent {
 		return dst
 	}
-	c.urgent = false
+	c.urgent, c.waiting = false, 0
 	dst = append(dst, c.Control.B...)
 	c.Control.B = c.Control.B[:0]
 	return dst
@@ -482,7 +484,10 @@ func (c *Conn) housekeeping(f *Frame) (violation protocol.Violation) {
 	default:
 		return "a frame has a wrong length"
 	}
-	if len(c.Control.B) > maxBlock+int(c.Window()) {
+	if f.Type != http2.FrameWindowUpdate {
+		c.waiting++
+	}
+	if c.waiting > maxWaiting {
 		return "the server sends more pings than a connection needs"
 	}
 	return ""

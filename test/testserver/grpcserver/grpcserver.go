@@ -1,4 +1,5 @@
-package testserver
+// Package grpcserver starts a gRPC server in a test, with reflection and a health service.
+package grpcserver
 
 import (
 	"context"
@@ -30,44 +31,46 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"brunt/test/testserver"
 )
 
-// EchoProto is the description of the service of GRPC.
+// EchoProto is the description of the service of Start.
 //
-//go:embed echopb/echo.proto
+//go:embed echo.proto
 var EchoProto string
 
-// GRPCServer is a gRPC server in this process, with a health service.
-type GRPCServer struct {
+// Server is a gRPC server in this process, with a health service.
+type Server struct {
 	Addr  string
 	Files *protoregistry.Files
 	Set   *descriptorpb.FileDescriptorSet // of EchoProto and what it imports
 }
 
-// GRPCOption configures GRPC.
-type GRPCOption func(*grpcOptions)
+// Option configures GRPC.
+type Option func(*options)
 
-type grpcOptions struct {
+type options struct {
 	options  []grpc.ServerOption
 	versions []string
 	seen     func(metadata.MD)
 }
 
-// GRPCWith adds options of grpc.NewServer.
-func GRPCWith(o ...grpc.ServerOption) GRPCOption {
-	return func(g *grpcOptions) { g.options = append(g.options, o...) }
+// With adds options of grpc.NewServer.
+func With(o ...grpc.ServerOption) Option {
+	return func(g *options) { g.options = append(g.options, o...) }
 }
 
-// GRPCReflection has reflection of the versions: v1, v1alpha. With none, there is no reflection.
-func GRPCReflection(versions ...string) GRPCOption {
-	return func(g *grpcOptions) { g.versions = versions }
+// Reflection has reflection of the versions: v1, v1alpha. With none, there is no reflection.
+func Reflection(versions ...string) Option {
+	return func(g *options) { g.versions = versions }
 }
 
-// GRPCTLS has the server use TLS.
-func GRPCTLS(c credentials.TransportCredentials) GRPCOption { return GRPCWith(grpc.Creds(c)) }
+// TLS has the server use TLS.
+func TLS(c credentials.TransportCredentials) Option { return With(grpc.Creds(c)) }
 
-// GRPCSeen has f called with the metadata of each call.
-func GRPCSeen(f func(metadata.MD)) GRPCOption { return func(g *grpcOptions) { g.seen = f } }
+// Seen has f called with the metadata of each call.
+func Seen(f func(metadata.MD)) Option { return func(g *options) { g.seen = f } }
 
 // described resolves names of the server's own files, and of those that are linked.
 type described struct{ files *protoregistry.Files }
@@ -88,11 +91,11 @@ func (d described) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// GRPC starts a gRPC server in this process on a free port of loopback. Its service is that of EchoProto.
-func GRPC(t TB, options ...GRPCOption) *GRPCServer {
+// Start starts a gRPC server in this process on a free port of loopback. Its service is that of EchoProto.
+func Start(t testserver.TB, all ...Option) *Server {
 	t.Helper()
-	o := &grpcOptions{versions: []string{"v1", "v1alpha"}}
-	for _, option := range options {
+	o := &options{versions: []string{"v1", "v1alpha"}}
+	for _, option := range all {
 		option(o)
 	}
 	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
@@ -101,7 +104,7 @@ func GRPC(t TB, options ...GRPCOption) *GRPCServer {
 	if err != nil {
 		t.Fatalf("echo.proto: %v", err)
 	}
-	g := &GRPCServer{Files: new(protoregistry.Files), Set: &descriptorpb.FileDescriptorSet{}}
+	g := &Server{Files: new(protoregistry.Files), Set: &descriptorpb.FileDescriptorSet{}}
 	fd := compiled[0]
 	for i := range fd.Imports().Len() {
 		g.Set.File = append(g.Set.File, protodesc.ToFileDescriptorProto(fd.Imports().Get(i).FileDescriptor))
@@ -219,7 +222,7 @@ func note(md protoreflect.MessageDescriptor, text string, number int64) proto.Me
 }
 
 // Certificates returns TLS configurations of a server in this process and of its clients, who trust it.
-func Certificates(t TB) (server, client *tls.Config) {
+func Certificates(t testserver.TB) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil) // of its own certificate
 	s.StartTLS()
