@@ -176,7 +176,8 @@ func (a *worker) free(f *request, at int64) {
 
 // ready reports whether the worker can take an operation.
 func (a *worker) ready() bool {
-	return a.up > 0 && a.vacant != nil && !a.quit && (len(a.sessions) > 1 || !a.sessions[0].leaving && !a.sessions[0].draining)
+	return a.up > 0 && a.vacant != nil && !a.quit &&
+		(len(a.sessions) > 1 || !a.sessions[0].leaving && !a.sessions[0].draining)
 }
 
 // available is the queue of workers that can take an operation, in the order in which they became free. Workers that no

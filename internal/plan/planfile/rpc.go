@@ -28,7 +28,8 @@ func rpcMapping() *form.Mapping {
 				}}}
 			}}, "in order; a list sends one name several times"),
 		form.Key("deadline", "Deadline", form.Span{Above: true}, "that the server is told; none"),
-		form.Key("receive", "Receive", form.Whole(1, 1_000_000_000), "end the call after so many messages; the server ends it"),
+		form.Key("receive", "Receive", form.Whole(1, 1_000_000_000),
+			"end the call after so many messages; the server ends it"),
 	)
 	m.After = func(r *form.Reader, o *form.Object, _ any) {
 		if o.Has("message") && o.Has("messages") {
@@ -141,8 +142,8 @@ func appendJSON(b *strings.Builder, n *yaml.Node, depth int) (ok bool) {
 // messageOf returns the node of a message: its fields, or its text if it isn't an object.
 func messageOf(text string) *yaml.Node {
 	var n yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &n); err != nil || len(n.Content) != 1 || n.Content[0].Kind != yaml.MappingNode ||
-		!json.Valid([]byte(text)) {
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil || len(n.Content) != 1 ||
+		n.Content[0].Kind != yaml.MappingNode || !json.Valid([]byte(text)) {
 		return form.Text(text)
 	}
 	return n.Content[0]

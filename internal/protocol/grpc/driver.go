@@ -89,7 +89,11 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	c := newCodec(plan, d.timing(p, plan))
 	extra, err := c.Greet(ctx, nc)
 	if wrong, ok := errors.AsType[http2.Mismatch](err); ok {
-		err = fmt.Errorf("%w; is it a gRPC server%s?", wrong, map[bool]string{true: "", false: ", and without TLS"}[t.TLS != nil])
+		without := ", and without TLS"
+		if t.TLS != nil {
+			without = ""
+		}
+		err = fmt.Errorf("%w; is it a gRPC server%s?", wrong, without)
 	}
 	if err != nil {
 		nc.Close()
@@ -114,10 +118,12 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	if refused != nil {
 		return protocol.ServerInfo{}, refused
 	}
-	if c, err := d.Open(ctx, t, &protocol.Program{Requests: nil}); err != nil && protocol.AsError(err).Class == protocol.Connect {
-		return protocol.ServerInfo{}, err
-	} else if err == nil {
+	c, err := d.Open(ctx, t, &protocol.Program{})
+	switch {
+	case err == nil:
 		c.Net.Close()
+	case protocol.AsError(err).Class == protocol.Connect:
+		return protocol.ServerInfo{}, err
 	}
 	info := protocol.ServerInfo{Product: "gRPC server", Settings: map[string]string{}}
 	_, names, err := reflect(ctx, t, o.authority, nil)

@@ -123,7 +123,8 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if r := do(t, c, &p.Requests[0], protocoltest.Values(50)...); r.Class != protocol.OK || r.Rows != 50 || r.BytesIn < 5e6 {
+	if r := do(t, c, &p.Requests[0], protocoltest.Values(50)...); r.Class != protocol.OK || r.Rows != 50 ||
+		r.BytesIn < 5e6 {
 		t.Errorf("%d rows, %d bytes, %+v", r.Rows, r.BytesIn, r.Failure)
 	}
 	if r := do(t, c, &p.Requests[0], protocoltest.Values(0)...); r.Class != protocol.OK || r.Rows != 0 {
@@ -145,7 +146,7 @@ func TestStreams(t *testing.T) {
 	for _, n := range d.Notes() {
 		notes = append(notes, n.String())
 	}
-	if text := strings.Join(notes, "\n"); !strings.Contains(text, "List: messages of streams: 50; the first came after p50") ||
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "List: messages of streams: 50; the first") ||
 		!strings.Contains(text, "after the one before") {
 		t.Errorf("notes: %s", text)
 	}
@@ -174,8 +175,9 @@ func TestStatus(t *testing.T) {
 	s := grpcserver.Start(t)
 	p := program(request("End", 2, nil, `{"code": "$1", "text": "$2"}`))
 	tiers(t, protocol.Target{Address: s.Addr}, p, func(t *testing.T, c protocol.Conn) {
-		for code, want := range map[int]string{2: "server Unknown", 4: "unknown-outcome DeadlineExceeded", 5: "server NotFound",
-			8: "server ResourceExhausted", 10: "retryable Aborted", 14: "retryable Unavailable", 16: "server Unauthenticated"} {
+		for code, want := range map[int]string{2: "server Unknown", 4: "unknown-outcome DeadlineExceeded",
+			5: "server NotFound", 8: "server ResourceExhausted", 10: "retryable Aborted", 14: "retryable Unavailable",
+			16: "server Unauthenticated"} {
 			r := do(t, c, &p.Requests[0], protocoltest.Values(code, "нет 100%")...)
 			if got := fmt.Sprint(r.Class, " ", r.Code); got != want || r.Text != "нет 100%" || r.Fatal {
 				t.Errorf("%d: %s, %+v; want %s", code, got, r.Failure, want)
@@ -223,7 +225,8 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if r := do(t, c, &p.Requests[0], protocoltest.Values("x")...); r.Class != protocol.OK || string(r.Captured[0].B) != "x" {
+	if r := do(t, c, &p.Requests[0], protocoltest.Values("x")...); r.Class != protocol.OK ||
+		string(r.Captured[0].B) != "x" {
 		t.Errorf("%+v", r)
 	}
 	if why, ok := protocol.LoopsTake(New(), target, p); ok || !strings.Contains(why, "TLS") {
@@ -249,7 +252,8 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, file := write("set.pb", set), write("echo.proto", []byte(grpcserver.EchoProto))
-	importing := write("sub/b.proto", []byte("syntax = \"proto3\";\nimport \"away/echo.proto\";\nmessage X { Nothing n = 1; }"))
+	importing := write("sub/b.proto", []byte(
+		"syntax = \"proto3\";\nimport \"away/echo.proto\";\nmessage X { Nothing n = 1; }"))
 	write("elsewhere/away/echo.proto", []byte("syntax = \"proto3\"; message Nothing {}"))
 	say := request("Say", 0, nil, "{}")
 	for _, c := range []struct {
@@ -282,7 +286,8 @@ func TestSources(t *testing.T) {
 		{"a wrong number", none.Addr, map[string]string{"proto": file},
 			request("Say", 1, nil, `{"text": "$1", "number": "x"}`), "the message doesn't fit brunt.test.Note"},
 		{"no JSON", none.Addr, map[string]string{"proto": file}, request("Say", 0, nil, `{`), "isn't JSON"},
-		{"two messages", none.Addr, map[string]string{"proto": file}, request("Say", 0, nil, `{}`, `{}`), "takes one message"},
+		{"two messages", none.Addr, map[string]string{"proto": file}, request("Say", 0, nil, `{}`, `{}`),
+			"takes one message"},
 		{"no capture", none.Addr, map[string]string{"proto": file}, request("Say", 0, []string{"inner.texd"}, `{}`),
 			`has no field "texd"`},
 		{"an unknown option", none.Addr, map[string]string{"protos": file}, say, `unknown option "protos"`},
@@ -311,7 +316,8 @@ func TestSources(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	info, err := New().Describe(t.Context(), protocol.Target{Address: grpcserver.Start(t).Addr})
-	if err != nil || info.Settings["health"] != "SERVING" || !strings.Contains(info.Settings["services"], "brunt.test.Echo") {
+	if err != nil || info.Settings["health"] != "SERVING" ||
+		!strings.Contains(info.Settings["services"], "brunt.test.Echo") {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if _, err = New().Describe(t.Context(), protocol.Target{Address: "127.0.0.1:1"}); err == nil {

@@ -261,7 +261,8 @@ type asking struct {
 }
 
 // ask sends one question.
-func (a *asking) ask(q *grpc_reflection_v1.ServerReflectionRequest) (*grpc_reflection_v1.ServerReflectionResponse, error) {
+func (a *asking) ask(q *grpc_reflection_v1.ServerReflectionRequest) (
+	*grpc_reflection_v1.ServerReflectionResponse, error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	method := grpc_reflection_v1.ServerReflection_ServerReflectionInfo_FullMethodName
