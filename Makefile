@@ -13,7 +13,7 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Number of packages tested at a time. The tests mostly wait for loads and for their servers.
 PARALLEL    ?= 2
 # The slowest packages are tested first, so that they don't delay the end.
-LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./test/acceptance/processes ./internal/cli ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./test/acceptance ./examples/book ./internal/dialect/k6/... ./test/acceptance/processes ./internal/cli ./internal/dialect/ycsb/goycsb ./internal/inspect/postgres ./internal/engine/loop
 # test/single prints the packages that start no goroutines and run nothing that does. Their tests mostly compute and take
 # a tenth of the time without the race detector. The rules of the house are part of `make check`.
 SINGLE      := $(GO) run ./test/single | grep -vxF brunt/test/lint
@@ -33,9 +33,9 @@ FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 # Tests of the whole of brunt, mostly with servers. `make quick` omits them: linking them alone would take a quarter of
 # its minute.
-WHOLE       := examples|test/acceptance
+WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
 
 all: build
 
@@ -115,6 +115,9 @@ bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a secon
 
 bench-ycsb: bin/bench ## brunt ycsb compared with go-ycsb
 	./bin/bench ycsb $(BENCH)
+
+bench-sysbench: bin/bench ## brunt sysbench compared with sysbench: CPU per transaction, time of prepare
+	./bin/bench sysbench $(BENCH)
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)

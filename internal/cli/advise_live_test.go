@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/cli"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 
 	"github.com/jackc/pgx/v5"
@@ -57,12 +59,12 @@ func TestInspectAndAdvise(t *testing.T) {
 	}
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "library.yml")
-	put(t, plan, fmt.Sprintf(libraryPlan, pg.Addr))
+	shell.Put(t, plan, fmt.Sprintf(libraryPlan, pg.Addr))
 	var all bytes.Buffer
 	do := func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
+		code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
 		all.WriteString(out.String() + errs.String())
 		// On busy machines a load may be invalid, or break the default limits.
 		load := args[0] == "run" || args[0] == "report"
@@ -88,7 +90,8 @@ func TestInspectAndAdvise(t *testing.T) {
 	// If the command is killed while an unproven index exists, it can be continued.
 	var proofs []record.Proof
 	series := filepath.Join(dir, "series")
-	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway",
+	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s",
+		"--anyway",
 		"--no-teardown", "--output", "json"}
 	killed := exec.Command("brunt", append(apply, "--bundle", series)...)
 	if err := killed.Start(); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -21,8 +22,8 @@ func TestConnectionStrings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sql := listOf(t, "queries: [{name: one, sql: select 1, count: 20}]")
-	words := listOf(t, "queries: [{name: one, command: [PING], count: 20}]")
+	sql := shell.List(t, "queries: [{name: one, sql: select 1, count: 20}]")
+	words := shell.List(t, "queries: [{name: one, command: [PING], count: 20}]")
 	for name, c := range map[string]struct {
 		arguments []string
 		variables map[string]string
@@ -43,11 +44,11 @@ func TestConnectionStrings(t *testing.T) {
 			for variable, value := range c.variables {
 				t.Setenv(variable, value)
 			}
-			r := cookAs(t, "brunt run", append(c.arguments, "--quiet")...)
-			if r.run.Total.OK != 20 {
-				t.Fatalf("exit %d, %d of 20 done:\n%s%s", r.code, r.run.Total.OK, r.out, r.err)
+			r := shell.Run(t, "brunt run", append(c.arguments, "--quiet")...)
+			if r.Run.Total.OK != 20 {
+				t.Fatalf("exit %d, %d of 20 done:\n%s%s", r.Code, r.Run.Total.OK, r.Out, r.Err)
 			}
-			files, err := filepath.Glob(filepath.Join(r.dir, "*"))
+			files, err := filepath.Glob(filepath.Join(r.Dir, "*"))
 			if err != nil || len(files) < 3 {
 				t.Fatalf("%d files in the record: %v", len(files), err)
 			}
@@ -56,8 +57,8 @@ func TestConnectionStrings(t *testing.T) {
 					t.Errorf("%s holds the password", filepath.Base(path))
 				}
 			}
-			if strings.Contains(r.out, password) {
-				t.Errorf("the report holds the password:\n%s", r.out)
+			if strings.Contains(r.Out, password) {
+				t.Errorf("the report holds the password:\n%s", r.Out)
 			}
 		})
 	}
@@ -68,10 +69,11 @@ func TestTargetSessionAttributes(t *testing.T) {
 	primary := testserver.Postgres(t)
 	replica := testserver.PostgresReplica(t, primary)
 	primary.Psql(t, "CREATE TABLE written (n int)")
-	sql := listOf(t, "queries: [{name: write, sql: insert into written values (1), count: 20}]")
-	r := cookAs(t, "brunt run", sql, "--quiet", "-a", fmt.Sprintf("postgres://%s@%s,%s/%s?target_session_attrs=read-write",
-		primary.User, replica.Addr, primary.Addr, primary.Database))
-	if r.run.Total.OK != 20 || r.run.Total.Failed > 0 {
-		t.Fatalf("exit %d, %d of 20 done, %d failed:\n%s%s", r.code, r.run.Total.OK, r.run.Total.Failed, r.out, r.err)
+	sql := shell.List(t, "queries: [{name: write, sql: insert into written values (1), count: 20}]")
+	r := shell.Run(t, "brunt run", sql, "--quiet", "-a",
+		fmt.Sprintf("postgres://%s@%s,%s/%s?target_session_attrs=read-write",
+			primary.User, replica.Addr, primary.Addr, primary.Database))
+	if r.Run.Total.OK != 20 || r.Run.Total.Failed > 0 {
+		t.Fatalf("exit %d, %d of 20 done, %d failed:\n%s%s", r.Code, r.Run.Total.OK, r.Run.Total.Failed, r.Out, r.Err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/internal/cli"
 	"brunt/internal/judge/exitcode"
 )
 
@@ -136,7 +137,7 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			t.Chdir(dir)
 			sent := func(args ...string) []string {
 				var stderr bytes.Buffer
-				code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), io.Discard, &stderr)
+				code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), io.Discard, &stderr)
 				if code != 0 && code != exitcode.Invalid {
 					t.Fatalf("%q: %d: %s", args, code, stderr.String())
 				}
@@ -144,7 +145,7 @@ func TestConvertedPlansSendTheSame(t *testing.T) {
 			}
 			before := sent(c.line...)
 			var plan, stderr bytes.Buffer
-			if code := Main("test", append([]string{"brunt", "convert"}, c.line...), nil, &plan, &stderr); code != 0 {
+			if code := cli.Main("test", append([]string{"brunt", "convert"}, c.line...), nil, &plan, &stderr); code != 0 {
 				t.Fatalf("%d: %s", code, stderr.String())
 			}
 			file := filepath.Join(dir, "plan.yml")

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brunt/internal/cli"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/test/testserver"
@@ -45,7 +46,7 @@ func TestExportsAndWatches(t *testing.T) {
 			"--bundle", dir, "--metrics-addr", "127.0.0.1:0", "--export", "otlp="+secret,
 			"--watch", "pid:"+strconv.Itoa(os.Getpid()), "--watch", "url:"+secret+"/metrics")...)
 		var out, errs bytes.Buffer
-		code := Main("1.2.3", args, strings.NewReader(""), &out, &errs)
+		code := cli.Main("1.2.3", args, strings.NewReader(""), &out, &errs)
 		// On a busy machine the result may be invalid, which doesn't matter here.
 		if code != exitcode.Pass && code != 98 {
 			t.Fatalf("%s: exit %d: %s", name, code, errs.String())
@@ -107,7 +108,7 @@ func TestMistakesInExportsComeBeforeTheLoad(t *testing.T) {
 		"name a database, influx=http://H": {"--export", "influx=http://u:geheim@h"},
 	} {
 		var out, errs bytes.Buffer
-		code := Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")},
+		code := cli.Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")},
 			args...), strings.NewReader(""), &out, &errs)
 		if code != exitcode.BadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 ||
 			strings.Contains(errs.String(), "geheim") {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"net"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -78,11 +79,12 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 			server.Listener = limited
 			server.Start()
 			defer server.Close()
-			got := cookAs(t, "brunt http", append([]string{server.URL, "--requests", "1000", "--duration", "2s", "--quiet"},
+			got := shell.Run(t, "brunt http", append([]string{server.URL, "--requests", "1000", "--duration", "2s",
+				"--quiet"},
 				c.flags...)...)
-			run := got.run
+			run := got.Run
 			if run == nil {
-				t.Fatalf("exit %d: %s", got.code, got.out)
+				t.Fatalf("exit %d: %s", got.Code, got.Out)
 			}
 			if !run.SessionsAsNeeded || run.Sessions < c.least || run.Sessions > c.atMax ||
 				int64(run.Sessions) < min(limited.peak.Load(), 10) {
@@ -109,14 +111,14 @@ func TestSessionsStayBelowWhatTheServerTakes(t *testing.T) {
 	server := testserver.Nginx(t, testserver.Connections(64))
 	for _, flags := range [][]string{{"--rate", "3000"}, {"--rate", "3000", "--redirects", "1"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			got := cookAs(t, "brunt http", append([]string{"http://" + server.Addr + "/", "--duration", "2s", "--quiet"},
+			got := shell.Run(t, "brunt http", append([]string{"http://" + server.Addr + "/", "--duration", "2s", "--quiet"},
 				flags...)...)
-			if got.run == nil {
-				t.Fatalf("exit %d: %s", got.code, got.out)
+			if got.Run == nil {
+				t.Fatalf("exit %d: %s", got.Code, got.Out)
 			}
 			// Without a limit, a thousand sessions would fail two fifths of the requests.
-			if total := &got.run.Total; total.Failed > total.Done/20 {
-				t.Errorf("%d of %d failed over %d sessions", total.Failed, total.Done, got.run.Sessions)
+			if total := &got.Run.Total; total.Failed > total.Done/20 {
+				t.Errorf("%d of %d failed over %d sessions", total.Failed, total.Done, got.Run.Sessions)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"io"
@@ -9,62 +9,59 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"brunt/internal/dialect/command"
 	"brunt/internal/judge/exitcode"
-	"brunt/internal/plan"
+	"brunt/test/shell"
 	"brunt/test/testserver"
-
-	"github.com/spf13/cobra"
 )
 
 func TestHTTPOneLine(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
-	c := cookAs(t, "brunt http", server.Addr, "--duration", "1s", "--quiet")
-	if c.code != exitcode.Pass && c.code != exitcode.Invalid || c.run.Total.Done != 100 || c.run.LoadModel != "open" ||
-		!strings.Contains(c.out, "GET /  ") {
-		t.Errorf("exit %d, %d done", c.code, c.run.Total.Done)
+	c := shell.Run(t, "brunt http", server.Addr, "--duration", "1s", "--quiet")
+	if c.Code != exitcode.Pass && c.Code != exitcode.Invalid || c.Run.Total.Done != 100 || c.Run.LoadModel != "open" ||
+		!strings.Contains(c.Out, "GET /  ") {
+		t.Errorf("exit %d, %d done", c.Code, c.Run.Total.Done)
 	}
-	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--sessions", "3", "--requests", "200", "--threshold",
+	c = shell.Run(t, "brunt http", "http://"+server.Addr+"/missing", "--sessions", "3", "--requests", "200",
+		"--threshold",
 		"errors < 10%", "--quiet")
-	if c.code != exitcode.Threshold && c.code != exitcode.Invalid || c.run.Total.Failed != 200 ||
-		c.run.LoadModel != "closed" || c.run.Sessions != 3 {
-		t.Errorf("exit %d, %d failed", c.code, c.run.Total.Failed)
+	if c.Code != exitcode.Threshold && c.Code != exitcode.Invalid || c.Run.Total.Failed != 200 ||
+		c.Run.LoadModel != "closed" || c.Run.Sessions != 3 {
+		t.Errorf("exit %d, %d failed", c.Code, c.Run.Total.Failed)
 	}
-	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--requests", "50", "--rate", "100", "--good",
+	c = shell.Run(t, "brunt http", "http://"+server.Addr+"/missing", "--requests", "50", "--rate", "100", "--good",
 		"200-299,404", "--quiet")
-	if c.run.Total.OK != 50 || c.run.Total.Done != 50 {
-		t.Errorf("%d good of %d", c.run.Total.OK, c.run.Total.Done)
+	if c.Run.Total.OK != 50 || c.Run.Total.Done != 50 {
+		t.Errorf("%d good of %d", c.Run.Total.OK, c.Run.Total.Done)
 	}
 }
 
 func TestHTTPList(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := shell.NewService(t)
 	dir := t.TempDir()
 	body, list := filepath.Join(dir, "body"), filepath.Join(dir, "list")
 	text := "GET " + p.URL + "/a\nX-A: 1\n\nGET " + p.URL + "/a\nX-A: 2\n\nPOST " + p.URL + "/b\n@" + body + "\n"
 	for path, content := range map[string]string{body: "{}", list: text} {
-		put(t, path, content)
+		shell.Put(t, path, content)
 	}
-	c := cookAs(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet")
-	if len(c.run.Operations) != 2 || c.run.Total.Done != 300 {
-		t.Fatalf("exit %d, %+v", c.code, c.run)
+	c := shell.Run(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet")
+	if len(c.Run.Operations) != 2 || c.Run.Total.Done != 300 {
+		t.Fatalf("exit %d, %+v", c.Code, c.Run)
 	}
 	for _, request := range []string{"GET /a 1 ", "GET /a 2 ", "POST /b  {}"} {
-		if got := p.count(request); got != 100 {
+		if got := p.Count(request); got != 100 {
 			t.Errorf("%s: %d times in order, want 100", request, got)
 		}
 	}
-	p = newPlace(t)
+	p = shell.NewService(t)
 	text = strings.ReplaceAll(text, "GET http", "GET  http")
 	text = regexp.MustCompile(`http://[^/]*`).ReplaceAllString(text, p.URL)
-	put(t, list, text)
-	cookAs(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet", "--in-order=false")
+	shell.Put(t, list, text)
+	shell.Run(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet", "--in-order=false")
 	for request, n := range map[string][2]int{"GET /a 1 ": {60, 140}, "GET /a 2 ": {60, 140}, "POST /b  {}": {60, 140}} {
-		if got := p.count(request); got < n[0] || got > n[1] {
+		if got := p.Count(request); got < n[0] || got > n[1] {
 			t.Errorf("%s: %d times", request, got)
 		}
 	}
@@ -94,44 +91,9 @@ func TestHTTPUsage(t *testing.T) {
 		"-":                                     "holds no request",
 		"http://a --hlog /nonexistent/folder/x": "no such file",
 	} {
-		c := cookAs(t, "brunt http", strings.Fields(line)...)
-		if c.code != exitcode.BadPlan || !strings.Contains(c.err, want) || strings.Count(c.err, "\n") != 1 {
-			t.Errorf("%q: exit %d\n%s", line, c.code, c.err)
-		}
-	}
-}
-
-func TestHTTPLoad(t *testing.T) {
-	for args, want := range map[string]plan.Phase{
-		"-n 7 -c 4":                   {Kind: plan.Closed, Operations: 7, Sessions: 4},
-		"-c 4 -z 3s --rate 600/m":     {Kind: plan.Open, RateFrom: 10, Duration: 3 * time.Second, Sessions: 4},
-		"--rate 50/1s --sessions 1":   {Kind: plan.Open, RateFrom: 50, Duration: 10 * time.Second, Sessions: 1},
-		"--rate 1/100ms --sessions 1": {Kind: plan.Open, RateFrom: 10, Duration: 10 * time.Second, Sessions: 1},
-		"":                            {Kind: plan.Open, RateFrom: 100, Duration: 10 * time.Second, Sessions: 100},
-		"--rate=5000 --duration=3s":   {Kind: plan.Open, RateFrom: 5000, Duration: 3 * time.Second, Sessions: 1000},
-		"--rate=50000":                {Kind: plan.Open, RateFrom: 50000, Duration: 10 * time.Second, Sessions: 1000},
-		"--sessions=4":                {Kind: plan.Closed, Duration: 10 * time.Second, Sessions: 4},
-		"--sessions=4 --requests=7":   {Kind: plan.Closed, Operations: 7, Sessions: 4},
-		"--sessions=4 --requests=7 --duration=1s": {Kind: plan.Closed, Operations: 7, Duration: time.Second, Sessions: 4},
-		"--sessions=4 --rate=2 --requests=60": {Kind: plan.Open, RateFrom: 2, Operations: 60, Duration: 2 * time.Minute,
-			Sessions: 4},
-		"--rate=2 --duration=1h -X HEAD": {Kind: plan.Open, RateFrom: 2, Duration: time.Hour, Sessions: 10},
-	} {
-		f := &httpFlags{}
-		cmd := &cobra.Command{}
-		f.bind(&command.Env{}, cmd)
-		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
-		p, err := f.plan(&command.Env{}, []string{"http://a/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ph := p.Load[0]
-		ph.Sessions = p.Settings.Sessions
-		if ph.Kind != want.Kind || ph.RateFrom != want.RateFrom || ph.Duration != want.Duration ||
-			ph.Operations != want.Operations || ph.Sessions != want.Sessions {
-			t.Errorf("%q: %+v, want %+v", args, ph, want)
+		c := shell.Run(t, "brunt http", strings.Fields(line)...)
+		if c.Code != exitcode.BadPlan || !strings.Contains(c.Err, want) || strings.Count(c.Err, "\n") != 1 {
+			t.Errorf("%q: exit %d\n%s", line, c.Code, c.Err)
 		}
 	}
 }
@@ -155,25 +117,47 @@ func TestHTTPOrderAndBodies(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "targets.json")
 	text := `{"method":"PUT","url":"` + server.URL + `/j","body":"eA==","header":{"X-N":["7"]}}` + "\n\n" +
 		`{"method":"GET","url":"` + server.URL + `/a"}` + "\n"
-	put(t, list, text)
+	shell.Put(t, list, text)
 	for _, c := range []struct {
 		args, want string
 	}{
-		{server.URL + "/a " + server.URL + "/b " + server.URL + "/a -n 7 -c 1", "GET/a GET/b GET/a GET/a GET/b GET/a GET/a"},
+		{server.URL + "/a " + server.URL + "/b " + server.URL + "/a -n 7 -c 1",
+			"GET/a GET/b GET/a GET/a GET/b GET/a GET/a"},
 		{server.URL + "/a -d x -n 2 -c 1", "POST/ax POST/ax"},
 		{server.URL + "/a -d x -X PATCH -n 1 -c 1", "PATCH/ax"},
 		{server.URL + "/a --secret-data x -n 1 -c 1", "POST/ax"},
 		{list + " " + server.URL + "/b -H X-N:1 -n 4 -c 1", "PUT/j7x GET/a1 GET/b1 PUT/j7x"},
 	} {
 		seen = nil
-		r := cookAs(t, "brunt http", append(strings.Fields(c.args), "--quiet")...)
+		r := shell.Run(t, "brunt http", append(strings.Fields(c.args), "--quiet")...)
 		got := strings.Join(seen, " ")
 		if got != c.want {
-			t.Errorf("%s: exit %d, sent %s, want %s\n%s", c.args, r.code, got, c.want, r.err)
+			t.Errorf("%s: exit %d, sent %s, want %s\n%s", c.args, r.Code, got, c.want, r.Err)
 		}
 	}
-	r := cookAs(t, "brunt http", server.URL+"/w", "--rate", "100", "--requests", "20", "--warm-up", "300ms", "--quiet")
-	if r.run.Total.Done != 20 || len(r.run.Phases) != 2 || !r.run.Phases[0].WarmUp || r.run.Phases[0].Done == 0 {
-		t.Errorf("exit %d: done %d in %+v", r.code, r.run.Total.Done, r.run.Phases)
+	r := shell.Run(t, "brunt http", server.URL+"/w", "--rate", "100", "--requests", "20", "--warm-up", "300ms", "--quiet")
+	if r.Run.Total.Done != 20 || len(r.Run.Phases) != 2 || !r.Run.Phases[0].WarmUp || r.Run.Phases[0].Done == 0 {
+		t.Errorf("exit %d: done %d in %+v", r.Code, r.Run.Total.Done, r.Run.Phases)
+	}
+}
+
+func TestHTTPFollowsRedirectsIfAsked(t *testing.T) {
+	t.Parallel()
+	p := shell.NewService(t)
+	c := shell.Run(t, "brunt http", "--redirects", "2", "--rate", "20", "--requests", "20", p.URL+"/moved")
+	if c.Run.Total.Status[2] != 20 || c.Run.Total.Done != 20 || p.Count("GET /elsewhere  ") != 20 {
+		t.Errorf("%v, %d were followed", c.Run.Total.Status, p.Count("GET /elsewhere  "))
+	}
+}
+
+// Neither the output nor any file of the bundle contains the user's secrets.
+func TestHTTPKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	p := shell.NewService(t)
+	c := shell.Run(t, "brunt http", "--rate", "20", "--requests", "20", "-H", "Authorization: hunter2", p.URL)
+	for _, text := range c.Texts(t) {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("a secret stands in\n%s", text)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -39,26 +40,26 @@ func TestTokensForInfluxDB(t *testing.T) {
 	server := testserver.Nginx(t)
 	for token, lost := range map[string]bool{"me:" + secret: false, "me:other-" + secret: true} {
 		t.Setenv("INFLUX_TOKEN", token)
-		c := cookAs(t, "brunt http", "http://"+server.Addr+"/", "--rate", "100", "--requests", "100", "--output", "text",
+		c := shell.Run(t, "brunt http", "http://"+server.Addr+"/", "--rate", "100", "--requests", "100", "--output", "text",
 			"--export", "influx=http://"+influx.Addr+"?org=any&bucket=load/autogen")
-		if c.run == nil || c.run.Total.OK != 100 {
-			t.Fatalf("exit %d: %+v", c.code, c.run)
+		if c.Run == nil || c.Run.Total.OK != 100 {
+			t.Fatalf("exit %d: %+v", c.Code, c.Run)
 		}
-		told := strings.Contains(c.out, "did not reach influx "+influx.Addr+": it answered 401")
+		told := strings.Contains(c.Out, "did not reach influx "+influx.Addr+": it answered 401")
 		recorded := false
-		for _, w := range c.run.Warnings {
+		for _, w := range c.Run.Warnings {
 			recorded = recorded || w.ID == "export-lost"
 		}
 		if told != lost || recorded != lost {
 			t.Errorf("lost: told %v, recorded %v, want %v", told, recorded, lost)
 		}
-		files, err := os.ReadDir(c.dir)
+		files, err := os.ReadDir(c.Dir)
 		if err != nil || len(files) < 3 {
 			t.Fatalf("%v, %v", files, err)
 		}
-		text := c.out + c.err
+		text := c.Out + c.Err
 		for _, f := range files {
-			if data, err := os.ReadFile(filepath.Join(c.dir, f.Name())); err == nil {
+			if data, err := os.ReadFile(filepath.Join(c.Dir, f.Name())); err == nil {
 				text += string(data)
 			}
 		}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/cli"
 	"brunt/internal/dialect/tools"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	var out, errs bytes.Buffer
-	if code := Main("test", []string{"brunt", "manual", dir}, strings.NewReader(""), &out, &errs); code != 0 {
+	if code := cli.Main("test", []string{"brunt", "manual", dir}, strings.NewReader(""), &out, &errs); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs.String())
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "man1", "*.1"))

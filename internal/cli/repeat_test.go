@@ -19,8 +19,8 @@ import (
 	"brunt/test/testserver"
 )
 
-// brunt runs a command line in this process.
-func brunt(args ...string) (code int, err string) {
+// do runs a command line in this process.
+func do(args ...string) (code int, err string) {
 	var stdout, stderr bytes.Buffer
 	code = cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &stdout, &stderr)
 	return code, stderr.String()
@@ -68,7 +68,8 @@ func TestAnyRunIsRepeated(t *testing.T) {
 		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-totalRequests", "20", "-interval", "1s", r.URL + "/c"},
 		"ycsb": {"ycsb", "run", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "operationcount=40", "-p",
 			"insertproportion=0.2",
-			"-p", "readproportion=0.5", "-p", "updateproportion=0.3", "-p", "requestdistribution=zipfian", "-p", "fieldlength=9",
+			"-p", "readproportion=0.5", "-p", "updateproportion=0.3", "-p", "requestdistribution=zipfian", "-p",
+			"fieldlength=9",
 			"--threads", "1"},
 		"load": {"ycsb", "load", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "fieldlength=9"},
 	} {
@@ -77,16 +78,17 @@ func TestAnyRunIsRepeated(t *testing.T) {
 		if name == "cook" {
 			split = "-"
 		}
-		if code, err := brunt(append(args, split+"bundle="+dir)...); code != 0 && code != 98 {
+		if code, err := do(append(args, split+"bundle="+dir)...); code != 0 && code != 98 {
 			t.Fatalf("%s: exit %d\n%s", name, code, err)
 		}
 		first := r.take()
-		if code, err := brunt("run", filepath.Join(dir, "plan.yml"), "--quiet", "--bundle", dir+"-again"); code != 0 &&
+		if code, err := do("run", filepath.Join(dir, "plan.yml"), "--quiet", "--bundle", dir+"-again"); code != 0 &&
 			code != 98 {
 			t.Fatalf("%s again: exit %d\n%s", name, code, err)
 		}
 		if again := r.take(); len(first) < 20 || !slices.Equal(first, again) {
-			t.Errorf("%s sent %d requests, and then %d:\n%s\n\n%s", name, len(first), len(again), strings.Join(first[:5], "\n"),
+			t.Errorf("%s sent %d requests, and then %d:\n%s\n\n%s", name, len(first), len(again), strings.Join(first[:5],
+				"\n"),
 				strings.Join(again[:min(len(again), 5)], "\n"))
 		}
 	}
@@ -96,13 +98,13 @@ func TestAnyRunIsRepeated(t *testing.T) {
 func TestSecretsAreAskedFor(t *testing.T) {
 	r := newRecorder(t)
 	dir := filepath.Join(t.TempDir(), "first")
-	if code, err := brunt("http", r.URL+"/a?token=s3cret&x=1", "-n", "5", "--sessions", "1", "-H",
+	if code, err := do("http", r.URL+"/a?token=s3cret&x=1", "-n", "5", "--sessions", "1", "-H",
 		"Authorization: Bearer s3cret", "--secret-data", "s3cret", "--bundle", dir); code != 0 && code != 98 {
 		t.Fatalf("exit %d\n%s", code, err)
 	}
 	first := r.take()
 	plan := filepath.Join(dir, "plan.yml")
-	code, err := brunt("run", plan, "--quiet", "--no-record")
+	code, err := do("run", plan, "--quiet", "--no-record")
 	if code != 104 || len(r.take()) > 0 {
 		t.Errorf("without secrets: exit %d\n%s", code, err)
 	}
@@ -112,7 +114,7 @@ func TestSecretsAreAskedFor(t *testing.T) {
 		}
 		t.Setenv("BRUNT_SECRET_"+name, value)
 	}
-	if code, err := brunt("run", plan, "--quiet", "--no-record"); code != 0 && code != 98 {
+	if code, err := do("run", plan, "--quiet", "--no-record"); code != 0 && code != 98 {
 		t.Errorf("with secrets: exit %d\n%s", code, err)
 	}
 	if again := r.take(); len(first) != 5 || !slices.Equal(first, again) {
@@ -158,7 +160,7 @@ func TestSeriesGoOnAfterAKill(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "series")
 		sure := func(of string, want bool, args ...string) {
 			t.Helper()
-			if code, err := brunt(args...); (code == 0 || code == 98 || code == 99) != want {
+			if code, err := do(args...); (code == 0 || code == 98 || code == 99) != want {
 				t.Fatalf("%s: %s: exit %d\n%s", last, of, code, err)
 			}
 		}

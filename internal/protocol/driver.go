@@ -130,6 +130,9 @@ type Web struct {
 	// Hash is the expected FNV-1a 64 hash of the reply's body. The driver verifies it on every HashEvery-th reply.
 	Hash      uint64
 	HashEvery uint32 // 0 means never
+	// Raw says that Body is the whole request, encoded for HTTP/1, instead of what the other fields say. It may hold
+	// several requests, which are answered one after the other.
+	Raw bool
 }
 
 // Program holds all requests that a session may send. Sessions prepare what they need from it. It must not be
@@ -200,10 +203,21 @@ type Reply struct {
 	// Statements is how many of the statements that the request consists of have succeeded, as far as the protocol
 	// tells. It is for SQL only.
 	Statements int
-	Failure    // what went wrong; Class is OK if nothing did
+	Parts      Parts // where its time went, if the protocol has been told to measure that
+	Failure          // what went wrong; Class is OK if nothing did
 	// Each, if not nil, is called with every row of the answer. The row is valid during the call only. Event loops
 	// don't call it. For records of key-value stores, the first column is the key. Reset keeps Each.
 	Each func(columns []string, row []gen.Value)
+}
+
+// Parts are the parts of the time of a request, in ns; 0 if unknown.
+type Parts struct {
+	LookupNs  int64 // of ConnectNs: asking for the address of the server's name
+	ConnectNs int64 // connecting, if that was part of the request
+	WriteNs   int64 // sending the request
+	WaitNs    int64 // from then to the first byte of the answer
+	ReadNs    int64 // from then to the end of the answer
+	BodyBytes int64 // of the answer's body, as sent
 }
 
 // Failure is a classified failure, held by value so that successful replies allocate nothing.

@@ -5,6 +5,7 @@ package protocol
 type Facts struct {
 	BytesIn     int64 // size of all answers
 	Status      int   // HTTP: status of the last answer that had one
+	Parts       Parts // of the last answer
 	Missing     bool  // a request found, changed or inserted nothing
 	Missed      Kind  // if Missing, the kind of the last request of that sort
 	BadHash     bool  // the hash of an answer was wrong
@@ -21,6 +22,7 @@ func (f *Facts) Absorb(r *Reply, kind Kind) {
 	if r.Status != 0 {
 		f.Status = r.Status
 	}
+	f.Parts = r.Parts
 	if r.Missing {
 		f.Missing, f.Missed = true, kind
 	}

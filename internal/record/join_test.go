@@ -144,7 +144,7 @@ func TestAlignEndsWithASourceThatFails(t *testing.T) {
 			return end
 		}
 	}
-	if err := Align(run, []Source{{run, source(broken)}, {run, source(nil)}},
+	if err := Align(run, []Source{{Run: run, Lines: source(broken)}, {Run: run, Lines: source(nil)}},
 		func(*measure.Interval) error { return nil }); !errors.Is(err, broken) {
 		t.Errorf("Align returned %v, want %v", err, broken)
 	}

@@ -52,7 +52,8 @@ func onSmallDisk(args []string) int {
 	code := cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
 	if filler > 0 {
 		var out, errs bytes.Buffer
-		cli.Main("test", []string{"brunt", "report", filepath.Join(dir, "bundle"), "--output", "json"}, os.Stdin, &out, &errs)
+		cli.Main("test", []string{"brunt", "report", filepath.Join(dir, "bundle"), "--output", "json"}, os.Stdin, &out,
+			&errs)
 		fmt.Println("report:")
 		fmt.Print(out.String(), errs.String())
 	}
@@ -118,8 +119,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A worker whose disk is full sends all of its share, and its intervals travel to the coordinator. Nothing is missing in
-// the record, which says how the worker ended.
+// A worker whose disk is full sends all of its share, and its intervals travel to the coordinator. Nothing is missing
+// in the record, which says how the worker ended.
 func TestFullDiskOfAWorker(t *testing.T) {
 	t.Parallel()
 	plan, small, dir := file(t, "plan.yml", diskPlan), t.TempDir(), filepath.Join(t.TempDir(), "bundle")
@@ -127,7 +128,8 @@ func TestFullDiskOfAWorker(t *testing.T) {
 	ended := make(chan outcome, 1)
 	go func() {
 		ended <- brunt(t, "rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "10s",
-			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket", ticket,
+			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket",
+			ticket,
 			"--bundle", dir, "--output", "json")
 	}()
 	eventually(t, "the ticket is there", func() bool {

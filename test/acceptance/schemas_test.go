@@ -31,7 +31,8 @@ indexes:
   - {name: odd_car, table_name: '"odd.name"', columns_names: [car]}
 queries:
   - {name: look, sql: "select n from app.cars where id = $1", params: [{type: Reference, table: app.cars, column: id}]}
-  - {name: odd, sql: 'select car from QUOTED where id = $1', params: [{type: Reference, table: '"odd.name"', column: id}]}
+  - {name: odd, sql: 'select car from QUOTED where id = $1', params: [{type: Reference, table: '"odd.name"',
+	column: id}]}
   - name: add
     sql: insert into app.cars (id, n) values ($1, 5)
     params: [{type: Unsigned, range: [1001, 9000], unique: true}]
@@ -55,7 +56,8 @@ func TestTablesInSchemas(t *testing.T) {
 			} else {
 				upsert += "on conflict (id) do update set n = excluded.n"
 			}
-			flags := s.with("-c", file(t, "plan.yml", strings.NewReplacer("QUOTED", s.quote("odd.name"), "UPSERT", upsert).Replace(inSchemas)))
+			flags := s.with("-c", file(t, "plan.yml", strings.NewReplacer("QUOTED", s.quote("odd.name"), "UPSERT",
+				upsert).Replace(inSchemas)))
 			if d := brunt(t, append([]string{"doctor"}, flags...)...); d.code != 0 {
 				t.Errorf("doctor: exit %d\n%s%s", d.code, d.out, d.err)
 			}
@@ -84,7 +86,8 @@ func TestTablesInSchemas(t *testing.T) {
 				t.Errorf("exit %d, %d succeeded, %d missing, failures %+v\n%s", o.code, o.run.Total.OK, o.run.Total.Missing,
 					o.run.Failures, o.err)
 			}
-			if v := o.run.Verified; v == nil || len(v.Operations) != 1 || v.Operations[0].OK != v.Operations[0].Acknowledged ||
+			if v := o.run.Verified; v == nil || len(v.Operations) != 1 ||
+				v.Operations[0].OK != v.Operations[0].Acknowledged ||
 				v.Operations[0].OK == 0 || !v.Reason.IsZero() {
 				t.Errorf("what was written is verified as %+v", v)
 			}

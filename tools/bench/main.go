@@ -6,6 +6,7 @@
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb next to go-ycsb
+//	make bench-sysbench brunt sysbench next to sysbench
 //	make bench-scale    a coordinator with 1 000 simulated workers; four workers next to one process
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
@@ -37,7 +38,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New(
-			"say what to measure: wire, load, memory, soak, ycsb or scale; or best, for the best ratios of all raw runs")
+			"say what to measure: wire, load, memory, soak, ycsb, sysbench or scale; or best, for the best ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -50,6 +51,8 @@ func run(ctx context.Context, args []string) error {
 		return soak(ctx, args[1:])
 	case "ycsb":
 		return comparing(ctx, args[1:])
+	case "sysbench":
+		return sysbenching(ctx, args[1:])
 	case "scale":
 		return scaling(ctx, args[1:])
 	case "best":
@@ -61,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, scale and best", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb, sysbench, scale and best", args[0])
 }
 
 // wire measures all groups in rounds and prints the table of goals.

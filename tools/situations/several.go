@@ -19,7 +19,8 @@ import (
 	"brunt/test/testserver"
 )
 
-// several returns situations with more than one phase, server, process or part, and with connections that end by design.
+// several returns situations with more than one phase, server, process or part, and with connections that end by
+// design.
 func several() []family {
 	return []family{
 		{"healthy-phases", truthPass, 6, phases},
@@ -30,8 +31,8 @@ func several() []family {
 	}
 }
 
-// phases has stages of all kinds one after another. What separates them belongs to no phase, so that each open phase has
-// its whole rate.
+// phases has stages of all kinds one after another. What separates them belongs to no phase, so that each open phase
+// has its whole rate.
 func phases(d *draw) situation {
 	s := d.begin(redis, nginx, postgres, echo)
 	s.ask.open, s.ask.rate = true, one(d, 100.0, 200, 500)

@@ -229,8 +229,11 @@ var figure = lazyregexp.New(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
 // flagValue returns a flag's value in a form that may be shown.
 func flagValue(flag, value string, properties bool) string {
+	if strings.HasSuffix(flag, "password") { // --mysql-password and pgsql_password are sysbench's
+		return Hidden
+	}
 	switch flag {
-	case "password", "secret-data":
+	case "secret-data":
 		return Hidden
 	case "p":
 		if !properties {
@@ -250,6 +253,10 @@ func flagValue(flag, value string, properties bool) string {
 	case "a", "addr", "inspect": // in libpq's pairs, an unquoted value ends only at a space
 		if !strings.Contains(value, "://") {
 			return Text(pair().ReplaceAllString(value, "${1}"+Hidden))
+		}
+	case "user": // of etcd's benchmark
+		if name, v, ok := strings.Cut(value, ":"); ok && v != "" {
+			return name + ":" + Hidden
 		}
 	case "secret-source":
 		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {

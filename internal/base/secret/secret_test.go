@@ -105,6 +105,8 @@ func TestArgs(t *testing.T) {
 		{false, "brunt run x -p=s3cret", "brunt run x -p=***"},
 		{false, "brunt run x --password s3cret --quiet", "brunt run x --password *** --quiet"},
 		{false, "brunt run x --password=s3cret", "brunt run x --password=***"},
+		{false, "sysbench x --mysql-password=s3cret run", "sysbench x --mysql-password=*** run"},
+		{false, "sysbench x --pgsql_password=s3cret run", "sysbench x --pgsql_password=*** run"},
 		{false, "brunt run x --ask-password --quiet y", "brunt run x --ask-password --quiet y"},
 		{false, "brunt run x --password-file f", "brunt run x --password-file f"},
 		{false, "brunt run x -a me:s3cret@h:1", "brunt run x -a ***@h:1"},

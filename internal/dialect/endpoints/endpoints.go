@@ -146,7 +146,7 @@ func (r *Request) web(p *plan.Plan, generated [][2]string) *protocol.Web {
 	for _, h := range r.Header {
 		w.Header = append(w.Header, [2]string{h[0], escape(h[1])})
 	}
-	if user := r.URL.User; user != nil && len(p.Target.Addresses) > 1 && !r.has("Authorization") {
+	if user := r.URL.User; user != nil && len(p.Target.Addresses) > 1 && !r.Gave("Authorization") {
 		password, _ := user.Password()
 		credentials := base64.StdEncoding.EncodeToString([]byte(user.Username() + ":" + password))
 		w.Header = append(w.Header, [2]string{"Authorization", "Basic " + credentials})
@@ -155,7 +155,8 @@ func (r *Request) web(p *plan.Plan, generated [][2]string) *protocol.Web {
 	return w
 }
 
-func (r *Request) has(header string) bool {
+// Gave reports whether the request sets a header field.
+func (r *Request) Gave(header string) bool {
 	return slices.ContainsFunc(r.Header, func(h [2]string) bool { return strings.EqualFold(h[0], header) })
 }
 

@@ -17,8 +17,9 @@ import (
 const languageName = "etcd-stm"
 
 // Language compiles the transactions of benchmark's command stm: software transactional memory as in package
-// concurrency of etcd's client. A transaction reads each of its keys, in a request of its own, puts new values to some of them, and
-// commits on condition that what it read is unchanged; otherwise it begins again. Its options are the flags of stm.
+// concurrency of etcd's client. A transaction reads each of its keys, in a request of its own, puts new values to some
+// of them, and commits on condition that what it read is unchanged; otherwise it begins again. Its options are the flags
+// of stm.
 type Language struct{}
 
 // Name returns the language's name in plans.

@@ -289,7 +289,8 @@ func (p *flagParser) moreSetters(all map[string]setter) {
 		if name == "" || content == "" {
 			return fault(`invalid variable definition: "%s"`, value)
 		}
-		if _, err := script.ParseOptions((script.Options{Variables: map[string]string{name: content}}).Strings()); err != nil {
+		if _, err := script.ParseOptions(
+			script.Options{Variables: map[string]string{name: content}}.Strings()); err != nil {
 			return fault(`%s`, err)
 		}
 		o.Variables[name] = content

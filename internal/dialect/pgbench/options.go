@@ -117,8 +117,8 @@ func (o *Options) thread(client int) int {
 
 // Language returns the options of the scripts.
 func (o *Options) Language() script.Options {
-	l := script.Options{Version: o.Version, Mode: o.Mode, Variables: o.Variables, Scale: int64(o.Scale), RandomSeed: o.Seed,
-		Clients: o.Clients, Threads: o.Threads, MaxTries: o.MaxTries, Verbose: o.VerboseErrors}
+	l := script.Options{Version: o.Version, Mode: o.Mode, Variables: o.Variables, Scale: int64(o.Scale),
+		RandomSeed: o.Seed, Clients: o.Clients, Threads: o.Threads, MaxTries: o.MaxTries, Verbose: o.VerboseErrors}
 	l.Transactions = uint64(o.Transactions)
 	return l
 }

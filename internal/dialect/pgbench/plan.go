@@ -38,8 +38,8 @@ func (o *Options) Plan(getenv func(string) string, user func() string) (*plan.Pl
 	taken := map[string]int{}
 	for _, s := range o.Scripts {
 		name := strings.NewReplacer("{", "(", "}", ")", "\n", " ", "\r", " ").Replace(s.Name)
-		p.Operations = append(p.Operations, plan.Operation{Name: plan.Unused(cmp.Or(strings.TrimSpace(name), "script"), taken),
-			Script: s.Text, Weight: float64(s.Weight)})
+		name = plan.Unused(cmp.Or(strings.TrimSpace(name), "script"), taken)
+		p.Operations = append(p.Operations, plan.Operation{Name: name, Script: s.Text, Weight: float64(s.Weight)})
 	}
 	p.Settings = o.settings()
 	if p.Settings.ConnectTimeout == 0 {

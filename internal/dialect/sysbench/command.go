@@ -218,7 +218,7 @@ func (x *execution) load() error {
 	if x.replacing {
 		code = exitFault
 	}
-	x.lines.p.unconnected(err)
+	printer{s.Out, x.settings}.unconnected(err)
 	return exitcode.With(code, nil)
 }
 

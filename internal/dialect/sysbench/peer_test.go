@@ -79,7 +79,8 @@ var (
 	spaces   = regexp.MustCompile(` +`)
 	using    = regexp.MustCompile(`\(using [^)]*\)`)
 	position = regexp.MustCompile(`: /usr/share/sysbench/[a-z_]+\.lua:[0-9]+`)
-	counted  = regexp.MustCompile(`(?m)^ +(read|write|other|total|transactions|queries|ignored errors|reconnects|total number of events): +([0-9]+)`)
+	counted  = regexp.MustCompile(`(?m)^ +(read|write|other|total|transactions|queries|ignored errors|reconnects|` +
+		`total number of events): +([0-9]+)`)
 )
 
 // masked returns a text without numbers, and without what names the program's parts.
@@ -148,8 +149,8 @@ func withoutBars(text string) string {
 	return strings.Join(kept, "")
 }
 
-// TestSameSchemaAndData compares the tables that both prepare: columns, types, defaults and indexes, the number of rows,
-// the law of c, pad and k, and the next id.
+// TestSameSchemaAndData compares the tables that both prepare: columns, types, defaults and indexes, the number of
+// rows, the law of c, pad and k, and the next id.
 func TestSameSchemaAndData(t *testing.T) {
 	for _, s := range databases(t) {
 		for _, options := range [][]string{{}, {"--auto-inc=off", "--create-secondary=off"}, {"--table-size=0"},
@@ -158,8 +159,8 @@ func TestSameSchemaAndData(t *testing.T) {
 				continue // not PostgreSQL's syntax, for sysbench either
 			}
 			t.Run(s.name+" "+strings.Join(options, " "), func(t *testing.T) {
-				args := slices.Concat([]string{"oltp_read_write"}, s.flags, []string{"--tables=2", "--table-size=9001", "--threads=3"},
-					options)
+				args := slices.Concat([]string{"oltp_read_write"}, s.flags,
+					[]string{"--tables=2", "--table-size=9001", "--threads=3"}, options)
 				var schemas, outputs [2]string
 				for i, run := range []func(*testing.T, ...string) outcome{theirs, ours} {
 					p := run(t, append(args, "prepare")...)
@@ -200,8 +201,9 @@ func (s *server) schema(t *testing.T) string {
 		"character_maximum_length FROM information_schema.columns WHERE "+s.here()+
 		" AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position") + "\n"
 	if s.name == "mysql" {
-		out += s.rows(t, "SELECT table_name, index_name, non_unique, column_name, index_type FROM information_schema.statistics "+
-			"WHERE table_schema = database() AND table_name LIKE 'sbtest%' ORDER BY 1, 2") + "\n"
+		out += s.rows(t, "SELECT table_name, index_name, non_unique, column_name, index_type "+
+			"FROM information_schema.statistics WHERE table_schema = database() AND table_name LIKE 'sbtest%' "+
+			"ORDER BY 1, 2") + "\n"
 		return out + s.rows(t, "SELECT table_name, engine FROM information_schema.tables WHERE table_schema = database() "+
 			"AND table_name LIKE 'sbtest%' ORDER BY 1")
 	}
@@ -216,8 +218,8 @@ func (s *server) law(t *testing.T) (out string) {
 		match = "REGEXP"
 	}
 	for _, table := range []string{"sbtest1", "sbtest2"} {
-		out += "\n" + s.rows(t, fmt.Sprintf("SELECT count(*), count(DISTINCT id), min(id), max(id), count(DISTINCT c) > 0.99 * count(*), "+
-			"count(DISTINCT pad) > 0.99 * count(*), sum(CASE WHEN c %[2]s '^([0-9]{11}-){9}[0-9]{11}$' THEN 1 ELSE 0 END), "+
+		out += "\n" + s.rows(t, fmt.Sprintf("SELECT count(*), count(DISTINCT id), min(id), max(id), "+
+			"count(DISTINCT c) > 0.99 * count(*), count(DISTINCT pad) > 0.99 * count(*), sum(CASE WHEN c %[2]s '^([0-9]{11}-){9}[0-9]{11}$' THEN 1 ELSE 0 END), "+
 			"sum(CASE WHEN pad %[2]s '^([0-9]{11}-){4}[0-9]{11}$' THEN 1 ELSE 0 END), "+
 			"round(100.0 * sum(CASE WHEN k BETWEEN 4455 AND 4545 THEN 1 ELSE 0 END) / (count(*) + 1) / 4), "+
 			"sum(CASE WHEN k < 1 OR k > 9001 THEN 1 ELSE 0 END) FROM %[1]s", table, match))
@@ -261,8 +263,8 @@ func TestDataDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
-// TestTwentyQueries counts the statements of oltp_read_write by the server's own counters: for both programs, 20 of each
-// transaction (10 + 4 SELECT, 2 UPDATE, DELETE, INSERT, BEGIN, COMMIT).
+// TestTwentyQueries counts the statements of oltp_read_write by the server's own counters: for both programs, 20 of
+// each transaction (10 + 4 SELECT, 2 UPDATE, DELETE, INSERT, BEGIN, COMMIT).
 func TestTwentyQueries(t *testing.T) {
 	s := databases(t)[0]
 	args := slices.Concat([]string{"oltp_read_write"}, s.flags, []string{"--table-size=1000"})
@@ -303,8 +305,9 @@ func TestTwentyQueries(t *testing.T) {
 // TestSameFaults compares what both say about command lines that they refuse, and how they end.
 func TestSameFaults(t *testing.T) {
 	for _, line := range []string{
-		"oltp_read_write", "oltp_read_write run --threads=0", "oltp_read_write run --threads=abc", "--events=9999999999 oltp_insert run",
-		"oltp_read_write run --nosuch=1", "oltp_read_write --skip-trx=maybe run", "oltp_read_write bogus", "oltp_read_write run extra",
+		"oltp_read_write", "oltp_read_write run --threads=0", "oltp_read_write run --threads=abc",
+		"--events=9999999999 oltp_insert run", "oltp_read_write run --nosuch=1", "oltp_read_write --skip-trx=maybe run",
+		"oltp_read_write bogus", "oltp_read_write run extra",
 		"oltp_read_write --rand-type=foo run", "oltp_read_write --percentile=101 run",
 		"oltp_read_write --percentile=0 --histogram run", "oltp_read_write --verbosity=9 run",
 		"oltp_read_write --report-checkpoints=a run", "oltp_read_write --forced-shutdown=x run", "oltp_read_write -x run",

@@ -3,6 +3,7 @@ package sysbench
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -178,8 +179,11 @@ func (s *Settings) secureByMode(t *plan.TLS) error {
 	return nil
 }
 
-// address joins a host and a port.
+// address joins a host and a port. The host may have a port of its own, which sysbench doesn't know.
 func address(host, port string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
 	switch {
 	case host == "":
 		host = "localhost"

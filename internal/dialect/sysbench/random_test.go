@@ -51,8 +51,8 @@ func irwinHall(n int, x float64) float64 {
 }
 
 // TestLaws compares the distributions with probabilities that are computed from their definitions, for ids 1 to 1000:
-// the sum of twelve uniform numbers by Irwin and Hall's formula, the special ids by the share of the interval that leads
-// to each, pareto by the inverse of its transformation, zipfian by powers of the rank.
+// the sum of twelve uniform numbers by Irwin and Hall's formula, the special ids by the share of the interval that
+// leads to each, pareto by the inverse of its transformation, zipfian by powers of the rank.
 func TestLaws(t *testing.T) {
 	const ids, draws = 1000, 400_000
 	cell := func(cdf func(x float64) float64) []float64 {

@@ -71,9 +71,16 @@ var otherTests = map[string]string{
 	"mutex":   "it isn't a load on a server",
 }
 
-// testNamed returns the test with a name, which may have a path and the suffix .lua.
+// folders are where sysbench installs its scripts.
+var folders = []string{"", "/usr/share/sysbench/", "/usr/local/share/sysbench/"}
+
+// testNamed returns the test with a name, which may have the suffix .lua, and the path of sysbench's scripts.
 func testNamed(name string) (*test, bool) {
-	name = strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], ".lua")
+	at := strings.LastIndexByte(name, '/') + 1
+	if !slices.Contains(folders, name[:at]) {
+		return nil, false
+	}
+	name = strings.TrimSuffix(name[at:], ".lua")
 	all := tests()
 	i := slices.IndexFunc(all, func(t test) bool { return t.name == name })
 	if i < 0 {

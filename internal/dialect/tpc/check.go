@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"brunt/internal/protocol"
 )
 
 // Condition is a condition that the data must satisfy.
@@ -59,7 +61,7 @@ func (d *Database) Check(ctx context.Context, conditions []Condition, fresh bool
 			told(c)
 		}
 		query := c.Query
-		if Name(d.Product()) == "picodata" {
+		if d.Product() == protocol.FlavorPicodata {
 			query += picodataLimits
 		}
 		out[i].Err = d.Query(ctx, query, func(values []*string) error {

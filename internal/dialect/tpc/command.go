@@ -28,7 +28,12 @@ import (
 type Benchmark struct {
 	Name  string // of the commands' group, the form of reports, and the language of scripts
 	Notes string // name of the table with the constants of the load
+	// More are guarantees that systems don't give, in addition to those that all benchmarks want.
+	More map[protocol.Flavor][]string
 }
+
+// Gaps returns the guarantees that a system doesn't give.
+func (b *Benchmark) Gaps(f protocol.Flavor) []string { return Gaps(f, b.More) }
 
 // TargetFlags are the flags for the database.
 type TargetFlags struct{ command.PlanFlags }
@@ -74,7 +79,7 @@ func (b *Benchmark) With(s *command.Env, p *plan.Plan, do func(ctx context.Conte
 func (b *Benchmark) LoadData(s *command.Env, p *plan.Plan, quiet bool,
 	load func(ctx context.Context, d *Database, progress func(fill.Progress)) ([]Result, error)) error {
 	return b.With(s, p, func(ctx context.Context, d *Database) error {
-		PrintGaps(s.Err, d.Product())
+		b.PrintGaps(s.Err, d.Product())
 		var told func(fill.Progress)
 		done := func() {}
 		if !quiet {
@@ -114,8 +119,8 @@ func printLoad(w io.Writer, results []Result, took time.Duration) error {
 }
 
 // PrintGaps prints the guarantees that a system lacks.
-func PrintGaps(w io.Writer, f protocol.Flavor) {
-	for _, gap := range Gaps(f) {
+func (b *Benchmark) PrintGaps(w io.Writer, f protocol.Flavor) {
+	for _, gap := range b.Gaps(f) {
 		fmt.Fprintf(w, "brunt: note: %s lacks %s\n", f, gap)
 	}
 }
@@ -141,6 +146,41 @@ func (b *Benchmark) CheckData(s *command.Env, p *plan.Plan, quiet bool,
 		}
 		return Violated(out)
 	})
+}
+
+// DropData drops tables that brunt has loaded, or all the same with force.
+func (b *Benchmark) DropData(s *command.Env, p *plan.Plan, tables []Table, force bool) error {
+	return b.With(s, p, func(ctx context.Context, d *Database) error {
+		facts, err := d.ReadFacts(ctx)
+		if err != nil {
+			return err
+		}
+		if facts == nil && !force {
+			return exitcode.Usage(fmt.Errorf("the database has no table %s, so brunt didn't load it; add --force to drop the "+
+				"benchmark's tables all the same", b.Notes))
+		}
+		return d.Drop(ctx, tables)
+	})
+}
+
+// Checker returns a function that checks conditions after a load.
+func (b *Benchmark) Checker(p *plan.Plan, conditions []Condition) func(context.Context) ([]Outcome, error) {
+	return func(ctx context.Context) ([]Outcome, error) {
+		d, err := Open(ctx, p, b.Notes)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		return d.Check(ctx, conditions, false, nil), nil
+	}
+}
+
+// YesNo returns yes or no, as options of scripts and values in records say it.
+func YesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 // Violated returns an error with its exit code if a condition is violated or couldn't be checked.

@@ -1,10 +1,10 @@
 package tpc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +13,7 @@ import (
 	"brunt/internal/load/gen"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 	"brunt/internal/server/schema/sql"
 	"brunt/internal/server/target"
 )
@@ -211,36 +212,29 @@ func names(tables []Table) (out []string) {
 	return out
 }
 
-// Name returns the name of a system in texts and in the options of scripts.
-func Name(f protocol.Flavor) string {
-	return cmp.Or(map[protocol.Flavor]string{protocol.FlavorPostgreSQL: "postgresql", protocol.FlavorPicodata: "picodata",
-		protocol.FlavorTarantool: "tarantool", protocol.FlavorSQLite: "sqlite", protocol.FlavorMySQL: "mysql"}[f], "postgresql")
-}
-
-// Flavors are the systems by name.
-var flavors = map[string]protocol.Flavor{"postgresql": protocol.FlavorPostgreSQL, "picodata": protocol.FlavorPicodata,
-	"tarantool": protocol.FlavorTarantool, "sqlite": protocol.FlavorSQLite, "mysql": protocol.FlavorMySQL}
-
-// Flavor returns the system with a name.
-func Flavor(name string) (protocol.Flavor, bool) {
-	f, ok := flavors[name]
-	return f, ok
-}
+// Name returns the name of a system in the options of scripts.
+func Name(f protocol.Flavor) string { return strings.ToLower(f.String()) }
 
 // Systems returns the names of the systems.
-func Systems() []string { return []string{"postgresql", "mysql", "sqlite", "picodata", "tarantool"} }
-
-// ProtocolSystem returns the system that a protocol usually leads to.
-func ProtocolSystem(protocolName string) string {
-	switch protocolName {
-	case "mysql", "mariadb":
-		return "mysql"
-	case "sqlite":
-		return "sqlite"
-	case "iproto":
-		return "tarantool"
+func Systems() (names []string) {
+	for f := protocol.FlavorPostgreSQL; f <= protocol.FlavorMySQL; f++ {
+		names = append(names, Name(f))
 	}
-	return "postgresql"
+	return names
+}
+
+// Flavor returns the system with a name.
+func Flavor(name string) (f protocol.Flavor, ok bool) {
+	i := slices.Index(Systems(), name)
+	return protocol.Flavor(max(i, 0)), i >= 0
+}
+
+// ProtocolSystem returns the system that is usually reached by a protocol.
+func ProtocolSystem(protocolName string) string {
+	if servers := protocols.Of(protocolName).SQL; len(servers) > 0 {
+		return Name(servers[0].Flavor)
+	}
+	return Name(protocol.FlavorPostgreSQL)
 }
 
 // SQL returns the flavor of SQL of a system.

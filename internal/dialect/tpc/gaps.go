@@ -10,36 +10,19 @@ import (
 )
 
 // Gaps returns the guarantees of the specifications that a system doesn't give, so that figures from it are not to be
-// compared with those of systems that do; none for systems that give all.
-func Gaps(f protocol.Flavor) []string {
-	switch f {
-	case protocol.FlavorPicodata:
-		return []string{
+// compared with those of systems that do; none for systems that give all. more are those of the benchmark, by system.
+func Gaps(f protocol.Flavor, more map[protocol.Flavor][]string) (out []string) {
+	if !Transactions(f) {
+		out = []string{
 			"atomicity: there are no transactions over several statements; what a transaction has changed before it fails stays",
-			"rollback: a New-Order with an unused item leaves its order, order lines and stock behind (its effects are those " +
-				"of a commit)",
-			"isolation: two transactions can read one row and change it both; order numbers can be given twice, and the second " +
-				"insert then fails",
+			"isolation: two transactions can read one row and then change it both",
 			"consistency: the conditions of the specification can be violated by the load",
-		}
-	case protocol.FlavorTarantool:
-		return []string{
-			"atomicity: SQL over iproto has no transactions over several statements here; what a transaction has changed " +
-				"before it fails stays",
-			"rollback: a New-Order with an unused item leaves its order, order lines and stock behind (its effects are those " +
-				"of a commit)",
-			"isolation: two transactions can read one row and change it both; order numbers can be given twice, and the second " +
-				"insert then fails",
-			"consistency: the conditions of the specification can be violated by the load",
-			"exact amounts: SQL has no decimal type before version 3; amounts are doubles, dates are microseconds",
-		}
-	case protocol.FlavorSQLite:
-		return []string{
-			"exact amounts: there is no decimal type; amounts are doubles, dates are texts",
-			"concurrency: one transaction at a time writes; further ones wait for it",
 		}
 	}
-	return nil
+	if f == protocol.FlavorSQLite {
+		out = []string{"concurrency: one transaction at a time writes; further ones wait for it"}
+	}
+	return append(out, more[f]...)
 }
 
 // GapSeparator separates gaps in a record's extra value.

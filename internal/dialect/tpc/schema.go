@@ -134,7 +134,8 @@ func (t *Table) tail(f protocol.Flavor) string {
 	return ""
 }
 
-// AddKey returns the statement that adds the primary key to a table that was created without; "" if there is none to add.
+// AddKey returns the statement that adds the primary key to a table that was created without one, if the
+// system has created it so; otherwise "".
 func (t *Table) AddKey(f protocol.Flavor) string {
 	if f != protocol.FlavorPostgreSQL || len(t.Keys) == 0 {
 		return ""

@@ -1,6 +1,11 @@
 package tpc
 
-import "math"
+import (
+	"math"
+	"strconv"
+
+	"brunt/internal/render/cell"
+)
 
 // confidence95 is the 97.5 % quantile of the standard normal distribution.
 const confidence95 = 1.959963984540054
@@ -8,8 +13,8 @@ const confidence95 = 1.959963984540054
 // Interval is an estimate with its confidence interval of 95 %.
 type Interval struct{ Value, Low, High float64 }
 
-// Share estimates the share of k of n by Wilson's score interval (Wilson, "Probable inference, the law of succession, and
-// statistical inference", JASA 22, 1927). n must not be 0.
+// Share estimates the share of k of n by Wilson's score interval (Wilson, "Probable inference, the law of succession,
+// and statistical inference", JASA 22, 1927). n must not be 0.
 func Share(k, n uint64) Interval {
 	z, size := confidence95, float64(n)
 	p := float64(k) / size
@@ -45,3 +50,12 @@ func (i Interval) Judge(low, high float64) Judgement {
 	}
 	return TooFew
 }
+
+// Cell returns the judgement for a report.
+func (j Judgement) Cell() cell.Cell {
+	mark := map[Judgement]cell.Mark{Within: cell.Good, Beyond: cell.Bad, TooFew: cell.Warn}[j]
+	return cell.Text(string(j)).Marked(mark)
+}
+
+// Percent returns a share in per cent.
+func Percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + " %" }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/plan"
 	"brunt/internal/plan/script"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocols"
 	"brunt/internal/report"
 	"brunt/internal/server/schema/fill"
 )
@@ -27,7 +30,18 @@ var helpFiles embed.FS
 
 func texts() command.Texts { return command.Texts{Files: helpFiles, Folder: "help"} }
 
-var benchmark = tpc.Benchmark{Name: LanguageName, Notes: notesTable}
+var benchmark = tpc.Benchmark{Name: LanguageName, Notes: notesTable, More: map[protocol.Flavor][]string{
+	protocol.FlavorPicodata:  {rollbackGap, numbersGap},
+	protocol.FlavorTarantool: {rollbackGap, numbersGap, exactGap},
+	protocol.FlavorSQLite:    {exactGap},
+}}
+
+// What systems don't guarantee of TPC-C.
+const (
+	rollbackGap = "rollback: a New-Order with an unused item leaves its order, its other lines and their stock behind"
+	numbersGap  = "numbers: an order number can be given twice; the second insert then fails"
+	exactGap    = "exact amounts: there is no decimal type; amounts are doubles"
+)
 
 // Tool declares TPC-C.
 func Tool() dialect.Tool {
@@ -110,17 +124,7 @@ func newDrop(s *command.Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error {
-			facts, err := d.ReadFacts(ctx)
-			if err != nil {
-				return err
-			}
-			if facts == nil && !force {
-				return exitcode.Usage(fmt.Errorf("the database has no table %s, so brunt didn't load it; add --force to drop "+
-					"the nine tables all the same", notesTable))
-			}
-			return d.Drop(ctx, schema())
-		})
+		return benchmark.DropData(s, p, schema(), force)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "drop tables too that brunt didn't load")
 	usage.InGroup(cmd.Flags(), usage.Data)
@@ -158,7 +162,7 @@ func newRun(s *command.Env) *cobra.Command {
 	fs.StringVar(&f.mix, "mix", "deck",
 		"deck (23 cards a terminal), or shares in per cent of New-Order, Payment, Order-Status, Delivery, Stock-Level: 45,43,4,4,4")
 	fs.StringVar(&f.isolation, "isolation", isolationAuto,
-		"isolation of transactions: auto (see docs/tpcc.md), default (the server's), read committed, repeatable read or serializable")
+		"isolation: auto (see docs/tpcc.md), default (the server's), read committed, repeatable read or serializable")
 	fs.IntVar(&f.retries, "retries", 10, "further attempts after a serialization failure or a deadlock")
 	fs.BoolVar(&f.noCheck, "no-check", false, "don't check the conditions of consistency after the load")
 	usage.InGroup(fs, usage.Load, "warehouses", "duration", "no-think")
@@ -202,16 +206,9 @@ func (f *runFlags) run(s *command.Env) error {
 	}
 	system := tpc.ProtocolSystem(p.Target.Protocol)
 	data := &Data{Sizes: Full(), Warehouses: max(f.warehouses, 1), Seed: p.Seed, LastNameC: loadConstant(p.Seed)}
-	if !s.PlanOnly {
-		err := benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) (err error) {
-			system = tpc.Name(d.Product())
-			tpc.PrintGaps(s.Err, d.Product())
-			data, err = Read(ctx, d)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	beyond, err := f.read(s, p, &data, &system)
+	if err != nil {
+		return err
 	}
 	if err := f.plan(p, data, system); err != nil {
 		return exitcode.Usage(err)
@@ -219,28 +216,47 @@ func (f *runFlags) run(s *command.Env) error {
 	if err := f.CheckWorkers(&f.Record, p); err != nil {
 		return err
 	}
-	r := &tpc.Run{Benchmark: &benchmark, Plan: p, Options: &f.LoadFlags, Extra: f.extra(p, data, system), Beyond: []string{
+	r := &tpc.Run{Benchmark: &benchmark, Plan: p, Options: &f.LoadFlags, Extra: f.extra(p, data, system)}
+	r.Beyond = append(beyond,
 		"that the database's constants and rows are compared before the load: a plan is sent to any database",
 		"the report in TPC-C's terms: brunt report --output tpcc prints it",
-		"the conditions of consistency after the load: brunt tpcc check",
-	}}
+		"the conditions of consistency after the load: brunt tpcc check")
 	if s.PlanOnly {
 		return r.Perform(s)
 	}
-	if err := benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error { return data.sent(ctx, d) }); err != nil {
+	err = benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error { return data.sent(ctx, d) })
+	if err != nil {
 		return err
 	}
 	if !f.noCheck {
-		r.Check = func(ctx context.Context) ([]tpc.Outcome, error) {
-			d, err := Open(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			defer d.Close()
-			return d.Check(ctx, Conditions(data.Sizes), false, nil), nil
-		}
+		r.Check = benchmark.Checker(p, Conditions(data.Sizes))
 	}
 	return r.Perform(s)
+}
+
+// read reads what the database says of its data. If only the plan is wanted, and it can't be read, the data is as the
+// flags say.
+func (f *runFlags) read(s *command.Env, p *plan.Plan, data **Data, system *string) (beyond []string, err error) {
+	if s.PlanOnly && protocols.Of(p.Target.Protocol).Embedded {
+		if _, err := os.Stat(p.Target.Addresses[0]); err != nil {
+			return []string{"what the database says of its data: there is none yet"}, nil
+		}
+	}
+	err = benchmark.With(s, p, func(ctx context.Context, d *tpc.Database) error {
+		*system = tpc.Name(d.Product())
+		if !s.PlanOnly {
+			benchmark.PrintGaps(s.Err, d.Product())
+		}
+		found, err := Read(ctx, d)
+		if err == nil {
+			*data = found
+		}
+		return err
+	})
+	if err != nil && s.PlanOnly {
+		return []string{"what the database says of its data: " + err.Error()}, nil
+	}
+	return nil, err
 }
 
 // plan writes the load into the plan.
@@ -267,7 +283,7 @@ func (f *runFlags) plan(p *plan.Plan, data *Data, system string) error {
 	p.Scripts = plan.Scripts{Language: LanguageName, Options: map[string]string{
 		optionSystem: system, optionWarehouses: itoa(warehouses), optionLastNameC: itoa(data.LastNameC),
 		optionItems: itoa(data.Items), optionCustomers: itoa(data.Customers), optionIsolation: f.isolation,
-		optionThink: word(!f.noThink), optionDeck: word(f.mix == "deck"),
+		optionThink: tpc.YesNo(!f.noThink), optionDeck: tpc.YesNo(f.mix == "deck"),
 	}}
 	for k := range kinds {
 		if weights[k] > 0 {
@@ -288,13 +304,6 @@ func (f *runFlags) plan(p *plan.Plan, data *Data, system string) error {
 		return err
 	}
 	return f.Load.Shape(p)
-}
-
-func word(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }
 
 // weights returns the weights of transactions.
@@ -338,9 +347,9 @@ func (f *runFlags) extra(p *plan.Plan, data *Data, system string) map[string]str
 	flavor, _ := tpc.Flavor(system)
 	out := map[string]string{
 		"dialect": LanguageName, extraWarehouses: p.Scripts.Options[optionWarehouses],
-		extraTerminals: strconv.Itoa(p.Settings.Sessions), extraThink: word(!f.noThink && f.rate == 0),
-		extraOpen: word(f.rate > 0), extraSystem: system, extraIsolation: f.isolation,
-		extraShrunk: word(data.Sizes != Full()), extraLacks: strings.Join(tpc.Gaps(flavor), tpc.GapSeparator),
+		extraTerminals: strconv.Itoa(p.Settings.Sessions), extraThink: tpc.YesNo(!f.noThink && f.rate == 0),
+		extraOpen: tpc.YesNo(f.rate > 0), extraSystem: system, extraIsolation: f.isolation,
+		extraShrunk: tpc.YesNo(data.Sizes != Full()), extraLacks: strings.Join(benchmark.Gaps(flavor), tpc.GapSeparator),
 	}
 	return out
 }

@@ -9,9 +9,9 @@ import (
 // different is the condition that two amounts differ. Systems without decimals compare doubles.
 func different(a, b string) string { return "ABS(" + a + " - (" + b + ")) > 0.005" }
 
-// Conditions returns the consistency conditions of clauses 3.3.2.1 to 3.3.2.12. Their queries use what all systems have.
-// Condition 11 holds on fresh data only, since New-Orders change its left side and not its right one. sizes say how many
-// orders have been delivered there.
+// Conditions returns the consistency conditions of clauses 3.3.2.1 to 3.3.2.12. Their queries use what all systems
+// have. Condition 11 holds on fresh data only, since deliveries change its left side and not its right one. sizes say
+// how many orders have been delivered there.
 func Conditions(sizes Sizes) []tpc.Condition {
 	delivered := itoa(sizes.delivered())
 	return []tpc.Condition{

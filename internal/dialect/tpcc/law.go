@@ -25,12 +25,11 @@ func Full() Sizes { return Sizes{Items: 100_000, Customers: 3000} }
 
 // Shrunk returns the sizes divided by n, for trials.
 func Shrunk(n int64) (Sizes, error) {
-	full := Full()
-	s := Sizes{Items: full.Items / n, Customers: full.Customers / n}
 	if n < 1 || n > maxShrink {
-		return s, fmt.Errorf("--shrink %d: give a number from 1 to %d", n, maxShrink)
+		return Sizes{}, fmt.Errorf("--shrink %d: give a number from 1 to %d", n, maxShrink)
 	}
-	return s, nil
+	full := Full()
+	return Sizes{Items: full.Items / n, Customers: full.Customers / n}, nil
 }
 
 // maxShrink leaves 1000 items and 30 customers a district, so that transactions still find different ones.
@@ -57,8 +56,8 @@ type Constants struct {
 	Item         int64
 }
 
-// allowedDistance reports whether the constants of last names of a population and of a load may be so far apart: from 65
-// to 119, and neither 96 nor 112 (clause 2.1.6.1).
+// allowedDistance reports whether the constants of last names of a population and of a load may be so far apart: from
+// 65 to 119, and neither 96 nor 112 (clause 2.1.6.1).
 func allowedDistance(d int64) bool {
 	d = max(d, -d)
 	return d >= 65 && d <= 119 && d != 96 && d != 112

@@ -16,8 +16,8 @@ func TestLastNames(t *testing.T) {
 	}
 }
 
-// The constants of a load depend on the population's: their distance is from 65 to 119, and neither 96 nor 112. Constants
-// that are drawn independently would be so in a third of the cases.
+// The constants of a load depend on the population's: their distance is from 65 to 119, and neither 96 nor 112.
+// Constants that are drawn independently would be so in a third of the cases.
 func TestConstantsBelongTogether(t *testing.T) {
 	different := map[int64]bool{}
 	for seed := range uint64(500) {

@@ -206,7 +206,8 @@ func (d *Data) compare(ctx context.Context, db *tpc.Database) error {
 	}
 	p := NewPopulation(d.Seed, d.Sizes, 1, 1, d.DateUs)
 	t := p.Tables()
-	if err := compareRows(ctx, db, &t[item], "i_name", func(i uint64) string { return fmt.Sprintf("i_id = %d", i+1) }); err != nil {
+	err := compareRows(ctx, db, &t[item], "i_name", func(i uint64) string { return fmt.Sprintf("i_id = %d", i+1) })
+	if err != nil {
 		return err
 	}
 	return compareRows(ctx, db, &t[customer], "c_last", func(i uint64) string {

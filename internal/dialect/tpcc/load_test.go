@@ -97,9 +97,12 @@ func TestChangedData(t *testing.T) {
 	for name, c := range map[string]struct{ do, undo, want string }{
 		"a warehouse more": {"INSERT INTO warehouse SELECT 9, w_name, w_street_1, w_street_2, w_city, w_state, w_zip, w_tax, " +
 			"w_ytd FROM warehouse", "DELETE FROM warehouse WHERE w_id = 9", "table warehouse isn't as it was loaded"},
-		"an item":  {"UPDATE item SET i_name = 'x' || i_name", "UPDATE item SET i_name = SUBSTR(i_name, 2)", "table item"},
-		"names":    {"UPDATE customer SET c_last = c_last || 'X'", "UPDATE customer SET c_last = RTRIM(c_last, 'X')", "table customer"},
-		"the seed": {"UPDATE brunt_tpcc SET content = '12' WHERE note = 'fact/seed'", "UPDATE brunt_tpcc SET content = '11' WHERE note = 'fact/seed'", "was changed: its constant C"},
+		"an item": {"UPDATE item SET i_name = 'x' || i_name", "UPDATE item SET i_name = SUBSTR(i_name, 2)", "table item"},
+		"names": {"UPDATE customer SET c_last = c_last || 'X'",
+			"UPDATE customer SET c_last = RTRIM(c_last, 'X')", "table customer"},
+		"the seed": {
+			"UPDATE brunt_tpcc SET content = '12' WHERE note = 'fact/seed'",
+			"UPDATE brunt_tpcc SET content = '11' WHERE note = 'fact/seed'", "was changed: its constant C"},
 		"the version": {"UPDATE brunt_tpcc SET content = '0' WHERE note = 'fact/population'",
 			"UPDATE brunt_tpcc SET content = '1' WHERE note = 'fact/population'", "by another version"},
 	} {
@@ -137,8 +140,8 @@ func execute(p *plan.Plan, args ...string) (string, string, error) {
 	return out.String(), errs.String(), err
 }
 
-// After a load, the database holds what the record counts: remote lines are in the stock of the warehouses that supplied
-// them, orders that were rolled back left nothing, and the conditions hold.
+// After a load, the database holds what the record counts: remote lines are in the stock of the warehouses that
+// supplied them, orders that were rolled back left nothing, and the conditions hold.
 func TestEffects(t *testing.T) {
 	testserver.SkipQuick(t)
 	for _, name := range systems {
@@ -196,26 +199,36 @@ func effects(ctx context.Context, t *testing.T, d *tpc.Database, f *figures) {
 	if f.counted(NewOrder, countRemoteLines) == 0 || f.counted(Payment, countRemote) == 0 {
 		t.Error("the load is too short: nothing is remote")
 	}
+	remote, there := f.counted(NewOrder, countRemoteLines), f.ok(NewOrder)-rolledBack
 	for query, want := range map[string]uint64{
-		"SELECT SUM(s_remote_cnt) FROM stock":                                             f.counted(NewOrder, countRemoteLines),
-		"SELECT SUM(s_order_cnt) FROM stock":                                              lines,
-		"SELECT COUNT(*) FROM order_line WHERE ol_supply_w_id <> ol_w_id":                 f.counted(NewOrder, countRemoteLines),
-		"SELECT COUNT(*) FROM order_line WHERE ol_o_id > 30":                              lines,
-		"SELECT COUNT(*) FROM orders WHERE o_id > 30":                                     f.ok(NewOrder) - rolledBack,
-		"SELECT SUM(d_next_o_id - 31) FROM district":                                      f.ok(NewOrder) - rolledBack,
-		"SELECT COUNT(*) - 600 FROM history":                                              f.ok(Payment),
-		"SELECT COUNT(*) FROM history WHERE h_w_id <> h_c_w_id":                           f.counted(Payment, countRemote),
-		"SELECT SUM(c_payment_cnt - 1) FROM customer":                                     f.ok(Payment),
-		"SELECT SUM(c_delivery_cnt) FROM customer":                                        f.counted(Delivery, countDelivered),
-		"SELECT COUNT(*) FROM orders WHERE o_all_local = 0 AND o_id <= 30":                0,
-		"SELECT SUM(s_ytd) FROM stock":                                                    number64(ctx, t, d, "SELECT SUM(ol_quantity) FROM order_line WHERE ol_o_id > 30"),
-		"SELECT SUM(s_order_cnt) FROM stock WHERE s_w_id = 1":                             number64(ctx, t, d, "SELECT COUNT(*) FROM order_line WHERE ol_o_id > 30 AND ol_supply_w_id = 1"),
-		"SELECT SUM(s_remote_cnt) FROM stock WHERE s_w_id = 2":                            number64(ctx, t, d, "SELECT COUNT(*) FROM order_line WHERE ol_w_id = 1 AND ol_supply_w_id = 2"),
-		"SELECT COUNT(*) FROM customer WHERE c_credit = 'BC' AND c_data LIKE '% % % % %'": number64(ctx, t, d, "SELECT COUNT(*) FROM customer WHERE c_credit = 'BC' AND c_payment_cnt > 1"),
-		"SELECT COUNT(*) FROM stock WHERE s_quantity < 10 OR s_quantity > 100":            0,
+		"SELECT SUM(s_remote_cnt) FROM stock":                                  remote,
+		"SELECT SUM(s_order_cnt) FROM stock":                                   lines,
+		"SELECT COUNT(*) FROM order_line WHERE ol_supply_w_id <> ol_w_id":      remote,
+		"SELECT COUNT(*) FROM order_line WHERE ol_o_id > 30":                   lines,
+		"SELECT COUNT(*) FROM orders WHERE o_id > 30":                          there,
+		"SELECT SUM(d_next_o_id - 31) FROM district":                           there,
+		"SELECT COUNT(*) - 600 FROM history":                                   f.ok(Payment),
+		"SELECT COUNT(*) FROM history WHERE h_w_id <> h_c_w_id":                f.counted(Payment, countRemote),
+		"SELECT SUM(c_payment_cnt - 1) FROM customer":                          f.ok(Payment),
+		"SELECT SUM(c_delivery_cnt) FROM customer":                             f.counted(Delivery, countDelivered),
+		"SELECT COUNT(*) FROM orders WHERE o_all_local = 0 AND o_id <= 30":     0,
+		"SELECT COUNT(*) FROM stock WHERE s_quantity < 10 OR s_quantity > 100": 0,
 	} {
 		if got := number64(ctx, t, d, query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+	for _, equal := range [][2]string{
+		{"SELECT SUM(s_ytd) FROM stock", "SELECT SUM(ol_quantity) FROM order_line WHERE ol_o_id > 30"},
+		{"SELECT SUM(s_order_cnt) FROM stock WHERE s_w_id = 1",
+			"SELECT COUNT(*) FROM order_line WHERE ol_o_id > 30 AND ol_supply_w_id = 1"},
+		{"SELECT SUM(s_remote_cnt) FROM stock WHERE s_w_id = 2",
+			"SELECT COUNT(*) FROM order_line WHERE ol_w_id = 1 AND ol_supply_w_id = 2"},
+		{"SELECT COUNT(*) FROM customer WHERE c_credit = 'BC' AND c_data LIKE '% % % % %'",
+			"SELECT COUNT(*) FROM customer WHERE c_credit = 'BC' AND c_payment_cnt > 1"},
+	} {
+		if a, b := number64(ctx, t, d, equal[0]), number64(ctx, t, d, equal[1]); a != b {
+			t.Errorf("%s: %d, and %s: %d", equal[0], a, equal[1], b)
 		}
 	}
 }

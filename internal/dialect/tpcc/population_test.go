@@ -33,8 +33,8 @@ func column(t *testing.T, table *tpc.Table, name string) int {
 
 func TestPopulationOfAWarehouse(t *testing.T) {
 	all := NewPopulation(5, Full(), 2, 2, date).Tables()
-	for name, want := range map[int]uint64{stock: 100_000, customer: 30_000, orders: 30_000, newOrder: 9000, history: 30_000,
-		item: 0, districtTable: 10, warehouse: 1} {
+	for name, want := range map[int]uint64{stock: 100_000, customer: 30_000, orders: 30_000, newOrder: 9000,
+		history: 30_000, item: 0, districtTable: 10, warehouse: 1} {
 		if got := all[name].Rows; got != want {
 			t.Errorf("%s has %d rows, want %d", all[name].Name, got, want)
 		}

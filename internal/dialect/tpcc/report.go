@@ -151,8 +151,9 @@ func (f *figures) head() cell.Table {
 // transactions is the table of the mix and of response times.
 func (f *figures) transactions() cell.Table {
 	t := cell.Table{ID: "transactions", Title: "TRANSACTIONS", Note: "response times, keying and think times excluded",
-		Columns: []cell.Column{{Head: "transaction", Left: true}, {Head: "done"}, {Head: "share"}, {Head: "least"}, {Head: "p90"},
-			{Head: "limit"}, {Head: "p99", Priority: 1}, {Head: "failed"}, {Head: "repeated", Priority: 2}, {Head: "", Left: true}}}
+		Columns: []cell.Column{{Head: "transaction", Left: true}, {Head: "done"}, {Head: "share"}, {Head: "least"},
+			{Head: "p90"}, {Head: "limit"}, {Head: "p99", Priority: 1}, {Head: "failed"},
+			{Head: "repeated", Priority: 2}, {Head: "", Left: true}}}
 	for k := range kinds {
 		o, p := f.of[k], profiles[k]
 		if o == nil {
@@ -243,19 +244,17 @@ func (f *figures) shares() cell.Table {
 			continue
 		}
 		i := tpc.Share(s.part, s.of)
-		t.Add(cell.Text(s.name), cell.Count(s.of), cell.Text(percent(i.Value)),
-			cell.Text(percent(i.Low)+" to "+percent(i.High)), cell.Text(limits(s.low, s.high)), judged(i.Judge(s.low, s.high)))
+		t.Add(cell.Text(s.name), cell.Count(s.of), cell.Text(tpc.Percent(i.Value)),
+			cell.Text(tpc.Percent(i.Low)+" to "+tpc.Percent(i.High)), cell.Text(limits(s.low, s.high)), i.Judge(s.low, s.high).Cell())
 	}
 	if there := orders - min(rolled, orders); there > 0 {
 		// The variance of a uniform number from 5 to 15 is (11² − 1)/12 = 10.
 		i := tpc.Mean(float64(lines), there, 3.1623)
 		t.Add(cell.Text("order lines of a New-Order"), cell.Count(there), cell.Text(fmt.Sprintf("%.2f", i.Value)),
-			cell.Text(fmt.Sprintf("%.2f to %.2f", i.Low, i.High)), cell.Text("9.5 to 10.5"), judged(i.Judge(9.5, 10.5)))
+			cell.Text(fmt.Sprintf("%.2f to %.2f", i.Low, i.High)), cell.Text("9.5 to 10.5"), i.Judge(9.5, 10.5).Cell())
 	}
 	return t
 }
-
-func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + " %" }
 
 func limits(low, high float64) string {
 	text := func(v float64) string { return strconv.FormatFloat(v*100, 'g', 4, 64) }
@@ -263,9 +262,4 @@ func limits(low, high float64) string {
 		return "up to " + text(high) + " %"
 	}
 	return text(low) + " to " + text(high) + " %"
-}
-
-func judged(j tpc.Judgement) cell.Cell {
-	mark := map[tpc.Judgement]cell.Mark{tpc.Within: cell.Good, tpc.Beyond: cell.Bad, tpc.TooFew: cell.Warn}[j]
-	return cell.Text(string(j)).Marked(mark)
 }

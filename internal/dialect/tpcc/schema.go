@@ -2,7 +2,7 @@ package tpcc
 
 import "brunt/internal/dialect/tpc"
 
-// place returns the columns of an address (clause 1.3.1).
+// address returns the columns of an address (clause 1.3.1).
 func address(prefix string) []tpc.Column {
 	return []tpc.Column{{Name: prefix + "_street_1", Type: tpc.Text, Size: 20},
 		{Name: prefix + "_street_2", Type: tpc.Text, Size: 20}, {Name: prefix + "_city", Type: tpc.Text, Size: 20},
@@ -23,8 +23,8 @@ func join(parts ...[]tpc.Column) (out []tpc.Column) {
 	return out
 }
 
-// schema returns the nine tables (clause 1.3.1). Keys begin with the warehouse. Table order is called orders, because the
-// word is reserved.
+// schema returns the nine tables (clause 1.3.1). Keys begin with the warehouse. Table order is called orders, because
+// the word is reserved.
 func schema() []tpc.Table {
 	out := make([]tpc.Table, tables)
 	out[warehouse] = tpc.Table{Keys: []string{"w_id"}, Columns: join(ints("w_id"),
@@ -34,7 +34,8 @@ func schema() []tpc.Table {
 		[]tpc.Column{{Name: "d_name", Type: tpc.Text, Size: 10}}, address("d"),
 		[]tpc.Column{{Name: "d_tax", Type: tpc.Fraction, Size: 4}, {Name: "d_ytd", Type: tpc.Money, Size: 12}},
 		ints("d_next_o_id"))}
-	out[customer] = tpc.Table{Keys: []string{"c_w_id", "c_d_id", "c_id"}, Columns: join(ints("c_w_id", "c_d_id", "c_id"),
+	out[customer] = tpc.Table{Keys: []string{"c_w_id", "c_d_id", "c_id"}, Columns: join(
+		ints("c_w_id", "c_d_id", "c_id"),
 		[]tpc.Column{{Name: "c_last", Type: tpc.Text, Size: 16}, {Name: "c_middle", Type: tpc.Char, Size: 2},
 			{Name: "c_first", Type: tpc.Text, Size: 16}}, address("c"),
 		[]tpc.Column{{Name: "c_phone", Type: tpc.Char, Size: 16}, {Name: "c_since", Type: tpc.Date},
@@ -46,7 +47,8 @@ func schema() []tpc.Table {
 	out[history] = tpc.Table{Needed: "h_id", Columns: join(ints("h_c_id", "h_c_d_id", "h_c_w_id", "h_d_id", "h_w_id"),
 		[]tpc.Column{{Name: "h_date", Type: tpc.Date}, {Name: "h_amount", Type: tpc.Money, Size: 6},
 			{Name: "h_data", Type: tpc.Text, Size: 24}})}
-	out[newOrder] = tpc.Table{Keys: []string{"no_w_id", "no_d_id", "no_o_id"}, Columns: ints("no_w_id", "no_d_id", "no_o_id")}
+	out[newOrder] = tpc.Table{Keys: []string{"no_w_id", "no_d_id", "no_o_id"},
+		Columns: ints("no_w_id", "no_d_id", "no_o_id")}
 	out[orders] = tpc.Table{Keys: []string{"o_w_id", "o_d_id", "o_id"}, Columns: join(
 		ints("o_w_id", "o_d_id", "o_id", "o_c_id"),
 		[]tpc.Column{{Name: "o_entry_d", Type: tpc.Date}, {Name: "o_carrier_id", Null: true}},

@@ -206,8 +206,8 @@ func (s *session) enterCustomer(r *gen.Rand) {
 	in.customer = s.p.Sizes.customer(r, s.p.Constants.Customer)
 }
 
-// enterLines draws the lines of an order (clauses 2.4.1.3 to 2.4.1.5): one in a hundred is supplied by another warehouse,
-// and one in a hundred orders ends with an item that doesn't exist.
+// enterLines draws the lines of an order (clauses 2.4.1.3 to 2.4.1.5): one in a hundred is supplied by another
+// warehouse, and one in a hundred orders ends with an item that doesn't exist.
 func (s *session) enterLines(r *gen.Rand) {
 	in := &s.in
 	in.count = int(r.Between(5, 15))

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/dialect/tpc"
 	"brunt/internal/load/gen"
 	"brunt/internal/plan/script"
 	"brunt/internal/protocol"
@@ -368,14 +367,14 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// Systems without transactions send neither BEGIN nor COMMIT, and an order that must be rolled back is counted as not
-// undone.
+// Systems without transactions get neither BEGIN nor COMMIT, and orders that must be rolled back count as not undone.
 func TestWithoutTransactions(t *testing.T) {
 	for _, system := range []string{"picodata", "tarantool"} {
 		p := compile(t, map[string]string{optionSystem: system})
 		for k := range kinds {
 			for _, r := range p.lists[k] {
-				if r.Frames() || strings.Contains(r.Text, "FOR UPDATE") || system == "picodata" && strings.Contains(r.Text, "OFFSET") {
+				offset := system == "picodata" && strings.Contains(r.Text, "OFFSET")
+				if r.Frames() || strings.Contains(r.Text, "FOR UPDATE") || offset {
 					t.Errorf("%s: %s sends %s %s", system, r.Name, r.Verb.Name(), r.Text)
 				}
 			}
@@ -395,7 +394,7 @@ func TestWithoutTransactions(t *testing.T) {
 			}
 		}
 	}
-	if len(tpc.Gaps(protocol.FlavorPicodata)) == 0 || len(tpc.Gaps(protocol.FlavorPostgreSQL)) != 0 {
+	if len(benchmark.Gaps(protocol.FlavorPicodata)) < 5 || len(benchmark.Gaps(protocol.FlavorPostgreSQL)) != 0 {
 		t.Error("the guarantees of the systems are not listed")
 	}
 }

@@ -17,7 +17,9 @@ type statements struct {
 		stock                                                                 [Districts]int
 	}
 	payment struct {
-		payWarehouse, warehouse, payDistrict, district, count, byName, firstAfter, byFirst, byID, data, pay, payBad, history int
+		payWarehouse, warehouse, payDistrict, district int
+		count, byName, firstAfter, byFirst, byID       int
+		data, pay, payBad, history                     int
 	}
 	status struct {
 		count, byName, firstAfter, byFirst, byID, last, lines int
@@ -44,10 +46,10 @@ func newStatements(system protocol.Flavor, isolation string) (s statements) {
 }
 
 // levelOf returns the isolation level of a transaction; "" is the server's. With auto, Stock-Level may see what others
-// change between its statements (clause 3.4.1), and Order-Status sees one state. The other transactions lock the rows that
-// they read and then change. On PostgreSQL this suffices at read committed: no transaction changes what they read besides.
-// A higher level would fail the transactions that wait for a lock, since the row was changed after they began. MySQL's
-// repeatable read doesn't: reads that lock see the latest rows.
+// change between its statements (clause 3.4.1), and Order-Status sees one state. The other transactions lock the rows
+// that they read and then change. On PostgreSQL this suffices at read committed: no transaction changes what they read
+// besides. A higher level would fail the transactions that wait for a lock, since the row was changed after they began.
+// MySQL's repeatable read doesn't: reads that lock see the latest rows.
 func levelOf(k Kind, system protocol.Flavor, isolation string) string {
 	switch {
 	case isolation == "default":

@@ -99,7 +99,8 @@ func (s *stepper) end(f protocol.Failure) script.Step {
 	if s.word == "again" {
 		s.counts[0] = uint32(s.attempts)
 	}
-	return script.Step{Failure: f, Counts: s.counts[:], Quit: s.p.l.turns > 0 && s.done >= s.p.l.turns && f.Class == protocol.OK}
+	quit := s.p.l.turns > 0 && s.done >= s.p.l.turns && f.Class == protocol.OK
+	return script.Step{Failure: f, Counts: s.counts[:], Quit: quit}
 }
 
 func (s *stepper) Answered(r *protocol.Reply) script.Step {

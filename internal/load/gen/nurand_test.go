@@ -44,7 +44,7 @@ func distance(draws []int64, law []float64) (chi2PerDegree float64, degrees int)
 }
 
 // Chi-square of n degrees has mean n and variance 2n, so the quotient is within five deviations of 1 for the right law,
-// and far outside for the laws that are mistaken for it: the uniform one, and one whose first number excludes its bound.
+// and far outside for laws that are mistaken for it: the uniform one, and one whose first number has half the range.
 func TestNURandFollowsItsLaw(t *testing.T) {
 	for _, c := range []struct {
 		name         string

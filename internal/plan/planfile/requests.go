@@ -203,6 +203,7 @@ func webMapping() *form.Mapping {
 			As:  form.Words{}.Schema,
 		}, "what is sent"),
 		form.Key("secret_body", "SecretBody", form.Flag{}, "the body is never printed or stored; false"),
+		form.Key("raw", "Raw", form.Flag{}, "the body is the whole request, encoded for HTTP/1; false"),
 		form.Key("hash", "Hash", form.Unsigned{}, "FNV-1a 64 that the answer's body must have"),
 		form.Key("hash_every", "HashEvery", form.Unsigned{Above: true}, "check every n-th answer; 1"),
 	)

@@ -467,7 +467,7 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
 			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
-			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code,
+			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code, Facts: c.Facts,
 		})
 	}
 	if c.work.Done != nil {

@@ -23,6 +23,7 @@ type conn struct {
 	session *gocql.Session
 	kv.Requests
 	statements []string
+	own        []*statement // requests in CQL; nil: a request on records
 	secret     string
 	received   socket.Meter
 }
@@ -70,6 +71,10 @@ func values(r *kv.Request, args []gen.Value) []any {
 
 // Do executes one request.
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	if s := c.own[req.ID]; s != nil {
+		c.doStatement(ctx, s, req, args, reply)
+		return
+	}
 	r := c.Begin(req, args, reply)
 	if r == nil {
 		return
@@ -115,6 +120,25 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 	} else if r.Verb != protocol.Read && r.Verb != protocol.Scan && !reply.Missing {
 		reply.Affected = int64(r.Rows)
 	}
+}
+
+// doStatement executes a request in CQL.
+func (c *conn) doStatement(ctx context.Context, s *statement, req *protocol.Request, args []gen.Value,
+	reply *protocol.Reply) {
+	reply.Reset(len(req.Capture))
+	if refused := s.check(args); refused != nil {
+		reply.Fail(refused)
+		return
+	}
+	before := c.received.Received()
+	err := c.execute(ctx, s, req, args, reply)
+	reply.BytesIn = c.received.Received() - before
+	if err != nil {
+		reply.Affected = 0
+		reply.Fail(failure(ctx, req, err, c.secret))
+		return
+	}
+	reply.Missing = req.Kind() == protocol.KindRead && reply.Rows == 0
 }
 
 // Ended implements protocol.Perishable. The library reads all the time, and connects again only later.
@@ -190,13 +214,9 @@ var _ protocol.AdHoc = (*conn)(nil)
 
 // Add prepares a request that isn't part of the session's program.
 func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
-	if err := c.Requests.Add(ctx, req); err != nil {
-		return err
+	if refused := c.prepare(req); refused != nil {
+		return protocol.Refused(req, "%s", refused.Text)
 	}
-	if refused := admit(req, &c.Requests[req.ID]); refused != nil {
-		return refused
-	}
-	c.statements = protocol.Put(c.statements, req.ID, statementOf(&c.Requests[req.ID]))
 	return nil
 }
 

@@ -6,6 +6,9 @@
 // create their record have IF NOT EXISTS, which needs a consensus of the replicas. Scans return rows from a key on in
 // the order of the keys' tokens, as YCSB's do.
 //
+// Statements in CQL (protocol.Command) have parameters $1 …, and batches of them (protocol.Batch) begin with logged,
+// unlogged or counter.
+//
 // Options of a target:
 //
 //	consistency         of reads and writes: any, one, two, three, quorum (default), all,
@@ -146,24 +149,38 @@ func keyspaceOf(t protocol.Target) string { return cmp.Or(t.Database, "test") }
 // Dial opens a session. An error is a *protocol.Error: of class Client if the protocol can't run the program,
 // Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
-	requests, refused := kv.Program(p)
-	if refused != nil {
-		return nil, refused
-	}
-	for i := range requests {
-		if refused := admit(&p.Requests[i], &requests[i]); refused != nil {
-			return nil, refused
+	prepared := &conn{}
+	for i := range p.Requests {
+		if refused := prepared.prepare(&p.Requests[i]); refused != nil {
+			return nil, protocol.Bad("request %q: %s", p.Requests[i].Name, refused.Text)
 		}
 	}
 	c, _, refused := open(ctx, t, keyspaceOf(t))
 	if refused != nil {
 		return nil, refused
 	}
-	c.Requests = requests
-	for i := range requests {
-		c.statements = append(c.statements, statementOf(&requests[i]))
-	}
+	c.Requests, c.statements, c.own = prepared.Requests, prepared.statements, prepared.own
 	return c, nil
+}
+
+// prepare adds a request to the session's.
+func (c *conn) prepare(req *protocol.Request) *protocol.Error {
+	var r kv.Request
+	var s *statement
+	var refused *protocol.Error
+	text := ""
+	if inCQL(req) {
+		s, refused = parseStatement(req)
+	} else if r, refused = kv.Parse(req); refused == nil {
+		refused, text = admit(req, &r), statementOf(&r)
+	}
+	if refused != nil {
+		return refused
+	}
+	c.Requests = protocol.Put(c.Requests, req.ID, r)
+	c.statements = protocol.Put(c.statements, req.ID, text)
+	c.own = protocol.Put(c.own, req.ID, s)
+	return nil
 }
 
 // admit refuses batches whose answer must say whether the records are new: Cassandra has conditions only for batches

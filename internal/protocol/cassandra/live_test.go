@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/test/testserver"
@@ -92,4 +93,71 @@ func TestServerDiesMidRequest(t *testing.T) {
 	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
 	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) },
 		protocol.Connect, protocol.UnknownOutcome)
+}
+
+// Statements in CQL, alone and in batches, with parameters of each type.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	target := node(t)
+	prepare(t, target, "records", false) // makes the keyspace
+	sql := func(id int, text string, kinds ...gen.Kind) protocol.Request {
+		return protocol.Request{ID: id, Verb: protocol.Command, Words: strings.SplitN(text, " ", 2), Params: kinds}
+	}
+	p := &protocol.Program{Requests: []protocol.Request{
+		sql(0, "DROP TABLE IF EXISTS kinds"),
+		sql(1, "CREATE TABLE kinds (k text, c int, b bigint, d double, f float, bo boolean, bl blob, u uuid, ts timestamp, "+
+			"de decimal, i inet, da date, ti time, s smallint, v varint, PRIMARY KEY (k, c))"),
+		sql(2, "INSERT INTO kinds (k, c, b, d, f, bo, bl, u, ts, de, i, da, ti, s, v) VALUES ($1, $2, $2, $3, $3, $4, $5, "+
+			"$6, $2, $7, $8, $2, $2, $2, $2)", gen.String, gen.Int, gen.Float, gen.Bool, gen.Bytes, gen.UUID, gen.Decimal, gen.Bytes),
+		{ID: 3, Verb: protocol.Batch, Text: "unlogged UPDATE kinds SET b = $3 WHERE k = $1 AND c = $2",
+			Params: []gen.Kind{gen.String, gen.Int, gen.Int}},
+		{ID: 4, Verb: protocol.Command, Words: []string{"SELECT", "b, d FROM kinds WHERE k = $1"}, Params: []gen.Kind{gen.String},
+			Capture: []protocol.Capture{{Name: "b", Kind: gen.Int}, {Name: "d", Kind: gen.Float}}},
+		sql(5, "SELECT nothing FROM kinds"),
+	}}
+	c, err := New().Dial(t.Context(), target, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	do := func(id int, args ...gen.Value) protocol.Reply {
+		var r protocol.Reply
+		c.Do(protocoltest.Within(t, 20*time.Second), &p.Requests[id], args, &r)
+		return r
+	}
+	for id := range 2 {
+		if r := do(id); r.Class != protocol.OK {
+			t.Fatalf("%d: %+v", id, r)
+		}
+	}
+	text := func(s string) gen.Value { return gen.Value{Kind: gen.String, B: []byte(s)} }
+	whole := func(i int64) gen.Value { return gen.Value{Kind: gen.Int, I: i} }
+	if r := do(2, text("a"), whole(1), gen.Value{Kind: gen.Float, F: 1.5}, gen.Value{Kind: gen.Bool, I: 1},
+		gen.Value{Kind: gen.Bytes, B: []byte{0, 255}}, gen.Value{Kind: gen.UUID, B: make([]byte, 16)},
+		gen.Value{Kind: gen.Decimal, I: 125, Scale: 2}, gen.Value{Kind: gen.Bytes, B: []byte{10, 0, 0, 1}}); r.Class !=
+		protocol.OK || r.Affected != 1 {
+		t.Errorf("insert: %+v", r)
+	}
+	if r := do(4, text("a")); r.Rows != 1 || r.Captured[0].I != 1 || r.Captured[1].F != 1.5 {
+		t.Errorf("select: %+v", r)
+	}
+	r := do(3, text("a"), whole(1), whole(7), text("a"), whole(2), whole(8))
+	if r.Class != protocol.OK || r.Affected != 2 {
+		t.Errorf("batch: %+v", r)
+	}
+	if r := do(4, text("a")); r.Rows != 2 || r.Captured[0].I != 7 {
+		t.Errorf("select after the batch: %+v", r)
+	}
+	if r := do(3, text("b"), whole(1), whole(7)); r.Class != protocol.OK || r.Affected != 1 {
+		t.Errorf("batch of one: %+v", r)
+	}
+	if r := do(4, text("nobody")); !r.Missing {
+		t.Errorf("no row: %+v", r)
+	}
+	if r := do(3, text("a"), whole(1)); r.Class != protocol.Client {
+		t.Errorf("part of a row: %+v", r)
+	}
+	if r := do(5); r.Class != protocol.Server || r.Code != "0x2200" {
+		t.Errorf("unknown column: %+v", r)
+	}
 }

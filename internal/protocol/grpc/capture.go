@@ -69,8 +69,8 @@ func capturePath(md protoreflect.MessageDescriptor, path string, kind gen.Kind) 
 	return c, nil
 }
 
-// take reads the value from a message. A field that isn't sent has its type's zero value, as in proto3, unless a message
-// that contains it, or an element of a list, isn't there: then the value is null.
+// take reads the value from a message. A field that isn't sent has its type's zero value, as in proto3, unless a
+// message that contains it, or an element of a list, isn't there: then the value is null.
 func (c *capturing) take(message []byte, to *gen.Value) {
 	last := len(c.steps) - 1
 	for i := range c.steps {

@@ -136,7 +136,8 @@ func TestGoAwayWithEachHundredthCall(t *testing.T) {
 		if err := fleet.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
+		if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations,
+			StartNs: cfg.Clock.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		collector.Cut(cfg.Clock.Now(), measure.Meta{})

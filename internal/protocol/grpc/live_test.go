@@ -74,7 +74,8 @@ func TestMessagesArriveAsWritten(t *testing.T) {
 			if r.Class != protocol.OK {
 				t.Fatalf("%+v", r.Failure)
 			}
-			want := []string{`6:"ж\" and 42"`, "2:42", "2:42", "2:42", `6:"BLUE"`, `6:"in42"`, "2:42", `7:"ж\""`, "4:1.5", "2:-1",
+			want := []string{`6:"ж\" and 42"`, "2:42", "2:42", "2:42", `6:"BLUE"`, `6:"in42"`, "2:42", `7:"ж\""`, "4:1.5",
+				"2:-1",
 				"2:999999000", "2:42", "1:1", "2:-3", "3:42", "3:42", "4:1.5", `6:"ж\""`, `6:"last"`, "2:-3", "null", "null"}
 			for i, w := range want {
 				if got := protocoltest.Text(&r.Captured[i]); got != w {

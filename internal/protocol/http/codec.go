@@ -14,6 +14,7 @@ import (
 type encoded struct {
 	pieces []encodedPiece
 	fixed  []byte // the complete request, if it has no parameters
+	whole  bundle // the requests in it, if it is sent as it is
 }
 
 // encodedPiece is a part of the request's head in which all parameters are escaped in the same way.
@@ -30,6 +31,8 @@ type codec struct {
 	body    []byte
 	seen    []uint32 // number of answers so far, by request
 	curious bool     // no answer has arrived yet
+	whole   []bundle // requests in flight that were sent as they are
+	clock   stopwatch
 	answer
 }
 
@@ -45,6 +48,13 @@ func newCodec(p *prepared) *codec {
 // encodeOnce does the part of encoding that needs no arguments. Runs of constant text become one piece.
 func encodeOnce(p *prepared, r *request) encoded {
 	var e encoded
+	if r.raw {
+		if text, ok := r.body.Fixed(); ok {
+			e.fixed = []byte(text)
+			e.whole, _ = bundleOf(e.fixed) // checked by prepareOne
+		}
+		return e
+	}
 	var run []byte
 	add := func(t template.Template, escape template.Escape, name string) {
 		if text, ok := t.Fixed(); ok {
@@ -97,6 +107,12 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	r, e := &c.plan.requests[req.ID], &c.encoded[req.ID]
 	if refused := protocol.Arguments(args, r.params); refused != nil {
 		return dst, refused
+	}
+	if c.plan.options.parts {
+		c.clock.begin()
+	}
+	if r.raw {
+		return c.encodeWhole(dst, r, e, args)
 	}
 	if e.fixed != nil {
 		return append(dst, e.fixed...), nil

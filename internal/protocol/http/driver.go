@@ -16,6 +16,7 @@
 //	          answer
 //	lazy      "on": a session connects when a request needs it, and if it can't connect, only that
 //	          request fails; "off" (default)
+//	parts     "on": measure the parts of the time of each request (protocol.Parts); "off" (default)
 //	plain     comma-separated addresses that are used without TLS, whatever the others use
 //
 // Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and numbers. User
@@ -106,6 +107,9 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
+	if plan.options.noReuse && plan.whole {
+		return d.openOneshot(ctx, t, plan)
+	}
 	if _, ok := d.Takes(t, p); !ok || len(p.Requests) == 0 { // scripts may add requests that the codec lacks
 		c := newConn(d, t, plan)
 		if refused := c.open(ctx); refused != nil {
@@ -114,7 +118,7 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 		return c, nil
 	}
 	secured := []string{"h2", "http/1.1"}
-	if plan.options.http1 {
+	if plan.options.http1 || plan.whole {
 		secured = secured[1:]
 	}
 	nc, refused := d.connect(ctx, t, secured)
@@ -253,6 +257,7 @@ type options struct {
 	http1    bool // no HTTP/2
 	follow   int  // maximum number of redirects per request
 	lazy     bool // sessions connect when a request needs it
+	parts    bool // the parts of a request's time are measured
 }
 
 const defaultGood = "200-399"
@@ -266,7 +271,7 @@ func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false),
 		noReuse: read.Bool("noreuse", false),
 		http1:   !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)),
-		lazy: read.Bool("lazy", false),
+		lazy: read.Bool("lazy", false), parts: read.Bool("parts", false),
 	}
 	good := read.Text("good", defaultGood)
 	read.Text("plain", "") // see Driver.scheme

@@ -149,7 +149,7 @@ func (c *codec) endOfHeader(r *request) (done bool, violation protocol.Violation
 		c.length, c.close = noLength, true // the coding counts, and the connection isn't trusted further (RFC 9112, 6.3)
 	}
 	switch {
-	case r.head || c.status == 204 || c.status == 304:
+	case r.head || r.raw && c.whole[0].head() || c.status == 204 || c.status == 304:
 		return true, ""
 	case c.chunked:
 		c.stage = atChunk

@@ -208,6 +208,8 @@ const (
 	fromHeader source = iota
 	fromBody
 	fromJSON
+	fromHead
+	fromAnswers
 )
 
 // capture is one value of an answer that a later request uses.
@@ -225,6 +227,10 @@ func parseCapture(c protocol.Capture) (capture, error) {
 		return capture{from: fromHeader, name: strings.ToLower(rest), kind: c.Kind}, nil
 	case c.Name == "body":
 		return capture{from: fromBody, kind: c.Kind}, nil
+	case c.Name == "head":
+		return capture{from: fromHead, kind: c.Kind}, nil
+	case c.Name == "answers":
+		return capture{from: fromAnswers, kind: c.Kind}, nil
 	case from == "json" && rest != "":
 		return capture{from: fromJSON, path: strings.Split(rest, "."), kind: c.Kind}, nil
 	}

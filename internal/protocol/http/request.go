@@ -17,6 +17,7 @@ type prepared struct {
 	options  *options
 	requests []request
 	encoded  func() []encoded // requests of the codec tier, encoded once
+	whole    bool             // requests are sent as they are: protocol.Web.Raw
 	unbound  bool             // sessions have no address of their own
 	origins  []origin         // origins of the requests, without duplicates
 	heard    *heard           // what servers have revealed about themselves; the driver's
@@ -34,6 +35,10 @@ type request struct {
 	needsBody bool // a capture reads the body
 	head      bool // the answer has no body
 	closes    bool // it asks the server to close the connection
+	raw       bool // see protocol.Web
+	keepsHead int  // number of the capture of an answer's head, from 1; 0 if there is none
+	keepsBody int  // likewise, of its body
+	lists     int  // likewise, of the list of answers
 	origin    origin
 }
 
@@ -56,6 +61,7 @@ func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *pr
 			return nil, protocol.Bad("request %q: %v", p.Requests[i].Name, err)
 		}
 		out.requests[i] = r
+		out.whole = out.whole || r.raw
 	}
 	out.unbound = o.lazy || allAway(p)
 	out.origins = originsOf(out.requests)
@@ -83,7 +89,12 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 	if i := strings.IndexFunc(w.Path, func(c rune) bool { return c <= ' ' || c == 0x7f }); i >= 0 {
 		return r, fmt.Errorf("the path %q holds a space or a control character; write %%%02X", w.Path, w.Path[i])
 	}
-	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead}
+	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead, raw: w.Raw}
+	if r.raw {
+		if err := r.checkRaw(o); err != nil {
+			return r, err
+		}
+	}
 	if r.origin, err = parseOrigin(w.Origin, origin{d.scheme(t), t.Address}); err != nil {
 		return r, err
 	}
@@ -92,6 +103,11 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 	}
 	if r.body, err = template.Parse(string(w.Body), r.params); err != nil {
 		return r, fmt.Errorf("body: %w", err)
+	}
+	if text, ok := r.body.Fixed(); r.raw && ok {
+		if _, err := bundleOf([]byte(text)); err != nil {
+			return r, fmt.Errorf("body: %w", err)
+		}
 	}
 	r.sendsBody = len(w.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, w.Method)
 	if r.fields, err = fieldsOf(w, r.params, defaults(t, o, r.origin)); err != nil {
@@ -102,6 +118,15 @@ func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request
 		k, err := parseCapture(c)
 		if err != nil {
 			return r, err
+		}
+		if r.raw {
+			if err := r.keep(k, c.Name); err != nil {
+				return r, err
+			}
+			continue
+		}
+		if k.from == fromHead || k.from == fromAnswers {
+			return r, fmt.Errorf("capture %q: for whole requests only", c.Name)
 		}
 		r.captures = append(r.captures, k)
 		r.needsBody = r.needsBody || k.from != fromHeader
@@ -139,6 +164,9 @@ func fieldsOf(w *protocol.Web, params int, defaults [][2]string) (out []field, e
 		switch strings.ToLower(h[0]) {
 		case "content-length", "transfer-encoding":
 			return nil, fmt.Errorf("the header %s is set by brunt; leave it out", h[0])
+		}
+		if h[1] == "" && strings.EqualFold(h[0], "User-Agent") {
+			continue // as in net/http: none is sent
 		}
 		if !isToken(h[0]) {
 			return nil, fmt.Errorf("%q isn't the name of a header", h[0])

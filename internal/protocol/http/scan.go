@@ -28,16 +28,18 @@ const (
 
 // answer is the state of the answer being read.
 type answer struct {
-	stage   stage
-	begun   bool
-	status  int
-	minor   byte // HTTP/1.minor, as a digit
-	head    int  // bytes of header lines so far
-	length  int64
-	left    int64
-	bytes   int64
-	hash    uint64
-	hashing bool
+	stage  stage
+	begun  bool
+	status int
+	minor  byte // HTTP/1.minor, as a digit
+	head   int  // bytes of header lines so far
+	length int64
+	left   int64
+	bytes  int64
+	// of them, those of the body
+	bodyBytes int64
+	hash      uint64
+	hashing   bool
 
 	coded     bool // there is a Transfer-Encoding
 	chunked   bool // its last encoding is "chunked"
@@ -55,12 +57,15 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	if !c.begun {
 		c.begin(r, req.ID)
 	}
+	if c.clock.running && len(buf) > 0 {
+		c.clock.first()
+	}
 	for {
 		var used int
 		var violation protocol.Violation
 		switch c.stage {
 		case inBody, inChunk, untilClosed:
-			used, done = c.skip(buf[n:], r)
+			used, done = c.skip(buf[n:], r, reply)
 		default:
 			used, done, violation = c.line(buf[n:], r, reply)
 		}
@@ -71,7 +76,9 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 			reply.Fail(violation.Failure(""))
 			return len(buf), true, 0
 		case done:
-			c.finish(r, reply)
+			if c.finish(r, reply); r.raw && c.more(r, req.ID, reply) {
+				continue
+			}
 			return n, true, 0
 		case used == 0:
 			return n, false, 0
@@ -110,7 +117,11 @@ func (c *codec) begin(r *request, id int) {
 // finish fills in the reply and prepares for the next answer.
 func (c *codec) finish(r *request, reply *protocol.Reply) {
 	reply.Status = c.status
-	reply.BytesIn = c.bytes
+	reply.BytesIn += c.bytes
+	reply.Parts.BodyBytes += c.bodyBytes
+	if c.clock.running {
+		c.clock.end(&reply.Parts)
+	}
 	reply.BadHash = c.hashing && c.hash != r.web.Hash
 	reply.Fatal = c.close
 	if c.curious {
@@ -129,12 +140,16 @@ func (c *codec) hear(r *request, server string) {
 }
 
 // skip consumes the available bytes of a body or chunk.
-func (c *codec) skip(buf []byte, r *request) (used int, done bool) {
+func (c *codec) skip(buf []byte, r *request, reply *protocol.Reply) (used int, done bool) {
 	used = len(buf)
 	if c.stage != untilClosed && int64(used) > c.left {
 		used = int(c.left)
 	}
 	c.bytes += int64(used)
+	c.bodyBytes += int64(used)
+	if r.keepsBody > 0 {
+		keepText(&reply.Captured[r.keepsBody-1], buf[:used])
+	}
 	if c.hashing {
 		c.hash = fnv1a(c.hash, buf[:used])
 	}
@@ -199,6 +214,10 @@ func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done
 	case atStatus:
 		return false, c.statusLine(text)
 	case atField:
+		if r.keepsHead > 0 && c.status >= 200 {
+			keepText(&reply.Captured[r.keepsHead-1], text)
+			keepText(&reply.Captured[r.keepsHead-1], []byte{'\n'})
+		}
 		if len(text) == 0 {
 			return c.endOfHeader(r)
 		}

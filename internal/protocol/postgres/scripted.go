@@ -12,8 +12,8 @@ import (
 )
 
 // scripted is what a statement has that is sent without being prepared when the session connects: as a text that is
-// known when it is sent (Request.Verbatim), parsed with each request (Unnamed), or prepared with the first one (Late). A
-// pipeline has several parts.
+// known when it is sent (Request.Verbatim), parsed with each request (Unnamed), or prepared with the first one (Late).
+// A pipeline has several parts.
 type scripted struct {
 	verbatim bool
 	late     bool
@@ -119,8 +119,8 @@ func (c *codec) encodeScripted(dst []byte, st *statement, args []gen.Value) ([]b
 }
 
 // appendParses appends messages that prepare the parts, except for those that the session has prepared already, for
-// another request with the same text. Those of a pipeline are followed by a synchronization point, because a transaction
-// that the pipeline begins must not have begun with them.
+// another request with the same text. Those of a pipeline are followed by a synchronization point, because a
+// transaction that the pipeline begins must not have begun with them.
 func (c *codec) appendParses(dst []byte, s *scripted) []byte {
 	s.parsing = true
 	before := len(dst)

@@ -13,7 +13,8 @@ import (
 // scriptedRequests are statements of scripts in all ways of sending them.
 func scriptedRequests() []protocol.Request {
 	verbatim := func(all protocol.Row) protocol.Request {
-		return protocol.Request{Verb: protocol.SQL, Text: "text", Verbatim: true, CaptureAll: all, Params: []gen.Kind{gen.String}}
+		return protocol.Request{Verb: protocol.SQL, Text: "text", Verbatim: true, CaptureAll: all,
+			Params: []gen.Kind{gen.String}}
 	}
 	late := sql("SELECT $1::int + $2 AS sum, NULL AS nothing", gen.String, gen.Int)
 	late.Late, late.CaptureAll = true, protocol.FirstRow
@@ -25,7 +26,8 @@ func scriptedRequests() []protocol.Request {
 	piped := pipeline
 	piped.Late, piped.Unnamed = false, true
 	known := protocol.Request{Verb: protocol.SQL, Text: "SELECT 5 AS five", Simple: true, CaptureAll: protocol.FirstRow}
-	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late, unnamed,
+	return []protocol.Request{verbatim(protocol.NoRow), verbatim(protocol.FirstRow), verbatim(protocol.LastRow), late,
+		unnamed,
 		pipeline, piped, late, known}
 }
 
@@ -58,7 +60,8 @@ func TestScriptedStatements(t *testing.T) {
 		{1, []gen.Value{text("SELECT generate_series(1, 3) AS g")}, `3 rows g=6:"1"`},
 		{1, []gen.Value{text(";")}, "0 rows"},
 		{1, []gen.Value{text("SELECT 1 WHERE false")}, "0 rows"},
-		{2, []gen.Value{text("SELECT generate_series(1, 3) AS g; SET work_mem = '1MB'; SELECT 7 AS h; SELECT 1 AS i WHERE false")},
+		{2,
+			[]gen.Value{text("SELECT generate_series(1, 3) AS g; SET work_mem = '1MB'; SELECT 7 AS h; SELECT 1 AS i WHERE false")},
 			`4 rows g=6:"3" h=6:"7"`},
 		{0, []gen.Value{text("BEGIN")}, "0 rows in block"},
 		{0, []gen.Value{text("SELECT 1/0")}, "0 rows in block 22012 division by zero"},

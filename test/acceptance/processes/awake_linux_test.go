@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/test/shell"
 )
 
 // childrenOf lists the processes whose parent is pid, zombies excluded.
@@ -43,9 +44,10 @@ func underLoad(t *testing.T, args ...string) (pid int, dir string, end func(sysc
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	dir = filepath.Join(t.TempDir(), "bundle")
-	cmd, _ := start(t, nil, append(append([]string{"brunt", "http", "--rate", "20", "--duration", "1h", "--interval",
+	cmd, _ := shell.Start(t, nil, append(append([]string{"brunt", "http", "--rate", "20", "--duration", "1h",
+		"--interval",
 		"100ms", "--bundle", dir}, args...), server.URL)...)
-	until(t, "the load is recorded", func() bool {
+	shell.Until(t, "the load is recorded", func() bool {
 		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 		return bytes.Count(b, []byte("\n")) >= 2
 	})
@@ -68,13 +70,14 @@ func TestCoresAreKeptAwakeForTheLoadOnly(t *testing.T) {
 		}
 		end(signal)
 		for _, child := range children {
-			until(t, "the threads of idle priority have ended", func() bool { return !alive(child) })
+			shell.Until(t, "the threads of idle priority have ended", func() bool { return !alive(child) })
 		}
 		if signal == syscall.SIGKILL {
 			continue
 		}
-		run, _, _ := recorded(t, dir)
-		if a := run.Awake; a == nil || a.Mode != "on" || !quota && (a.Threads != runtime.NumCPU() || a.ThreadsReason != "") ||
+		run, _, _ := shell.Recorded(t, dir)
+		if a := run.Awake; a == nil || a.Mode != "on" || !quota && (a.Threads != runtime.NumCPU() ||
+			a.ThreadsReason != "") ||
 			quota && !strings.Contains(a.ThreadsReason, "quota") {
 			t.Errorf("the record says %+v", a)
 		}
@@ -88,7 +91,7 @@ func TestCoresMaySleepIfWanted(t *testing.T) {
 		t.Errorf("%d processes beside a load with --awake off", len(children))
 	}
 	end(syscall.SIGINT)
-	run, _, _ := recorded(t, dir)
+	run, _, _ := shell.Recorded(t, dir)
 	if a := run.Awake; a == nil || a.Mode != "off" || a.Threads != 0 || a.DMALatency || a.Nice != 0 {
 		t.Errorf("the record says %+v", a)
 	}

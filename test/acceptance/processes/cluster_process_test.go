@@ -19,6 +19,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/run/scale"
 	"brunt/internal/run/scale/kubernetes/kubernetestest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -44,12 +45,12 @@ func TestWorkersOnKubernetes(t *testing.T) {
 	if err != nil && !strings.Contains(err.Error(), strconv.Itoa(exitcode.Invalid)) {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run := wholeRun(t, dir, "")
+	run := shell.WholeRun(t, dir, "")
 	if run.Total.Done != 60 {
 		t.Errorf("%d operations, want 60", run.Total.Done)
 	}
-	if len(run.Parts) != 4 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d parts, lost %q", len(run.Parts), lostOnes(run))
+	if len(run.Parts) != 4 || len(shell.Lost(run)) > 0 {
+		t.Errorf("%d parts, lost %q", len(run.Parts), shell.Lost(run))
 	}
 	if left := c.Objects(); len(left) > 0 {
 		t.Errorf("left in the cluster: %q", left)
@@ -75,17 +76,20 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 	if len(pids) != 1 {
 		t.Fatalf("pods of worker 2: %v", pids)
 	}
-	send(t, pids[0], syscall.SIGKILL)
-	until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
-	until(t, "its successor has ended without an error", func() bool {
+	shell.Send(t, pids[0], syscall.SIGKILL)
+	shell.Until(t, "the worker is called lost", func() bool {
+		return strings.Contains(shell.Said(t, output),
+			"worker 2 (")
+	})
+	shell.Until(t, "its successor has ended without an error", func() bool {
 		return slices.Equal(c.Phases(1), []string{"Failed", "Succeeded"})
 	})
-	before := linesHome(dir, 1)
-	until(t, "the others go on", func() bool { return linesHome(dir, 1) > before+2 })
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	before := shell.Received(dir, 1)
+	shell.Until(t, "the others go on", func() bool { return shell.Received(dir, 1) > before+2 })
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
-	if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
+	run := shell.WholeRun(t, dir, output)
+	if lost := shell.Lost(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
 		t.Errorf("lost %q", lost)
 	}
 	var done uint64
@@ -96,7 +100,7 @@ func TestAKilledPodIsNotRepeated(t *testing.T) {
 		t.Errorf("%d operations in all, %d of the parts", run.Total.Done, done)
 	}
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
-		t.Errorf("exit %d\n%s", code, said(t, output))
+		t.Errorf("exit %d\n%s", code, shell.Said(t, output))
 	}
 	if left := c.Objects(); len(left) > 0 {
 		t.Errorf("left in the cluster: %q", left)
@@ -110,11 +114,11 @@ func TestAnInterruptCleansTheCluster(t *testing.T) {
 	c.Pending = func(map[string]any) {}
 	dir := filepath.Join(t.TempDir(), "bundle")
 	args := append([]string{"brunt", "run", queuePlan(t), "--workers", "2", "--bundle", dir}, onCluster(c)...)
-	cmd, output := start(t, nil, args...)
-	until(t, "the pods are asked for", func() bool {
+	cmd, output := shell.Start(t, nil, args...)
+	shell.Until(t, "the pods are asked for", func() bool {
 		return slices.Contains(c.Requests(), "GET /api/v1/namespaces/load/pods")
 	})
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		out, _ := os.ReadFile(output)
@@ -242,7 +246,7 @@ func startWorkers(t *testing.T, ticket string, n int) {
 		case 2:
 			env = []string{"JOB_COMPLETION_INDEX=", "SLURM_PROCID=0", "SLURM_ARRAY_TASK_ID=5", "SLURM_ARRAY_TASK_MIN=3"}
 		}
-		start(t, env, args...)
+		shell.Start(t, env, args...)
 	}
 }
 
@@ -264,16 +268,17 @@ func TestWorkersOfSomebodyElse(t *testing.T) {
 				listen = l.Addr().String()
 				_ = l.Close() // its port is likely to stay free
 				mine = filepath.Join(folder, "coordinator.json")
-				if out, err := exec.Command("brunt", "ticket", "--address", listen, "--out", folder).CombinedOutput(); err != nil {
+				if out, err := exec.Command("brunt", "ticket", "--address", listen, "--out",
+					folder).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
 			} else {
 				ticket = mine
 			}
 			dir := filepath.Join(t.TempDir(), "bundle")
-			cmd, output := start(t, nil, "brunt", "run", queuePlan(t), "--quiet", "--workers", "3", "--on", "external",
+			cmd, output := shell.Start(t, nil, "brunt", "run", queuePlan(t), "--quiet", "--workers", "3", "--on", "external",
 				"--ticket", mine, "--listen", listen, "--bundle", dir)
-			until(t, "the ticket is there", func() bool {
+			shell.Until(t, "the ticket is there", func() bool {
 				_, err := scale.ReadTicket(ticket)
 				return err == nil
 			})
@@ -282,7 +287,7 @@ func TestWorkersOfSomebodyElse(t *testing.T) {
 			}
 			startWorkers(t, ticket, 3)
 			_ = cmd.Wait()
-			run := wholeRun(t, dir, output)
+			run := shell.WholeRun(t, dir, output)
 			if run.Total.Done != 60 || len(run.Parts) != 3 {
 				t.Errorf("%d operations of %d parts", run.Total.Done, len(run.Parts))
 			}
@@ -306,7 +311,7 @@ func TestWorkersWithoutANumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := filepath.Join(folder, "empty")
-	put(t, empty, "")
+	shell.Put(t, empty, "")
 	for name, row := range map[string]struct {
 		ticket string
 		env    []string

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/load/control"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -55,7 +56,8 @@ func TestClustersThatCantBe(t *testing.T) {
 			"  - {name: kill, at: 2s, for: 2s, process: {do: kill, pid: %[1]d, restart: 'true'}}\n", s.PID), exitcode.BadPlan,
 			"both are done to one node"},
 		{"a fault on an address that isn't listed", redis +
-			"faults: [{name: slow, at: 1s, network: {do: latency, delay: 1ms, addresses: ['10.0.0.9:1']}}]\n", exitcode.BadPlan,
+			"faults: [{name: slow, at: 1s, network: {do: latency, delay: 1ms, addresses: ['10.0.0.9:1']}}]\n",
+			exitcode.BadPlan,
 			"10.0.0.9:1"},
 		{"a zone for an address that isn't listed", fmt.Sprintf("target: {protocol: redis, addresses: ['%s'], balance: "+
 			"{mode: nearest, per: request, zone: a, zones: {'%s': a, '10.0.0.9:1': b}}}\n%s", s.Addr, s.Addr, ping),
@@ -77,8 +79,8 @@ func TestClustersThatCantBe(t *testing.T) {
 			dir := t.TempDir()
 			path, bundle := filepath.Join(dir, "plan.yml"), filepath.Join(dir, "bundle")
 			text := c.plan + "load: [{constant: {rate: 10, duration: 5s}}]\n"
-			put(t, path, text)
-			cmd, output := start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", bundle)
+			shell.Put(t, path, text)
+			cmd, output := shell.Start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", bundle)
 			_ = cmd.Wait()
 			out, _ := os.ReadFile(output)
 			if code := cmd.ProcessState.ExitCode(); code != c.code {
@@ -111,7 +113,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 		{"a process that ends meanwhile",
 			fmt.Sprintf("{name: stop, at: 300ms, for: 1s, process: {do: stop, pid: %d}}", other.Process.Pid),
 			func(t *testing.T, dir string, _ int) {
-				until(t, "it is stopped", func() bool { return processState(other.Process.Pid) == "T" })
+				shell.Until(t, "it is stopped", func() bool { return processState(other.Process.Pid) == "T" })
 				_ = other.Process.Kill()
 				_ = other.Wait()
 			}, "fault-not-healed"},
@@ -121,7 +123,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 		{"a fault that can't be done", "{name: none, at: 300ms, command: {inject: 'exit 3'}}", nil, "fault-failed"},
 		{"the watchdog's own death", "{name: touch, at: 1500ms, for: 300ms, command: {inject: 'true', heal: 'true'}}",
 			func(t *testing.T, dir string, brunt int) {
-				until(t, "the load has begun", func() bool {
+				shell.Until(t, "the load has begun", func() bool {
 					lines, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 					return len(lines) > 0
 				})
@@ -139,7 +141,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "bundle")
 			plan := faultPlan(t, s, "  - "+c.fault+"\n")
-			cmd, output := start(t, nil, "brunt", "rate", "-c", plan, "--rate", "100", "--duration", "3s", "--vu", "4",
+			cmd, output := shell.Start(t, nil, "brunt", "rate", "-c", plan, "--rate", "100", "--duration", "3s", "--vu", "4",
 				"--allow-faults", "--bundle", dir)
 			if c.during != nil {
 				c.during(t, dir, cmd.Process.Pid)
@@ -149,7 +151,7 @@ func TestFaultsThatGoWrong(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitcode.Invalid {
 				t.Errorf("exit code %d: %s", code, out)
 			}
-			run, _, done := recorded(t, dir)
+			run, _, done := shell.Recorded(t, dir)
 			if done != run.Total.OK || done == 0 {
 				t.Errorf("%d of %d succeeded", run.Total.OK, done)
 			}
@@ -180,15 +182,15 @@ faults:
   - {name: kill one, at: 2s, process: {do: kill, pid: %d}}
   - {name: kill another, at: 2s, process: {do: kill, pid: %d}}
 `, members[0].Addr, members[1].Addr, members[2].Addr, members[1].PID, members[2].PID)
-	path := writePlan(t, text)
+	path := shell.Plan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", path, "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Threshold && code != exitcode.Invalid {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	run, _, _ := recorded(t, dir)
+	run, _, _ := shell.Recorded(t, dir)
 	if !run.Complete || run.Failover == nil || len(run.Failover.Incidents) == 0 {
 		t.Fatalf("the record is complete: %v, failover %+v\n%s", run.Complete, run.Failover, out)
 	}
@@ -209,9 +211,9 @@ interval: 500ms
 queries: [{name: ping, command: [PING]}]
 load: [{adaptive: {start: 48, min: 40, max: 100, goal: "response.p(50) < 1us", duration: 6s}}]
 `, testserver.Redis(t).Addr)
-	path := writePlan(t, text)
+	path := shell.Plan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", path, "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", path, "--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
 	code := cmd.ProcessState.ExitCode()

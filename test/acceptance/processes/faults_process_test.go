@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -37,7 +38,7 @@ queries: [{name: ping, command: [PING]}]
 load: [{constant: {rate: 200, duration: 1h}}]
 faults:
 %s`, s.Addr, faults)
-	return writePlan(t, text)
+	return shell.Plan(t, text)
 }
 
 // faultLines returns the states of faults that a run has recorded so far.
@@ -57,13 +58,13 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 			s := testserver.Redis(t)
 			dir := filepath.Join(t.TempDir(), "bundle")
 			plan := faultPlan(t, s, fmt.Sprintf("  - {name: stop, at: 300ms, process: {do: stop, pid: %d}}\n", s.PID))
-			cmd, output := start(t, nil, "brunt", "run", plan, "--allow-faults", "--bundle", dir)
-			until(t, "the server is stopped", func() bool { return processState(s.PID) == "T" })
-			until(t, "the fault is recorded", func() bool { return strings.Count(faultLines(dir), "\n") == 2 })
-			send(t, cmd.Process.Pid, end)
-			until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
+			cmd, output := shell.Start(t, nil, "brunt", "run", plan, "--allow-faults", "--bundle", dir)
+			shell.Until(t, "the server is stopped", func() bool { return processState(s.PID) == "T" })
+			shell.Until(t, "the fault is recorded", func() bool { return strings.Count(faultLines(dir), "\n") == 2 })
+			shell.Send(t, cmd.Process.Pid, end)
+			shell.Until(t, "the server goes on", func() bool { return processState(s.PID) != "T" })
 			_ = cmd.Wait()
-			until(t, "it is known that the fault was healed", func() bool {
+			shell.Until(t, "it is known that the fault was healed", func() bool {
 				run := recordtest.Result(t, dir)
 				return len(run.Faults) == 1 && run.Faults[0].HealedNs > 0
 			})
@@ -80,7 +81,7 @@ func TestFaultsAreHealedHoweverBruntEnds(t *testing.T) {
 				}
 				return
 			}
-			again, told := start(t, nil, "brunt", "report", dir)
+			again, told := shell.Start(t, nil, "brunt", "report", dir)
 			_ = again.Wait()
 			if text, _ := os.ReadFile(told); !strings.Contains(string(text), "healed by the watchdog") {
 				t.Errorf("the report doesn't say who healed:\n%s", text)
@@ -99,11 +100,11 @@ func TestRequestsSurviveABlackHole(t *testing.T) {
 			s := testserver.Redis(t)
 			dir := filepath.Join(t.TempDir(), "bundle")
 			plan := faultPlan(t, s, "  - {name: hole, at: 1s, for: 1s, network: {do: blackhole}}\n")
-			cmd, output := start(t, nil, "brunt", "rate", "-c", plan, "--rate", "200", "--duration", "4s", "--vu", "4",
+			cmd, output := shell.Start(t, nil, "brunt", "rate", "-c", plan, "--rate", "200", "--duration", "4s", "--vu", "4",
 				"--tier", tier, "--allow-faults", "--bundle", dir)
 			_ = cmd.Wait()
 			out, _ := os.ReadFile(output)
-			run, _, _ := recorded(t, dir)
+			run, _, _ := shell.Recorded(t, dir)
 			if run.Total.Failed > 0 || run.Total.Done == 0 || len(run.Faults) != 1 {
 				t.Fatalf("%d failed of %d, faults %+v\n%s", run.Total.Failed, run.Total.Done, run.Faults, out)
 			}
@@ -139,13 +140,13 @@ faults:
         - sql: "select pg_terminate_backend(pid) from pg_stat_activity
             where pid <> pg_backend_pid() and backend_type = 'client backend'"
 `, s.Addr, s.User, s.Database)
-	path := writePlan(t, text)
+	path := shell.Plan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults",
+	cmd, output := shell.Start(t, []string{"BRUNT_PASSWORD=" + s.Password}, "brunt", "run", path, "--allow-faults",
 		"--bundle", dir)
 	_ = cmd.Wait()
 	out, _ := os.ReadFile(output)
-	run, _, _ := recorded(t, dir)
+	run, _, _ := shell.Recorded(t, dir)
 	if len(run.Faults) != 1 || run.Faults[0].Error != "" {
 		t.Fatalf("faults %+v\n%s", run.Faults, out)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/judge/exitcode"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -17,7 +18,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	t.Parallel()
 	web := "http://" + testserver.Nginx(t).Addr + "/"
 	redis, other := testserver.Redis(t).Addr, testserver.Redis(t).Addr
-	plan := writePlan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
+	plan := shell.Plan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
 	spread := filepath.Join(t.TempDir(), "spread.yml")
 	if err := os.WriteFile(spread, fmt.Appendf(nil, `target: {protocol: redis, addresses: ["%s", "%s"], balance: {per: request}}
 sessions: 60
@@ -48,7 +49,7 @@ load: [{constant: {rate: 50, duration: 2s}}]
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "bundle")
 			args := append([]string{"sh", "-c", "ulimit -n " + c.limit + ` && exec "$0" "$@"`, "brunt"}, c.args...)
-			cmd, output := start(t, nil, append(args, "--bundle", dir)...)
+			cmd, output := shell.Start(t, nil, append(args, "--bundle", dir)...)
 			cmd.Wait()
 			out, err := os.ReadFile(output)
 			if err != nil {
@@ -61,7 +62,7 @@ load: [{constant: {rate: 50, duration: 2s}}]
 				t.Errorf("it doesn't say %q: %s", c.says, out)
 			}
 			if c.code == 0 {
-				if run, _, done := recorded(t, dir); !run.Complete || done != 100 {
+				if run, _, done := shell.Recorded(t, dir); !run.Complete || done != 100 {
 					t.Errorf("the record is complete: %v, with %d of 100 operations", run.Complete, done)
 				}
 				return

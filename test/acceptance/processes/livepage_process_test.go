@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brunt/internal/judge/exitcode"
+	"brunt/test/shell"
 )
 
 // The stop button ends a run like an interrupt, with a complete record and its report.
@@ -18,7 +19,7 @@ func TestThePageEndsTheRun(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	plan := filepath.Join(home, "plan.yml")
-	put(t, plan, "queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n")
+	shell.Put(t, plan, "queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n")
 	dir := filepath.Join(home, "bundle")
 	cmd := exec.Command("brunt", "rate", plan, "--proto", "sqlite", "--rate", "50", "--duration", "10m", "--ui",
 		"--bundle", dir, "--quiet")
@@ -73,7 +74,7 @@ func TestThePageEndsTheRun(t *testing.T) {
 	_ = answer.Body.Close()
 	said, _ := io.ReadAll(errs)
 	cmd.Wait()
-	run, _, _ := recorded(t, dir)
+	run, _, _ := shell.Recorded(t, dir)
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted || !run.Complete || !run.Interrupted {
 		t.Errorf("exit %d, complete %v, interrupted %v: %s", code, run.Complete, run.Interrupted, said)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -39,9 +40,10 @@ func TestFailuresOfAProxyNameIt(t *testing.T) {
 					set := "http://user:geheim@" + proxy
 					var line []string
 					for _, word := range command {
-						line = append(line, strings.NewReplacer("URL", scheme+"://target.invalid/x", "SCRIPT", script).Replace(word))
+						line = append(line, strings.NewReplacer("URL", scheme+"://target.invalid/x", "SCRIPT",
+							script).Replace(word))
 					}
-					cmd, output := start(t, []string{"HTTP_PROXY=" + set, "HTTPS_PROXY=" + set, "http_proxy=" + set,
+					cmd, output := shell.Start(t, []string{"HTTP_PROXY=" + set, "HTTPS_PROXY=" + set, "http_proxy=" + set,
 						"https_proxy=" + set, "NO_PROXY=", "no_proxy="}, line...)
 					_ = cmd.Wait()
 					out, _ := os.ReadFile(output)

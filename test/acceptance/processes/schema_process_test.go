@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brunt/internal/judge/exitcode"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -41,7 +42,7 @@ func newFilling(t *testing.T) *filling {
 // schema runs a schema command and returns its exit code and its output on standard error.
 func (f *filling) schema(what string, more ...string) (code int, said string) {
 	f.t.Helper()
-	cmd, output := start(f.t, f.env, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
+	cmd, output := shell.Start(f.t, f.env, append(append([]string{"brunt", "schema", what}, f.args...), more...)...)
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
 	return cmd.ProcessState.ExitCode(), string(text)
@@ -71,9 +72,9 @@ func (f *filling) blocked() (cmd *exec.Cmd, output string, release func()) {
 	f.pg.Psql(f.t, "TRUNCATE cars")
 	f.pg.Psql(f.t, "DROP TABLE brunt_tables")
 	f.pg.Psql(f.t, "BEGIN; LOCK TABLE cars IN SHARE MODE; PREPARE TRANSACTION 'blocks'")
-	cmd, output = start(f.t, nil, append(append([]string{"brunt", "schema", "up"}, f.args...),
+	cmd, output = shell.Start(f.t, nil, append(append([]string{"brunt", "schema", "up"}, f.args...),
 		"--processes", "3", "--force")...)
-	until(f.t, "all workers have begun", func() bool {
+	shell.Until(f.t, "all workers have begun", func() bool {
 		for k := range 3 {
 			found, _ := filepath.Glob(f.part(k))
 			if len(found) != 1 {
@@ -101,19 +102,22 @@ func TestProcessesFillTables(t *testing.T) {
 		t.Errorf("the checksum is %s, that of one process %s", got, want)
 	}
 	cmd, output, release := f.blocked()
-	pids := workersOf(cmd.Process.Pid)
+	pids := shell.WorkersOf(cmd.Process.Pid)
 	if len(pids) != 3 {
 		t.Fatalf("workers %v", pids)
 	}
-	send(t, pids[1], syscall.SIGKILL)
-	until(t, "the lost worker is named", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
+	shell.Send(t, pids[1], syscall.SIGKILL)
+	shell.Until(t, "the lost worker is named", func() bool {
+		return strings.Contains(shell.Said(t, output),
+			"worker 2 (")
+	})
 	release()
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("exit %d, want 1\n%s", code, said(t, output))
+		t.Errorf("exit %d, want 1\n%s", code, shell.Said(t, output))
 	}
 	named := regexp.MustCompile(`lost worker 2 \(.*\): the tables aren't full; the same command goes on`)
-	if text := said(t, output); !named.MatchString(text) {
+	if text := shell.Said(t, output); !named.MatchString(text) {
 		t.Errorf("said\n%s", text)
 	}
 	if n := f.pg.Psql(t, "SELECT count(*) FROM cars"); n != "13750" {
@@ -167,8 +171,8 @@ func TestAFillingWorkerStandsStill(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, output, release := f.blocked()
-	pids := workersOf(cmd.Process.Pid)
-	send(t, pids[2], syscall.SIGSTOP)
+	pids := shell.WorkersOf(cmd.Process.Pid)
+	shell.Send(t, pids[2], syscall.SIGSTOP)
 	release()
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
@@ -187,10 +191,10 @@ func TestAKilledFillingGoesOn(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, _, release := f.blocked()
-	pids := workersOf(cmd.Process.Pid)
-	kill(t, cmd)
+	pids := shell.WorkersOf(cmd.Process.Pid)
+	shell.Kill(t, cmd)
 	release()
-	until(t, "the workers end", func() bool {
+	shell.Until(t, "the workers end", func() bool {
 		for _, pid := range pids {
 			if syscall.Kill(pid, 0) == nil {
 				return false
@@ -212,7 +216,7 @@ func TestAnInterruptedFillingGoesOn(t *testing.T) {
 	f := newFilling(t)
 	want := f.full()
 	cmd, output, release := f.blocked()
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(output)
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
@@ -238,7 +242,7 @@ func TestHostsFillTables(t *testing.T) {
 		return filepath.Join(servers[k%2].Dir, "cache", "brunt", "fill", fmt.Sprintf("*.%d-of-3", k+1))
 	}
 	cmd, output, release := f.blocked()
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		text, _ := os.ReadFile(output)

@@ -12,6 +12,7 @@ import (
 	"brunt/internal/judge/verdict"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -22,7 +23,7 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 	const total, rate = 800, 100
 	const stopped = 2 * time.Second
 	web := "http://" + testserver.Nginx(t).Addr + "/"
-	plan := writePlan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
+	plan := shell.Plan(t, "queries: [{name: one, command: [PING], weight: 1}]\n")
 	for name, args := range map[string][]string{
 		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late",
 			"drop", web},
@@ -32,14 +33,15 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			"drop", web},
 		"rate": {"rate", "-c", plan, "--proto", "redis", "-a", testserver.Redis(t).Addr, "--rate", "100", "--vu",
 			"2", "--interval", "500ms", "--duration", "8s", "--late", "drop"},
-		"http, library": {"http", "--rate", "100", "--sessions", "1", "--noreuse", "--interval", "500ms", "--duration", "8s",
+		"http, library": {"http", "--rate", "100", "--sessions", "1", "--noreuse", "--interval", "500ms", "--duration",
+			"8s",
 			"--late", "drop", web},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "bundle")
-			cmd, output := start(t, nil, append([]string{"brunt"}, append(args, "--bundle", dir)...)...)
-			until(t, "the load is recorded", func() bool {
+			cmd, output := shell.Start(t, nil, append([]string{"brunt"}, append(args, "--bundle", dir)...)...)
+			shell.Until(t, "the load is recorded", func() bool {
 				b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 				return bytes.Count(b, []byte("\n")) >= 3
 			})
@@ -48,7 +50,7 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			testserver.Thaw(cmd.Process.Pid)
 			cmd.Wait()
 			out, _ := os.ReadFile(output)
-			run, _, _ := recorded(t, dir)
+			run, _, _ := shell.Recorded(t, dir)
 			checkDropped(t, run, total, uint64(stopped.Seconds()*rate), string(out))
 			var paused, all uint64
 			for _, iv := range recordtest.Intervals(t, dir) {

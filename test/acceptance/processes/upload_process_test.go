@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -47,7 +48,7 @@ func TestPartsComeFromAnObjectStore(t *testing.T) {
 	}
 	whole := filepath.Join(t.TempDir(), "whole")
 	out, _ := withStore(exec.Command("brunt", "merge", place+"/*", "--bundle", whole), server.Addr).CombinedOutput()
-	run := wholeRun(t, whole, "")
+	run := shell.WholeRun(t, whole, "")
 	if run.Total.Done != 60 || len(run.Parts) != 2 {
 		t.Errorf("%d operations of %d parts\n%s", run.Total.Done, len(run.Parts), out)
 	}
@@ -104,24 +105,25 @@ func TestWorkersUploadWithoutACoordinator(t *testing.T) {
 	server := testserver.ObjectStore(t)
 	place := "s3://" + server.Database + "/lost"
 	dir, ticket := filepath.Join(t.TempDir(), "bundle"), filepath.Join(t.TempDir(), "ticket")
-	lead, _ := start(t, nil, "brunt", "run", workerPlan(t, ""), "--quiet", "--workers", "2", "--on", "external",
+	lead, _ := shell.Start(t, nil, "brunt", "run", workerPlan(t, ""), "--quiet", "--workers", "2", "--on", "external",
 		"--ticket", ticket, "--listen", "127.0.0.1:0", "--bundle", dir)
-	until(t, "the ticket is there", func() bool {
+	shell.Until(t, "the ticket is there", func() bool {
 		_, err := os.Stat(ticket)
 		return err == nil
 	})
 	var workers []*exec.Cmd
 	var outputs []string
 	for k := range 2 {
-		cmd, output := start(t, storeAt(server.Addr), "brunt", "worker", "--ticket", ticket, "--index", strconv.Itoa(k),
+		cmd, output := shell.Start(t, storeAt(server.Addr), "brunt", "worker", "--ticket", ticket, "--index",
+			strconv.Itoa(k),
 			"--upload", place)
 		workers, outputs = append(workers, cmd), append(outputs, output)
 	}
-	underWay(t, dir, 2)
-	send(t, lead.Process.Pid, syscall.SIGKILL)
+	shell.UnderWay(t, dir, 2)
+	shell.Send(t, lead.Process.Pid, syscall.SIGKILL)
 	_ = lead.Wait()
 	for k, w := range workers {
-		send(t, w.Process.Pid, syscall.SIGTERM)
+		shell.Send(t, w.Process.Pid, syscall.SIGTERM)
 		if err := w.Wait(); err != nil {
 			out, _ := os.ReadFile(outputs[k])
 			t.Errorf("worker %d: %v\n%s", k+1, err, out)
@@ -129,7 +131,7 @@ func TestWorkersUploadWithoutACoordinator(t *testing.T) {
 	}
 	whole := filepath.Join(t.TempDir(), "whole")
 	out, _ := withStore(exec.Command("brunt", "merge", place+"/*", "--bundle", whole), server.Addr).CombinedOutput()
-	run := wholeRun(t, whole, "")
+	run := shell.WholeRun(t, whole, "")
 	if len(run.Parts) != 2 || run.Total.Done == 0 || run.Parts[0].Done+run.Parts[1].Done != run.Total.Done {
 		t.Errorf("%d operations, parts %+v\n%s", run.Total.Done, run.Parts, out)
 	}

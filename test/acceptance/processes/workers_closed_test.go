@@ -2,7 +2,6 @@ package processes_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/judge/exitcode"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 
 	"github.com/redis/go-redis/v9"
@@ -19,7 +19,7 @@ import (
 // countingPlan writes a plan with a load for a Redis that counts how often each operation number arrives.
 func countingPlan(t *testing.T, server *testserver.Server, tier, load, more string) string {
 	t.Helper()
-	return writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+	return shell.Plan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 sessions: 6
 interval: 1s
 tier: %s
@@ -89,7 +89,7 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				server := testserver.Redis(t)
 				plan := countingPlan(t, server, row.tier, row.load, row.more)
 				cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-				pids := workersOf(cmd.Process.Pid)
+				pids := shell.WorkersOf(cmd.Process.Pid)
 				before := arrivals(t, server)
 				if signal == syscall.SIGSTOP {
 					testserver.Freeze(pids[1])
@@ -101,9 +101,9 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 					testserver.Thaw(pids[1])
 				}
 				_ = cmd.Wait()
-				run := wholeRun(t, dir, output)
+				run := shell.WholeRun(t, dir, output)
 				if n := sentTwice(t, server); n > 0 {
-					t.Errorf("%d operations were sent twice\n%s", n, said(t, output))
+					t.Errorf("%d operations were sent twice\n%s", n, shell.Said(t, output))
 				}
 				arrived := arrivals(t, server)
 				if arrived <= before {
@@ -119,15 +119,16 @@ func TestClosedSharesAreRedistributed(t *testing.T) {
 				}
 				if sum += int(missing); row.operations > 0 && sum != row.operations {
 					t.Errorf("%d operations, with the missing ones %d, want %d\n%s", run.Total.Arrivals(), sum, row.operations,
-						said(t, output))
+						shell.Said(t, output))
 				}
-				if most := uint64(len(lostOnes(run)) * 1024); missing > most {
-					t.Errorf("%d operations are missing, more than the %d of two blocks\n%s", missing, most, said(t, output))
+				if most := uint64(len(shell.Lost(run)) * 1024); missing > most {
+					t.Errorf("%d operations are missing, more than the %d of two blocks\n%s", missing, most, shell.Said(t,
+						output))
 				}
-				if !strings.Contains(said(t, output), "lost after ") {
-					t.Errorf("the report doesn't say what became of the share:\n%s", said(t, output))
+				if !strings.Contains(shell.Said(t, output), "lost after ") {
+					t.Errorf("the report doesn't say what became of the share:\n%s", shell.Said(t, output))
 				}
-				if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+				if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 					t.Errorf("workers are left: %v", left)
 				}
 			})
@@ -141,11 +142,11 @@ func TestSessionsOfLostWorkersMove(t *testing.T) {
 	server := testserver.Redis(t)
 	plan := countingPlan(t, server, "codec", "load: [{closed: {duration: 12s}}]", "")
 	cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-	send(t, workersOf(cmd.Process.Pid)[0], syscall.SIGKILL)
+	shell.Send(t, shell.WorkersOf(cmd.Process.Pid)[0], syscall.SIGKILL)
 	untilGiven(t, output, 1)
-	until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
+	shell.Until(t, "the sessions have moved", func() bool { return sending(t, server) == 6 })
 	_ = cmd.Wait()
-	if lost := lostOnes(wholeRun(t, dir, output)); len(lost) != 1 {
+	if lost := shell.Lost(shell.WholeRun(t, dir, output)); len(lost) != 1 {
 		t.Errorf("lost are %q", lost)
 	}
 }
@@ -164,17 +165,7 @@ func sending(t *testing.T, server *testserver.Server) int {
 func untilGiven(t *testing.T, output string, worker int) {
 	t.Helper()
 	given := regexp.MustCompile(fmt.Sprintf(`the share of worker %d \([^)]*\) is sent by the other`, worker))
-	until(t, "the share is given away", func() bool { return given.MatchString(said(t, output)) })
-}
-
-// said returns what a process has printed.
-func said(t *testing.T, output string) string {
-	t.Helper()
-	text, err := os.ReadFile(output)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	shell.Until(t, "the share is given away", func() bool { return given.MatchString(shell.Said(t, output)) })
 }
 
 // A load of a counted number of operations is exactly that of one process if no worker is lost, and if the coordinator
@@ -188,16 +179,16 @@ func TestAQueueIsSentOnceWhoeverLeadsIt(t *testing.T) {
 			plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 3000}}]", "")
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
 			if killed {
-				kill(t, cmd)
+				shell.Kill(t, cmd)
 				out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
 				output = filepath.Join(t.TempDir(), "resumed")
-				put(t, output, string(out))
+				shell.Put(t, output, string(out))
 			} else {
 				_ = cmd.Wait()
 			}
-			run := wholeRun(t, dir, output)
-			if n := run.Total.Arrivals(); n != 3000 || len(lostOnes(run)) > 0 {
-				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
+			run := shell.WholeRun(t, dir, output)
+			if n := run.Total.Arrivals(); n != 3000 || len(shell.Lost(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, shell.Lost(run), shell.Said(t, output))
 			}
 			if n, twice := arrivals(t, server), sentTwice(t, server); n != 3000 || twice > 0 {
 				t.Errorf("%d operations arrived, %d of them twice", n, twice)
@@ -227,12 +218,12 @@ func TestACoordinatorIsResumedWithoutAWorker(t *testing.T) {
 	server := testserver.Redis(t)
 	plan := countingPlan(t, server, "codec", "load: [{closed: {operations: 6000}}]", "")
 	cmd, dir, _ := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-	pids := workersOf(cmd.Process.Pid)
-	send(t, cmd.Process.Pid, syscall.SIGKILL)
-	send(t, pids[1], syscall.SIGKILL)
+	pids := shell.WorkersOf(cmd.Process.Pid)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGKILL)
+	shell.Send(t, pids[1], syscall.SIGKILL)
 	_ = cmd.Wait()
 	out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
-	run := wholeRun(t, dir, "")
+	run := shell.WholeRun(t, dir, "")
 	if lost := run.Parts[1].Worker; lost.LostNs == 0 || lost.GivenNs == 0 {
 		t.Errorf("worker 2 is recorded as %+v\n%s", lost, out)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -28,67 +29,14 @@ func workerPlan(t *testing.T, more string) string {
 	return noopPlan(t, "200ms", "load: [{constant: {rate: 400, duration: 1h}}]\n"+more)
 }
 
-// workersOf returns the processes of the workers that a process has started, in the order of their numbers.
-func workersOf(parent int) []int {
-	return slices.DeleteFunc(testserver.Descendants(parent), func(pid int) bool { return !isWorker(pid) })
-}
-
-// isWorker reports whether a process runs brunt worker.
-func isWorker(pid int) bool {
-	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return bytes.HasSuffix(line, []byte("\x00worker\x00"))
-}
-
-// linesHome returns how many intervals of worker k, from 1, the coordinator has received.
-func linesHome(dir string, k int) int {
-	text, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, strconv.Itoa(k), record.IntervalsFile))
-	return bytes.Count(text, []byte("\n"))
-}
-
 // leadingProcess starts a load of workers and returns when the coordinator has received intervals of all of them.
 func leadingProcess(t *testing.T, plan string, workers int, more ...string) (cmd *exec.Cmd, dir, output string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "bundle")
 	args := append([]string{"brunt", "run", plan, "--workers", strconv.Itoa(workers), "--bundle", dir}, more...)
-	cmd, output = start(t, nil, args...)
-	underWay(t, dir, workers)
+	cmd, output = shell.Start(t, nil, args...)
+	shell.UnderWay(t, dir, workers)
 	return cmd, dir, output
-}
-
-// underWay waits until the coordinator has received intervals of all workers.
-func underWay(t *testing.T, dir string, workers int) {
-	t.Helper()
-	until(t, "intervals of all workers are there", func() bool {
-		for k := range workers {
-			if linesHome(dir, k+1) < 2 {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-func wholeRun(t *testing.T, dir, output string) *record.Run {
-	t.Helper()
-	b, err := record.Open(record.OS{}, dir)
-	if err != nil {
-		out, _ := os.ReadFile(output)
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if !b.Run.Complete {
-		t.Fatal("the merged run isn't complete")
-	}
-	return b.Run
-}
-
-// lostOnes returns the names of the workers that a record reports as lost.
-func lostOnes(run *record.Run) (names []string) {
-	for _, p := range run.Parts {
-		if p.Worker != nil && p.Worker.LostNs > 0 {
-			names = append(names, p.Worker.Name)
-		}
-	}
-	return names
 }
 
 // A worker that is killed, told to stop, or stands still is named, costs only its own share, and the verdict says so.
@@ -100,27 +48,30 @@ func TestALostWorkerIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 3)
-			pids := workersOf(cmd.Process.Pid)
+			pids := shell.WorkersOf(cmd.Process.Pid)
 			if len(pids) != 3 {
 				t.Fatalf("workers %v", pids)
 			}
-			send(t, pids[1], signal)
-			until(t, "the worker is called lost", func() bool { return strings.Contains(said(t, output), "worker 2 (") })
-			before := []int{linesHome(dir, 1), linesHome(dir, 3)}
-			until(t, "the others go on", func() bool {
-				return linesHome(dir, 1) > before[0]+2 && linesHome(dir, 3) > before[1]+2
+			shell.Send(t, pids[1], signal)
+			shell.Until(t, "the worker is called lost", func() bool {
+				return strings.Contains(shell.Said(t, output),
+					"worker 2 (")
 			})
-			send(t, cmd.Process.Pid, syscall.SIGINT)
+			before := []int{shell.Received(dir, 1), shell.Received(dir, 3)}
+			shell.Until(t, "the others go on", func() bool {
+				return shell.Received(dir, 1) > before[0]+2 && shell.Received(dir, 3) > before[1]+2
+			})
+			shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 			_ = cmd.Wait()
-			run := wholeRun(t, dir, output)
-			if lost := lostOnes(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
+			run := shell.WholeRun(t, dir, output)
+			if lost := shell.Lost(run); len(lost) != 1 || !strings.HasPrefix(lost[0], "2 (") {
 				t.Errorf("lost %q", lost)
 			}
 			if run.Verdict.Result != "invalid" || !strings.Contains(fmt.Sprint(run.Verdict.Reasons), "worker 2 (") {
 				t.Errorf("verdict %+v", run.Verdict)
 			}
 			if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
-				t.Errorf("exit %d\n%s", code, said(t, output))
+				t.Errorf("exit %d\n%s", code, shell.Said(t, output))
 			}
 			var done uint64
 			for _, p := range run.Parts {
@@ -129,7 +80,7 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if done != run.Total.Done || run.Parts[1].Done == 0 {
 				t.Errorf("%d operations in all, %d of the parts, %d of the lost one", run.Total.Done, done, run.Parts[1].Done)
 			}
-			if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+			if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 				t.Errorf("workers are left: %v", left)
 			}
 		})
@@ -140,10 +91,10 @@ func TestALostWorkerIsNamed(t *testing.T) {
 func TestALostWorkerAborts(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := leadingProcess(t, workerPlan(t, ""), 2, "--on-lost", "abort")
-	pids := workersOf(cmd.Process.Pid)
-	send(t, pids[0], syscall.SIGKILL)
+	pids := shell.WorkersOf(cmd.Process.Pid)
+	shell.Send(t, pids[0], syscall.SIGKILL)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if why := run.Aborted.String(); !strings.Contains(why, "worker 1 (") || run.Interrupted {
 		t.Errorf("aborted %q, interrupted %v", why, run.Interrupted)
 	}
@@ -157,9 +108,9 @@ func TestThresholdsAreOverAllWorkers(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "thresholds: [{expr: count < 300, abort_on_fail: true}]\n")
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if run.Aborted.IsZero() || run.Interrupted || len(run.Thresholds) != 1 || !run.Thresholds[0].Aborted {
 		t.Errorf("aborted %q, interrupted %v, thresholds %+v", run.Aborted, run.Interrupted, run.Thresholds)
 	}
@@ -177,17 +128,17 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	t.Parallel()
 	plan := workerPlan(t, "")
 	cmd, dir, _ := leadingProcess(t, plan, 2, "--scale", "1")
-	pids := workersOf(cmd.Process.Pid)
-	kill(t, cmd)
+	pids := shell.WorkersOf(cmd.Process.Pid)
+	shell.Kill(t, cmd)
 	before := []int{linesSpooled(dir, 1), linesSpooled(dir, 2)}
-	until(t, "both workers go on", func() bool {
+	shell.Until(t, "both workers go on", func() bool {
 		return linesSpooled(dir, 1) > before[0]+3 && linesSpooled(dir, 2) > before[1]+3
 	})
 	spools := []string{spoolOf(dir, 1), spoolOf(dir, 2)}
 	for _, pid := range pids {
-		send(t, pid, syscall.SIGINT)
+		shell.Send(t, pid, syscall.SIGINT)
 	}
-	until(t, "the bundles are complete", func() bool {
+	shell.Until(t, "the bundles are complete", func() bool {
 		for _, s := range spools {
 			if b, err := record.Open(record.OS{}, s); err != nil || !b.Run.Complete {
 				return false
@@ -198,7 +149,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGINT) // they wait for their coordinator
 	}
-	until(t, "both workers have ended", func() bool {
+	shell.Until(t, "both workers have ended", func() bool {
 		return !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
 	})
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -206,7 +157,7 @@ func TestWorkersOutliveTheirCoordinator(t *testing.T) {
 	if out, err := merge.CombinedOutput(); merge.ProcessState.ExitCode() == exitcode.BadPlan {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run := wholeRun(t, whole, "")
+	run := shell.WholeRun(t, whole, "")
 	if run.Parts[0].Done == 0 || run.Parts[0].Done+run.Parts[1].Done != run.Total.Done {
 		t.Errorf("%d operations, parts %+v", run.Total.Done, run.Parts)
 	}
@@ -236,12 +187,13 @@ queries:
     count: 40
     http: {method: GET, path: /, headers: {Authorization: "***"}}
 `, strings.TrimPrefix(server.URL, "http://"))
-	plan := writePlan(t, text)
+	plan := shell.Plan(t, text)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{"BRUNT_SECRET_AUTHORIZATION=Bearer topsecret"}, "brunt", "run", plan, "--workers", "2",
+	cmd, output := shell.Start(t, []string{"BRUNT_SECRET_AUTHORIZATION=Bearer topsecret"}, "brunt", "run", plan,
+		"--workers", "2",
 		"--bundle", dir)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if run.Total.Done != 40 || wrong.Load() > 0 {
 		t.Errorf("%d requests, %d without the secret", run.Total.Done, wrong.Load())
 	}

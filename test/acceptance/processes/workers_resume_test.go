@@ -3,29 +3,17 @@ package processes_test
 import (
 	"bytes"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 
-	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
 	"brunt/internal/run/scale"
+	"brunt/test/shell"
 )
-
-// kill kills a process with SIGKILL.
-func kill(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	send(t, cmd.Process.Pid, syscall.SIGKILL)
-	_ = cmd.Wait()
-}
 
 // spoolOf returns the bundle that worker k, from 1, writes on its own disk.
 func spoolOf(dir string, k int) string {
@@ -36,18 +24,6 @@ func spoolOf(dir string, k int) string {
 func linesSpooled(dir string, k int) int {
 	text, _ := os.ReadFile(filepath.Join(spoolOf(dir, k), record.IntervalsFile))
 	return bytes.Count(text, []byte("\n"))
-}
-
-// resumeLoad runs brunt resume and returns what it printed, the record, and the exit code.
-func resumeLoad(t *testing.T, dir string) (out string, run *record.Run, code int) {
-	t.Helper()
-	cmd := exec.Command("brunt", "resume", dir)
-	text, _ := cmd.CombinedOutput()
-	b, err := record.Open(record.OS{}, dir)
-	if err != nil || !b.Run.Complete {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return string(text), b.Run, cmd.ProcessState.ExitCode()
 }
 
 // The watchdog heals the faults of a coordinator that is killed. A resumed coordinator records that they were cut
@@ -70,14 +46,14 @@ faults:
 			return bytes.Contains(all, []byte(text))
 		}
 	}
-	until(t, "a fault is in effect and the journal says that its command has ended", func() bool {
+	shell.Until(t, "a fault is in effect and the journal says that its command has ended", func() bool {
 		journal, _ := os.ReadFile(filepath.Join(dir, record.WorkersFolder, scale.JournalFile))
 		return bytes.Count(journal, []byte(`"name":"open"`)) > 1 // noted when it began, and when it was done
 	})
-	kill(t, cmd)
-	until(t, "the watchdog has healed it", have("shut"))
-	until(t, "another fault's time has passed", func() bool { return linesSpooled(dir, 1) > 5 })
-	out, run, _ := resumeLoad(t, dir)
+	shell.Kill(t, cmd)
+	shell.Until(t, "the watchdog has healed it", have("shut"))
+	shell.Until(t, "another fault's time has passed", func() bool { return linesSpooled(dir, 1) > 5 })
+	out, run, _ := shell.Resume(t, dir)
 	text, _ := os.ReadFile(done)
 	if string(text) != "early\nover\nopen\nshut\nlate\nend\n" {
 		t.Errorf("done: %q\n%s", text, out)
@@ -124,11 +100,11 @@ func TestAKilledCoordinatorsDecisionsAreResumed(t *testing.T) {
 	plan := noopPlan(t, "200ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 20s}}]
 `)
 	cmd, dir, _ := leadingProcess(t, plan, 2)
-	until(t, "it has decided", func() bool { return linesHome(dir, 1) > 6 })
-	kill(t, cmd)
+	shell.Until(t, "it has decided", func() bool { return shell.Received(dir, 1) > 6 })
+	shell.Kill(t, cmd)
 	before := linesSpooled(dir, 1)
-	until(t, "the workers have no decision", func() bool { return linesSpooled(dir, 1) > before+10 })
-	out, run, _ := resumeLoad(t, dir)
+	shell.Until(t, "the workers have no decision", func() bool { return linesSpooled(dir, 1) > before+10 })
+	out, run, _ := shell.Resume(t, dir)
 	one, two := partOf(t, dir, 1), partOf(t, dir, 2)
 	first := controls(t, one)
 	if second := controls(t, two); !slices.Equal(first, second) {
@@ -147,41 +123,7 @@ func TestAKilledCoordinatorsDecisionsAreResumed(t *testing.T) {
 	if a, b := one.Run.Total.Offered, two.Run.Total.Offered; a != b && a != b+1 || run.Total.Offered != a+b {
 		t.Errorf("%d and %d arrivals of the workers, %d of the load", a, b, run.Total.Offered)
 	}
-	if len(lostOnes(run)) > 0 {
-		t.Errorf("lost %q\n%s", lostOnes(run), out)
-	}
-}
-
-// Workers run their segments of a script to the end without a coordinator, and a resumed one adds them up.
-func TestAKilledCoordinatorOfAScriptIsResumed(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
-	defer server.Close()
-	script := scriptFile(t, `
-import http from "k6/http";
-import { sleep } from "k6";
-export const options = {
-	scenarios: { s: { executor: "shared-iterations", vus: 4, iterations: 80 } },
-	thresholds: { http_reqs: ["count<80"] },
-};
-export default function () {
-	http.get(__ENV.URL);
-	sleep(0.3);
-}`)
-	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, _ := start(t, []string{"BRUNT_BUNDLE=" + dir}, "brunt", "k6", "run", "--workers", "2", "-e", "URL="+server.URL,
-		script)
-	underWay(t, dir, 2)
-	kill(t, cmd)
-	out, run, code := resumeLoad(t, dir)
-	if n := requests.Load(); n != 80 || run.Total.Done != 80 || len(run.Parts) != 2 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d requests came, %d are recorded of %d parts, want 80\n%s", n, run.Total.Done, len(run.Parts), out)
-	}
-	if len(run.Thresholds) != 1 || run.Thresholds[0].Pass || float64(run.Thresholds[0].Value) != 80 {
-		t.Errorf("thresholds %+v", run.Thresholds)
-	}
-	if code != exitcode.Threshold {
-		t.Errorf("exit %d, want %d\n%s", code, exitcode.Threshold, out)
+	if len(shell.Lost(run)) > 0 {
+		t.Errorf("lost %q\n%s", shell.Lost(run), out)
 	}
 }

@@ -18,29 +18,14 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
-
-// put writes a file.
-func put(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// writePlan writes a plan's file.
-func writePlan(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "plan.yml")
-	put(t, path, text)
-	return path
-}
 
 // noopPlan writes a plan that needs no server. rest is what follows the query, beginning with the load.
 func noopPlan(t *testing.T, interval, rest string) string {
 	t.Helper()
-	return writePlan(t, `target: {protocol: noop, addresses: [none]}
+	return shell.Plan(t, `target: {protocol: noop, addresses: [none]}
 sessions: 4
 queries: [{name: one, command: [PING], weight: 1}]
 interval: `+interval+"\n"+rest)
@@ -50,10 +35,10 @@ interval: `+interval+"\n"+rest)
 // with the load.
 func readBackPlan(t *testing.T, address, rest string) string {
 	t.Helper()
-	return writePlan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
+	return shell.Plan(t, fmt.Sprintf(`target: {protocol: redis, addresses: ["%s"]}
 sessions: 4
 interval: 200ms
-verify: {patience: 2s}
+verify: {shell.Patience: 2s}
 queries:
   - name: put
     command: [SET, "order:$1", $2]
@@ -77,7 +62,7 @@ func TestFaultsOfALoadOfWorkers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	done := filepath.Join(t.TempDir(), "done")
-	plan := writePlan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
+	plan := shell.Plan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
 sessions: 4
 interval: 200ms
 queries: [{name: get, http: /, weight: 1}]
@@ -88,9 +73,9 @@ faults:
   - {name: slow, at: 1s, for: 500ms, network: {do: latency, delay: 20ms}}
 `, strings.TrimPrefix(server.URL, "http://"), done))
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	text, _ := os.ReadFile(done)
 	if string(text) != "in\nbegan\nout\nended\n" {
 		t.Errorf("done to servers: %q", text)
@@ -130,9 +115,9 @@ faults:
     request: {inject: [{command: [DEL, "order:10"]}, {command: [DEL, "order:11"]}]}
 `)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", plan, "--workers", "2", "--allow-faults", "--bundle", dir)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	if run.Verified == nil {
 		t.Fatalf("nothing was read back: %+v", run.Verdict)
 	}
@@ -175,21 +160,21 @@ func TestFaultsGoOnWhenLostWorkersAreBack(t *testing.T) {
 faults: [{name: late, at: 14s, command: {inject: "echo late >>%s"}}]
 `, done))
 	cmd, dir, output := leadingProcess(t, plan, 2, "--allow-faults")
-	pids := workersOf(cmd.Process.Pid)
+	pids := shell.WorkersOf(cmd.Process.Pid)
 	for _, pid := range pids {
 		testserver.Freeze(pid)
 	}
-	until(t, "both are called lost", func() bool {
-		text := said(t, output)
+	shell.Until(t, "both are called lost", func() bool {
+		text := shell.Said(t, output)
 		return strings.Contains(text, "worker 1 (") && strings.Contains(text, "worker 2 (")
 	})
 	for _, pid := range pids {
 		testserver.Thaw(pid)
 	}
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
-	if n := run.Total.Arrivals(); n != 1600 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d operations, lost %q", n, lostOnes(run))
+	run := shell.WholeRun(t, dir, output)
+	if n := run.Total.Arrivals(); n != 1600 || len(shell.Lost(run)) > 0 {
+		t.Errorf("%d operations, lost %q", n, shell.Lost(run))
 	}
 	if len(run.Faults) != 1 || run.Faults[0].Error != "" {
 		t.Errorf("faults %+v", run.Faults)
@@ -205,9 +190,9 @@ func TestWorkersFollowOneAdaptiveSchedule(t *testing.T) {
 	plan := noopPlan(t, "500ms", `load: [{adaptive: {method: aimd, goal: errors < 1%, start: 100, max: 1000, duration: 5s}}]
 `)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
+	cmd, output := shell.Start(t, nil, "brunt", "run", plan, "--workers", "2", "--bundle", dir)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
+	run := shell.WholeRun(t, dir, output)
 	one, two := partOf(t, dir, 1), partOf(t, dir, 2)
 	if a, b := one.Run.Total.Offered, two.Run.Total.Offered; a != b && a != b+1 || a == 0 || run.Total.Offered != a+b {
 		t.Errorf("%d and %d arrivals of the workers, %d of the load", a, b, run.Total.Offered)
@@ -237,7 +222,7 @@ func narrow(t *testing.T, each time.Duration) string {
 // searching starts a search with two workers.
 func searching(t *testing.T, address string, more ...string) (cmd *exec.Cmd, dir, output string) {
 	t.Helper()
-	plan := writePlan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
+	plan := shell.Plan(t, fmt.Sprintf(`target: {protocol: http, addresses: ["%s"]}
 sessions: 4
 interval: 200ms
 queries: [{name: get, http: /, weight: 1}]
@@ -246,7 +231,7 @@ load: [{constant: {rate: 100, duration: 2s}}]
 	dir = filepath.Join(t.TempDir(), "series")
 	args := append([]string{"brunt", "search", plan, "--workers", "2", "--trial", "2s", "--warm-up", "200ms",
 		"--pause", "0s", "--anyway", "--bundle", dir}, more...)
-	cmd, output = start(t, nil, args...)
+	cmd, output = shell.Start(t, nil, args...)
 	return cmd, dir, output
 }
 
@@ -259,7 +244,7 @@ func TestASearchOfWorkersLetsTheTargetRecover(t *testing.T) {
 	recovered := 0
 	trials, _ := filepath.Glob(filepath.Join(dir, "trial-*"))
 	for _, trial := range trials {
-		run := wholeRun(t, trial, output)
+		run := shell.WholeRun(t, trial, output)
 		if len(run.Parts) != 2 {
 			t.Errorf("%s has %d parts", trial, len(run.Parts))
 		}
@@ -285,27 +270,27 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 	t.Parallel()
 	cmd, dir, output := searching(t, narrow(t, time.Millisecond), "--trials", "40", "--width", "0.01", "--trial", "4s")
 	began := func(n int) func() bool {
-		return func() bool { return linesHome(filepath.Join(dir, fmt.Sprintf("trial-%02d", n)), 2) > 2 }
+		return func() bool { return shell.Received(filepath.Join(dir, fmt.Sprintf("trial-%02d", n)), 2) > 2 }
 	}
-	until(t, "the first trial runs", began(1))
-	pids := workersOf(cmd.Process.Pid)
+	shell.Until(t, "the first trial runs", began(1))
+	pids := shell.WorkersOf(cmd.Process.Pid)
 	if len(pids) != 2 {
 		t.Fatalf("workers %v", pids)
 	}
-	send(t, pids[0], syscall.SIGKILL)
-	until(t, "the search goes on", began(2))
-	if first := wholeRun(t, filepath.Join(dir, "trial-01"), output); len(lostOnes(first)) != 1 {
-		t.Errorf("lost %q", lostOnes(first))
+	shell.Send(t, pids[0], syscall.SIGKILL)
+	shell.Until(t, "the search goes on", began(2))
+	if first := shell.WholeRun(t, filepath.Join(dir, "trial-01"), output); len(shell.Lost(first)) != 1 {
+		t.Errorf("lost %q", shell.Lost(first))
 	}
 	if said, _ := os.ReadFile(output); !strings.Contains(string(said), "is lost") {
 		t.Errorf("the lost worker isn't named:\n%s", said)
 	}
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitcode.Interrupted {
 		t.Errorf("exit %d, want %d", code, exitcode.Interrupted)
 	}
-	if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+	if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("workers are left: %v", left)
 	}
 	again := exec.Command(cmd.Args[0], append(slices.Clone(cmd.Args[1:]), "--resume", dir)...)
@@ -324,7 +309,7 @@ func TestASearchOfWorkersGoesOn(t *testing.T) {
 		_ = again.Process.Kill()
 		_ = again.Wait()
 	})
-	until(t, "the interrupted trial is done again", func() bool {
+	shell.Until(t, "the interrupted trial is done again", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "trial-02.killed-1"))
 		return err == nil && began(2)()
 	})
@@ -344,7 +329,7 @@ func seriesKinds(t *testing.T) map[string][]string {
 	campaign := filepath.Join(filepath.Dir(plan), "two.yml")
 	text := "campaign: two\nplan: plan.yml\nservice: {reconfigure: 'true'}\nsteps:\n" +
 		"  - matrix: {grid: {A: [1, 2]}, at: 1, warm_up: 0, duration: 1s, repetitions: 1}\n"
-	put(t, campaign, text)
+	shell.Put(t, campaign, text)
 	return map[string][]string{
 		"search": {"search", plan, "--trial", "1s", "--warm-up", "200ms", "--pause", "0s", "--max", "1", "--trials", "2",
 			"--anyway"},
@@ -361,7 +346,8 @@ func runsSeries(t *testing.T, env []string, flags ...string) {
 	for name, args := range seriesKinds(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "series")
-			cmd, output := start(t, env, slices.Concat([]string{"brunt"}, args, []string{"--workers", "2", "--bundle", dir},
+			cmd, output := shell.Start(t, env, slices.Concat([]string{"brunt"}, args, []string{"--workers", "2", "--bundle",
+				dir},
 				flags)...)
 			_ = cmd.Wait()
 			said, _ := os.ReadFile(output)
@@ -380,7 +366,7 @@ func runsSeries(t *testing.T, env []string, flags ...string) {
 					return nil
 				}
 				runs++
-				if run := wholeRun(t, filepath.Dir(path), output); len(run.Parts) != 2 || run.Total.Done == 0 {
+				if run := shell.WholeRun(t, filepath.Dir(path), output); len(run.Parts) != 2 || run.Total.Done == 0 {
 					t.Errorf("%s: %d operations of %d workers", path, run.Total.Done, len(run.Parts))
 				}
 				return nil

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/run/program"
 	"brunt/internal/run/scale"
+	"brunt/test/shell"
 )
 
 // bundlesBelow returns the folders of the bundles of workers below the folder of a series.
@@ -37,7 +38,8 @@ func TestAKilledSeriesOfWorkersIsResumed(t *testing.T) {
 	for name, args := range map[string][]string{
 		"repeat": {"repeat", "2", "PLAN", "--cool-down", "0s"},
 		"search": {"search", "PLAN", "--trial", "5s", "--warm-up", "200ms", "--pause", "0s", "--trials", "2", "--anyway"},
-		"matrix": {"matrix", "PLAN", "--set", "A=1,2", "--reconfigure", "true", "--at", "1", "--warm-up", "0s", "--duration",
+		"matrix": {"matrix", "PLAN", "--set", "A=1,2", "--reconfigure", "true", "--at", "1", "--warm-up", "0s",
+			"--duration",
 			"5s", "--repetitions", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,13 +49,13 @@ func TestAKilledSeriesOfWorkersIsResumed(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "series")
 			args = append([]string{"brunt"}, args...)
 			args[slices.Index(args, "PLAN")] = plan
-			cmd, output := start(t, nil, append(args, "--workers", "2", "--bundle", dir)...)
-			until(t, "a load is under way", func() bool {
+			cmd, output := shell.Start(t, nil, append(args, "--workers", "2", "--bundle", dir)...)
+			shell.Until(t, "a load is under way", func() bool {
 				under := bundlesBelow(t, dir, scale.JournalFile)
-				return len(under) == 1 && linesHome(under[0], 1) > 2 && linesHome(under[0], 2) > 2
+				return len(under) == 1 && shell.Received(under[0], 1) > 2 && shell.Received(under[0], 2) > 2
 			})
-			pids := workersOf(cmd.Process.Pid)
-			kill(t, cmd)
+			pids := shell.WorkersOf(cmd.Process.Pid)
+			shell.Kill(t, cmd)
 			resume := exec.Command("brunt", "resume", dir)
 			said, _ := resume.CombinedOutput()
 			codes := []int{exitcode.Pass, exitcode.Invalid, exitcode.Threshold}
@@ -65,7 +67,7 @@ func TestAKilledSeriesOfWorkersIsResumed(t *testing.T) {
 				t.Errorf("the load under way isn't named:\n%s", said)
 			}
 			for _, pid := range pids {
-				until(t, "no worker of the killed load is left", func() bool { return syscall.Kill(pid, 0) != nil })
+				shell.Until(t, "no worker of the killed load is left", func() bool { return syscall.Kill(pid, 0) != nil })
 			}
 			if left := bundlesBelow(t, dir, scale.JournalFile); len(left) > 0 {
 				t.Errorf("journals are left in %q", left)

@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -41,9 +42,9 @@ func TestWorkersOnSlurm(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), strconv.Itoa(exitcode.Invalid)) {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			run := wholeRun(t, dir, "")
-			if run.Total.Done != 60 || len(lostOnes(run)) > 0 {
-				t.Errorf("%d operations, lost %q", run.Total.Done, lostOnes(run))
+			run := shell.WholeRun(t, dir, "")
+			if run.Total.Done != 60 || len(shell.Lost(run)) > 0 {
+				t.Errorf("%d operations, lost %q", run.Total.Done, shell.Lost(run))
 			}
 			var nodes []string
 			for _, p := range run.Parts {
@@ -81,7 +82,7 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 		}
 		return string(out)
 	}
-	until(t, "the partition is full", func() bool { return strings.Contains(jobs(), "sleep RUNNING") })
+	shell.Until(t, "the partition is full", func() bool { return strings.Contains(jobs(), "sleep RUNNING") })
 	for name, row := range map[string]struct{ workers, options, want string }{
 		"full": {"1", "--partition=small", "): use fewer workers or another partition " +
 			"(--slurm-options), or give more time with --join-timeout"},
@@ -104,7 +105,7 @@ func TestWorkersThatSlurmDoesntStart(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, record.WorkersFolder)); err == nil {
 				t.Error("a bundle is left")
 			}
-			until(t, "no job is left", func() bool { return strings.Count(jobs(), "\n") == 1 })
+			shell.Until(t, "no job is left", func() bool { return strings.Count(jobs(), "\n") == 1 })
 		})
 	}
 }
@@ -133,7 +134,7 @@ func manySessions(t *testing.T) string {
 		t.Fatal(err)
 	}
 	more := strings.Replace(string(text), "sessions: 4", "sessions: 9", 1)
-	put(t, path, more)
+	shell.Put(t, path, more)
 	return path
 }
 
@@ -142,14 +143,14 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.StartSlurm(t, 3)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, []string{cluster.Variable()}, "brunt", "run", workerPlan(t, ""), "--workers", "3",
+	cmd, output := shell.Start(t, []string{cluster.Variable()}, "brunt", "run", workerPlan(t, ""), "--workers", "3",
 		"--on", "slurm", "--bundle", dir)
 	home := func(k, more int) func() bool {
-		from := linesHome(dir, k)
-		return func() bool { return linesHome(dir, k) > from+more }
+		from := shell.Received(dir, k)
+		return func() bool { return shell.Received(dir, k) > from+more }
 	}
 	for k := range 3 {
-		until(t, "intervals of all workers are there", home(k+1, 2))
+		shell.Until(t, "intervals of all workers are there", home(k+1, 2))
 	}
 	at := map[string]int{} // numbers of the workers by node
 	for k := range 3 {
@@ -164,16 +165,16 @@ func TestASlurmNodeIsLost(t *testing.T) {
 	for _, pid := range tasks {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	until(t, "the worker is called lost", func() bool {
-		return strings.Contains(said(t, output), fmt.Sprintf("worker %d (n2) is lost", at["(n2)"]))
+	shell.Until(t, "the worker is called lost", func() bool {
+		return strings.Contains(shell.Said(t, output), fmt.Sprintf("worker %d (n2) is lost", at["(n2)"]))
 	})
 	for _, node := range []string{"(n1)", "(n3)"} {
-		until(t, "the others go on", home(at[node], 2))
+		shell.Until(t, "the others go on", home(at[node], 2))
 	}
-	send(t, cmd.Process.Pid, syscall.SIGINT)
+	shell.Send(t, cmd.Process.Pid, syscall.SIGINT)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
-	if lost := lostOnes(run); len(lost) != 1 || !strings.HasSuffix(lost[0], "(n2)") {
+	run := shell.WholeRun(t, dir, output)
+	if lost := shell.Lost(run); len(lost) != 1 || !strings.HasSuffix(lost[0], "(n2)") {
 		t.Errorf("lost %q", lost)
 	}
 }
@@ -182,7 +183,7 @@ func TestASlurmNodeIsLost(t *testing.T) {
 func slurmTasks(cluster *testserver.Slurm, node string) (pids []int) {
 	here := testserver.Having("SLURMD_NODENAME=" + node)
 	for _, pid := range testserver.Having(cluster.Variable()) {
-		if slices.Contains(here, pid) && isWorker(pid) {
+		if slices.Contains(here, pid) && shell.IsWorker(pid) {
 			pids = append(pids, pid)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -19,7 +20,7 @@ import (
 func queuePlan(t *testing.T) string {
 	t.Helper()
 	text := "target: {protocol: noop, addresses: [none]}\nsessions: 4\nqueries: [{name: one, command: [PING], count: 60}]\n"
-	return writePlan(t, text)
+	return shell.Plan(t, text)
 }
 
 // Hosts that have only an sshd receive the program once and send the whole load.
@@ -31,7 +32,7 @@ func TestWorkersOverSSH(t *testing.T) {
 	var copied []os.FileInfo
 	for round := range 3 {
 		if round == 2 { // a file that isn't the program is replaced
-			put(t, filepath.Join(programOf(t, servers[0].Dir)), "#!/bin/sh\nexit 0\n")
+			shell.Put(t, filepath.Join(programOf(t, servers[0].Dir)), "#!/bin/sh\nexit 0\n")
 		}
 		dir := filepath.Join(t.TempDir(), "bundle")
 		out, err := exec.Command("brunt", "run", plan, "--quiet", "--workers", "3", "--on", "ssh", "--hosts", hosts,
@@ -39,9 +40,9 @@ func TestWorkersOverSSH(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "98") {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		run := wholeRun(t, dir, "")
-		if run.Total.Done != 60 || len(run.Parts) != 3 || len(lostOnes(run)) > 0 {
-			t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), lostOnes(run))
+		run := shell.WholeRun(t, dir, "")
+		if run.Total.Done != 60 || len(run.Parts) != 3 || len(shell.Lost(run)) > 0 {
+			t.Errorf("%d operations of %d parts, lost %q", run.Total.Done, len(run.Parts), shell.Lost(run))
 		}
 		for i, s := range servers {
 			info, err := os.Stat(programOf(t, s.Dir))
@@ -82,7 +83,7 @@ func TestAKilledClientOfSSHLosesNoWorker(t *testing.T) {
 		return bytes.HasPrefix(line, []byte("ssh\x00")) && bytes.HasSuffix(line, []byte(" worker\x00"))
 	}
 	client := 0
-	until(t, "an ssh client runs a worker", func() bool {
+	shell.Until(t, "an ssh client runs a worker", func() bool {
 		for _, pid := range testserver.Descendants(cmd.Process.Pid) {
 			if isClient(pid) {
 				client = pid
@@ -94,8 +95,8 @@ func TestAKilledClientOfSSHLosesNoWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if run := wholeRun(t, dir, ""); run.Total.Arrivals() != 1200 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d operations, lost %q", run.Total.Arrivals(), lostOnes(run))
+	if run := shell.WholeRun(t, dir, ""); run.Total.Arrivals() != 1200 || len(shell.Lost(run)) > 0 {
+		t.Errorf("%d operations, lost %q", run.Total.Arrivals(), shell.Lost(run))
 	}
 }
 
@@ -119,7 +120,7 @@ func TestWorkersOverSSHThatCantBeReached(t *testing.T) {
 	}
 	for name, row := range bad {
 		t.Run(name, func(t *testing.T) {
-			put(t, known, row.known)
+			shell.Put(t, known, row.known)
 			dir := filepath.Join(t.TempDir(), "bundle")
 			cmd := exec.Command("brunt", "run", queuePlan(t), "--workers", "2", "--on", "ssh", "--hosts", row.host,
 				"--ssh-config", config, "--bundle", dir)

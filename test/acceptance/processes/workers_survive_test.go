@@ -16,6 +16,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/run/scale"
 	"brunt/internal/server/fault/proxy"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
@@ -28,7 +29,7 @@ sessions: 6
 queries: [{name: one, command: [PING], weight: 3}, {name: two, command: [PING], weight: 1}]
 load: [{constant: {rate: 400, duration: 3s}}]
 `
-	return writePlan(t, text)
+	return shell.Plan(t, text)
 }
 
 // numbersOf returns the number of operations of each kind in a record, and in total.
@@ -48,7 +49,7 @@ func TestWorkersSendWhatOneProcessSends(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "bundle")
 		args = append([]string{"run", plan, "--quiet", "--bundle", dir}, args...)
 		out, _ := exec.Command("brunt", args...).CombinedOutput()
-		run := wholeRun(t, dir, "")
+		run := shell.WholeRun(t, dir, "")
 		got := numbersOf(run)
 		if want == nil {
 			want = got
@@ -73,15 +74,15 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir, _ := leadingProcess(t, endingPlan(t), 3)
-			pids := workersOf(cmd.Process.Pid)
-			kill(t, cmd)
+			pids := shell.WorkersOf(cmd.Process.Pid)
+			shell.Kill(t, cmd)
 			journal := filepath.Join(dir, record.WorkersFolder, scale.JournalFile)
 			info, err := os.Stat(journal)
 			if err != nil || info.Mode().Perm() != 0o600 {
 				t.Fatalf("the journal: %v, %v", info, err)
 			}
 			if late {
-				until(t, "the load is over", func() bool {
+				shell.Until(t, "the load is over", func() bool {
 					for k := range 3 {
 						if b, err := record.Open(record.OS{}, spoolOf(dir, k+1)); err != nil || !b.Run.Complete {
 							return false
@@ -93,9 +94,9 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 			resume := exec.Command("brunt", "resume", dir, "--quiet")
 			out, _ := resume.CombinedOutput()
 			t.Logf("brunt resume said:\n%s", out)
-			run := wholeRun(t, dir, "")
-			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
-				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), out)
+			run := shell.WholeRun(t, dir, "")
+			if n := run.Total.Arrivals(); n != 1200 || len(shell.Lost(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, shell.Lost(run), out)
 			}
 			if code := resume.ProcessState.ExitCode(); code != exitcode.Pass && code != exitcode.Invalid {
 				t.Errorf("exit %d\n%s", code, out)
@@ -107,7 +108,7 @@ func TestAKilledCoordinatorIsResumed(t *testing.T) {
 				t.Errorf("the journal is left: %v", err)
 			}
 			for _, pid := range pids {
-				until(t, "no worker is left", func() bool { return syscall.Kill(pid, 0) != nil })
+				shell.Until(t, "no worker is left", func() bool { return syscall.Kill(pid, 0) != nil })
 			}
 			again, _ := exec.Command("brunt", "resume", dir).CombinedOutput()
 			if !bytes.Contains(again, []byte("no coordinator was killed there")) {
@@ -129,13 +130,13 @@ func TestAKilledCoordinatorOfHostsIsResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")
 			args := append([]string{"brunt", "run", endingPlan(t), "--workers", "2", "--bundle", dir}, row.args...)
-			cmd, _ := start(t, row.env, args...)
-			underWay(t, dir, 2)
-			kill(t, cmd)
+			cmd, _ := shell.Start(t, row.env, args...)
+			shell.UnderWay(t, dir, 2)
+			shell.Kill(t, cmd)
 			out, _ := exec.Command("brunt", "resume", dir, "--quiet").CombinedOutput()
-			run := wholeRun(t, dir, "")
-			if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
-				t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), out)
+			run := shell.WholeRun(t, dir, "")
+			if n := run.Total.Arrivals(); n != 1200 || len(shell.Lost(run)) > 0 {
+				t.Errorf("%d operations, lost %q\n%s", n, shell.Lost(run), out)
 			}
 		})
 	}
@@ -155,9 +156,9 @@ func TestALostShareIsRedistributed(t *testing.T) {
 			}
 			change := strings.NewReplacer("duration: 3s", "duration: 6s", "interval: 200ms", "interval: 400ms")
 			longer := change.Replace(string(text))
-			put(t, plan, longer)
+			shell.Put(t, plan, longer)
 			cmd, dir, output := leadingProcess(t, plan, 3, "--on-lost", "redistribute")
-			pids := workersOf(cmd.Process.Pid)
+			pids := shell.WorkersOf(cmd.Process.Pid)
 			if signal == syscall.SIGSTOP {
 				testserver.Freeze(pids[1])
 			} else if err := syscall.Kill(pids[1], signal); err != nil {
@@ -168,7 +169,7 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				testserver.Thaw(pids[1])
 			}
 			_ = cmd.Wait()
-			run := wholeRun(t, dir, output)
+			run := shell.WholeRun(t, dir, output)
 			lost := run.Parts[1].Worker
 			if lost.LostNs == 0 || lost.GivenNs == 0 {
 				t.Errorf("worker 2 is recorded as %+v", lost)
@@ -178,13 +179,14 @@ func TestALostShareIsRedistributed(t *testing.T) {
 				sum += p.Worker.Missing
 			}
 			if sum != 2400 {
-				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, said(t, output))
+				t.Errorf("%d operations, with the missing ones %d, want 2400\n%s", run.Total.Arrivals(), sum, shell.Said(t,
+					output))
 			}
-			if left := workersOf(cmd.Process.Pid); len(left) > 0 {
+			if left := shell.WorkersOf(cmd.Process.Pid); len(left) > 0 {
 				t.Errorf("workers are left: %v", left)
 			}
-			if !strings.Contains(said(t, output), "lost after ") {
-				t.Errorf("the report doesn't say what became of the share:\n%s", said(t, output))
+			if !strings.Contains(shell.Said(t, output), "lost after ") {
+				t.Errorf("the report doesn't say what became of the share:\n%s", shell.Said(t, output))
 			}
 		})
 	}
@@ -194,18 +196,22 @@ func TestALostShareIsRedistributed(t *testing.T) {
 func TestALoadThatFailsAtTheCoordinatorEnds(t *testing.T) {
 	t.Parallel()
 	dir, ticket := filepath.Join(t.TempDir(), "bundle"), filepath.Join(t.TempDir(), "ticket")
-	cmd, output := start(t, nil, "brunt", "run", workerPlan(t, ""), "--workers", "2", "--on", "external", "--ticket",
+	cmd, output := shell.Start(t, nil, "brunt", "run", workerPlan(t, ""), "--workers", "2", "--on", "external",
+		"--ticket",
 		ticket, "--listen", "127.0.0.1:0", "--bundle", dir)
-	until(t, "the ticket is there", func() bool {
+	shell.Until(t, "the ticket is there", func() bool {
 		_, err := os.Stat(ticket)
 		return err == nil
 	})
 	var workers []*exec.Cmd
 	for k := range 2 {
-		w, _ := start(t, nil, "brunt", "worker", "--ticket", ticket, "--index", strconv.Itoa(k))
+		w, _ := shell.Start(t, nil, "brunt", "worker", "--ticket", ticket, "--index", strconv.Itoa(k))
 		workers = append(workers, w)
 	}
-	until(t, "intervals of both are there", func() bool { return linesHome(dir, 1) > 2 && linesHome(dir, 2) > 2 })
+	shell.Until(t, "intervals of both are there", func() bool {
+		return shell.Received(dir, 1) > 2 && shell.Received(dir,
+			2) > 2
+	})
 	if err := os.Truncate(filepath.Join(dir, record.WorkersFolder, "1", record.IntervalsFile), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -236,19 +242,20 @@ func TestConnectionsToTheCoordinatorAreCut(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "run", endingPlan(t), "--workers", "2", "--on", "external", "--ticket",
+	cmd, output := shell.Start(t, nil, "brunt", "run", endingPlan(t), "--workers", "2", "--on", "external", "--ticket",
 		filepath.Join(tickets, "coordinator.json"), "--listen", address, "--bundle", dir)
 	startWorkers(t, filepath.Join(tickets, "worker.json"), 2)
-	underWay(t, dir, 2)
+	shell.UnderWay(t, dir, 2)
 	cut := &proxy.Rule{Reset: true}
 	between.Set(cut)
-	until(t, "both are called lost", func() bool {
-		return strings.Contains(said(t, output), "worker 1 (") && strings.Contains(said(t, output), "worker 2 (")
+	shell.Until(t, "both are called lost", func() bool {
+		return strings.Contains(shell.Said(t, output), "worker 1 (") && strings.Contains(shell.Said(t, output),
+			"worker 2 (")
 	})
 	between.Clear(cut)
 	_ = cmd.Wait()
-	run := wholeRun(t, dir, output)
-	if n := run.Total.Arrivals(); n != 1200 || len(lostOnes(run)) > 0 {
-		t.Errorf("%d operations, lost %q\n%s", n, lostOnes(run), said(t, output))
+	run := shell.WholeRun(t, dir, output)
+	if n := run.Total.Arrivals(); n != 1200 || len(shell.Lost(run)) > 0 {
+		t.Errorf("%d operations, lost %q\n%s", n, shell.Lost(run), shell.Said(t, output))
 	}
 }

@@ -2,39 +2,31 @@
 package scripts_test
 
 import (
-	"bytes"
 	"context"
-	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"brunt/internal/cli"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/test/shell"
 	"brunt/test/testserver"
 )
 
-// If this variable is set, the test binary runs as brunt. It needs a process of its own, because k6 exits the process.
-const roleVariable = "BRUNT_SCRIPTS_ROLE"
-
 var servers testserver.Pool
 
-func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) != "" {
-		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
-	// Parallel tests mostly wait, so more of them can run than there are cores.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
-	}
-	os.Exit(servers.Run(m))
-}
+// sharing are the tests with servers that they share.
+type sharing struct{ *testing.M }
+
+// Run runs the tests.
+func (s sharing) Run() int { return servers.Run(s.M) }
+
+func TestMain(m *testing.M) { shell.Main(sharing{m}, 4, "k6") }
 
 // patience is the longest time that a script may take.
 const patience = 3 * time.Minute
@@ -52,28 +44,8 @@ type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	dir  string
-	text spoken
+	text shell.Output
 	stop context.CancelFunc
-}
-
-// spoken collects the output of a script. It is safe for concurrent use.
-type spoken struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (s *spoken) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-// String implements fmt.Stringer.
-func (s *spoken) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
 }
 
 // begin starts brunt k6 run in the module's root folder.
@@ -94,14 +66,10 @@ func beginReading(t *testing.T, stdin string, args ...string) *job {
 // prepare returns a brunt command that has not been started.
 func prepare(t *testing.T, stdin string, env []string, args ...string) *job {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	j := &job{t: t, dir: filepath.Join(t.TempDir(), "bundle"), stop: stop}
-	j.cmd = exec.CommandContext(ctx, self, args...)
-	j.cmd.Env = append(os.Environ(), roleVariable+"=brunt", "BRUNT_BUNDLE="+j.dir)
+	j.cmd = exec.CommandContext(ctx, "brunt", args...)
+	j.cmd.Env = append(os.Environ(), "BRUNT_BUNDLE="+j.dir)
 	j.cmd.Env = append(j.cmd.Env, env...)
 	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = "../../../..", &j.text, &j.text
 	j.cmd.Stdin = strings.NewReader(stdin)
@@ -127,24 +95,15 @@ func (j *job) signal(s os.Signal) {
 // said waits until the script has printed a text.
 func (j *job) said(text string) {
 	j.t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(j.text.String(), text); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			j.t.Fatalf("waited in vain for %q", text)
-		}
-	}
+	shell.Until(j.t, fmt.Sprintf("the script has printed %q", text), func() bool {
+		return strings.Contains(j.text.String(), text)
+	})
 }
 
 // underWay waits until the record has n intervals.
 func (j *job) underWay(n int) {
 	j.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if b, _ := os.ReadFile(filepath.Join(j.dir, record.IntervalsFile)); bytes.Count(b, []byte("\n")) >= n {
-			return
-		}
-		if time.Now().After(end) {
-			j.t.Fatalf("waited in vain for %d intervals", n)
-		}
-	}
+	shell.Until(j.t, fmt.Sprintf("the record has %d intervals", n), func() bool { return shell.Intervals(j.dir) >= n })
 }
 
 // wait waits for the end of the script and reads its record.

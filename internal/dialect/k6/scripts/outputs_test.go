@@ -146,7 +146,8 @@ func checkService(t *testing.T, dir string, samples []jsonSample) {
 			return nil
 		}
 		if off, most := math.Abs(sum/float64(n)-of.Mean()), float64(of.Max())/float64(n)+0.01*of.Mean(); off > most {
-			t.Errorf("the mean of brunt_service is %g ns, in the record %g, at most %g ns off", sum/float64(n), of.Mean(), most)
+			t.Errorf("the mean of brunt_service is %g ns, in the record %g, at most %g ns off", sum/float64(n), of.Mean(),
+				most)
 		}
 		return nil
 	})
@@ -266,20 +267,15 @@ func (d *dashboard) check(t *testing.T, from stores, began time.Time) {
 // load runs a plan in a separate process and returns a function that waits for its exit code.
 func load(t *testing.T, plan string, destinations []string) (wait func() int) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plan.yml")
 	if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "run", path, "--quiet", "--bundle", filepath.Join(dir, "bundle"))
+	cmd := exec.CommandContext(t.Context(), "brunt", "run", path, "--quiet", "--bundle", filepath.Join(dir, "bundle"))
 	for _, d := range destinations {
 		cmd.Args = append(cmd.Args, "--export", d)
 	}
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -95,12 +94,7 @@ func TestSegmentsMerge(t *testing.T) {
 // merge runs brunt merge.
 func merge(t *testing.T, args ...string) (code int, text string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self, append([]string{"merge"}, args...)...)
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	cmd := exec.CommandContext(t.Context(), "brunt", append([]string{"merge"}, args...)...)
 	out, _ := cmd.CombinedOutput() // the exit code is returned
 	return cmd.ProcessState.ExitCode(), string(out)
 }

@@ -201,7 +201,8 @@ func textKinds(n int) []gen.Kind {
 func (c *compiler) request(command *Command) protocol.Request {
 	s := &command.statement
 	r := protocol.Request{Name: command.Text, Verb: protocol.SQL, Text: s.text, Simple: c.options.Mode == Simple,
-		Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0, Params: textKinds(len(s.params))}
+		Late: c.options.Mode == Prepared, Unnamed: c.options.Mode == Extended, Verbatim: len(s.pieces) > 0,
+		Params: textKinds(len(s.params))}
 	if r.Verbatim {
 		r.Params = textKinds(1)
 	}

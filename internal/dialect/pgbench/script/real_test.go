@@ -214,7 +214,8 @@ func connect(t *testing.T, s *testserver.Server, program *Program) protocol.Conn
 			all.Requests = append(all.Requests, r)
 		}
 	}
-	conn, err := postgres.New().Dial(t.Context(), protocol.Target{Address: s.Addr, User: s.User, Database: s.Database}, all)
+	conn, err := postgres.New().Dial(t.Context(), protocol.Target{Address: s.Addr, User: s.User, Database: s.Database},
+		all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,182 @@
+package cassandrastress
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/load/gen"
+	"brunt/internal/plan"
+	"brunt/internal/plan/script"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/server/target"
+	"brunt/test/testserver"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) {
+	script.Register(Language{})
+	os.Exit(servers.Run(m))
+}
+
+// stress runs a command line on a server and returns what it prints.
+func stress(t *testing.T, s *testserver.Server, args ...string) (out string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := newStress(&command.Env{Out: &stdout, Err: &stderr, Args: []string{"brunt"}})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append(args, "-node", s.Addr, "--no-record", "--quiet", "--awake", "off"))
+	err = cmd.Execute()
+	if stderr.Len() > 0 {
+		t.Logf("%v: %s", args, stderr.String())
+	}
+	return stdout.String(), err
+}
+
+// rows counts what a statement returns.
+func rows(t *testing.T, s *testserver.Server, text string) (n int, first []gen.Value) {
+	t.Helper()
+	session, err := target.Connect(t.Context(), &plan.Plan{Target: plan.Target{Protocol: "cassandra",
+		Addresses: []string{s.Addr}, Database: "system"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	reply := protocol.Reply{Each: func(_ []string, row []gen.Value) {
+		if n++; n == 1 {
+			for i := range row {
+				first = append(first, row[i].Clone())
+			}
+		}
+	}}
+	err = session.Do(protocoltest.Within(t, 30*time.Second), cql(text), nil, &reply)
+	if err != nil || reply.Class != protocol.OK {
+		t.Fatalf("%s: %v, %+v", text, err, reply.Failure)
+	}
+	return n, first
+}
+
+// expect checks an output's number of operations and errors.
+func expect(t *testing.T, out string, err error, count float64) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := ParseResult([]byte(out))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if m := r.Find("count", ""); m == nil || m.Value != count || r.Find("errors", "").Value != 0 {
+		t.Errorf("count %+v, errors %+v, want %v\n%s", m, r.Find("errors", ""), count, out)
+	}
+	if !strings.HasSuffix(out, "\nEND\n") {
+		t.Errorf("it doesn't end with END:\n%s", out)
+	}
+}
+
+func TestOnCassandra(t *testing.T) {
+	s := testserver.Cassandra(t)
+	t.Run("predefined", func(t *testing.T) { predefined(t, s) })
+	t.Run("profile", func(t *testing.T) { profiled(t, s) })
+	t.Run("refused", func(t *testing.T) { refusedProfiles(t, s) })
+}
+
+func predefined(t *testing.T, s *testserver.Server) {
+	out, err := stress(t, s, "write", "n=200", "no-warmup", "cl=ONE", "-rate", "threads=4")
+	expect(t, out, err, 200)
+	if !strings.HasPrefix(out, "Running WRITE with 4 threads for 200 iteration\ntype  ") {
+		t.Errorf("it begins with\n%s", out)
+	}
+	n, first := rows(t, s, `SELECT key, "C0", "C4" FROM keyspace1.standard1`)
+	if n != 200 || len(first[0].B) != 10 || strings.Trim(string(first[0].B), "0123456789ABCDEF") != "" ||
+		len(first[1].B) != 34 || len(first[2].B) != 34 {
+		t.Errorf("%d rows, first %v", n, first)
+	}
+	// Partitions 1 to 200 are read again, so every one is found.
+	out, err = stress(t, s, "read", "n=300", "-pop", "seq=1..200", "-rate", "threads=4", "fixed=500/s")
+	expect(t, out, err, 300)
+	if !strings.Contains(out, "\nTotal partitions          :        300 [READ: 300]\n") {
+		t.Errorf("not every partition is found:\n%s", out)
+	}
+	out, err = stress(t, s, "mixed", "ratio(write=1,read=3)", "n=100", "-pop", "seq=1..200", "-rate", "threads>=1",
+		"threads<=2", "-log", "interval=100ms")
+	expect(t, out, err, 100) // of the last number of threads
+	if !strings.Contains(out, "Running [READ, WRITE] with 2 threads for 100 iteration") ||
+		strings.Count(out, "\nResults:\n") != 2 || !strings.Contains(out, "\n2 threadCount, total, ") {
+		t.Errorf("phases:\n%s", out)
+	}
+	out, err = stress(t, s, "counter_write", "n=50", "no-warmup", "-rate", "threads=2")
+	expect(t, out, err, 50)
+	out, err = stress(t, s, "counter_write", "n=50", "no-warmup", "-rate", "threads=2")
+	expect(t, out, err, 50)
+	if n, first := rows(t, s, `SELECT "C0" FROM keyspace1.counter1`); n != 50 || first[0].I != 2 {
+		t.Errorf("%d counters, first %v", n, first)
+	}
+	out, err = stress(t, s, "counter_read", "n=20", "no-warmup", "-rate", "threads=2")
+	expect(t, out, err, 20)
+}
+
+func profiled(t *testing.T, s *testserver.Server) {
+	const file = "../../../examples/cassandra-stress.yaml"
+	out, err := stress(t, s, "user", "profile="+file, "ops(insert=1)", "n=100", "no-warmup", "-rate", "threads=4")
+	expect(t, out, err, 50) // of two partitions each
+	if !strings.Contains(out, "\nTotal partitions          :        100 [insert: 100]\n") {
+		t.Errorf("partitions:\n%s", out)
+	}
+	n, _ := rows(t, s, "SELECT * FROM stress.readings")
+	if n < 300 || n > 800 { // 100 partitions of 10.5 rows on average, of which half are written
+		t.Errorf("%d rows", n)
+	}
+	out, err = stress(t, s, "user", "profile="+file, "ops(insert=1,", "latest=2,by_time=1)", "n=200", "-pop", "seq=1..100",
+		"-rate", "threads=4")
+	if err != nil || !strings.Contains(out, "\nlatest,  ") || !strings.Contains(out, "[by_time, insert, latest]") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// The same profile without the definition of the table, which is there.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), "table_definition: |")
+	_, after, _ := strings.Cut(rest, "\ncolumnspec:")
+	short := filepath.Join(t.TempDir(), "short.yaml")
+	if err := os.WriteFile(short, []byte(before+"\ncolumnspec:"+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err = stress(t, s, "user", "profile="+short, "ops(latest=1)", "n=40", "no-warmup", "truncate=never", "-pop",
+		"seq=1..100", "-rate", "threads=2")
+	expect(t, out, err, 40)
+	out, err = stress(t, s, "user", "profile="+file, "ops(insert=1)", "n=2", "truncate=once", "no-warmup", "-rate",
+		"threads=1")
+	expect(t, out, err, 1)
+	if n, _ := rows(t, s, "SELECT * FROM stress.readings"); n == 0 || n > 40 {
+		t.Errorf("%d rows after truncate", n)
+	}
+}
+
+func refusedProfiles(t *testing.T, s *testserver.Server) {
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "p.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for text, want := range map[string]string{
+		"keyspace: system\ntable: local\ncolumnspec:\n  - name: nothing\n": "p.yaml:4:11: table local has no column nothing",
+		"keyspace: system\ntable: nowhere\n":                               "no table system.nowhere on the server",
+		"keyspace: keyspace1\ntable: standard1\ntable_definition: 'CREATE TABLE standard1 (key blob PRIMARY KEY, x int)'\n" +
+			"columnspec: [{name: x, size: FIXED(1)}]\n": "p.yaml:4:21: table keyspace1.standard1 on the server has no column x",
+	} {
+		_, err := stress(t, s, "user", "profile="+write(text), "ops(insert=1)", "n=1", "-rate", "threads=1")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,511 @@
+// Package cassandrastress implements the command line, the profiles and the lines of cassandra-stress. They follow its
+// sources (tools/stress of github.com/apache/cassandra, version 5.0), since the tool itself isn't in any registry that
+// the tests can reach.
+package cassandrastress
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options are the options of a command line of cassandra-stress.
+type Options struct {
+	Command string // "write", "read", "mixed", "counter_write", "counter_read" or "user"
+
+	Count       int64 // n=: partitions; 0 means none given
+	Duration    time.Duration
+	Consistency string
+	NoWarmUp    bool
+	Truncate    string // "never", "once" or "always"
+	ProfilePath string
+	Ops         []Share       // user: ops(…); mixed: ratio(…)
+	Clustering  *Distribution // how many operations of one kind follow each other
+
+	Nodes     []string
+	Port      int
+	User      string
+	Password  string
+	Threads   int     // of threads=; 0: from MinThreads to MaxThreads
+	MinThread int     // threads>=
+	MaxThread int     // threads<=
+	Auto      bool    // stop once more threads bring nothing
+	Rate      float64 // partitions a second; 0: as fast as the threads can
+	Fixed     bool    // times count from when they were due
+
+	Population string // "seq=1..N" or "dist=…"
+	Columns    int
+	ColumnSize string
+	Names      []string
+	Partitions string
+	Select     string
+	BatchType  string
+	Keyspace   string
+	Factor     int
+	Strategy   string
+	Compaction string
+
+	Interval     time.Duration // between lines
+	NoSummary    bool
+	Tries        int
+	IgnoreErrors bool
+}
+
+// Share is how often an operation is chosen compared with others.
+type Share struct {
+	Name   string
+	Weight float64
+}
+
+// commands are the commands that send a load.
+var commands = []string{"write", "read", "mixed", "counter_write", "counter_read", "user"}
+
+var (
+	durationForm = regexp.MustCompile(`^([0-9]+)([smhSMH])$`)
+	rateForm     = regexp.MustCompile(`^([0-9]+)/s$`)
+	sharesForm   = regexp.MustCompile(`^[a-z-]*\((.*)\)$`)
+	intervalForm = regexp.MustCompile(`^([0-9]+)(ms|s)?$`)
+)
+
+// Parse parses a command line without the program's name. Errors name the option.
+func Parse(args []string) (*Options, error) {
+	if len(args) == 0 {
+		return nil, fmt.Errorf("name a command: %s", strings.Join(commands, ", "))
+	}
+	o := &Options{Command: strings.ToLower(args[0]), Consistency: "local_one", Truncate: "never", Port: 9042,
+		Columns: 5, ColumnSize: "FIXED(34)", Keyspace: "keyspace1", Factor: 1, Strategy: "SimpleStrategy",
+		Interval: time.Second, Tries: 10}
+	if !slices.Contains(commands, o.Command) {
+		return nil, fmt.Errorf("command %q isn't supported: use %s", args[0], strings.Join(commands, ", "))
+	}
+	for group, rest := "", args[1:]; ; {
+		end := slices.IndexFunc(rest, func(a string) bool { return strings.HasPrefix(a, "-") && len(a) > 1 })
+		if end < 0 {
+			end = len(rest)
+		}
+		if err := o.group(group, joined(rest[:end])); err != nil {
+			return nil, err
+		}
+		if end == len(rest) {
+			return o, o.complete()
+		}
+		group, rest = rest[end], rest[end+1:]
+	}
+}
+
+// joined joins arguments that belong together because a parenthesis is open: ops(insert=1, read=2).
+func joined(args []string) (out []string) {
+	open := 0
+	for _, a := range args {
+		if open > 0 {
+			out[len(out)-1] += a
+		} else {
+			out = append(out, a)
+		}
+		open += strings.Count(a, "(") - strings.Count(a, ")")
+	}
+	return out
+}
+
+// refusedGroups are groups of options that brunt doesn't have, with the reason.
+var refusedGroups = map[string]string{
+	"-graph":      "brunt draws its own pictures: brunt report --html",
+	"-sendto":     "brunt needs no daemon: --workers spreads the load",
+	"-transport":  "certificates are given by --tls, --tls-ca, --tls-cert and --tls-key",
+	"-tokenrange": "token_range_queries aren't supported",
+	"-reporting":  "use -log interval=",
+	"-jmx":        "the server's garbage collection isn't asked for; see --watch",
+}
+
+// group applies the options of a group, such as -rate; "" are those of the command.
+func (o *Options) group(name string, args []string) error {
+	do := map[string]func(key, value string) error{"": o.ofCommand, "-rate": o.ofRate, "-node": o.ofNode,
+		"-port": o.ofPort, "-mode": o.ofMode, "-pop": o.ofPopulation, "-col": o.ofColumns, "-insert": o.ofInsert,
+		"-schema": o.ofSchema, "-log": o.ofLog, "-errors": o.ofErrors}[name]
+	if do == nil {
+		if why, ok := refusedGroups[name]; ok {
+			return fmt.Errorf("%s isn't supported: %s", name, why)
+		}
+		return fmt.Errorf("unknown option %s", name)
+	}
+	for _, a := range args {
+		key, value := a, ""
+		if i := strings.IndexAny(a, "=<>("); i >= 0 {
+			key, value = a[:i], a[i:]
+			if value[0] == '=' {
+				value = value[1:]
+			}
+		}
+		err := do(strings.ToLower(key), value)
+		switch {
+		case err == nil:
+		case name == "":
+			return fmt.Errorf("%s: %w", a, err)
+		default:
+			return fmt.Errorf("%s %s: %w", name, a, err)
+		}
+	}
+	return nil
+}
+
+var errUnknown = errors.New("there is no such option")
+
+func (o *Options) ofCommand(key, value string) (err error) {
+	switch key {
+	case "n":
+		if o.Count, err = ParseNumber(value); err == nil && o.Count == 0 {
+			return errors.New("give a number above 0")
+		}
+	case "duration":
+		m := durationForm.FindStringSubmatch(value)
+		if m == nil {
+			return errors.New("give seconds, minutes or hours, such as 30s, 10m or 1h")
+		}
+		n, _ := strconv.ParseInt(m[1], 10, 32)
+		o.Duration = time.Duration(n) * map[string]time.Duration{"s": time.Second, "m": time.Minute,
+			"h": time.Hour}[strings.ToLower(m[2])]
+	case "cl":
+		o.Consistency = strings.ToLower(value)
+	case "no-warmup":
+		o.NoWarmUp = true
+	case "truncate":
+		if o.Truncate = strings.ToLower(value); o.Truncate != "never" && o.Truncate != "once" && o.Truncate != "always" {
+			return errors.New("use never, once or always")
+		}
+	case "profile":
+		o.ProfilePath = strings.TrimPrefix(value, "file://")
+	case "ops", "ratio":
+		o.Ops, err = shares(key + value)
+	case "clustering":
+		o.Clustering, err = ParseDistribution(value)
+	case "err":
+		return errors.New("runs until the rate is certain aren't supported; give n= or duration=, and see brunt repeat")
+	case "add", "keysize", "serial-cl":
+		return errors.New("it isn't supported")
+	default:
+		return errUnknown
+	}
+	return err
+}
+
+// shares parses name(a=1,b=2).
+func shares(text string) (out []Share, err error) {
+	m := sharesForm.FindStringSubmatch(text)
+	if m == nil {
+		return nil, errors.New("write for example (insert=1,read=2)")
+	}
+	for _, one := range strings.Split(m[1], ",") {
+		name, weight, ok := strings.Cut(strings.TrimSpace(one), "=")
+		n, err := strconv.ParseFloat(weight, 64)
+		if !ok || err != nil || !(n > 0) || n > 1e9 {
+			return nil, fmt.Errorf("%q isn't a name, = and a number above 0", one)
+		}
+		out = append(out, Share{strings.ToLower(name), n})
+	}
+	return out, nil
+}
+
+func (o *Options) ofRate(key, value string) (err error) {
+	count := func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1_000_000 {
+			return 0, errors.New("give a number of threads")
+		}
+		return n, nil
+	}
+	switch key {
+	case "threads":
+		switch {
+		case strings.HasPrefix(value, ">="):
+			o.MinThread, err = count(value[2:])
+		case strings.HasPrefix(value, "<="):
+			o.MaxThread, err = count(value[2:])
+		default:
+			o.Threads, err = count(value)
+		}
+	case "throttle", "limit", "fixed":
+		m := rateForm.FindStringSubmatch(value)
+		if m == nil {
+			return errors.New("give operations a second, such as 1000/s")
+		}
+		o.Rate, _ = strconv.ParseFloat(m[1], 64)
+		o.Fixed = key == "fixed"
+	case "auto":
+		o.Auto = true
+	default:
+		return errUnknown
+	}
+	return err
+}
+
+func (o *Options) ofNode(key, value string) error {
+	switch key {
+	case "whitelist":
+	case "datacenter", "file":
+		return errors.New("it isn't supported; name the nodes, separated by commas")
+	default:
+		if value != "" {
+			return errUnknown
+		}
+		o.Nodes = append(o.Nodes, strings.Split(key, ",")...)
+	}
+	return nil
+}
+
+func (o *Options) ofPort(key, value string) (err error) {
+	switch key {
+	case "native":
+		if o.Port, err = strconv.Atoi(value); err != nil || o.Port < 1 || o.Port > 65535 {
+			return errors.New("give a port")
+		}
+	case "jmx", "thrift": // not used
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofMode(key, value string) error {
+	switch key {
+	case "native", "cql3", "prepared", "connectionsperhost", "maxpending", "protocolversion":
+	case "user":
+		o.User = value
+	case "password":
+		o.Password = value
+	case "thrift", "simplenative", "unprepared", "compression", "auth-provider":
+		return errors.New("it isn't supported; requests are prepared and sent by the native protocol")
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofPopulation(key, value string) error {
+	switch key {
+	case "seq":
+		if _, err := ParseDistribution("SEQ(" + value + ")"); err != nil {
+			return err
+		}
+		o.Population = "seq=" + value
+	case "dist":
+		if _, err := ParseDistribution(value); err != nil {
+			return err
+		}
+		o.Population = "dist=" + value
+	case "no-wrap", "read-lookback", "contents":
+		return errors.New("it isn't supported")
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofColumns(key, value string) error {
+	switch key {
+	case "n":
+		d, err := ParseDistribution(value)
+		if n, plain := ParseNumber(value); err != nil && plain == nil {
+			d, err = &Distribution{Min: n, Max: n}, nil
+		}
+		if err != nil {
+			return err
+		}
+		if !d.Fixed() || d.Min < 1 || d.Min > 1000 {
+			return errors.New("give a fixed number of columns, such as FIXED(5)")
+		}
+		o.Columns = int(d.Min)
+	case "size":
+		_, err := ParseDistribution(value)
+		o.ColumnSize = value
+		return err
+	case "names":
+		o.Names = strings.Split(value, ",")
+	case "slice", "super", "comparator", "timestamp":
+		return errors.New("it isn't supported")
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofInsert(key, value string) (err error) {
+	switch key {
+	case "partitions":
+		_, err = ParseDistribution(value)
+		o.Partitions = value
+	case "select-ratio":
+		_, err = ParseRatio(value)
+		o.Select = value
+	case "batchtype":
+		if o.BatchType = strings.ToUpper(value); !slices.Contains(batchTypes, o.BatchType) {
+			return errors.New("use logged, unlogged or counter")
+		}
+	case "visits", "revisit", "row-population-ratio":
+		return errors.New("it isn't supported: each insert writes its whole share of the rows at once")
+	default:
+		return errUnknown
+	}
+	return err
+}
+
+func (o *Options) ofSchema(key, value string) error {
+	switch key {
+	case "keyspace":
+		o.Keyspace = value
+	case "replication":
+		list, err := settings(value)
+		if err != nil {
+			return err
+		}
+		for name, v := range list {
+			switch name {
+			case "factor", "replication_factor":
+				n, err := strconv.Atoi(v)
+				if err != nil || n < 1 || n > 100 {
+					return errors.New("factor isn't a number of replicas")
+				}
+				o.Factor = n
+			case "strategy":
+				o.Strategy = v
+			default:
+				return fmt.Errorf("%q isn't supported: factor and strategy are", name)
+			}
+		}
+	case "compaction":
+		list, err := settings(value)
+		o.Compaction = list["strategy"]
+		return err
+	case "compression":
+		return errors.New("it isn't supported; write the table's definition into a profile")
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+// settings parses (a=1,b=2).
+func settings(text string) (map[string]string, error) {
+	m := sharesForm.FindStringSubmatch(text)
+	if m == nil {
+		return nil, errors.New("write for example (factor=3)")
+	}
+	out := map[string]string{}
+	for _, one := range strings.Split(m[1], ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(one), "=")
+		if !ok {
+			return nil, fmt.Errorf("%q has no =", one)
+		}
+		out[strings.ToLower(name)] = value
+	}
+	return out, nil
+}
+
+func (o *Options) ofLog(key, value string) error {
+	switch key {
+	case "interval":
+		m := intervalForm.FindStringSubmatch(value)
+		if m == nil {
+			return errors.New("give seconds, or milliseconds such as 500ms")
+		}
+		n, _ := strconv.ParseInt(m[1], 10, 32)
+		o.Interval = time.Duration(n) * time.Second
+		if m[2] == "ms" || m[2] == "" && n >= 100 {
+			o.Interval = time.Duration(n) * time.Millisecond
+		}
+		if o.Interval < 10*time.Millisecond {
+			return errors.New("give at least 10ms")
+		}
+	case "level", "no-settings", "no-progress":
+	case "no-summary":
+		o.NoSummary = true
+	case "file":
+		return errors.New("it isn't supported; redirect the output, or use --bundle")
+	case "hdrfile":
+		return errors.New("use --hlog FILE")
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+func (o *Options) ofErrors(key, value string) error {
+	switch key {
+	case "ignore":
+		o.IgnoreErrors = true
+	case "retries":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 1000 {
+			return errors.New("give a number of retries")
+		}
+		o.Tries = n + 1
+	case "skip-read-validation":
+	default:
+		return errUnknown
+	}
+	return nil
+}
+
+// complete sets what follows from other options, and checks what they say about each other.
+func (o *Options) complete() error {
+	switch {
+	case o.Count > 0 && o.Duration > 0:
+		return errors.New("n= and duration= exclude each other")
+	case o.Count == 0 && o.Duration == 0:
+		return errors.New("give n= or duration=; runs until the rate is certain (err<) aren't supported")
+	case o.Command == "user" && (o.ProfilePath == "" || len(o.Ops) == 0):
+		return errors.New("user needs profile=FILE and ops(NAME=SHARE,…)")
+	case o.Command != "user" && o.ProfilePath != "":
+		return errors.New("profile= is for the command user")
+	case o.Threads > 0 && (o.MinThread > 0 || o.MaxThread > 0 || o.Auto):
+		return errors.New("-rate: threads= excludes threads>=, threads<= and auto")
+	case o.Rate > 0 && o.Threads == 0:
+		return errors.New("-rate: throttle= and fixed= need threads=")
+	}
+	if o.Threads == 0 && o.MinThread == 0 && o.MaxThread == 0 && !o.Auto {
+		if o.Auto = true; o.Count > 0 && (o.Command == "write" || o.Command == "counter_write") {
+			o.Auto, o.Threads = false, 200
+		}
+	}
+	if o.Threads == 0 {
+		if o.MinThread == 0 {
+			o.MinThread = 4
+		}
+		if o.MaxThread == 0 {
+			o.MaxThread = 1000
+		}
+		if o.MinThread > o.MaxThread {
+			return errors.New("-rate: threads>= is above threads<=")
+		}
+	}
+	if len(o.Nodes) == 0 {
+		o.Nodes = []string{"localhost"}
+	}
+	if len(o.Names) > 0 {
+		o.Columns = len(o.Names)
+	}
+	if len(o.Ops) == 0 && o.Command == "mixed" {
+		o.Ops = []Share{{"read", 1}, {"write", 1}}
+	}
+	o.populate()
+	return nil
+}
+
+// populate sets the usual population: the numbers from 1 to n, in order for commands that only write.
+func (o *Options) populate() {
+	if o.Population != "" {
+		return
+	}
+	limit := o.Count
+	if limit == 0 {
+		limit = 1_000_000
+	}
+	ordered := o.Command == "write" || o.Command == "counter_write" ||
+		o.Command == "user" && len(o.Ops) == 1 && o.Ops[0].Name == "insert"
+	if o.Population = fmt.Sprintf("dist=GAUSSIAN(1..%d)", limit); ordered {
+		o.Population = fmt.Sprintf("seq=1..%d", limit)
+	}
+}

@@ -1,0 +1,3 @@
+package cassandrastress
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

@@ -1,0 +1,81 @@
+package httpload
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"brunt/internal/dialect/command"
+	"brunt/internal/judge/exitcode"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/run/loadtest"
+)
+
+// Own are brunt's own flags on the command line of a tool: where the record goes, rules for the result, live output,
+// and workers.
+type Own struct {
+	Record     loadtest.Record
+	Live       loadtest.Live
+	Workers    *command.WorkerFlags
+	Thresholds []string
+	Quiet      bool
+	Seed       uint64
+}
+
+// TakeOwn removes brunt's own flags from a command line.
+func TakeOwn(args []string) (o *Own, rest []string, err error) {
+	o = &Own{}
+	if o.Workers, rest, err = command.TakeWorkers(args); err != nil {
+		return nil, nil, err
+	}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.StringVar(&o.Record.Root, "results", record.DefaultRoot, "")
+	fs.StringVar(&o.Record.Dir, "bundle", "", "")
+	fs.BoolVar(&o.Record.None, "no-record", false, "")
+	fs.StringVar(&o.Record.HDRLog, "hlog", "", "")
+	fs.StringArrayVar(&o.Thresholds, "threshold", nil, "")
+	fs.StringVar(&o.Live.MetricsAddr, "metrics-addr", "", "")
+	fs.StringArrayVar(&o.Live.Destinations, "export", nil, "")
+	fs.StringArrayVar(&o.Live.Watched, "watch", nil, "")
+	fs.BoolVar(&o.Quiet, "quiet", false, "")
+	fs.Uint64Var(&o.Seed, "seed", 1, "")
+	rest, err = command.TakeFlags(fs, rest)
+	return o, rest, err
+}
+
+// Apply adds what the flags say to a plan and checks it.
+func (o *Own) Apply(p *plan.Plan) error {
+	p.Seed = o.Seed
+	for _, text := range o.Thresholds {
+		t, err := plan.ParseThreshold(text)
+		if err != nil {
+			return exitcode.Usage(fmt.Errorf("threshold %q: %w", text, err))
+		}
+		p.Thresholds = append(p.Thresholds, t)
+	}
+	if problems := p.Validate(); len(problems) > 0 {
+		return exitcode.Usage(problems)
+	}
+	return o.Workers.CheckWorkers(&o.Record, p)
+}
+
+// OwnHelp describes the flags, for the help of a tool.
+func OwnHelp() string {
+	return strings.Join([]string{
+		"brunt's own flags:",
+		"  --bundle FOLDER       folder for this run's bundle, empty or new",
+		"  --results FOLDER      folder for run bundles (default \"results\")",
+		"  --no-record           keep no bundle",
+		"  --threshold RULE      rule for the result, such as \"p(99) < 10ms\" (repeatable)",
+		"  --workers N           spread the load over so many processes",
+		"  --metrics-addr ADDR   serve /metrics for Prometheus",
+		"  --export DESTINATION  send every interval to influx=URL, prometheus=URL or otlp=URL",
+		"  --watch WHAT          sample what into the record: pid:N, url:ADDRESS …",
+		"  --hlog FILE           write a HdrHistogram log",
+		"  --seed N              seed of what is chosen at random",
+		"  --quiet               nothing on standard error but what went wrong",
+		"",
+	}, "\n")
+}

@@ -1,0 +1,191 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+	"gopkg.in/inf.v0"
+
+	"brunt/internal/base/sqltext"
+	"brunt/internal/load/gen"
+	"brunt/internal/load/template"
+	"brunt/internal/protocol"
+)
+
+// statement is a request that is written in CQL: one statement (protocol.Command), whose words are joined by spaces, or
+// a batch of one statement with many rows of parameters (protocol.Batch), whose text begins with logged, unlogged or
+// counter. A batch has as many rows as
+// its arguments make; one of a single row is sent as a statement.
+type statement struct {
+	cql    string
+	order  []int // which parameter each marker of cql is
+	params int   // of a row
+	batch  bool
+	kind   gocql.BatchType
+}
+
+// batchKinds are the words that batches of CQL begin with.
+var batchKinds = map[string]gocql.BatchType{"logged": gocql.LoggedBatch, "unlogged": gocql.UnloggedBatch,
+	"counter": gocql.CounterBatch}
+
+// inCQL reports whether a request is written in CQL.
+func inCQL(req *protocol.Request) bool {
+	if req.Verb == protocol.Batch {
+		word, _, _ := strings.Cut(req.Text, " ")
+		_, ok := batchKinds[word]
+		return ok
+	}
+	return req.Verb == protocol.Command
+}
+
+// parseStatement translates a request in CQL: its parameters $1 … become markers.
+func parseStatement(req *protocol.Request) (*statement, *protocol.Error) {
+	s, text := &statement{params: len(req.Params)}, strings.Join(req.Words, " ")
+	if req.Verb == protocol.Batch {
+		word, rest, _ := strings.Cut(req.Text, " ")
+		s.batch, s.kind, text = true, batchKinds[word], rest
+	}
+	var b strings.Builder
+	for _, t := range sqltext.Split(text) {
+		n, ok := t.Parameter()
+		if !ok {
+			b.WriteString(t.Text)
+			continue
+		}
+		if n < 1 || n > s.params {
+			return nil, protocol.Bad("$%d names no parameter: there are %d", n, s.params)
+		}
+		s.order = append(s.order, n-1)
+		b.WriteByte('?')
+	}
+	s.cql = b.String()
+	if strings.TrimSpace(s.cql) == "" {
+		return nil, protocol.Bad("no statement")
+	}
+	return s, nil
+}
+
+// check returns an error unless the arguments make whole rows.
+func (s *statement) check(args []gen.Value) *protocol.Error {
+	if !s.batch || s.params == 0 || len(args) == 0 || len(args)%s.params != 0 {
+		return protocol.Arguments(args, s.params)
+	}
+	return nil
+}
+
+// bind returns the function that converts a row's arguments to the types of the statement's markers.
+func (s *statement) bind(args []gen.Value) func(*gocql.QueryInfo) ([]any, error) {
+	return func(q *gocql.QueryInfo) ([]any, error) {
+		if len(q.Args) != len(s.order) {
+			return nil, fmt.Errorf("marshal: the server sees %d parameters, not %d", len(q.Args), len(s.order))
+		}
+		out := make([]any, len(s.order))
+		for i, param := range s.order {
+			out[i] = argument(&args[param], q.Args[i].TypeInfo.Type())
+		}
+		return out, nil
+	}
+}
+
+// argument converts a value to what the library marshals to a type.
+func argument(v *gen.Value, to gocql.Type) any {
+	switch {
+	case v.Kind == gen.Null:
+		return nil
+	case v.Kind == gen.Float && to == gocql.TypeFloat:
+		return float32(v.F)
+	case v.Kind == gen.Float:
+		return v.F
+	case v.Kind == gen.Bool:
+		return v.I != 0
+	case v.Kind == gen.Decimal:
+		return inf.NewDec(v.I, inf.Scale(v.Scale))
+	case v.Kind == gen.UUID:
+		var u gocql.UUID
+		copy(u[:], v.B)
+		return u
+	case v.Kind == gen.Datetime:
+		return time.UnixMicro(v.I).UTC()
+	case v.Kind == gen.Uint && v.I < 0:
+		return uint64(v.I)
+	case v.Kind == gen.Int || v.Kind == gen.Uint:
+		return number(v.I, to)
+	case to == gocql.TypeInet && (len(v.B) == 4 || len(v.B) == 16):
+		return net.IP(v.B)
+	}
+	return template.AppendValue(nil, v)
+}
+
+// number converts an integer.
+func number(i int64, to gocql.Type) any {
+	switch to {
+	case gocql.TypeFloat:
+		return float32(i)
+	case gocql.TypeDouble:
+		return float64(i)
+	case gocql.TypeTime:
+		return time.Duration(i)
+	case gocql.TypeDate:
+		return time.Unix(0, 0).UTC().AddDate(0, 0, int(min(max(i, math.MinInt16), math.MaxInt16)))
+	case gocql.TypeText, gocql.TypeVarchar, gocql.TypeAscii, gocql.TypeBlob:
+		return fmt.Append(nil, i)
+	case gocql.TypeDecimal:
+		return inf.NewDec(i, 0)
+	}
+	return i
+}
+
+// execute executes a statement or a batch.
+func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request, args []gen.Value,
+	reply *protocol.Reply) error {
+	if s.batch && len(args) > s.params {
+		b := c.session.Batch(s.kind)
+		for ; len(args) > 0; args = args[s.params:] {
+			b.Bind(s.cql, s.bind(args[:s.params]))
+			reply.Affected++
+		}
+		return b.ExecContext(ctx)
+	}
+	it := c.session.Bind(s.cql, s.bind(args)).PageSize(0).IterContext(ctx)
+	rows, columns := int64(it.NumRows()), it.Columns()
+	for first := true; len(columns) > 0 && (first && len(req.Capture) > 0 || reply.Each != nil); first = false {
+		found := map[string]any{}
+		if !it.MapScan(found) {
+			break
+		}
+		names, row := make([]string, len(columns)), make([]gen.Value, len(columns))
+		for i := range columns {
+			names[i] = columns[i].Name
+			if !row[i].SetAny(found[names[i]]) {
+				row[i].SetString(fmt.Sprint(found[names[i]]))
+			}
+		}
+		if first {
+			capture(req, names, row, reply)
+		}
+		if reply.Each != nil {
+			reply.Each(names, row)
+		}
+	}
+	reply.Rows = rows
+	if req.Kind() != protocol.KindRead {
+		reply.Affected = 1
+	}
+	return it.Close()
+}
+
+// capture keeps the captured columns of the first row.
+func capture(req *protocol.Request, names []string, row []gen.Value, reply *protocol.Reply) {
+	for i, k := range req.Capture {
+		for n := range names {
+			if k.Name == names[n] || k.Name == "" && k.Column == n {
+				reply.Captured[i].Set(&row[n])
+			}
+		}
+	}
+}
