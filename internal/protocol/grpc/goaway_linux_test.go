@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
@@ -89,23 +88,6 @@ func (l *leaver) converse(nc net.Conn) {
 		f.WriteData(last, false, make([]byte, 5))
 		f.WriteHeaders(http2.HeadersFrameParam{StreamID: last, BlockFragment: trails, EndHeaders: true, EndStream: true})
 	}
-}
-
-func block(pairs ...string) []byte {
-	var w writer
-	e := hpack.NewEncoder(&w)
-	e.SetMaxDynamicTableSize(0)
-	for i := 0; i < len(pairs); i += 2 {
-		e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
-	}
-	return w
-}
-
-type writer []byte
-
-func (w *writer) Write(b []byte) (int, error) {
-	*w = append(*w, b...)
-	return len(b), nil
 }
 
 // Every call is answered although the server leaves with each hundredth, on event loops with several in flight.

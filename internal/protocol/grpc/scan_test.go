@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"brunt/internal/load/gen"
@@ -20,6 +21,24 @@ func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []b
 	o := h2.NewOutput()
 	o.WriteRawFrame(kind, flags, stream, payload)
 	return o.B
+}
+
+// block encodes headers.
+func block(pairs ...string) []byte {
+	var w writer
+	e := hpack.NewEncoder(&w)
+	e.SetMaxDynamicTableSize(0)
+	for i := 0; i < len(pairs); i += 2 {
+		e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return w
+}
+
+type writer []byte
+
+func (w *writer) Write(b []byte) (int, error) {
+	*w = append(*w, b...)
+	return len(b), nil
 }
 
 const endOfAll = http2.FlagHeadersEndHeaders | http2.FlagHeadersEndStream
