@@ -257,6 +257,8 @@ func UsesParams(r *protocol.Request) bool {
 		for _, h := range r.Web.Header {
 			texts = append(texts, h[1])
 		}
+	case protocol.GRPC:
+		texts = r.RPC.Texts()
 	default:
 		return true
 	}
@@ -458,6 +460,30 @@ func (p *Plan) HTTPRequests() iter.Seq2[*protocol.Web, Position] {
 			f := &p.Faults[i]
 			pass(&f.HTTP.Inject, f.At)
 			pass(&f.HTTP.Heal, f.At)
+		}
+	}
+}
+
+// Calls returns the gRPC calls of the plan's operations, each with the position of what it belongs to.
+func (p *Plan) Calls() iter.Seq2[*protocol.RPC, Position] {
+	return func(yield func(*protocol.RPC, Position) bool) {
+		ok := true
+		pass := func(c *protocol.RPC, at Position) { ok = ok && (c == nil || yield(c, at)) }
+		for i := range p.Prepare {
+			pass(p.Prepare[i].RPC, p.Where.At("prepare", Position{}))
+		}
+		for i := range p.Operations {
+			for k := range p.Operations[i].Steps {
+				step := &p.Operations[i].Steps[k]
+				pass(step.Request.RPC, step.At)
+				pass(step.Wrong.Request.RPC, step.At)
+				if step.Verify != nil {
+					pass(step.Verify.Read.RPC, step.At)
+				}
+				for v := range step.Variants {
+					pass(step.Variants[v].RPC, step.At)
+				}
+			}
 		}
 	}
 }

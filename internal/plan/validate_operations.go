@@ -48,8 +48,8 @@ func (c *checker) transaction(op *Operation) {
 		return
 	}
 	for i := range op.Steps {
-		if v := op.Steps[i].Request.Verb; v == protocol.HTTP || v == protocol.Command {
-			c.add(op.Steps[i].At, "set atomic: false", "an HTTP request or command can't be part of a transaction")
+		if v := op.Steps[i].Request.Verb; v == protocol.HTTP || v == protocol.Command || v == protocol.GRPC {
+			c.add(op.Steps[i].At, "set atomic: false", "an HTTP request, gRPC call or command can't be part of a transaction")
 		}
 	}
 }
@@ -194,6 +194,8 @@ func (c *checker) request(s *Step) {
 		c.template(s, at("command"), r.Words...)
 	case protocol.HTTP:
 		c.web(s, at("http"))
+	case protocol.GRPC:
+		c.rpc(s, at("grpc"))
 	case protocol.Begin, protocol.Commit, protocol.Rollback:
 	default:
 		if strings.TrimSpace(r.Text) == "" {
@@ -207,6 +209,25 @@ func captureName(c protocol.Capture) string {
 		return c.Name
 	}
 	return strconv.Itoa(c.Column)
+}
+
+func (c *checker) rpc(s *Step, at Position) {
+	r := s.Request.RPC
+	if r == nil {
+		c.add(at, "give the method", "a gRPC call without a method")
+		return
+	}
+	service, method, ok := strings.Cut(strings.TrimPrefix(r.Method, "/"), "/")
+	if !ok || service == "" || method == "" || strings.ContainsAny(r.Method, " \r\n\t") || strings.Contains(method, "/") {
+		c.add(at, "write package.Service/Method", "gRPC method %q", r.Method)
+	}
+	for _, m := range r.Metadata {
+		if m[0] == "" || strings.Trim(m[0], "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" ||
+			strings.HasPrefix(m[0], "grpc-") || strings.ContainsAny(m[1], "\r\n") {
+			c.add(at, "use lower-case letters, digits, -, _ and ., and no name that begins with grpc-", "metadata %q", m[0])
+		}
+	}
+	c.template(s, at, r.Texts()...)
 }
 
 func (c *checker) web(s *Step, at Position) {

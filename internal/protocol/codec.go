@@ -133,6 +133,20 @@ type Tagged interface {
 	Turn(tag uint64)
 }
 
+// Speaker is implemented by codecs whose servers wait for more than requests: for acknowledgements during a long
+// answer, or for the rest of a request that they read in parts (flow control in HTTP/2).
+type Speaker interface {
+	// Speak appends what must be sent now to dst. It is called after Scan and ScanIdle, and while no other method runs.
+	Speak(dst []byte) []byte
+}
+
+// Drainer is implemented by codecs whose servers may say that they take no further requests over a connection, but
+// still answer those that they have (GOAWAY in HTTP/2). When the last of them has been answered, its reply is Fatal.
+type Drainer interface {
+	// Draining reports whether the connection takes no further requests.
+	Draining() bool
+}
+
 // Limits of a connection, whichever way its codec is driven.
 const (
 	// MostPending is the maximum number of bytes of an answer that a codec may leave unconsumed.

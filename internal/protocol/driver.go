@@ -33,13 +33,14 @@ const (
 	Command // Words is the command; "$n" stands for parameter n
 	HTTP    // Web is the request
 	Batch   // Text names the verb of the rows, see Request.Rows
+	GRPC    // RPC is the call
 )
 
 // Name returns the verb's name as users write it.
 func (v Verb) Name() string {
 	names := [...]string{"SQL", "BEGIN", "COMMIT", "ROLLBACK", "call", "eval", "select", "insert", "replace", "update",
 		"upsert", "delete",
-		"read", "scan", "command", "http", "batch"}
+		"read", "scan", "command", "http", "batch", "grpc"}
 	if int(v) < len(names) {
 		return names[v]
 	}
@@ -56,6 +57,7 @@ type Request struct {
 	Words   []string   // Command: the words; "$1" … stand for parameters, "$$" for a dollar sign
 	Fields  []string   // Read, Scan, Insert, Update: the names of the fields, in order
 	Web     *Web       // HTTP
+	RPC     *RPC       // GRPC
 	Params  []gen.Kind // kind of each parameter; any parameter may also be null
 	Capture []Capture  // values that later statements of the transaction need
 	Rows    int        // Batch: number of rows in one request; the parameters repeat for each row

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
 )
 
 // web is an nginx that serves what the HTTP example asks for.
@@ -36,6 +37,7 @@ func etcd(t *testing.T) stand {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	inside := stand{proto: "sqlite", addr: ":memory:"}
+	rpc := stand{proto: "grpc", addr: grpcserver.Start(t).Addr}
 	runs := map[string][][]string{
 		"cars.yml": {inside.with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},
 		"picostress.yml": {inside.with("queue"), postgres(t).with("queue", "--vu", "2"),
@@ -54,6 +56,7 @@ func TestExamples(t *testing.T) {
 		"adaptive.yml":       {web(t).with("rate", "--rate", "100", "--duration", "1s")},
 		"faults.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "4500ms", "--allow-faults")},
 		"verify.yml":         {redis(t).with("rate", "--rate", "100", "--duration", "2500ms", "--allow-faults")},
+		"grpc.yml":           {rpc.with("rate", "--rate", "200", "--duration", "1s")},
 		"http.yml":           {web(t).with("rate", "--rate", "200", "--duration", "1s")},
 	}
 	files, err := filepath.Glob("../../examples/*.yml")

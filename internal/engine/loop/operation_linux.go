@@ -75,6 +75,10 @@ func (l *loop) send(f *request) {
 		l.park(f)
 		return
 	}
+	if l.router == nil && s.draining { // the session is lost when the other requests have been answered
+		f.phase = parked
+		return
+	}
 	out, err := s.codec.Encode(s.out, f.cursor.Request(), f.cursor.Args())
 	l.encoded(f, out, err)
 }
@@ -164,7 +168,7 @@ func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 	}
 	f.redirects++
 	f.cursor.AbsorbRefusal(r)
-	if r.Fatal {
+	if r.Fatal || f.session.draining {
 		f.phase = parked // the session is lost next, and connects again
 		return true
 	}

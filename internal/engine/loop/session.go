@@ -36,7 +36,10 @@ type session struct {
 	idle       protocol.IdleScanner // nil if the codec isn't one
 	asker      protocol.Asker       // nil if the codec isn't one
 	tagged     protocol.Tagged      // nil if the codec isn't one
+	speaker    protocol.Speaker     // nil if the codec isn't one
+	drainer    protocol.Drainer     // nil if the codec isn't one
 	stateless  bool                 // the codec is a protocol.Stateless
+	draining   bool                 // the server takes no further requests
 	cancel     func(context.Context)
 
 	out     []byte // encoded; from outPos on not yet accepted by the kernel
@@ -63,7 +66,9 @@ func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.idle, _ = c.Codec.(protocol.IdleScanner)
 	s.asker, _ = c.Codec.(protocol.Asker)
 	s.tagged, _ = c.Codec.(protocol.Tagged)
-	s.stateless = protocol.IsStateless(c.Codec)
+	s.speaker, _ = c.Codec.(protocol.Speaker)
+	s.drainer, _ = c.Codec.(protocol.Drainer)
+	s.stateless, s.draining = protocol.IsStateless(c.Codec), false
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
 	s.out, s.outPos, s.need, s.scanned, s.ending, s.used, s.served = s.out[:0], 0, 0, false, false, false, false
@@ -171,7 +176,8 @@ func (a *worker) free(f *request, at int64) {
 
 // ready reports whether the worker can take an operation.
 func (a *worker) ready() bool {
-	return a.up > 0 && a.vacant != nil && !a.quit && (len(a.sessions) > 1 || !a.sessions[0].leaving)
+	return a.up > 0 && a.vacant != nil && !a.quit &&
+		(len(a.sessions) > 1 || !a.sessions[0].leaving && !a.sessions[0].draining)
 }
 
 // available is the queue of workers that can take an operation, in the order in which they became free. Workers that no

@@ -141,6 +141,12 @@ func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
+	if s.speaker != nil {
+		s.out = s.speaker.Speak(s.out)
+		if l.router != nil {
+			l.io.markDirty(s)
+		}
+	}
 	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.vacant != nil {
 		l.available.push(s.worker)
 		if l.available.peek() == s.worker {
@@ -185,6 +191,7 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 			s.scanned = true
 		}
 		n, done, need := s.codec.Scan(buf, f.cursor.Request(), &s.reply)
+		s.draining = s.drainer != nil && s.drainer.Draining()
 		if n < 0 || n > len(buf) {
 			l.lose(s, f, protocol.Failure{Class: protocol.Protocol, Text: "the codec lost its place in the answer", Fatal: true})
 			return

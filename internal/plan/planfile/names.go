@@ -39,6 +39,8 @@ func requestName(q *protocol.Request) string {
 		name = statementName(q.Text)
 	case protocol.HTTP:
 		name = q.Web.Method + " " + strings.SplitN(q.Web.Path, "?", 2)[0]
+	case protocol.GRPC:
+		name = q.RPC.Method[strings.LastIndexByte(q.RPC.Method, '/')+1:]
 	case protocol.Command:
 		name = strings.Join(q.Words[:min(len(q.Words), 1)], " ")
 	case protocol.Eval:

@@ -35,6 +35,7 @@ func verbs() []verb {
 		{"batch", protocol.Batch, "a verb and a table: rows rows in one request"},
 		{"command", protocol.Command, "words of a command of Redis or etcd"},
 		{"http", protocol.HTTP, "a path, or how to ask for it"},
+		{"grpc", protocol.GRPC, "a method of a gRPC service, or how to call it"},
 	}
 }
 
@@ -48,7 +49,7 @@ func verbKeys() (keys []string) {
 
 // requestFields returns the keys of a request.
 func requestFields() []form.Field {
-	web := webMapping()
+	web, call := webMapping(), rpcMapping()
 	var all []form.Field
 	for _, v := range verbs() {
 		f := form.Custom[protocol.Request]{As: form.Words{}.Schema}
@@ -66,6 +67,10 @@ func requestFields() []form.Field {
 			f.As = form.AnyOf(form.Name(), web)
 			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { webIn(r, web, n, key, q) }
 			f.Out = func(q *protocol.Request) *yaml.Node { return webNode(web, q) }
+		case protocol.GRPC:
+			f.As = form.AnyOf(form.Name(), call)
+			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { rpcIn(r, call, n, key, q) }
+			f.Out = func(q *protocol.Request) *yaml.Node { return rpcNode(call, q) }
 		default:
 			f.In = func(r *form.Reader, key string, n *yaml.Node, q *protocol.Request) { q.Text = r.TextOf(n, key) }
 			f.Out = func(q *protocol.Request) *yaml.Node { return form.Text(q.Text) }

@@ -88,6 +88,9 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	for w, at := range p.HTTPRequests() {
 		s.web(w, at)
 	}
+	for c, at := range p.Calls() {
+		s.pairs(c.Metadata, at)
+	}
 	return s.problems.Sort().Err()
 }
 
@@ -109,6 +112,9 @@ func SecretValues(p *plan.Plan) (map[string]string, error) {
 	}
 	for w := range p.HTTPRequests() {
 		g.web(w)
+	}
+	for c := range p.Calls() {
+		g.pairs(c.Metadata)
 	}
 	return g.values, g.err
 }
@@ -144,7 +150,12 @@ func (g *gatherer) web(w *protocol.Web) {
 	if w.SecretBody {
 		g.text(bodySecret, string(w.Body))
 	}
-	for _, h := range w.Header {
+	g.pairs(w.Header)
+}
+
+// pairs adds the secrets among headers.
+func (g *gatherer) pairs(headers [][2]string) {
+	for _, h := range headers {
 		if secret.Name(h[0]) {
 			g.text(h[0], h[1])
 		}
@@ -180,8 +191,13 @@ func (s *unhider) web(w *protocol.Web, at plan.Position) {
 	if body := string(w.Body); w.SecretBody {
 		w.Body = []byte(escape(s.value(body, bodySecret, at), body))
 	}
-	for i := range w.Header {
-		if h := &w.Header[i]; secret.Name(h[0]) {
+	s.pairs(w.Header, at)
+}
+
+// pairs restores the secrets among headers.
+func (s *unhider) pairs(headers [][2]string, at plan.Position) {
+	for i := range headers {
+		if h := &headers[i]; secret.Name(h[0]) {
 			h[1] = escape(s.value(h[1], h[0], at), h[1])
 		}
 	}

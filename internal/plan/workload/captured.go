@@ -13,7 +13,7 @@ const NothingCaptured = "nothing-captured"
 // texts returns those parameters of a request that are captured values and that the request writes into a text, where
 // null would be no null but an empty text.
 func texts(r *protocol.Request, params []param) (out []param) {
-	if r.Verb != protocol.HTTP && r.Verb != protocol.Command {
+	if r.Verb != protocol.HTTP && r.Verb != protocol.Command && r.Verb != protocol.GRPC {
 		return nil
 	}
 	for _, p := range params {

@@ -10,6 +10,7 @@ import (
 	"brunt/internal/protocol/dynamodb"
 	"brunt/internal/protocol/echo"
 	"brunt/internal/protocol/etcd"
+	"brunt/internal/protocol/grpc"
 	"brunt/internal/protocol/http"
 	"brunt/internal/protocol/iproto"
 	"brunt/internal/protocol/mongodb"
@@ -34,6 +35,7 @@ func own() []protocol.Declaration {
 		redis.Declaration(),
 		http.Declaration(),
 		http.SecureDeclaration(),
+		grpc.Declaration(),
 		etcd.Declaration(),
 		mongodb.Declaration(),
 		cassandra.Declaration(),

@@ -46,9 +46,11 @@ type Conn struct {
 	codec  protocol.Codec
 	eof    protocol.EOFScanner  // nil if the codec isn't one
 	idle   protocol.IdleScanner // nil if the codec isn't one
+	speaks protocol.Speaker     // nil if the codec isn't one
 	cancel func(context.Context)
 
 	out       []byte
+	said      []byte // the buffer of speak
 	in        input
 	interrupt func()        // makes pending reads and writes return
 	ended     chan struct{} // receives when interrupt has run
@@ -77,6 +79,7 @@ func New(o protocol.CodecConn) *Conn {
 	c := &Conn{net: o.Net, codec: o.Codec, cancel: o.Cancel, ended: make(chan struct{}, 1), lastAt: time.Now()}
 	c.eof, _ = o.Codec.(protocol.EOFScanner)
 	c.idle, _ = o.Codec.(protocol.IdleScanner)
+	c.speaks, _ = o.Codec.(protocol.Speaker)
 	c.in.hold(o.Extra)
 	c.interrupt = func() {
 		c.net.SetDeadline(time.Unix(1, 0))
@@ -194,6 +197,9 @@ func (c *Conn) look(idle protocol.IdleScanner) error {
 				return errEnded
 			}
 			c.in.consume(n)
+			if c.speaks != nil {
+				c.speak()
+			}
 		}
 	}
 }
@@ -327,6 +333,9 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 				return broken("the codec lost its place in the answer")
 			}
 			c.in.consume(n)
+			if c.speaks != nil {
+				c.speak()
+			}
 			if done {
 				return nil
 			}
@@ -347,6 +356,14 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 		default:
 			return c.lost(ctx, x, true, err)
 		}
+	}
+}
+
+// speak sends what the server waits for. If that fails, the next read fails too.
+func (c *Conn) speak() {
+	if said := c.speaks.Speak(c.said[:0]); len(said) > 0 {
+		_, _ = c.net.Write(said)
+		c.said = said
 	}
 }
 

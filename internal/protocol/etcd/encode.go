@@ -1,14 +1,12 @@
 package etcd
 
 import (
-	"bytes"
-	"encoding/binary"
-
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/http2"
+	"brunt/internal/protocol/http2/rpc"
 	"brunt/internal/protocol/kv"
 
-	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -56,62 +54,17 @@ func methodOf(verb protocol.Verb) method {
 	return methodRange
 }
 
-// headers holds the encoded headers of requests. Once a method has been called, its headers are in the server's
-// dynamic table and take only a few bytes, which are always the same.
-type headers struct {
-	authority string
-	encoded   bytes.Buffer
-	encoder   *hpack.Encoder
-	version   int // version of the server's dynamic table, incremented when we change it
-	methods   [methods]struct {
-		sent    bool
-		block   []byte
-		version int
+// newHeaders returns the headers of calls, by method.
+func newHeaders(authority string) *http2.Headers {
+	lists := make([][]hpack.HeaderField, methods)
+	for m := range lists[:methodWatch] {
+		lists[m] = []hpack.HeaderField{
+			{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: method(m).path()},
+			{Name: ":authority", Value: authority}, {Name: "content-type", Value: "application/grpc"},
+			{Name: "user-agent", Value: "brunt"}, {Name: "te", Value: "trailers"},
+		}
 	}
-}
-
-func newHeaders(authority string) *headers {
-	h := &headers{authority: authority}
-	h.encoder = hpack.NewEncoder(&h.encoded)
-	return h
-}
-
-// smallestTable is the least size of a dynamic table that holds all our headers, in bytes.
-const smallestTable = 2048
-
-// limit applies the server's limit for the size of its dynamic table.
-func (h *headers) limit(size uint32) {
-	if size < smallestTable {
-		size = 0
-	}
-	h.encoder.SetMaxDynamicTableSizeLimit(size)
-	h.version++
-	for i := range h.methods {
-		h.methods[i].sent = false
-	}
-}
-
-// block returns the encoded headers of a call to m.
-func (h *headers) block(m method) []byte {
-	p := &h.methods[m]
-	if p.sent && p.block != nil && p.version == h.version {
-		return p.block
-	}
-	h.encoded.Reset()
-	for _, f := range [...]hpack.HeaderField{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: m.path()},
-		{Name: ":authority", Value: h.authority}, {Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: "brunt"}, {Name: "te", Value: "trailers"},
-	} {
-		h.encoder.WriteField(f) // writing to a bytes.Buffer can't fail
-	}
-	if !p.sent {
-		p.sent = true
-		h.version++
-		return h.encoded.Bytes()
-	}
-	p.block, p.version = bytes.Clone(h.encoded.Bytes()), h.version
-	return p.block
+	return http2.NewHeaders(lists)
 }
 
 // recordTemplate holds the constant parts of a request.
@@ -143,9 +96,6 @@ func newTemplate(q *request, o options) recordTemplate {
 	return t
 }
 
-// messageHead is the size of gRPC's prefix of a message: the compression flag and the length.
-const messageHead = 5
-
 // Encode appends a call: a HEADERS frame, and the message in DATA frames.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
 	r, t := &c.requests[req.ID], &c.templates[req.ID]
@@ -156,27 +106,11 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	if refused != nil {
 		return dst, refused
 	}
-	if window := min(c.connectionWindow, c.streamWindow); int64(len(body)) > window {
+	if window := c.Window(); int64(len(body)) > window {
 		return dst, protocol.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off",
 			len(body), window)
 	}
-	c.connectionWindow -= int64(len(body))
-	c.out.b = append(dst, c.control.b...)
-	c.control.b = c.control.b[:0]
-	if c.unacknowledged > largestWindow/2 {
-		c.out.WriteWindowUpdate(0, uint32(c.unacknowledged))
-		c.unacknowledged = 0
-	}
-	c.begin()
-	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: c.sent, BlockFragment: c.headers.block(t.method),
-		EndHeaders: true})
-	for len(body) > c.frameLimit {
-		c.out.WriteData(c.sent, false, body[:c.frameLimit])
-		body = body[c.frameLimit:]
-	}
-	c.out.WriteData(c.sent, true, body)
-	dst, c.out.b = c.out.b, nil
-	return dst, nil
+	return c.Append(dst, int(t.method), nil, body), nil
 }
 
 // message builds a request's message with its prefix. It is valid until the next call.
@@ -184,7 +118,7 @@ func (c *codec) message(r *request, t *recordTemplate, args []gen.Value) ([]byte
 	b := append(c.body[:0], 0, 0, 0, 0, 0)
 	if r.command != nil {
 		b, refused := r.command.message(b, args, c.revision)
-		binary.BigEndian.PutUint32(b[1:], uint32(len(b)-messageHead))
+		rpc.Seal(b, 0, false)
 		c.body = b
 		return b, refused
 	}
@@ -206,7 +140,7 @@ func (c *codec) message(r *request, t *recordTemplate, args []gen.Value) ([]byte
 		b = protowire.AppendVarint(b, uint64(n))
 	}
 	b = append(b, t.tail...)
-	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-messageHead))
+	rpc.Seal(b, 0, false)
 	c.body = b
 	return b, nil
 }

@@ -67,7 +67,8 @@ func (s *Session) exec(ctx context.Context, text string) error {
 }
 
 func keyOf(r *protocol.Request) string {
-	return fmt.Sprint(r.Verb, "\x00", r.Text, "\x00", r.Words, "\x00", r.Fields, "\x00", r.Capture, "\x00", r.Web)
+	return fmt.Sprint(r.Verb, "\x00", r.Text, "\x00", r.Words, "\x00", r.Fields, "\x00", r.Capture, "\x00", r.Web,
+		"\x00", r.RPC)
 }
 
 func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Value) (*prepared, error) {

@@ -1,4 +1,4 @@
-package etcd
+package http2
 
 import (
 	"encoding/binary"
@@ -12,73 +12,74 @@ import (
 // because it blocks for bytes, copies each frame, and allocates twice per answer. ReadFrameHeader uses a pool,
 // which the garbage collector empties.
 const (
-	frameHead  = 9
-	frameLimit = 16384 // the largest payload that we accept, and the server's limit unless it sets another
+	FrameHead  = 9     // bytes of a frame before its payload
+	FrameLimit = 16384 // the largest payload that we accept, and the server's limit unless it sets another
 
-	standardWindow = 65535
-	largestWindow  = 1<<31 - 1
-	largestStream  = 1<<31 - 1
+	StandardWindow = 65535     // bytes, unless settings say otherwise
+	LargestWindow  = 1<<31 - 1 // bytes
+	LargestStream  = 1<<31 - 1
 )
 
-// output collects frames. Its Framer can't fail, because Write accepts everything and all arguments are in
+// Output collects frames. Its Framer can't fail, because Write accepts everything and all arguments are in
 // range.
-type output struct {
+type Output struct {
 	*http2.Framer
-	b []byte
+	B []byte
 }
 
-func newOutput() *output {
-	o := &output{}
+// NewOutput returns an empty Output.
+func NewOutput() *Output {
+	o := &Output{}
 	o.Framer = http2.NewFramer(o, nil)
 	return o
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.b = append(o.b, p...)
+func (o *Output) Write(p []byte) (int, error) {
+	o.B = append(o.B, p...)
 	return len(p), nil
 }
 
 // greet appends the preface (RFC 9113, section 3.4) and settings that save us work later: no pushes, no dynamic
-// table for the headers that we receive, and windows that a unary answer can't exhaust.
-func (o *output) greet() {
-	o.b = append(o.b, http2.ClientPreface...)
+// table for the headers that we receive, and windows that few answers exhaust.
+func (o *Output) greet() {
+	o.B = append(o.B, http2.ClientPreface...)
 	o.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0},
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: largestWindow})
-	o.WriteWindowUpdate(0, largestWindow-standardWindow)
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: LargestWindow})
+	o.WriteWindowUpdate(0, LargestWindow-StandardWindow)
 }
 
-// frame is one received frame.
-type frame struct {
+// Frame is one received frame.
+type Frame struct {
 	http2.FrameHeader
-	payload []byte
+	Payload []byte
 }
 
-// cut returns the first frame of buf. If bytes are missing, size is 0 and need is the number of bytes that buf
+// Cut returns the first frame of buf. If bytes are missing, size is 0 and need is the number of bytes that buf
 // must hold. violation says why buf doesn't begin with a valid frame.
-func cut(buf []byte) (f frame, size, need int, violation protocol.Violation) {
-	if len(buf) < frameHead {
-		return f, 0, frameHead, ""
+func Cut(buf []byte) (f Frame, size, need int, violation protocol.Violation) {
+	if len(buf) < FrameHead {
+		return f, 0, FrameHead, ""
 	}
 	head := http2.FrameHeader{
 		Length: uint32(buf[0])<<16 | uint32(buf[1])<<8 | uint32(buf[2]),
 		Type:   http2.FrameType(buf[3]), Flags: http2.Flags(buf[4]),
-		StreamID: binary.BigEndian.Uint32(buf[5:]) & largestStream,
+		StreamID: binary.BigEndian.Uint32(buf[5:]) & LargestStream,
 	}
-	if head.Length > frameLimit {
+	if head.Length > FrameLimit {
 		return f, 0, 0, "a frame is larger than allowed"
 	}
-	size = frameHead + int(head.Length)
+	size = FrameHead + int(head.Length)
 	if len(buf) < size {
 		return f, 0, size, ""
 	}
-	return frame{head, buf[frameHead:size]}, size, 0, ""
+	return Frame{head, buf[FrameHead:size]}, size, 0, ""
 }
 
 // unpad removes padding and priority from the payload of a DATA or HEADERS frame, which use the same flags.
-func (f *frame) unpad() (violation protocol.Violation) {
-	p := f.payload
+func (f *Frame) unpad() (violation protocol.Violation) {
+	p := f.Payload
 	if f.Flags.Has(http2.FlagDataPadded) {
 		if len(p) < 1 || int(p[0]) > len(p)-1 {
 			return "a frame has more padding than content"
@@ -91,6 +92,6 @@ func (f *frame) unpad() (violation protocol.Violation) {
 		}
 		p = p[5:]
 	}
-	f.payload = p
+	f.Payload = p
 	return ""
 }

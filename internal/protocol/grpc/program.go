@@ -1,0 +1,266 @@
+package grpc
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"brunt/internal/load/template"
+	"brunt/internal/protocol"
+)
+
+// prepared is a compiled program. It is immutable and shared by all sessions at an address.
+type prepared struct {
+	options options
+	calls   []call
+	lists   [][]hpack.HeaderField // the headers of each call
+}
+
+// call is a compiled request.
+type call struct {
+	params   int
+	messages [][]part
+	metadata []field // those with parameters
+	captures []capturing
+	streams  bool // the answer may have any number of messages
+	streamed bool // the request or the answer may have any number of messages
+	receive  int64
+	md       protoreflect.MethodDescriptor
+}
+
+// field is metadata with parameters.
+type field struct {
+	name   string
+	text   template.Template
+	binary bool
+}
+
+// options are those of a target.
+type options struct {
+	source    Source
+	authority string
+	gzip      bool
+	codec     bool
+}
+
+func parseOptions(t protocol.Target) (o options, refused *protocol.Error) {
+	read := protocol.OptionsOf("grpc", t)
+	o.source = Source{Protos: list(read.Text("proto", "")), Folders: list(read.Text("import", "")),
+		Sets: list(read.Text("protoset", ""))}
+	o.authority = read.Text("authority", "")
+	o.gzip = read.Choice("compression", "off", "gzip") == "gzip"
+	o.codec = read.Bool("codec", true)
+	return o, read.Done()
+}
+
+// list splits a comma-separated list.
+func list(text string) (all []string) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// holder keeps a prepared program once it has been prepared. Failures aren't kept, as a server may come up later.
+type holder struct {
+	mu   sync.Mutex
+	made *prepared
+}
+
+// holderKey is what a prepared program depends on.
+type holderKey struct{ address, options string }
+
+// prepare compiles a program once for an address.
+func prepare(ctx context.Context, t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
+	h := p.Share(holderKey{t.Address, fmt.Sprint(t.Options, t.TLS != nil)}, func() any { return &holder{} }).(*holder)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.made != nil {
+		return h.made, nil
+	}
+	made, refused := compile(ctx, t, p)
+	if refused == nil {
+		h.made = made
+	}
+	return made, refused
+}
+
+// check finds what can be found without the server.
+func check(t protocol.Target, p *protocol.Program) (o options, refused *protocol.Error) {
+	o, refused = parseOptions(t)
+	if refused != nil {
+		return o, refused
+	}
+	if t.User != "" {
+		return o, protocol.Bad("gRPC has no users: send what the server asks for as metadata, such as authorization")
+	}
+	for i := range p.Requests {
+		if r := &p.Requests[i]; r.Verb != protocol.GRPC || r.RPC == nil {
+			return o, protocol.Refused(r, "%s isn't possible with gRPC; use grpc", r.Verb.Name())
+		}
+	}
+	return o, nil
+}
+
+func compile(ctx context.Context, t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
+	o, refused := check(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	files, refused := o.describe(ctx, t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	out := &prepared{options: o, calls: make([]call, len(p.Requests))}
+	for i := range p.Requests {
+		r := &p.Requests[i]
+		md, err := Method(files, r.RPC.Method)
+		if err == nil {
+			var fields []hpack.HeaderField
+			out.calls[i], fields, err = newCall(t, o, r, md, dynamicpb.NewTypes(files))
+			out.lists = append(out.lists, fields)
+		}
+		if err != nil {
+			return nil, protocol.Refused(r, "%s", err.Error())
+		}
+	}
+	return out, nil
+}
+
+// describe returns the descriptions of a program's methods.
+func (o *options) describe(ctx context.Context, t protocol.Target, p *protocol.Program) (*protoregistry.Files,
+	*protocol.Error) {
+	if len(o.source.Protos)+len(o.source.Sets) > 0 {
+		files, err := o.source.Read(ctx)
+		if missing, ok := errors.AsType[*fs.PathError](err); ok {
+			return nil, protocol.Bad("the file %s: %s", missing.Path, missing.Err)
+		}
+		if err != nil {
+			return nil, protocol.Bad("%s", err.Error())
+		}
+		return files, nil
+	}
+	var services []string
+	for i := range p.Requests {
+		if s, _ := SplitMethod(p.Requests[i].RPC.Method); !slices.Contains(services, s) {
+			services = append(services, s)
+		}
+	}
+	files, _, err := reflect(ctx, t, o.authority, services)
+	if err != nil {
+		return nil, unreflected(t, err)
+	}
+	return files, nil
+}
+
+// newCall compiles a request. fields are the headers that don't depend on parameters.
+func newCall(t protocol.Target, o options, r *protocol.Request, md protoreflect.MethodDescriptor,
+	types *dynamicpb.Types) (c call, fields []hpack.HeaderField, err error) {
+	q := r.RPC
+	c = call{params: len(r.Params), receive: int64(q.Receive), md: md, streams: md.IsStreamingServer(),
+		streamed: md.IsStreamingServer() || md.IsStreamingClient()}
+	texts := q.Messages
+	if !md.IsStreamingClient() {
+		if len(texts) > 1 {
+			return c, nil, fmt.Errorf("%s takes one message, and there are %d", q.Method, len(texts))
+		}
+		if len(texts) == 0 {
+			texts = []string{"{}"}
+		}
+	}
+	with := &compiler{params: c.params, types: types}
+	for _, text := range texts {
+		parts, err := with.message(md.Input(), text)
+		if err != nil {
+			return c, nil, err
+		}
+		c.messages = append(c.messages, parts)
+	}
+	for _, k := range r.Capture {
+		if k.Name == "" {
+			return c, nil, fmt.Errorf("a capture of a column by its number; name a field of %s", md.Output().FullName())
+		}
+		path, err := capturePath(md.Output(), k.Name, k.Kind)
+		if err != nil {
+			return c, nil, err
+		}
+		c.captures = append(c.captures, path)
+	}
+	scheme, authority := "http", t.Address
+	if t.TLS != nil {
+		scheme = "https"
+	}
+	if o.authority != "" {
+		authority = o.authority
+	}
+	fields = []hpack.HeaderField{
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: scheme},
+		{Name: ":path", Value: "/" + string(md.Parent().FullName()) + "/" + string(md.Name())},
+		{Name: ":authority", Value: authority}, {Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: "brunt"}, {Name: "te", Value: "trailers"},
+	}
+	if q.Deadline > 0 {
+		fields = append(fields, hpack.HeaderField{Name: "grpc-timeout", Value: timeout(q.Deadline)})
+	}
+	if o.gzip {
+		fields = append(fields, hpack.HeaderField{Name: "grpc-encoding", Value: "gzip"},
+			hpack.HeaderField{Name: "grpc-accept-encoding", Value: "gzip"})
+	}
+	for _, m := range q.Metadata {
+		text, err := template.Parse(m[1], c.params)
+		if err != nil {
+			return c, nil, fmt.Errorf("metadata %s: %w", m[0], err)
+		}
+		binary := strings.HasSuffix(m[0], "-bin")
+		value, fixed := text.Fixed()
+		switch {
+		case !fixed:
+			c.metadata = append(c.metadata, field{m[0], text, binary})
+			continue
+		case binary:
+			value = []byte(base64.RawStdEncoding.EncodeToString(value))
+		}
+		fields = append(fields, hpack.HeaderField{Name: m[0], Value: string(value)})
+	}
+	return c, fields, nil
+}
+
+// timeout writes a duration as grpc-timeout does: at most eight digits and a unit.
+func timeout(d time.Duration) string {
+	const most = 99_999_999
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{time.Nanosecond, "n"}, {time.Microsecond, "u"}, {time.Millisecond, "m"}, {time.Second, "S"}, {time.Minute, "M"}} {
+		if n := (d + u.unit - 1) / u.unit; n <= most {
+			return strconv.FormatInt(int64(n), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(d/time.Hour), 10) + "H"
+}
+
+// Base returns paths of files relative to a folder, in which a plan stands.
+func Base(folder string, paths []string) (out []string) {
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(folder, p)
+		}
+		out = append(out, p)
+	}
+	return out
+}

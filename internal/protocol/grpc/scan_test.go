@@ -1,0 +1,133 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+	h2 "brunt/internal/protocol/http2"
+	"brunt/internal/protocol/protocoltest"
+	"brunt/test/testserver/grpcserver"
+)
+
+func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
+	o := h2.NewOutput()
+	o.WriteRawFrame(kind, flags, stream, payload)
+	return o.B
+}
+
+// block encodes headers.
+func block(pairs ...string) []byte {
+	var w writer
+	e := hpack.NewEncoder(&w)
+	e.SetMaxDynamicTableSize(0)
+	for i := 0; i < len(pairs); i += 2 {
+		e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return w
+}
+
+type writer []byte
+
+func (w *writer) Write(b []byte) (int, error) {
+	*w = append(*w, b...)
+	return len(b), nil
+}
+
+const endOfAll = http2.FlagHeadersEndHeaders | http2.FlagHeadersEndStream
+
+// sent returns a program and a function that makes codecs which have sent its first request.
+func sent(t testing.TB, r protocol.Request, args []gen.Value) (*protocol.Program, func() *codec) {
+	t.Helper()
+	p := program(r)
+	files := grpcserver.Start(t).Files
+	md, err := Method(files, r.RPC.Method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, fields, err := newCall(protocol.Target{Address: "h:1"}, options{}, &p.Requests[0], md, dynamicpb.NewTypes(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := &prepared{calls: []call{c}}
+	plan.lists = append(plan.lists, fields)
+	return p, func() *codec {
+		c := newCodec(plan, nil)
+		if _, refused := c.Encode(nil, &p.Requests[0], args); refused != nil {
+			t.Fatal(refused)
+		}
+		return c
+	}
+}
+
+func TestScan(t *testing.T) {
+	p, fresh := sent(t, request("Say", 1, []string{"text"}, `{"text": "$1"}`), protocoltest.Values("k"))
+	head := frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, block(":status", "200"))
+	trails := frameOf(http2.FrameHeaders, endOfAll, 1, block("grpc-status", "0"))
+	data := frameOf(http2.FrameData, 0, 1, []byte("\x00\x00\x00\x00\x03\x0a\x01x"))
+	for _, c := range []struct{ name, want, answer string }{
+		{"answered", `class=ok code="" fatal=false status=0 rows=1`, string(head) + string(data) + string(trails)},
+		{"trailers only", `class=server code="NotFound" fatal=false`, string(frameOf(http2.FrameHeaders, endOfAll, 1,
+			block(":status", "200", "grpc-status", "5", "grpc-message", "no%20such")))},
+		{"no status", "class=protocol", string(head) + string(data) +
+			string(frameOf(http2.FrameData, http2.FlagDataEndStream, 1, nil))},
+		{"half a message", "class=protocol", string(head) +
+			string(frameOf(http2.FrameData, 0, 1, []byte("\x00\x00\x00\x00\x03\x0a"))) + string(trails)},
+		{"HTTP status", "class=protocol", string(frameOf(http2.FrameHeaders, endOfAll, 1, block(":status", "502")))},
+		{"refused", `class=retryable code="RST_STREAM"`, string(frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 7}))},
+		{"HTTP/1", "class=protocol", "HTTP/1.1 400 Bad Request\r\n\r\n"},
+	} {
+		got := protocoltest.Torn(t, func() protocol.Codec { return fresh() }, &p.Requests[0], []byte(c.answer), false)
+		if !strings.Contains(got.String(), c.want) {
+			t.Errorf("%s: got %s (%s); want %s", c.name, got, got.Reply.Text, c.want)
+		}
+	}
+}
+
+// Calls and answers don't allocate once the connection's buffers are large enough.
+func TestNothingIsAllocated(t *testing.T) {
+	args := protocoltest.Values("k", 5)
+	p, fresh := sent(t, request("Say", 2, nil, `{"text": "a $1", "inner": {"number": "$2"}, "list": ["$2", 3]}`), args)
+	c := fresh()
+	answer := slices.Concat(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, block(":status", "200")),
+		frameOf(http2.FrameData, 0, 1, []byte("\x00\x00\x00\x00\x03\x0a\x01x")),
+		frameOf(http2.FrameHeaders, endOfAll, 1, block("grpc-status", "0")))
+	var out []byte
+	var reply protocol.Reply
+	allocations := testing.AllocsPerRun(100, func() {
+		for rest := answer; len(rest) > 0; {
+			binary.BigEndian.PutUint32(rest[5:], c.ID)
+			rest = rest[h2.FrameHead+int(rest[1])<<8+int(rest[2]):]
+		}
+		if _, done, _ := c.Scan(answer, &p.Requests[0], &reply); !done || reply.Class != protocol.OK {
+			t.Fatalf("%+v", reply.Failure)
+		}
+		reply.Reset(0)
+		out, _ = c.Encode(out[:0], &p.Requests[0], args)
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations a call", allocations)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add([]byte("\x00\x00\x08\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x03\x0a\x01x"), uint16(3))
+	p, fresh := sent(f, request("List", 0, []string{"text", "list.1", "inner.inner.number"}), nil)
+	f.Fuzz(func(t *testing.T, answer []byte, at uint16) {
+		if len(answer) == 0 {
+			return
+		}
+		whole := protocoltest.Scan(fresh(), &p.Requests[0], answer, nil, false)
+		torn := protocoltest.Scan(fresh(), &p.Requests[0], answer, []int{int(at) % len(answer)}, false)
+		if whole.String() != torn.String() {
+			t.Errorf("got %v\nwant %v", torn, whole)
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package http2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"brunt/internal/protocol"
+)
+
+// taker is a Handler that keeps what it is given.
+type taker struct {
+	data  int
+	ended bool
+	reset string
+}
+
+func (h *taker) Headers(_ *Fields, last bool) (bool, protocol.Violation) {
+	h.ended = last
+	return last, ""
+}
+
+func (h *taker) Data(data []byte, last bool) (bool, protocol.Violation) {
+	h.data += len(data)
+	h.ended = last
+	return last, ""
+}
+
+func (h *taker) Reset(_ http2.ErrCode, failure *protocol.Error) { h.reset = failure.Text }
+
+func opened() (*Conn, *taker) {
+	c, h := &Conn{}, &taker{}
+	c.Init(h, NewHeaders([][]hpack.HeaderField{{{Name: ":method", Value: "POST"}, {Name: "a", Value: "b"}}}))
+	return c, h
+}
+
+func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
+	o := NewOutput()
+	o.WriteRawFrame(kind, flags, stream, payload)
+	return o.B
+}
+
+// bodies returns how many bytes of data the frames hold, by stream, and which streams they end.
+func bodies(t *testing.T, frames []byte) (sizes map[uint32]int, ended map[uint32]bool) {
+	t.Helper()
+	sizes, ended = map[uint32]int{}, map[uint32]bool{}
+	for len(frames) > 0 {
+		f, size, _, violation := Cut(frames)
+		if size == 0 || violation != "" {
+			t.Fatalf("%q: %s", frames, violation)
+		}
+		if f.Type == http2.FrameData {
+			sizes[f.StreamID] += len(f.Payload)
+			ended[f.StreamID] = f.Flags.Has(http2.FlagDataEndStream)
+		}
+		frames = frames[size:]
+	}
+	return sizes, ended
+}
+
+func TestBodiesWaitForTheWindows(t *testing.T) {
+	c, _ := opened()
+	body := make([]byte, 100_000)
+	out := c.Append(nil, 0, nil, body)
+	out = c.Append(out, 0, nil, body)
+	sizes, ended := bodies(t, out)
+	if sizes[1]+sizes[3] != StandardWindow || ended[1] || ended[3] {
+		t.Fatalf("at first %v %v", sizes, ended)
+	}
+	more := func(stream, by uint32) []byte {
+		return frameOf(http2.FrameWindowUpdate, 0, stream, binary.BigEndian.AppendUint32(nil, by))
+	}
+	var reply protocol.Reply
+	for _, f := range [][]byte{more(0, 1<<20), more(1, 1<<20), more(3, 10), frameOf(http2.FrameSettings, 0, 0,
+		binary.BigEndian.AppendUint32([]byte{0, byte(http2.SettingInitialWindowSize)}, 1<<20))} {
+		if tag, ok := c.Answers(f); ok {
+			c.Turn(tag)
+		}
+		if n, done, _ := c.Scan(f, &reply, ""); n != len(f) || done {
+			t.Fatalf("%d of %d, %v, %+v", n, len(f), done, reply.Failure)
+		}
+		out = c.Speak(out)
+	}
+	sizes, ended = bodies(t, out)
+	if sizes[1] != len(body) || sizes[3] != len(body) || !ended[1] || !ended[3] {
+		t.Errorf("at last %v %v", sizes, ended)
+	}
+}
+
+func TestOurWindowsAreFilledUp(t *testing.T) {
+	c, h := opened()
+	c.Append(nil, 0, nil, nil)
+	c.received, c.unacknowledged = refill, LargestWindow/2+refill/2
+	var reply protocol.Reply
+	c.Scan(frameOf(http2.FrameData, 0, 1, []byte("x")), &reply, "")
+	out := c.Speak(nil)
+	if n := bytes.Count(out, []byte{0, 0, 4, byte(http2.FrameWindowUpdate)}); n != 2 || h.data != 1 {
+		t.Errorf("%d updates in %q, %d bytes", n, out, h.data)
+	}
+}
+
+func TestGoAwayAnswersRequestsThatTheServerDoesNotProcess(t *testing.T) {
+	c, _ := opened()
+	for range 3 {
+		c.Append(nil, 0, nil, nil)
+	}
+	away := frameOf(http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, 1<<32))
+	buf := append(away, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1,
+		[]byte{0x88})...)
+	var fates []string
+	for range 3 {
+		tag, ok := c.Answers(buf)
+		if !ok {
+			t.Fatalf("%q answers nothing", buf)
+		}
+		c.Turn(tag)
+		var reply protocol.Reply
+		n, done, _ := c.Scan(buf, &reply, "")
+		if !done || !c.Draining() {
+			t.Fatalf("stream %d: done %v, draining %v", tag, done, c.Draining())
+		}
+		buf = buf[n:]
+		fates = append(fates, map[bool]string{true: "again", false: "answered"}[reply.Again])
+		if last := len(fates) == 3; reply.Fatal != last {
+			t.Errorf("answer %d: fatal %v", len(fates), reply.Fatal)
+		}
+	}
+	if got := strings.Join(fates, " "); got != "again again answered" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestStreamsRunOut(t *testing.T) {
+	c, _ := opened()
+	c.nextStream = LargestStream - 4
+	c.Append(nil, 0, nil, nil)
+	var reply protocol.Reply
+	_, done, _ := c.Scan(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, c.ID,
+		[]byte{0x88}), &reply, "")
+	if !done || reply.Class != protocol.OK || !reply.Fatal {
+		t.Errorf("%v %+v", done, reply)
+	}
+}
+
+// Lists that don't fit into the server's table are sent without it, so that nothing is evicted.
+func TestManyHeadersDecodeAsSent(t *testing.T) {
+	var lists [][]hpack.HeaderField
+	for i := range 200 {
+		lists = append(lists, []hpack.HeaderField{{Name: ":path", Value: strings.Repeat("/x", i+1)}, {Name: "n", Value: "1"}})
+	}
+	h, d := NewHeaders(lists), hpack.NewDecoder(4096, nil)
+	for range 3 {
+		for i := range lists {
+			extra := strings.Repeat("v", i*3)
+			got, err := d.DecodeFull(AppendField(bytes.Clone(h.Block(i)), "k", []byte(extra)))
+			if err != nil || len(got) != 3 || got[0] != lists[i][0] || got[2].Value != extra {
+				t.Fatalf("list %d: %v, %v", i, got, err)
+			}
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, []byte{0x88}), uint16(3))
+	f.Add(frameOf(http2.FrameGoAway, 0, 0, make([]byte, 8)), uint16(9))
+	f.Add(frameOf(http2.FrameSettings, 0, 0, []byte{0, 4, 0, 0, 0, 0}), uint16(9))
+	f.Add(frameOf(http2.FrameWindowUpdate, 0, 1, []byte{0, 0, 0, 9}), uint16(9))
+	f.Fuzz(func(t *testing.T, answer []byte, size uint16) {
+		c, _ := opened()
+		c.Append(nil, 0, nil, make([]byte, size))
+		c.Append(nil, 0, nil, make([]byte, 70_000))
+		for len(answer) > 0 {
+			var reply protocol.Reply
+			if tag, ok := c.Answers(answer); ok {
+				c.Turn(tag)
+			}
+			n, done, _ := c.Scan(answer, &reply, "")
+			c.Speak(nil)
+			if n < 0 || n > len(answer) {
+				t.Fatalf("consumed %d of %d", n, len(answer))
+			}
+			if answer = answer[n:]; n == 0 && !done || reply.Fatal {
+				return
+			}
+		}
+	})
+}
