@@ -127,7 +127,7 @@ func TestLoads(t *testing.T) {
 				continue
 			}
 			args := strings.Fields(strings.ReplaceAll(line, "$D", dir))
-			want, got := real(t, version, args...), ours(version, args...)
+			want, got := original(t, version, args...), ours(version, args...)
 			if got.code != want.code || masked(got.out) != masked(want.out) {
 				t.Errorf("pgbench %d %s: exit codes %d, %d:\n%s", version, line, got.code, want.code,
 					differences(masked(got.out), masked(want.out)))
@@ -170,7 +170,7 @@ func TestInitialization(t *testing.T) {
 				continue
 			}
 			args := strings.Fields(line)
-			want := real(t, version, args...)
+			want := original(t, version, args...)
 			shape, content := s.Psql(t, tables), s.Psql(t, rows)
 			got := ours(version, args...)
 			quiet := func(text string) string { return without(masked(text), "NOTICE:") }
@@ -227,7 +227,7 @@ func TestLogs(t *testing.T) {
 		"-n -N -t 2 -c 2 -M prepared -l --failures-detailed"} {
 		dir := t.TempDir()
 		theirs, mine := filepath.Join(dir, "theirs"), filepath.Join(dir, "mine")
-		if a := real(t, newest, append(strings.Fields(line), "--log-prefix="+theirs)...); a.code != 0 {
+		if a := original(t, newest, append(strings.Fields(line), "--log-prefix="+theirs)...); a.code != 0 {
 			t.Fatalf("%+v", a)
 		}
 		if a := ours(newest, append(strings.Fields(line), "--log-prefix="+mine)...); a.code != 0 {

@@ -39,8 +39,8 @@ func ours(version int, args ...string) answer {
 	return answer{exitcode.Of(err), out.String(), stderr.String()}
 }
 
-// real runs a command line by a real pgbench.
-func real(t *testing.T, version int, args ...string) answer {
+// original runs a command line by a real pgbench.
+func original(t *testing.T, version int, args ...string) answer {
 	t.Helper()
 	var out, stderr bytes.Buffer
 	cmd := exec.Command(testserver.Pgbench(t, version), args...)
@@ -78,7 +78,7 @@ func TestOptionFaults(t *testing.T) {
 	for _, version := range testserver.PgbenchVersions() {
 		for _, line := range optionFaults {
 			args := strings.Fields(line)
-			want, got := real(t, version, args...), ours(version, args...)
+			want, got := original(t, version, args...), ours(version, args...)
 			if got != want || got.code != exitError {
 				t.Errorf("pgbench %d %.80s:\n got %+v\nwant %+v", version, line, got, want)
 			}
@@ -92,12 +92,12 @@ func TestVersionsOfOptions(t *testing.T) {
 		for _, line := range []string{"--exit-on-abort --bad-option", "-d x --bad-option", "-b list", "--show-script se",
 			"--show-script tpcb", "--continue-on-error"} {
 			args := strings.Fields(line)
-			if want, got := real(t, version, args...), ours(version, args...); got != want {
+			if want, got := original(t, version, args...), ours(version, args...); got != want {
 				t.Errorf("pgbench %d %s:\n got %+v\nwant %+v", version, line, got, want)
 			}
 		}
 		got := ours(version, "-V")
-		if want := real(t, version, "-V"); !strings.HasPrefix(want.out, strings.TrimSpace(got.out)) {
+		if want := original(t, version, "-V"); !strings.HasPrefix(want.out, strings.TrimSpace(got.out)) {
 			t.Errorf("pgbench %d says that it is %q, want %q", version, got.out, want.out)
 		}
 	}
@@ -117,7 +117,7 @@ func TestScriptFaults(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			want, got := real(t, version, "-f", file), ours(version, "-f", file)
+			want, got := original(t, version, "-f", file), ours(version, "-f", file)
 			if got != want || got.code != exitError {
 				t.Errorf("pgbench %d with %q:\n got %+v\nwant %+v", version, text, got, want)
 			}
@@ -127,7 +127,7 @@ func TestScriptFaults(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\\startpipeline\nSELECT 1;\n\\syncpipeline\n\\endpipeline\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if want, got := real(t, 16, "-f", file), ours(16, "-f", file); got != want || got.code != exitError {
+	if want, got := original(t, 16, "-f", file), ours(16, "-f", file); got != want || got.code != exitError {
 		t.Errorf("a script of version 17:\n got %+v\nwant %+v", got, want)
 	}
 }
