@@ -74,8 +74,8 @@ func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q req
 	}
 	q.scenario = tag(metrics.TagScenario)
 	name := cmp.Or(tag(metrics.TagName), tag(metrics.TagURL))
-	protocol := "grpc"
-	if metric == metrics.HTTPReqDurationName {
+	protocol, web := "grpc", metric == metrics.HTTPReqDurationName
+	if web {
 		protocol = "http"
 		name = strings.TrimSpace(tag(metrics.TagMethod) + " " + name)
 	}
@@ -86,7 +86,7 @@ func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q req
 	status, _ := strconv.Atoi(tag(metrics.TagStatus))
 	q.call.Status = status
 	code := tag(metrics.TagErrorCode)
-	if protocol == "grpc" && status != 0 || failed > 0 || failed == 0 && code != "" {
+	if !web && status != 0 || failed > 0 || failed == 0 && code != "" {
 		q.call.Class, q.call.Code = classOf(code, status), cmp.Or(code, strconv.Itoa(status))
 		q.call.Text = cmp.Or(tag(metrics.TagError), "status "+strconv.Itoa(status))
 		if by := proxyOf(tag(metrics.TagURL), q.call.Text, status); by != "" {
