@@ -129,7 +129,8 @@ func TestFullDiskOfAWorker(t *testing.T) {
 	ended := make(chan outcome, 1)
 	go func() {
 		ended <- brunt(t, "rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "10s",
-			"--vu", "2", "--interval", "100ms", "--workers", "2", "--on", "external", "--listen", "127.0.0.1:0", "--ticket",
+			"--vu", "2", "--interval", "100ms", "--workers", "2", "--mixed-cores", "--on", "external", "--listen",
+				"127.0.0.1:0", "--ticket",
 			ticket,
 			"--bundle", dir, "--output", "json")
 	}()
@@ -154,8 +155,11 @@ func TestFullDiskOfAWorker(t *testing.T) {
 		t.Errorf("the worker on a full disk ends with %d\n%s", o.code, o.err)
 	}
 	o := <-ended
+	if !judged(o.code) {
+		t.Fatalf("exit %d\n%s", o.code, o.err)
+	}
 	run := readRun(t, dir)
-	if !judged(o.code) || run.Total.Done+run.Total.Dropped != 2000 || len(run.Parts) != 2 {
+	if run.Total.Done+run.Total.Dropped != 2000 || len(run.Parts) != 2 {
 		t.Fatalf("exit %d, %d operations of 2000, %d parts\n%s", o.code, run.Total.Done, len(run.Parts), o.err)
 	}
 	for _, p := range run.Parts {
@@ -163,7 +167,7 @@ func TestFullDiskOfAWorker(t *testing.T) {
 			t.Errorf("missing %d, worker %+v", p.Missing, p.Worker)
 		}
 	}
-	if !strings.Contains(o.err, noSpace) || !strings.Contains(o.err, "2 of 2 workers") {
+	if !strings.Contains(o.err, noSpace) || !strings.Contains(o.err, "of 2 workers") {
 		t.Errorf("the coordinator doesn't say why a worker ended, or how many there were:\n%s", o.err)
 	}
 }

@@ -87,6 +87,7 @@ func (o *Options) set(given httpload.Option) (err error) {
 	switch given.Letter {
 	case 'n':
 		if o.Requests, err = strconv.ParseUint(v, 10, 40); err != nil || o.Requests == 0 {
+			//lint:ignore ST1005 ab's words
 			return errors.New("Invalid number of requests")
 		}
 	case 'c':

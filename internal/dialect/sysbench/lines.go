@@ -37,8 +37,7 @@ type lines struct {
 	printed  int64 // lines of --report-interval
 	line     span
 	section  span // since the last checkpoint
-	overall  histogram
-	reported int // checkpoints
+	reported int  // checkpoints
 }
 
 // span is a part of the load whose figures are printed together.

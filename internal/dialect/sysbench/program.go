@@ -95,7 +95,8 @@ func distributionOf(o *options, version string) (d distribution, err error) {
 	name := o.text("rand-type")
 	law, ok := laws(version)[name]
 	if !ok {
-		return d, fmt.Errorf("Invalid random numbers distribution: %s.", name) //nolint:staticcheck // sysbench's words
+		//lint:ignore ST1005 sysbench's words
+		return d, fmt.Errorf("Invalid random numbers distribution: %s.", name)
 	}
 	h := o.number("rand-pareto-h", &err)
 	d = distribution{law: law, iter: 12, power: math.Log(h) / math.Log(1-h)}

@@ -20,7 +20,6 @@ type Flow struct {
 	after  func(*protocol.Reply) script.Step
 	inside bool // a transaction has begun
 	failed protocol.Failure
-	ends   script.Step // what follows after ROLLBACK
 }
 
 // Start forgets what an earlier attempt has left.

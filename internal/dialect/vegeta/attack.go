@@ -22,7 +22,7 @@ type attackOptions struct {
 	duration, timeout                                              time.Duration
 	ratePerS                                                       float64 // 0: as fast as the workers can
 	workers, maxWorkers                                            uint64
-	redirects, maxConnections                                      int
+	redirects                                                      int
 	headers                                                        []string
 	requests                                                       []endpoints.Request
 }

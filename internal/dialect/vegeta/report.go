@@ -179,8 +179,8 @@ type buckets struct {
 
 // parseBuckets parses "[0,1ms,10ms]".
 func parseBuckets(text string) (*buckets, error) {
-	inner, ok := strings.CutPrefix(text, "[")
-	if inner, ok = strings.CutSuffix(inner, "]"); !ok || !strings.HasPrefix(text, "[") {
+	inner, closed := strings.CutSuffix(strings.TrimPrefix(text, "["), "]")
+	if !closed || !strings.HasPrefix(text, "[") {
 		return nil, fmt.Errorf("bad buckets: %s; write [0,1ms,10ms]", text)
 	}
 	b := &buckets{}

@@ -156,7 +156,6 @@ type execution struct {
 	failed  *measure.Histogram // answers with a bad status
 	failedR *measure.Histogram // their response times
 	read    uint64             // connections lost while an answer was awaited
-	started time.Time
 }
 
 var _ measure.Sink = (*execution)(nil)

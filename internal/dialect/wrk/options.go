@@ -142,6 +142,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("number of connections must be >= threads%w", silent{})
 	}
 	if o.Program == "wrk2" && o.Rate == 0 {
+		//lint:ignore ST1005 wrk2's words
 		return fmt.Errorf("Throughput MUST be specified with the --rate or -R option%w", silent{})
 	}
 	if o.Timeout == 0 {

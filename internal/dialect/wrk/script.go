@@ -165,7 +165,6 @@ type session struct {
 	number  int
 	thread  *thread // nil: the session hasn't begun
 	args    [1]gen.Value
-	quit    bool
 }
 
 var _ script.Rester = (*session)(nil)

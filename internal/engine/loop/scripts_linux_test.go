@@ -69,7 +69,6 @@ type stepper struct {
 	args      [1]gen.Value
 	attempts  int
 	answers   int
-	odd       bool
 	counts    [2]uint32
 	lastIndex uint64
 }

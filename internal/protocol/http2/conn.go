@@ -69,9 +69,8 @@ type Conn struct {
 	waiting          int   // settings and pings since Control was last sent
 	urgent           bool  // Control holds what the server waits for
 
-	greeted, acknowledged bool   // handshake: the server's settings have arrived; it has acknowledged ours
-	leaving               bool   // the server accepts no further streams
-	lastStream            uint32 // if it is leaving: the last stream that it processes
+	greeted, acknowledged bool // handshake: the server's settings have arrived; it has acknowledged ours
+	leaving               bool // the server accepts no further streams
 
 	sent    uint32 // the stream of the request that was encoded last
 	streams map[uint32]*Stream
