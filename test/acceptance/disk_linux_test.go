@@ -130,7 +130,7 @@ func TestFullDiskOfAWorker(t *testing.T) {
 	go func() {
 		ended <- brunt(t, "rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "10s",
 			"--vu", "2", "--interval", "100ms", "--workers", "2", "--mixed-cores", "--on", "external", "--listen",
-				"127.0.0.1:0", "--ticket",
+			"127.0.0.1:0", "--ticket",
 			ticket,
 			"--bundle", dir, "--output", "json")
 	}()
