@@ -131,12 +131,13 @@ func (c *child) wait() outcome {
 // inTime runs a scene that must fit into a load's time, and repeats it if the machine was too busy.
 func inTime(t *testing.T, scene func() bool) {
 	t.Helper()
-	for range 3 {
+	const tries = 8
+	for range tries {
 		if scene() {
 			return
 		}
 	}
-	t.Fatal("three times this machine was too busy to play it within the load's time")
+	t.Fatalf("%d times this machine was too busy to play it within the load's time", tries)
 }
 
 // oneLine fails the test unless a text is one line that contains all the words.
