@@ -28,7 +28,7 @@ type Interval struct {
 
 // Worker is what is known of a worker while the load runs.
 type Worker struct {
-	Name     string
+	Name     string // its number and its host
 	Lost     bool
 	Done     uint64  // operations so far
 	DonePerS float64 // in its last interval
