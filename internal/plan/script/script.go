@@ -87,8 +87,8 @@ type Session interface {
 	// Begin begins operation number index of the load, which is the operation (an index in Source.Operations) that the
 	// plan's mix chose, or that Choose did.
 	Begin(operation int, index uint64) Step
-	// Again begins the operation once more, after it ended with a failure that the plan's rules repeat: with the
-	// variables and the random numbers that it began with.
+	// Again begins the operation once more, after it ended with a failure that the plan's rules repeat. The language
+	// says what it begins with: pgbench's with the same random numbers, and with the variables that the failure left.
 	Again() Step
 	// Answered continues after the answer to a request or its failure, and when the operation's timeout ends a pause. If
 	// reply.Fatal is set, the connection is lost: the operation must end, and with reply.Failure unless that is of class
