@@ -36,9 +36,6 @@ type Samples struct {
 
 // Timed is a workload.Workload's Timed.
 func (c *Samples) Timed(t workload.Timing) {
-	if t.Step != workload.WholeOperation {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.base.IsZero() {

@@ -43,7 +43,8 @@ func execute(s *command.Env, args []string) error {
 	if err != nil {
 		return told(s, fault("%s", err))
 	}
-	o, err := Parse(&Input{Args: args, Stdin: s.In, Getenv: os.Getenv, User: systemUser, Now: time.Now})
+	o, err := Parse(&Input{Args: args, Stdin: s.In, Getenv: os.Getenv, User: systemUser, Now: time.Now,
+		Info: func(line string) { fmt.Fprintln(s.Err, "pgbench: "+line) }})
 	if show, ok := errors.AsType[*Show](err); ok {
 		return show.print(s, name)
 	}
@@ -92,9 +93,6 @@ func systemUser() string {
 
 // run initializes the tables, or sends the load.
 func run(s *command.Env, o *Options, workers *command.WorkerFlags) error {
-	if o.SeedGiven {
-		fmt.Fprintf(s.Err, "pgbench: setting random seed to %d\n", o.Seed)
-	}
 	p, err := o.Plan(os.Getenv, systemUser)
 	if err != nil {
 		return err

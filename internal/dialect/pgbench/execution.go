@@ -88,14 +88,13 @@ func (e *execution) attach(w *workload.Workload) {
 	}
 	e.meter = newMeter(e.o, commands, program.Command)
 	w.Timed, w.Unsent = e.timed, e.unsent
+	if e.o.PerCommand {
+		w.TimedRequests = e.meter.request
+	}
 }
 
-// timed receives the times of requests and transactions.
+// timed receives the times of transactions.
 func (e *execution) timed(t workload.Timing) {
-	if t.Step != workload.WholeOperation {
-		e.meter.request(&t)
-		return
-	}
 	x := e.meter.transactionOf(&t)
 	if x.fate == abortedClient {
 		return

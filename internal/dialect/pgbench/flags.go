@@ -49,6 +49,7 @@ type Input struct {
 	Getenv func(string) string
 	User   func() string // the name of the system's user
 	Now    func() time.Time
+	Info   func(line string) // prints a line of information, in its order among the faults of the options
 }
 
 // parser reads a command line.
@@ -171,7 +172,9 @@ func (p *flagParser) seed(text string) *Fault {
 		}
 		p.o.Seed = n
 	}
-	p.o.SeedGiven = p.o.SeedGiven || text != ""
+	if text != "" {
+		p.in.Info(fmt.Sprintf("setting random seed to %d", p.o.Seed))
+	}
 	return nil
 }
 

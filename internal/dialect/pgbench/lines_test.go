@@ -90,6 +90,6 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		_, _ = Parse(&Input{Args: args, Stdin: strings.NewReader(""), Getenv: func(string) string { return "" },
-			User: func() string { return "u" }, Now: time.Now})
+			User: func() string { return "u" }, Now: time.Now, Info: func(string) {}})
 	})
 }

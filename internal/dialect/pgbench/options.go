@@ -65,7 +65,6 @@ type Options struct {
 	MaxTries         uint32 // 0: no limit
 	Timestamps       bool
 	Seed             uint64
-	SeedGiven        bool
 	SamplingRate     float64
 	VerboseErrors    bool
 	ExitOnAbort      bool

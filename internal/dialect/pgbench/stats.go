@@ -165,10 +165,7 @@ func (m *meter) transactionOf(t *workload.Timing) transaction {
 }
 
 // request notes the time of a request.
-func (m *meter) request(t *workload.Timing) {
-	if !m.o.PerCommand {
-		return
-	}
+func (m *meter) request(t workload.Timing) {
 	command := m.command(t.Operation, t.Step)
 	if command < 0 || t.Class != protocol.OK {
 		return

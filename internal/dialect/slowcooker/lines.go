@@ -61,7 +61,7 @@ func (l *Lines) Begin() error {
 // Timed records the time of an answer with a bad status. It is a workload.Workload's Timed. The record can't be used
 // for that, since it mixes these times with those of requests without an answer.
 func (l *Lines) Timed(t workload.Timing) {
-	if t.Class != protocol.Server || t.Step != workload.WholeOperation {
+	if t.Class != protocol.Server {
 		return
 	}
 	from := t.IntendedNs

@@ -193,7 +193,7 @@ func (e *execution) ready(context.Context) error {
 
 // timed keeps the times of answers with a bad status, which wrk counts among all.
 func (e *execution) timed(t workload.Timing) {
-	if t.Step != workload.WholeOperation || t.Class == protocol.OK {
+	if t.Class == protocol.OK {
 		return
 	}
 	e.mu.Lock()

@@ -51,8 +51,11 @@ func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
 
 // Attach registers m with a compiled workload, if m needs times that intervals don't have.
 func (m *Meter) Attach(w *workload.Workload) {
-	if m.raw != nil || m.Parts() {
+	if m.raw != nil {
 		w.Timed = m.timed
+	}
+	if m.Parts() {
+		w.TimedRequests = m.part
 	}
 }
 
@@ -61,28 +64,23 @@ func (m *Meter) Parts() bool {
 	return slices.ContainsFunc(m.job.Plan.Operations, func(o plan.Operation) bool { return o.Name == OpRMW })
 }
 
-// timed is called for each operation and request.
+// timed is called for each operation.
 func (m *Meter) timed(t workload.Timing) {
 	start := t.SentNs
 	if m.job.Settings.Output.Measure != "op" {
 		start = t.IntendedNs
 	}
 	name := m.job.Plan.Operations[t.Operation].Name
-	if t.Step == workload.WholeOperation {
-		if m.raw != nil {
-			failed := t.Class != protocol.OK && name != OpRMW
-			m.raw.Add(named(name, failed), !failed && name != OpRMW, start, t.EndNs-start)
-		}
-		return
-	}
-	if name != OpRMW {
-		return
-	}
-	m.part(t)
+	failed := t.Class != protocol.OK && name != OpRMW
+	m.raw.Add(named(name, failed), !failed && name != OpRMW, start, t.EndNs-start)
 }
 
-// part adds the read or the update of a READ_MODIFY_WRITE: its first request, or all others together.
+// part is called for each request. It adds the read or the update of a READ_MODIFY_WRITE: its first request, or all
+// others together.
 func (m *Meter) part(t workload.Timing) {
+	if m.job.Plan.Operations[t.Operation].Name != OpRMW {
+		return
+	}
 	part, label := 0, OpRead
 	failed := t.Class != protocol.OK
 	if t.Step > 0 {

@@ -449,14 +449,12 @@ func TestPartsOfReadModifyWrite(t *testing.T) {
 	var w workload.Workload
 	m.Attach(&w)
 	say := func(step int, class protocol.Class) {
-		w.Timed(workload.Timing{Step: step, SentNs: 1000, EndNs: 3_001_000, Class: class})
+		w.TimedRequests(workload.Timing{Step: step, SentNs: 1000, EndNs: 3_001_000, Class: class})
 	}
 	say(0, protocol.OK)
 	say(1, protocol.OK)
-	say(workload.WholeOperation, protocol.OK)
 	say(0, protocol.OK)
 	say(1, protocol.Server)
-	say(workload.WholeOperation, protocol.Server)
 	m.takeParts()
 	counts := countsOf(t, m)
 	for name, want := range map[string]string{"READ": "2", "UPDATE": "1", "UPDATE_ERROR": "1", "TOTAL": "3",

@@ -141,14 +141,19 @@ func TestScriptsOnBothTiers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var requests sync.Map
-		w.Timed = func(m workload.Timing) {
-			if m.Step != workload.WholeOperation {
-				n, _ := requests.LoadOrStore([2]int{m.Operation, m.Step}, new(int))
-				language.mu.Lock()
-				*n.(*int)++
-				language.mu.Unlock()
+		requests, whole := map[[2]int]int{}, uint64(0)
+		w.TimedRequests = func(m workload.Timing) {
+			language.mu.Lock()
+			defer language.mu.Unlock()
+			requests[[2]int{m.Operation, m.Step}]++
+			if m.Session < 0 || m.Session > 3 {
+				t.Errorf("a request of session %d", m.Session)
 			}
+		}
+		w.Timed = func(workload.Timing) {
+			language.mu.Lock()
+			defer language.mu.Unlock()
+			whole++
 		}
 		cfg := engine.FleetConfig{
 			Workload: w, Driver: postgres.New(), Targets: []protocol.Target{target}, Sessions: 4, Pipeline: 1, Retries: 3,
@@ -193,17 +198,13 @@ func TestScriptsOnBothTiers(t *testing.T) {
 		if a := total.Operations[1]; a.Attempts != 2*a.Done {
 			t.Errorf("codec tier %v: %d attempts at %d operations that fail once", codec, a.Attempts, a.Done)
 		}
-		count := func(operation, step int) int {
-			n, ok := requests.Load([2]int{operation, step})
-			if !ok {
-				return 0
-			}
-			return *n.(*int)
+		if whole != next {
+			t.Errorf("codec tier %v: %d of %d operations are timed", codec, whole, next)
 		}
-		if n := count(0, 0); uint64(n) != done[0] {
+		if n := requests[[2]int{0, 0}]; uint64(n) != done[0] {
 			t.Errorf("codec tier %v: %d first requests of %d operations", codec, n, done[0])
 		}
-		if n := count(0, 1); n != odd {
+		if n := requests[[2]int{0, 1}]; n != odd {
 			t.Errorf("codec tier %v: %d second requests, want %d for the odd answers", codec, n, odd)
 		}
 		slices.Sort(language.seen)

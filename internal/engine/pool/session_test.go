@@ -192,9 +192,7 @@ func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 		})
 		var ends []int64
 		bn.cfg.Workload.Timed = func(m workload.Timing) {
-			if m.Step == workload.WholeOperation {
-				ends = append(ends, m.EndNs)
-			}
+			ends = append(ends, m.EndNs)
 		}
 		bn.run(t, context.Background())
 		if m := bn.pool.sessions[0].sample; m.Open || m.Ready != ends[3]+int64(think) || m.Sent < m.Ready ||

@@ -59,7 +59,7 @@ type Cursor struct {
 	state   State
 	rules   Rules
 	pause   time.Duration
-	timings []Timing  // of the attempt's requests; empty unless Workload.Timed is set
+	timings []Timing  // of the attempt's requests; empty unless Workload.TimedRequests is set
 	script  *scripted // the session's scripts; nil if the workload has none
 	Counted []uint32  // what a script counted; nil for other operations, and after a failure
 }
@@ -217,9 +217,9 @@ func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 		c.created(r)
 	}
 	c.Absorb(r, c.op.Steps[c.step].kind)
-	if c.work.Timed != nil {
+	if c.work.TimedRequests != nil {
 		c.timings = append(c.timings, Timing{
-			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class,
+			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class, Session: c.session,
 			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
 		})
 	}
@@ -423,11 +423,10 @@ func (c *Cursor) Rest() time.Duration {
 	return c.work.ThinkTime(c.Operation, -1, c.Index)
 }
 
-// tellRequests reports the requests of the last attempt only: those of repeated attempts would count as further
-// operations.
+// tellRequests reports the requests of the last attempt.
 func (c *Cursor) tellRequests() {
 	for _, t := range c.timings {
-		c.work.Timed(t)
+		c.work.TimedRequests(t)
 	}
 	c.forgetTimings()
 }
@@ -456,7 +455,7 @@ func (c *Cursor) Tell(address int, intendedNs, sentNs int64) {
 	if c.op.verified {
 		c.wrote(address, sentNs, c.EndNs, c.effect())
 	}
-	if c.work.Timed != nil || c.work.Done != nil {
+	if c.work.Timed != nil || c.work.TimedRequests != nil || c.work.Done != nil {
 		c.tell(intendedNs, sentNs)
 	}
 }
@@ -465,7 +464,7 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 	c.tellRequests()
 	if c.work.Timed != nil {
 		c.work.Timed(Timing{
-			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
+			Operation: c.Operation, Index: c.Index, Class: c.Failure.Class,
 			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
 			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code, Facts: c.Facts,
 		})

@@ -29,9 +29,12 @@ type Workload struct {
 	// Failure with a Class other than OK, the operation fails. It is called concurrently by all sessions.
 	Check func(operation, step int, st *State) protocol.Failure
 
-	// Timed, if not nil, receives the times of every finished operation and of each of its requests. It is called
-	// concurrently by all sessions.
+	// Timed, if not nil, receives the times of every finished operation. It is called concurrently by all sessions.
 	Timed func(Timing)
+	// TimedRequests, if not nil, receives the times of the requests of every finished operation, before Timed receives
+	// those of the operation: of the last attempt only, since those of others would count as further operations. It is
+	// called concurrently by all sessions.
+	TimedRequests func(Timing)
 	// Unsent, if not nil, receives the arrivals that are given up without being sent: their operation, number and
 	// intended start, and whether they were too late; otherwise the load ended first. It is called concurrently.
 	Unsent func(operation int, index uint64, intendedNs int64, late bool)
@@ -244,13 +247,10 @@ func (w *Workload) Convert(wrap func(gen.Generator) gen.Generator) {
 	}
 }
 
-// WholeOperation is the Step of a Timing that describes an operation instead of one of its requests.
-const WholeOperation = -1
-
 // Timing holds the times of an operation or of one of its requests, in nanoseconds on the run's clock.
 type Timing struct {
 	Operation  int
-	Step       int // index of the request, or WholeOperation
+	Step       int // index of the request; 0 for operations
 	Index      uint64
 	IntendedNs int64 // equals SentNs for a request
 	SentNs     int64
