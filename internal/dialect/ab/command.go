@@ -98,7 +98,10 @@ func execute(s *command.Env, args []string) error {
 		return httpload.Refused(err, replacing, exitFailed)
 	case o.Help:
 		usage(s.Out)
-		return httpload.Refused(nil, replacing, exitUsage)
+		if !replacing {
+			return nil
+		}
+		return exitcode.With(exitUsage, nil) // as ab
 	case o.Version:
 		_, err := io.WriteString(s.Out, Banner(s.Version))
 		return err

@@ -34,7 +34,7 @@ func Exit(run *record.Run, replacing bool) error {
 }
 
 // Refused returns the error of a command line that can't be carried out, with the tool's exit code if brunt takes its
-// place.
+// place. err is nil if what is wrong has been printed.
 func Refused(err error, replacing bool, code int) error {
 	if c, ok := errors.AsType[*exitcode.Error](err); ok {
 		if !replacing {
@@ -45,5 +45,5 @@ func Refused(err error, replacing bool, code int) error {
 	if replacing {
 		return exitcode.With(code, err)
 	}
-	return exitcode.Usage(err)
+	return exitcode.With(exitcode.BadPlan, err)
 }

@@ -175,13 +175,20 @@ func unconnected(p *plan.Plan, err error) string {
 		running = "\n\tIs the server running locally and accepting connections on that socket?"
 	}
 	reason := err.Error()
-	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code != "" {
-		_, reason, _ = strings.Cut(e.Text, fmt.Sprintf(" as %q: ", p.Target.User))
-		reason, _, _ = strings.Cut(reason, "; ") // brunt's advice
-		return text + "FATAL:  " + reason
+	if e, ok := errors.AsType[*protocol.Error](err); ok {
+		// The server has answered if the text says as whom it was asked.
+		if _, said, answered := strings.Cut(e.Text, fmt.Sprintf(" as %q: ", p.Target.User)); answered {
+			said, _, _ = strings.Cut(said, "; ") // brunt's advice
+			return text + "FATAL:  " + said
+		}
 	}
-	if strings.Contains(reason, "connection refused") {
+	switch {
+	case strings.Contains(reason, "connection refused"):
 		return text + "Connection refused" + running
+	case strings.Contains(reason, "there is no such socket"):
+		return text + "No such file or directory" + running
+	case strings.Contains(reason, "the name can't be resolved"):
+		return fmt.Sprintf("could not translate host name \"%s\" to address: Name or service not known", where)
 	}
 	return text + reason
 }

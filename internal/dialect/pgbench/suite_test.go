@@ -71,6 +71,8 @@ var optionFaults = []string{
 	"-i --partition-method=BAD", "-i --partitions -1", "-i --partition-method=hash", "--max-tries -10", "--max-tries 0",
 	"--sampling-rate=0.01", "-l --sampling-rate=0.1 --aggregate-interval=3", "--aggregate-interval=3", "--log-prefix=x",
 	"-l -T 1 --aggregate-interval=3", "-l -T 5 --aggregate-interval=3", "-S a b c", "-I x", "--show-script s",
+	"--random-seed=7 -c 0", "-c 0 --random-seed=7", "-T 1 -U x -h 127.0.0.1 -p 1", "-i -U x -h 127.0.0.1 -p 1",
+	"-T 1 -U x -h /no/such/folder -p 1",
 }
 
 // TestOptionFaults compares exit codes and messages with those of each version.

@@ -235,7 +235,7 @@ func (f *figures) shares() cell.Table {
 	} {
 		if strings.Contains(s.name, "remote") && !several {
 			t.Add(cell.Text(s.name), cell.Count(s.of), cell.Text(""), cell.Text(""), cell.Text(limits(s.low, s.high)),
-				cell.Text("not applicable: one warehouse").Marked(cell.Dim))
+				cell.Text("one warehouse").Marked(cell.Dim))
 			continue
 		}
 		if s.of == 0 {

@@ -537,7 +537,7 @@ func (c *Coordinator) Start(lead time.Duration) int64 {
 }
 
 // Follow calls f with the merged intervals of all workers, as they end. It returns when each worker's load is over or
-// the worker is lost. run is the result of record.Merge for the parts that Begun returns.
+// the worker is lost. run is the result of record.Merge for the parts that Bundles returns.
 func (c *Coordinator) Follow(run *record.Run, parts []*record.Recorded, f func(*measure.Interval) error) error {
 	sources, now := make([]record.Source, len(parts)), make([]measure.Worker, len(parts))
 	for i, p := range parts {
