@@ -34,6 +34,7 @@ type Watch struct {
 	Tell   func(string) // see Load.Tell
 
 	servers []*server
+	early   []record.Warning
 	stop    chan struct{} // closed to end the sampling
 	stopped bool
 	done    sync.WaitGroup
@@ -45,6 +46,7 @@ var _ measure.Sink = (*Watch)(nil)
 // server is an inspected server with the state of its goroutine.
 type server struct {
 	inspector Inspector
+	optional  bool
 	intervals chan interval
 	begun     time.Time
 	phase     Phase
@@ -68,6 +70,19 @@ func NewWatch(inspectors []Inspector) *Watch {
 		w.servers = append(w.servers, &server{inspector: i, intervals: make(chan interval, 4)})
 	}
 	return w
+}
+
+// Suggest adds a server that is inspected if it can be. If it can't, that is a warning.
+func (w *Watch) Suggest(i Inspector) {
+	w.servers = append(w.servers, &server{inspector: i, optional: true, intervals: make(chan interval, 4)})
+}
+
+// Warn adds a warning about servers that can't be inspected.
+func (w *Watch) Warn(why string) {
+	w.early = append(w.early, record.Notice("inspect-auto", message.Text("why", secret.Text(why))))
+	if w.Tell != nil {
+		w.Tell("--inspect auto: " + secret.Text(why))
+	}
 }
 
 // Start takes the first snapshots and starts sampling. It must be called right before the load starts. Its errors
