@@ -20,6 +20,8 @@ func help(name string, args []string) error {
 	switch name {
 	case "burn":
 		return burn(args)
+	case "web":
+		return web(args)
 	}
 	return fmt.Errorf("there is no helper %s", name)
 }

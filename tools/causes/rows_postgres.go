@@ -131,7 +131,7 @@ func postgresRows() []row {
 		postgresRow("idle-in-transaction", "four connections of another program keep transactions open",
 			[]string{"idle-in-transaction"},
 			"queries:\n"+lookup+openLoad(8, 150), books, booksKey, analyzed),
-		postgresRow("connections", "16 sessions compute at once, on two cores", []string{"connections", "too-few-cores"},
+		postgresRow("connections", "16 sessions compute at once, on two cores", []string{"connections", "process-cores"},
 			"sessions: 16\nqueries:\n"+query("compute", "select count(*) from (select generate_series(1, 100000)) x", "")+
 				"load:\n  - closed: {sessions: 16, duration: {length}}\n"),
 		postgresRow("healthy-reads", "rows are read by their key", nil,
