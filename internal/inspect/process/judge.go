@@ -62,7 +62,8 @@ func unread(p *record.Process) *record.Finding {
 		return nil
 	}
 	return finding(p, FindUnread, p.UnreadShare, message.New("find.process-unread", message.Bytes("unread", p.UnreadB),
-		message.Bytes("most", p.UnreadMaxB), message.Share("share", p.UnreadShare)), message.New("find.process-unread.advice"))
+		message.Bytes("most", p.UnreadMaxB), message.Share("share", p.UnreadShare)),
+		message.New("find.process-unread.advice"))
 }
 
 // disk: a thread waits in uninterruptible sleep.

@@ -36,8 +36,8 @@ func Named(text string) (t Target, ok bool) {
 	return Target{Source: text, PID: pid}, true
 }
 
-// Find returns the processes on this machine that listen at the given addresses (host:port, or the path of a Unix socket
-// or of its folder). Addresses of other machines, and processes that can't be seen, are left out.
+// Find returns the processes on this machine that listen at the given addresses (host:port, or the path of a Unix
+// socket or of its folder). Addresses of other machines, and processes that can't be seen, are left out.
 func Find(addresses []string) []Target { return find(procFolder, addresses, ownAddresses()) }
 
 func find(proc string, addresses []string, own []netip.Addr) (out []Target) {

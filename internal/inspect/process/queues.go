@@ -18,8 +18,8 @@ type queues struct {
 	full        int    // looks at which a connection had more than unreadB
 }
 
-// unreadB is how many bytes a connection has sent without the client taking them, if the client doesn't keep up. Healthy
-// servers of the notes' trials had 6 kB, and one whose client didn't read 3 MB.
+// unreadB is how many bytes a connection has sent without the client taking them, if the client doesn't keep up.
+// Healthy servers of the notes' trials had 6 kB, and one whose client didn't read 3 MB.
 const unreadB = 100_000
 
 func (q *queues) add(o *queues) {

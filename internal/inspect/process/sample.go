@@ -225,8 +225,9 @@ func (o *observed) sample() {
 	}
 }
 
-// isDisk reports whether a thread that sleeps uninterruptibly in a function of the kernel may wait for a disk. The other
-// functions wait for a child that has just been forked, for the memory map of the process, or in the kernel's locks.
+// isDisk reports whether a thread that sleeps uninterruptibly in a function of the kernel may wait for a disk. The
+// other functions wait for a child that has just been forked, for the memory map of the process, or in the kernel's
+// locks.
 func isDisk(function string) bool {
 	for _, other := range []string{"vfork", "kernel_clone", "do_fork", "rwsem", "mutex", "futex", "coredump", "ptrace"} {
 		if strings.Contains(function, other) {

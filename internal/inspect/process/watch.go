@@ -67,7 +67,8 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-// run takes samples until stop is closed. Its thread does nothing else, so that the thread's processor time is the cost.
+// run takes samples until stop is closed. Its thread does nothing else, so that the thread's processor time is the
+// cost.
 func (w *Watch) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
