@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"brunt/internal/record"
 )
@@ -159,6 +160,17 @@ func (a *Activity) Block(b record.Blocking) {
 func Shorten(text string) string {
 	if r := []rune(text); len(r) > longText {
 		return string(r[:longText]) + " …"
+	}
+	return text
+}
+
+// Headline returns a statement on one short line. A long statement is cut in the middle, because generated statements
+// often only differ at their ends.
+func Headline(text string) string {
+	const first, last = 40, 50
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > first+last {
+		return string(r[:first]) + " … " + string(r[len(r)-last:])
 	}
 	return text
 }

@@ -29,9 +29,11 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 		for i := range steps {
 			switch r := steps[i].Request; {
 			case r.Verb == protocol.SQL:
-				o.Statements, of = append(o.Statements, r.Text), append(of, i)
+				o.Statements, o.Kinds, of = append(o.Statements, r.Text), append(o.Kinds, r.Params), append(of, i)
 			case r.Web != nil && len(steps) == 1:
 				o.Method = r.Web.Method
+			case r.Web == nil && r.RPC == nil:
+				o.Requests = append(o.Requests, Request{r.Verb, r.Text})
 			}
 		}
 		o.Arguments = func(statement, execution int) ([]*string, bool) {
