@@ -37,10 +37,13 @@ func (s *step) scans() bool { return s.access == "ALL" || s.access == "index" }
 
 // explainAll explains the statements that took the most time, or those of the load if the server counts none.
 func (c *caseFile) explainAll(ctx context.Context) error {
-	list := c.load.Statements
-	if len(list) == 0 {
+	list := slices.Clone(c.load.Statements)
+	if c.uncounted {
 		for _, o := range c.operations {
 			for _, text := range o.Statements {
+				if slices.ContainsFunc(list, func(s record.Statement) bool { return normal(s.Text) == normal(text) }) {
+					continue
+				}
 				list = append(list, record.Statement{Text: text, Operations: []string{o.Name}, Match: record.MatchText})
 			}
 		}

@@ -122,12 +122,6 @@ func statements(c *caseFile) {
 		}
 		p := c.planOf(s.ID)
 		scanned := c.fullScan(s, p)
-		if passes := s.More["sort_merge_passes"]; passes >= 1 && s.Share >= 0.01 {
-			c.add(about(FindFilesort, s, message.New("find.mysql.filesort", message.Number("passes", passes/s.Calls),
-				message.Number("rows", s.More["sort_rows"]/s.Calls), message.Text("buffer", c.bytes("sort_buffer_size"))),
-				message.New("find.mysql.filesort.advice")))
-			scanned = nil
-		}
 		if n := s.More["created_tmp_disk_tables"]; n >= s.Calls && s.Share >= 0.01 {
 			c.add(about(FindTmpDisk, s, message.New("find.mysql.tmp-disk", message.Number("tables", n/s.Calls),
 				message.Text("memory", c.bytes(cmp.Or(c.has("tmp_memory_table_size"), "tmp_table_size")))),
@@ -135,6 +129,11 @@ func statements(c *caseFile) {
 			if p == nil || !conditional(p) {
 				scanned = nil
 			}
+		} else if passes := s.More["sort_merge_passes"]; passes >= 1 && s.Share >= 0.01 {
+			c.add(about(FindFilesort, s, message.New("find.mysql.filesort", message.Number("passes", passes/s.Calls),
+				message.Number("rows", s.More["sort_rows"]/s.Calls), message.Text("buffer", c.bytes("sort_buffer_size"))),
+				message.New("find.mysql.filesort.advice")))
+			scanned = nil
 		}
 		if scanned != nil {
 			c.add(*scanned)
@@ -170,7 +169,7 @@ func (c *caseFile) fullScan(s *record.Statement, p *plan) *record.Finding {
 	table := message.Text("table", step.table)
 	var f record.Finding
 	switch {
-	case len(p.notes) > 0 || step.access == "ALL" && step.possible != "" && step.key == "":
+	case len(p.notes) > 0 || step.access == "ALL" && step.possible != "":
 		why := message.New("find.mysql.mismatch.keys", message.Text("keys", step.possible))
 		if len(p.notes) > 0 {
 			why = message.Literal(p.notes[0])
@@ -188,13 +187,13 @@ func (c *caseFile) fullScan(s *record.Statement, p *plan) *record.Finding {
 // of the load whose plans scan.
 func scansWithoutStatements(c *caseFile) {
 	read := c.status("Handler_read_rnd_next")
-	if len(c.load.Statements) > 0 || read < leastExamined*max(c.status("Select_scan"), 1) {
+	if !c.uncounted || read < leastExamined*max(c.status("Select_scan"), 1) {
 		return
 	}
 	for k := range c.plans {
 		p := &c.plans[k]
 		step := p.scanned()
-		if p.Failed != "" || step == nil || step.rows < leastExamined {
+		if p.Failed != "" || p.Statement != "" || step == nil || step.rows < leastExamined {
 			continue
 		}
 		id, advice := FindFullScan, message.New("find.mysql.full-scan.advice", message.Text("table", step.table))
@@ -204,6 +203,9 @@ func scansWithoutStatements(c *caseFile) {
 		c.add(about(id, &record.Statement{Text: p.Text, Operations: p.Operations},
 			message.New("find.mysql.scan-counted", message.Rate("read", read/c.seconds()),
 				message.Count("rows", uint64(step.rows))), advice))
+		return
+	}
+	if c.found(FindFullScan) || c.found(FindMismatch) || c.inspector.digests {
 		return
 	}
 	c.add(record.Finding{ID: FindFullScan, Severity: record.Serious, Subject: c.mostSeen(),

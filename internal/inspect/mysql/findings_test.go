@@ -143,9 +143,7 @@ func TestRowLocksAreFound(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() { done <- d.run(waiter, update) }()
-		for i.seen.idleBlocking < 3 || i.activity.Samples() < leastSamples {
-			sampled(t, i, 1)
-		}
+		until(t, i, func() bool { return i.seen.idleBlocking >= 3 })
 		if err := d.run(holder, "COMMIT"); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +165,8 @@ func TestHotRowsAreFound(t *testing.T) {
 			c := d.session()
 			clients = append(clients, func() error { return d.run(c, update) })
 		}
-		beside(t, i, 400, clients...)
+		beside(t, i, func() bool { return len(i.activity.Record(nobody).Blocked) > 0 && i.activity.Samples() >= leastSamples },
+			clients...)
 	}, operation("count", update, nil))
 	first(t, in, FindRowLocks, "count: UPDATE book", "(active)")
 	silent(t, in, FindIdleXact, FindDeadlocks, FindCommitFlush)
@@ -212,9 +211,7 @@ func TestMetadataLocksAreFound(t *testing.T) {
 		}
 		done := make(chan error, 2)
 		go func() { done <- d.run(changer, "ALTER TABLE book ADD COLUMN x INT") }()
-		for i.seen.metadataWaits == 0 {
-			sampled(t, i, 1)
-		}
+		until(t, i, func() bool { return i.seen.metadataWaits > 0 })
 		go func() { done <- d.run(reader, "SELECT 1 FROM book WHERE id = 2") }()
 		sampled(t, i, 5)
 		if err := d.run(holder, "COMMIT"); err != nil {
@@ -288,7 +285,7 @@ func TestWithoutPerformanceSchema(t *testing.T) {
 		d.repeat(5, text, "x")(i)
 		sampled(t, i, 3)
 	}, operation("find", text, []gen.Kind{gen.String}, "x"))
-	first(t, in, FindFullScan, "find: SELECT id", "20,000 rows a scan")
+	first(t, in, FindFullScan, "find: SELECT id", "rows a scan")
 	if len(in.Missing) != 1 || in.Missing[0].Remedy.String() == "" {
 		t.Errorf("%+v", in.Missing)
 	}
@@ -322,3 +319,5 @@ func TestUserWithoutRights(t *testing.T) {
 		t.Errorf("counters: %+v", in.Windows[0].Counters)
 	}
 }
+
+func nobody(string) bool { return false }

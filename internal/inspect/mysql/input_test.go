@@ -140,7 +140,7 @@ func TestLongProcessList(t *testing.T) {
 	for name, s := range map[string]*testserver.Server{"digests": counting(t), "counters": servers.MariaDB(t)} {
 		t.Run(name, func(t *testing.T) {
 			d := newDatabase(t, s)
-			long := "SELECT SLEEP(30) /* " + strings.Repeat("x", 8<<20) + " */"
+			long := "SELECT SLEEP(30) /* " + strings.Repeat("x", 2<<20) + " */"
 			var ids []int64
 			done := make(chan error, 4)
 			for range 4 {
@@ -153,9 +153,7 @@ func TestLongProcessList(t *testing.T) {
 				go func() { done <- d.run(c, long) }()
 			}
 			in := d.inspected(func(i *Inspector) {
-				for i.seen.running < 8 {
-					sampled(t, i, 1)
-				}
+				until(t, i, func() bool { return i.seen.running >= 8 })
 				for text := range i.seen.texts {
 					if len(text) > 2*longSample {
 						t.Errorf("%d bytes of a statement were kept", len(text))

@@ -22,6 +22,9 @@ type Inspector struct {
 	version  string
 	identity string // of the server that answers
 	digests  bool   // performance_schema is on
+	// consumer is whether the consumer is on ("YES" or "NO") without which MariaDB doesn't count executions of binary
+	// prepared statements; "" if unknown.
+	consumer string
 	prepared prepared
 	readings inspect.Readings
 	activity *inspect.Activity
@@ -70,6 +73,10 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	}
 	if _, err := i.session.text(ctx, "SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"); denied(err) {
 		i.miss(record.NewWarning("inspect-mysql-process", message.Text("user", i.target.User)))
+	}
+	if i.digests && i.product == "MariaDB" {
+		i.consumer, _ = i.session.text(ctx,
+			"SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'events_statements_current'")
 	}
 	if i.session.broken {
 		return err
@@ -161,7 +168,11 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return application == i.target.User+" (brunt)" })
 	c := &caseFile{inspector: i, inspection: out, load: &out.Windows[0], operations: load.Operations,
-		cores: inspect.CoresOf(i.target.Address)}
+		cores: inspect.CoresOf(i.target.Address), uncounted: !i.digests}
+	if c.status("Com_stmt_execute") > 0 && i.consumer == "NO" {
+		c.uncounted = true
+		i.miss(record.NewWarning("inspect-mysql-prepared"))
+	}
 	if err == nil {
 		err = c.explainAll(ctx)
 	}
@@ -223,7 +234,8 @@ type caseFile struct {
 	operations []inspect.Operation
 	plans      []plan
 	settings   map[string]string
-	cores      int // of the server; 0 if unknown
+	uncounted  bool // statements of the load aren't counted
+	cores      int  // of the server; 0 if unknown
 }
 
 // readSettings reads the variables that findings name.

@@ -37,7 +37,7 @@ var counters = []string{
 	"Handler_read_rnd", "Handler_read_rnd_next", "Handler_rollback", "Handler_update", "Handler_write",
 	"Created_tmp_disk_tables", "Created_tmp_tables", "Select_full_join", "Select_scan", "Sort_merge_passes",
 	"Sort_rows", "Questions", "Bytes_received", "Bytes_sent", "Com_select", "Com_insert", "Com_update", "Com_delete",
-	"Com_replace", "Com_commit", "Com_rollback", "Com_begin", "Slow_queries",
+	"Com_replace", "Com_commit", "Com_rollback", "Com_begin", "Com_stmt_execute",
 	ofServer: "Innodb_row_lock_time", "Innodb_row_lock_waits", "Innodb_deadlocks", "Innodb_buffer_pool_reads",
 	"Innodb_buffer_pool_read_requests", "Innodb_data_fsyncs", "Innodb_data_reads", "Innodb_os_log_fsyncs",
 	"Innodb_os_log_written", "Innodb_log_waits", "Innodb_buffer_pool_wait_free", "Connection_errors_max_connections",
@@ -180,7 +180,7 @@ func administrative(text string) bool {
 	}
 	lower := strings.ToLower(text)
 	return strings.Contains(lower, "performance_schema") || strings.Contains(lower, "information_schema") ||
-		strings.HasPrefix(lower, "select schema ( )") || strings.HasPrefix(lower, "select version ( )")
+		strings.HasPrefix(lower, "select schema ( )") || strings.Contains(lower, "connection_id") || strings.HasPrefix(lower, "select version ( )")
 }
 
 // prepared sums up prepared statements, which the server forgets when they are closed. MariaDB counts executions of
@@ -370,51 +370,85 @@ func (i *Inspector) readDeadlocks(ctx context.Context, out *inspect.Reading) err
 }
 
 // normal returns a statement so that the plan's text and the server's digest are equal; see inspect.Normal. Digests
-// quote names, and show a list of values as "(...)".
+// quote names, replace NULL, write some words differently, and show a list of values as "...".
 func normal(text string) string {
 	var b strings.Builder
 	words := sqltext.Words(strings.TrimRight(text, "; \t\r\n"))
-	for k := 0; k < len(words); k++ {
-		if n := listLength(words[k:]); n > 0 {
-			b.WriteString(" ( ? )")
-			k += n - 1
-			for k+2 < len(words) && words[k+1].IsSign(",") && listLength(words[k+2:]) > 0 { // further rows
-				k += 1 + listLength(words[k+2:])
+	for k := 0; k < len(words); {
+		n := valuesLength(words[k:])
+		if n == 0 && words[k].IsSign("(") {
+			if n = rowsLength(words[k:]); n > 0 {
+				b.WriteString(" ( ? )")
+				k += n
+				continue
 			}
+		}
+		if n > 0 {
+			b.WriteString(" ?")
+			k += n
 			continue
 		}
 		switch t := words[k]; t.Kind {
-		case sqltext.Number, sqltext.Text, sqltext.Param, sqltext.Mark:
-			b.WriteString(" ?")
 		case sqltext.Word, sqltext.Quoted:
 			b.WriteString(" " + strings.ToLower(strings.Trim(t.Text, "`")))
 		default:
 			b.WriteString(" " + t.Text)
 		}
+		k++
 	}
 	return synonyms.Replace(b.String() + " ")
 }
 
 // synonyms are spellings that the server's digests replace.
-var synonyms = strings.NewReplacer(" integer ", " int ", " schema ", " database ", " != ", " <> ", " ! = ", " <> ",
-	" < > ", " <> ", " and ", " and ", " inner join ", " join ")
+var synonyms = strings.NewReplacer(" integer ", " int ", " schema ", " database ", " ! = ", " <> ", " != ", " <> ",
+	" < > ", " <> ", " inner join ", " join ")
 
-// listLength returns the number of tokens of a list of values in parentheses that words begin with; 0 if they don't.
-func listLength(words []sqltext.Token) int {
-	if len(words) < 3 || !words[0].IsSign("(") {
+// valueLength returns the number of tokens of a value that words begin with; 0 if they don't.
+func valueLength(words []sqltext.Token) int {
+	if len(words) == 0 {
 		return 0
 	}
-	for k := 1; k < len(words); k++ {
-		switch t := words[k]; {
-		case t.IsSign(")"):
-			return k + 1
-		case t.Kind == sqltext.Number, t.Kind == sqltext.Text, t.Kind == sqltext.Param, t.Kind == sqltext.Mark,
-			t.IsSign(","), t.IsSign("."), t.IsSign("-"), t.Is("NULL"):
-		default:
-			return 0
-		}
+	switch t := words[0]; {
+	case t.Kind == sqltext.Number, t.Kind == sqltext.Text, t.Kind == sqltext.Param, t.Kind == sqltext.Mark, t.Is("NULL"):
+		return 1
+	case t.IsSign(".") && len(words) > 2 && words[1].IsSign(".") && words[2].IsSign("."):
+		return 3
+	case t.IsSign("-") && len(words) > 1 && (words[1].Kind == sqltext.Number || words[1].Kind == sqltext.Mark):
+		return 2
 	}
 	return 0
+}
+
+// valuesLength returns the number of tokens of a value, or of several ones with commas between, that words begin with.
+func valuesLength(words []sqltext.Token) int {
+	n := valueLength(words)
+	for n > 0 && n < len(words) && words[n].IsSign(",") {
+		more := valueLength(words[n+1:])
+		if more == 0 {
+			break
+		}
+		n += 1 + more
+	}
+	return n
+}
+
+// rowsLength returns the number of tokens of a list of values in parentheses, or of several ones with commas between,
+// that words begin with.
+func rowsLength(words []sqltext.Token) int {
+	n := 0
+	for n < len(words) && words[n].IsSign("(") {
+		inner := valuesLength(words[n+1:])
+		if inner == 0 || n+1+inner >= len(words) || !words[n+1+inner].IsSign(")") {
+			return 0
+		}
+		n += inner + 2
+		if n+1 < len(words) && words[n].IsSign(",") && words[n+1].IsSign("(") && rowsLength(words[n+1:]) > 0 {
+			n++
+			continue
+		}
+		break
+	}
+	return n
 }
 
 // quotedList returns names as a list of SQL texts.

@@ -34,8 +34,7 @@ const (
 	// information_schema.PROCESSLIST would copy all of them into a table on the disk.
 	askThreads = `SELECT PROCESSLIST_ID AS Id, PROCESSLIST_USER AS User, PROCESSLIST_HOST AS Host,
 		PROCESSLIST_COMMAND AS Command, PROCESSLIST_STATE AS State, LEFT(PROCESSLIST_INFO, 300) AS Info
-		FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL
-		AND PROCESSLIST_ID <> CONNECTION_ID()`
+		FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL`
 	askProcesses = "SHOW PROCESSLIST"
 	askXacts     = `SELECT trx_id, trx_mysql_thread_id AS thread, trx_state AS state, LEFT(trx_query, 300) AS text,
 		TIMESTAMPDIFF(MICROSECOND, trx_started, NOW(6)) / 1e6 AS age_s,
@@ -71,11 +70,7 @@ func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
 	if err != nil {
 		return err
 	}
-	own, err := i.session.text(ctx, "SELECT CONNECTION_ID()")
-	if err != nil {
-		return err
-	}
-	i.addSessions(r, own, open, at)
+	i.addSessions(r, open, at)
 	if err := i.addLocks(ctx, open); err != nil {
 		return err
 	}
@@ -101,11 +96,11 @@ func (i *Inspector) transactions(ctx context.Context) (map[string]*transaction, 
 }
 
 // addSessions adds the sessions of a sample, without this one.
-func (i *Inspector) addSessions(r *result, own string, open map[string]*transaction, at time.Duration) {
+func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time.Duration) {
 	var all []inspect.Session
 	for k := range r.rows {
 		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
-		if id == own || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") || user == "system user" {
+		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") || user == "system user" {
 			continue
 		}
 		s := inspect.Session{Application: user, Address: hostOf(r.at(k, "Host")), Count: 1}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 func counting(t testing.TB) *testserver.Server {
 	t.Helper()
 	return servers.Get(t, "counting", func(t testserver.TB) *testserver.Server {
-		return testserver.MariaDB(t, testserver.Settings("performance-schema=ON", "innodb-buffer-pool-size=24M",
+		return testserver.MariaDB(t, testserver.Settings("performance-schema=ON", "performance-schema-consumer-events-statements-current=ON", "innodb-buffer-pool-size=24M",
 			"max-connections=40", "sort-buffer-size=32K", "tmp-memory-table-size=64K", "tmp-table-size=64K"))
 	})
 }
@@ -132,9 +132,24 @@ func sampled(t testing.TB, i *Inspector, n int) {
 	}
 }
 
-// beside runs clients until their statements have been seen by a number of samples. A client is called again and again
-// until it ends.
-func beside(t testing.TB, i *Inspector, n int, clients ...func() error) {
+// refreshed is how long the server's tables of transactions mustn't be read before it fills them again.
+const refreshed = 110 * time.Millisecond
+
+// until takes samples until a condition holds.
+func until(t testing.TB, i *Inspector, holds func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(refreshed)
+	defer ticker.Stop()
+	for end := time.Now().Add(time.Minute); !holds(); <-ticker.C {
+		if time.Now().After(end) {
+			t.Fatal("it didn't come about in a minute")
+		}
+		sampled(t, i, 1)
+	}
+}
+
+// beside runs clients while samples are taken until a condition holds. A client is called again and again.
+func beside(t testing.TB, i *Inspector, holds func() bool, clients ...func() error) {
 	t.Helper()
 	stop := make(chan struct{})
 	var group sync.WaitGroup
@@ -153,7 +168,7 @@ func beside(t testing.TB, i *Inspector, n int, clients ...func() error) {
 			}
 		})
 	}
-	sampled(t, i, n)
+	until(t, i, holds)
 	close(stop)
 	group.Wait()
 }

@@ -33,6 +33,7 @@ type session struct {
 	conn    *sql.Conn
 	secret  string
 	user    string
+	number  string // of the connection
 	queries int
 	broken  bool
 }
@@ -63,6 +64,11 @@ func connect(ctx context.Context, t protocol.Target) (*session, error) {
 	for _, setting := range settings {
 		_, _ = s.conn.ExecContext(ctx, "SET SESSION "+setting) // those that this server lacks are skipped
 	}
+	s.number, err = s.text(ctx, "SELECT CONNECTION_ID()")
+	if err != nil {
+		s.close()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -72,9 +78,9 @@ const program = "brunt-inspect"
 // settings are the settings of the inspector's session.
 var settings = [...]string{
 	"lock_wait_timeout = 1", "transaction_isolation = 'READ-UNCOMMITTED'", "autocommit = 1",
-	"note_verbosity = 'basic,unusable_keys'", // of MariaDB: EXPLAIN says which indexes a comparison can't use
-	"max_statement_time = 5",                 // MariaDB, in seconds
-	"max_execution_time = 5000",              // MySQL, in ms
+	"note_verbosity = 'basic,explain'", // of MariaDB: EXPLAIN says which indexes a comparison can't use
+	"max_statement_time = 5",           // MariaDB, in seconds
+	"max_execution_time = 5000",        // MySQL, in ms
 }
 
 func (s *session) close() {
