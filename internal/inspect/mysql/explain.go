@@ -10,6 +10,7 @@ import (
 	"brunt/internal/base/sqltext"
 	"brunt/internal/inspect"
 	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -133,8 +134,10 @@ func withArguments(text string, arguments []*string, kinds []gen.Kind) (string, 
 
 // kindsOf returns the kinds of a statement's parameters, if they are known.
 func kindsOf(o *inspect.Operation, statement int) []gen.Kind {
-	if statement < len(o.Kinds) {
-		return o.Kinds[statement]
+	for i := range o.Requests {
+		if r := &o.Requests[i]; r.Verb == protocol.SQL && r.Text == o.Statements[statement] {
+			return r.Params
+		}
 	}
 	return nil
 }
