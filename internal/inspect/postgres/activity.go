@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"brunt/internal/record"
@@ -13,6 +14,7 @@ import (
 const (
 	mostPoints  = 600
 	mostBlocked = 20
+	mostQueries = 5000
 	longText    = 300 // characters shown of a statement that waits for locks
 )
 
@@ -26,6 +28,7 @@ type activity struct {
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
 	longestNs int64
+	byQuery   map[string]map[string]int // sessions at work by query ID and kind of time, summed over samples
 }
 
 // pool describes the connections of one application from one address, summed over samples.
@@ -44,20 +47,22 @@ type blockedFor struct {
 
 func newActivity() *activity {
 	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[string]int{}}
 }
 
 // The queries of a sample. The server counts the sessions, so that the answer is short even if there are a
 // thousand. askSessions calls the function behind the view pg_stat_activity, because the view's joins cost more
 // than the function.
 const (
-	askSessions = `select coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
+	askSessions = `select ` + queryID + ` as query, coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
 		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event, count(*) as n,
 		coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as xact_s,
 		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
-		group by 1, 2, 3, 4, 5`
+		group by 1, 2, 3, 4, 5, 6`
+	// queryID is the expression of a statement's ID, which versions before 14 don't have.
+	queryID = `coalesce(query_id::text, '')`
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
@@ -74,7 +79,11 @@ const (
 
 // sample takes one sample. at is the time since Begin.
 func (a *activity) sample(ctx context.Context, s *session, at time.Duration) error {
-	r, err := s.again(ctx, askSessions)
+	ask := askSessions
+	if s.version < versionQueryID {
+		ask = strings.Replace(ask, queryID, "''", 1)
+	}
+	r, err := s.again(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -120,6 +129,7 @@ func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 			}
 			a.waits[[2]string{class, r.at(i, "event")}] += n
 			classes[class] += float64(n)
+			a.query(r.at(i, "query"), timeKind(class, r.at(i, "event")), n)
 			if class == "Lock" {
 				locks += n
 			}
@@ -143,6 +153,22 @@ func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 	}
 	a.point(at, classes)
 	return locks
+}
+
+// query adds sessions that are executing a statement.
+func (a *activity) query(id, kind string, n int) {
+	if id == "" {
+		return
+	}
+	kinds := a.byQuery[id]
+	if kinds == nil {
+		if len(a.byQuery) >= mostQueries {
+			return
+		}
+		kinds = map[string]int{}
+		a.byQuery[id] = kinds
+	}
+	kinds[kind] += n
 }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
