@@ -13,9 +13,9 @@ type Whole struct {
 	Parts []float64
 }
 
-// Parts draws each whole as a horizontal bar that is divided into its parts, one below the other. names are those of the
-// parts; that of the last one, the rest, is drawn faintly. The frame's height is ignored; it follows from the number of
-// bars.
+// Parts draws each whole as a horizontal bar that is divided into its parts, one below the other. names are those of
+// the parts; that of the last one, the rest, is drawn faintly. The frame's height is ignored; it follows from the
+// number of bars.
 func Parts(f Frame, names []string, all []Whole) string {
 	const each = 24
 	longest := 0
