@@ -179,7 +179,8 @@ func (t *writer) process(p *record.Process) cell.Table {
 		t.digits(p.Cores)))
 	disk := t.say("of the samples had a thread that waited for it")
 	if !p.IOUnreadable {
-		disk += t.say("; %s read and %s written a second", t.l.Value(p.ReadBPerS, "bytes"), t.l.Value(p.WrittenBPerS, "bytes"))
+		disk += t.say("; %s read and %s written a second", t.l.Value(p.ReadBPerS, "bytes"),
+			t.l.Value(p.WrittenBPerS, "bytes"))
 	}
 	out.add(t.say("disk"), cell.Figure(p.DiskSeen, "share"), disk)
 	if p.Connections > 0 {
