@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -25,11 +24,7 @@ func Address(kind, text, port string) (protocol.Target, error) {
 		return t, fmt.Errorf("%s: %s; write %s=%s://user:password@host:%s", secret.Text(text), why, kind, kind, port)
 	}
 	if err != nil { // its text may hold the password
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return bad("not an URL")
+		return bad("not a URL")
 	}
 	if u.Scheme != kind {
 		return bad("the scheme is " + u.Scheme)

@@ -68,7 +68,7 @@ func (i *Inspector) tellUnexplained(counted []record.Statement) {
 			continue
 		}
 		if share, n = share+s.Share, n+1; worst == "" {
-			worst, why = brief(s.Text), reason
+			worst, why = inspect.Headline(s.Text), reason
 		}
 	}
 	if share >= leastExplained {
