@@ -16,8 +16,8 @@ import (
 // Join writes the bundle of a merged run into a new or empty folder. run is the result of Merge. Intervals that ran at
 // the same time become one, whose counts and distributions are the sums; each is passed to takers. All error samples
 // and observations of every part are kept. Then complete, unless it is nil, is called to complete run with the results
-// of the takers, and run gets the hints that follow from the joined intervals. If the folder can't be written to, all of
-// this is done nevertheless, run gets a warning, and the error is a *FolderError.
+// of the takers, and run gets the hints that follow from the joined intervals. If the folder can't be written to, all
+// of this is done nevertheless, run gets a warning, and the error is a *FolderError.
 func Join(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {

@@ -144,7 +144,8 @@ func (c *conn) doStatement(ctx context.Context, s *statement, req *protocol.Requ
 // Ended implements protocol.Perishable. The library reads all the time, and connects again only later.
 func (c *conn) Ended() bool { return c.received.Ended() }
 
-// recordOf returns the record of a row. The contents of fields are as the columns show them, those of blobs as they are.
+// recordOf returns the record of a row. The contents of fields are as the columns show them, those of blobs as they
+// are.
 func recordOf(row []column) (record kv.Record, err error) {
 	contents := make([][]byte, len(row))
 	var names []string

@@ -84,7 +84,8 @@ func TestValuesOfEachType(t *testing.T) {
 		t.Run(c.name+" "+c.literal, func(t *testing.T) {
 			do := func(id int, arg gen.Value) (r protocol.Reply, shown string) {
 				r.Each = func(_ []string, row []gen.Value) { shown = string(row[0].AppendText(nil)) }
-				if conn.Do(protocoltest.Within(t, 20*time.Second), &p.Requests[3*i+id], []gen.Value{arg}, &r); r.Class != protocol.OK {
+				conn.Do(protocoltest.Within(t, 20*time.Second), &p.Requests[3*i+id], []gen.Value{arg}, &r)
+				if r.Class != protocol.OK {
 					t.Fatalf("%+v", r.Failure)
 				}
 				return r, shown
