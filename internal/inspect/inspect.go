@@ -48,6 +48,7 @@ type Operation struct {
 	Method     string              // of the HTTP request, if the operation is a single request; otherwise ""
 	Requests   []*protocol.Request // what it may send, variants included; don't change them
 	BytesIn    float64             // of all answers
+	ServiceNs  float64             // mean time from the send of an execution to its end, warm-up included; 0 if unknown
 	Done       float64             // number of finished executions, warm-up included
 	Uncertain  float64             // how far the executions may differ from Done due to retries, failures and interruptions
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),

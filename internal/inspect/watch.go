@@ -40,6 +40,7 @@ type Watch struct {
 	stopped bool
 	done    sync.WaitGroup
 	counts  []measure.Counts // totals of each operation so far
+	service []duration       // of each operation so far
 }
 
 var _ measure.Sink = (*Watch)(nil)
@@ -56,6 +57,29 @@ type server struct {
 	snapped   time.Time      // when the last snapshot was taken
 	cost      record.InspectionCost
 	broken    error
+}
+
+// duration is a sum of times.
+type duration struct {
+	n     uint64
+	sumNs float64
+}
+
+func (d *duration) add(h *measure.Histogram) {
+	if h != nil {
+		d.n, d.sumNs = d.n+h.Count(), d.sumNs+h.Sum()
+	}
+}
+
+// operations describes the operations of the load, with what was measured of them.
+func (w *Watch) operations(load *workload.Workload) []Operation {
+	out := operations(load, w.counts)
+	for k := range out {
+		if k < len(w.service) && w.service[k].n > 0 {
+			out[k].ServiceNs = w.service[k].sumNs / float64(w.service[k].n)
+		}
+	}
+	return out
 }
 
 type interval struct {
@@ -97,10 +121,11 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 		return nil
 	}
 	for len(w.counts) < len(iv.Operations) {
-		w.counts = append(w.counts, measure.Counts{})
+		w.counts, w.service = append(w.counts, measure.Counts{}), append(w.service, duration{})
 	}
 	for k := range iv.Operations {
 		w.counts[k].Add(&iv.Operations[k].Counts)
+		w.service[k].add(iv.Operations[k].Service)
 	}
 	for _, s := range w.servers {
 		select {
@@ -201,7 +226,7 @@ func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, erro
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
-	about := Load{Operations: operations(load, w.counts), Writes: w.Writes, Tell: w.Tell}
+	about := Load{Operations: w.operations(load), Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
 	var warnings []record.Warning
 	for k, s := range w.servers {
