@@ -11,6 +11,7 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/verdict"
 	"brunt/internal/plan"
+	"brunt/internal/record"
 	"brunt/internal/render/units"
 	"brunt/internal/run/advise"
 	"brunt/internal/run/program"
@@ -126,13 +127,12 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
-		Say: func(text string) { c.o.Say("advisor: %s", text) }}
+		Say: func(text string) { c.o.Say("advisor: %s", text) },
+		Judged: func(x record.Proof) {
+			c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
+		}}
 	trial.Into(c.folder(s), program.Load{Plan: p, PeakPerS: p.PeakPerS()}, program.Continuing(c.execute(s, true)))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
-	for i := range r.Fix.Proofs {
-		x := &r.Fix.Proofs[i]
-		c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
-	}
 	return err
 }
 
