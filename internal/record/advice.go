@@ -29,6 +29,7 @@ type Proposal struct {
 const (
 	ProofHypothetical = "hypothetical" // by HypoPG
 	ProofBuilt        = "built"        // by building it in a transaction that was rolled back
+	ProofEstimated    = "estimated"    // from the number of rows that the planner expects
 )
 
 // Effect is how an index changes the cost of one statement.

@@ -17,6 +17,7 @@ import (
 // The IDs of findings. They must not change.
 const (
 	FindSeqScan      = "seq-scan"
+	FindSorted       = "sort-limit"
 	FindMisestimate  = "misestimate"
 	FindSpill        = "spill"
 	FindForeignKey   = "foreign-key-index"
@@ -43,7 +44,11 @@ type caseFile struct {
 	findings   []record.Finding
 	// steadyFunctions tells for each function used in conditions whether it is immutable.
 	steadyFunctions map[string]bool
-	repeated        []repeated
+	// possible reports whether the server accepts an index; nil: not asked. tried are its answers.
+	possible func(table, on string) bool
+	tried    map[string]bool
+	wanted   []string // table and first column of the indexes that findings advise to have
+	repeated []repeated
 }
 
 func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
@@ -52,17 +57,18 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
 	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host),
-		repeated: i.repeated}
+		repeated: i.repeated, possible: func(table, on string) bool { return i.session.possible(ctx, table, on) }}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
 	for _, rule := range []func(*caseFile){
-		seqScans, counts, offsets, repeatedStatements, misestimates, spills,
+		seqScans, sortedWhole, counts, offsets, repeatedStatements, misestimates, spills,
 		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,
 		hotRows, idleTransactions, connections, smallPools,
 	} {
 		rule(c)
 	}
+	c.reconcile()
 	rank := []string{record.Critical, record.Serious, record.Minor}
 	slices.SortStableFunc(c.findings, func(a, b record.Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
@@ -73,6 +79,22 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 		out.Plans = append(out.Plans, c.plans[k].QueryPlan)
 	}
 	return err
+}
+
+// reconcile removes advice that contradicts other advice: an index isn't dropped that another finding needs.
+func (c *caseFile) reconcile() {
+	c.findings = slices.DeleteFunc(c.findings, func(f record.Finding) bool {
+		if f.ID != FindUnusedIndex {
+			return false
+		}
+		for i := range c.catalog.indexes {
+			x := &c.catalog.indexes[i]
+			if keys := x.keysOf(); shown(x.name) == f.Subject && len(keys) > 0 && slices.Contains(c.wanted, x.table+" "+keys[0]) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // coresOf returns the number of the server's cores, or 0 if it doesn't run on this machine.

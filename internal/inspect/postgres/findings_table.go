@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strings"
 	"time"
 
 	"brunt/internal/record"
@@ -38,6 +39,8 @@ func foreignKeys(c *caseFile) {
 		if k.childRows < leastRows {
 			continue
 		}
+		first, _, _ := strings.Cut(k.columns, ",")
+		c.wants(k.child, first)
 		v := figuresOf(c.load, "table", k.parent)
 		severity, evidence := record.Minor, message.New("find.foreign-key.unused", message.Text("key", k.name),
 			message.Text("parent", shown(k.parent)))
@@ -86,8 +89,8 @@ func bloat(c *caseFile) {
 			}
 			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name),
 				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead),
-					count("rows", live+dead)), held),
-				Advice: message.New("find.dead.advice", message.Text("table", shown(name)))})
+					count("rows", live+dead)), held, c.unvacuumed(name)),
+				Advice: c.vacuum(name, message.New("find.dead.advice", message.Text("table", shown(name))))})
 			return
 		}
 		t := c.catalog.table(name)
@@ -102,10 +105,27 @@ func bloat(c *caseFile) {
 		if t.pages >= bloatTimes*need && (t.pages-need)*blockSize >= bloatB {
 			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name),
 				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize),
-					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held),
-				Advice: message.New("find.bloat.advice", message.Text("table", shown(name)))})
+					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held, c.unvacuumed(name)),
+				Advice: c.vacuum(name, message.New("find.bloat.advice", message.Text("table", shown(name))))})
 		}
 	})
+}
+
+// unvacuumed says that autovacuum is turned off for a table, or returns the zero message.
+func (c *caseFile) unvacuumed(table string) message.Message {
+	if set := c.catalog.table(table).unvacuumed; set != "" {
+		return message.New("find.autovacuum-off", message.Text("setting", set))
+	}
+	return message.Message{}
+}
+
+// vacuum returns the advice for a table that is vacuumed or analyzed too seldom. Thresholds don't matter where autovacuum
+// is turned off.
+func (c *caseFile) vacuum(table string, usual message.Message) message.Message {
+	if c.catalog.table(table).unvacuumed != "" {
+		return message.New("find.autovacuum-off.advice", message.Text("table", shown(table)))
+	}
+	return usual
 }
 
 // staleStatistics finds tables that have changed much since they were last analyzed.
@@ -133,8 +153,9 @@ func staleStatistics(c *caseFile) {
 		default:
 			return
 		}
-		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name), Evidence: evidence,
-			Advice: message.New("find.stale.advice", message.Text("table", shown(name)))})
+		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name),
+			Evidence: message.Sentences(evidence, c.unvacuumed(name)),
+			Advice:   c.vacuum(name, message.New("find.stale.advice", message.Text("table", shown(name))))})
 	})
 }
 
