@@ -22,6 +22,7 @@ type activity struct {
 	waits     map[[2]string]int // number of active sessions by wait class and event, summed over samples
 	pools     map[[2]string]*pool
 	blocked   map[blocking]*blockedFor
+	atOnce    map[string]*record.AtOnce // by text; Share is a number of samples
 	points    []record.ActivityPoint
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
@@ -30,9 +31,9 @@ type activity struct {
 
 // pool describes the connections of one application from one address, summed over samples.
 type pool struct {
-	total, active, inXact, allActive, max int
-	seen                                  int // number of samples that contained the pool
-	longestIdleNs                         int64
+	total, active, inXact, allActive, allBusy, max int
+	seen                                           int // number of samples that contained the pool
+	longestIdleNs                                  int64
 }
 
 type blocking struct{ waiting, holder, state, relation, lock string }
@@ -43,7 +44,7 @@ type blockedFor struct {
 }
 
 func newActivity() *activity {
-	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
+	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{}, atOnce: map[string]*record.AtOnce{},
 		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
 }
 
@@ -54,7 +55,8 @@ const (
 	askSessions = `select coalesce(application_name, '') as application, coalesce(host(client_addr), '') as address,
 		coalesce(state, '') as state, coalesce(wait_event_type, '') as class, coalesce(wait_event, '') as event, count(*) as n,
 		coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as xact_s,
-		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s
+		coalesce(max(extract(epoch from clock_timestamp() - state_change)) filter (where state like 'idle in%'), 0)::float8 as idle_s,
+		count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `') as long
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
 		group by 1, 2, 3, 4, 5`
@@ -70,6 +72,15 @@ const (
 		coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(replay_lsn, flush_lsn, write_lsn)), 0)::float8 as bytes,
 		coalesce(extract(epoch from coalesce(replay_lag, flush_lag, write_lag)), 0)::float8 as lag_s from pg_stat_replication`
 	replicasEvery = 5 // samples
+	// longStatement is the age from which the same statement in several sessions is counted.
+	longStatement = "150 ms"
+	leastAtOnce   = 3 // sessions
+	// askAtOnce is only asked if enough sessions execute long statements. Since version 14 the server identifies
+	// statements independently of their constants.
+	askAtOnce = `select min(query) as query, count(*) as n, max(extract(epoch from clock_timestamp() - query_start))::float8 as runs_s
+		from pg_stat_activity a where state = 'active' and backend_type = 'client backend' and datname = current_database()
+		and wait_event_type is distinct from 'Lock' and query_start < clock_timestamp() - interval '` + longStatement + `' and pid <> pg_backend_pid()
+		group by coalesce(to_jsonb(a)->>'query_id', query) having count(*) >= 3 limit 20`
 )
 
 // sample takes one sample. at is the time since Begin.
@@ -78,7 +89,13 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 	if err != nil {
 		return err
 	}
-	locks := a.sessions(r, at)
+	locks, long := a.sessions(r, at)
+	if long >= leastAtOnce {
+		if r, err = s.again(ctx, askAtOnce); err != nil {
+			return err
+		}
+		a.together(r)
+	}
 	if locks > 0 {
 		if r, err = s.again(ctx, askBlocked); err != nil {
 			return err
@@ -97,8 +114,27 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 	return nil
 }
 
-// sessions adds a sample of the sessions. It returns how many of them wait for locks.
-func (a *activity) sessions(r *result, at time.Duration) (locks int) {
+// together adds a sample of long statements that several sessions execute.
+func (a *activity) together(r *result) {
+	const most = 50
+	for i := range r.rows {
+		text := shorten(withoutSecrets(r.at(i, "query")))
+		s := a.atOnce[text]
+		if s == nil {
+			if len(a.atOnce) == most {
+				continue
+			}
+			s = &record.AtOnce{Text: text}
+			a.atOnce[text] = s
+		}
+		s.Share++
+		s.Max, s.LongestNs = max(s.Max, int(r.number(i, "n"))), max(s.LongestNs, int64(r.number(i, "runs_s")*1e9))
+	}
+}
+
+// sessions adds a sample of the sessions. It returns how many of them wait for locks, and how many execute long
+// statements.
+func (a *activity) sessions(r *result, at time.Duration) (locks, long int) {
 	a.samples++
 	classes := map[string]float64{}
 	now := map[[2]string]*pool{}
@@ -111,6 +147,7 @@ func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 			now[key] = p
 		}
 		p.total += n
+		long += int(r.number(i, "long"))
 		a.longestNs = max(a.longestNs, int64(r.number(i, "xact_s")*1e9))
 		switch {
 		case state == "active":
@@ -140,9 +177,12 @@ func (a *activity) sessions(r *result, at time.Duration) (locks int) {
 		if p.active == p.total {
 			all.allActive++
 		}
+		if p.active+p.inXact == p.total {
+			all.allBusy++
+		}
 	}
 	a.point(at, classes)
-	return locks
+	return locks, long
 }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
@@ -232,12 +272,19 @@ func (a *activity) record() record.ServerActivity {
 	for key, p := range a.pools {
 		out.Clients = append(out.Clients, record.ClientPool{
 			Application: key[0], Address: key[1], Mean: float64(p.total) / n, Max: p.max, ActiveMean: float64(p.active) / n,
-			AllActive: float64(p.allActive) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
+			AllActive: float64(p.allActive) / float64(p.seen), AllBusy: float64(p.allBusy) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
 			Generator: key[0] == "brunt",
 		})
 	}
 	slices.SortFunc(out.Clients, func(x, y record.ClientPool) int {
 		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Application, y.Application))
+	})
+	for _, s := range a.atOnce {
+		s.Share /= n
+		out.AtOnce = append(out.AtOnce, *s)
+	}
+	slices.SortFunc(out.AtOnce, func(x, y record.AtOnce) int {
+		return cmp.Or(cmp.Compare(y.Max, x.Max), cmp.Compare(x.Text, y.Text))
 	})
 	for b, f := range a.blocked {
 		out.Blocked = append(out.Blocked, record.Blocking{Waiting: b.waiting, Holder: b.holder, HolderState: b.state,

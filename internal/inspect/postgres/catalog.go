@@ -23,6 +23,7 @@ type catalog struct {
 	databaseB   float64
 	connections float64 // that clients may have open
 	trigrams    string  // whether pg_trgm is there
+	routines    []routine
 }
 
 // tableFacts describes a table.
@@ -174,6 +175,12 @@ const (
 		join pg_class p on p.oid = k.confrelid join pg_namespace pn on pn.oid = p.relnamespace
 		where k.contype = 'f' and not exists (select 1 from pg_index i where i.indrelid = k.conrelid and i.indisvalid and i.indpred is null
 			and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] @> k.conkey)`
+	// Functions of users in the languages that contain SQL: as triggers, and those that statements may call.
+	askRoutines = `select p.proname as name, t.tgname as trigger, n.nspname || '.' || c.relname as table, p.prosrc as source
+		from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+		where not t.tgisinternal and t.tgenabled <> 'D'
+		union all (select p.proname, '', '', p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
+		where n.nspname not in ('pg_catalog', 'information_schema') and l.lanname in ('sql', 'plpgsql') and p.prorettype <> 'trigger'::regtype limit 1000)`
 	askServer = `select current_setting('work_mem') as work_mem, current_setting('shared_buffers') as buffers,
 		pg_database_size(current_database()) as size, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 )
@@ -200,6 +207,9 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 		{"foreign keys", askForeignKeys, func(r *result, i int) {
 			c.keys = append(c.keys, foreignKey{r.at(i, "name"), r.at(i, "child"), r.at(i, "parent"), r.at(i, "columns"),
 				r.number(i, "rows")})
+		}},
+		{"the functions", askRoutines, func(r *result, i int) {
+			c.routines = append(c.routines, routine{r.at(i, "name"), r.at(i, "trigger"), r.at(i, "table"), r.at(i, "source")})
 		}},
 		{"the extensions", askTrigrams, func(r *result, i int) { c.trigrams = r.at(i, "trigrams") }},
 		{"the server's settings", askServer, func(r *result, i int) {

@@ -17,7 +17,8 @@ const (
 	misestimated   = 10 // times
 	countedRows    = 10_000
 	offsetTimes    = 10
-	offsetBlocks   = 20 // per call; and at least twice the number of returned rows
+	graveEffect    = 0.5 // of an operation's response time
+	offsetBlocks   = 20  // per call; and at least twice the number of returned rows
 )
 
 // each calls f for each step of each plan. at is the index of the step in the record.
@@ -168,11 +169,21 @@ func repeatedStatements(c *caseFile) {
 		if severity == record.Minor {
 			severity = record.Serious // each execution also costs a round trip
 		}
+		effect := c.effect(r)
+		if effect >= graveEffect {
+			severity = record.Critical
+		}
+		if effect > 0 {
+			evidence = message.Sentences(evidence, message.New("find.repeated.effect", message.Share("share", effect),
+				message.Text("operation", r.operation)))
+		}
 		advice := message.New("find.repeated.advice")
 		if !reads(r.Text) {
 			advice = message.New("find.repeated.write")
 		}
-		c.add(p.finding(FindRepeated, severity, evidence, advice))
+		f := p.finding(FindRepeated, severity, evidence, advice)
+		f.Effect = effect
+		c.add(f)
 	}
 }
 
