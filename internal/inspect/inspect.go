@@ -36,6 +36,7 @@ type Phase struct {
 // Load describes the load to an inspector after the load has ended.
 type Load struct {
 	Operations []Operation
+	Brief      bool         // nothing is explained: statements are only counted and sessions sampled
 	Writes     bool         // whether statements that write may be executed, in transactions that are rolled back
 	Tell       func(string) // called with a text before something notable is done to the server; may be nil
 }

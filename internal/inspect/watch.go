@@ -30,6 +30,7 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
+	Brief  bool         // see Load.Brief
 	Writes bool         // see Load.Writes
 	Tell   func(string) // see Load.Tell
 
@@ -195,7 +196,7 @@ func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, erro
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
-	about := Load{Operations: operations(load, w.counts, w.service), Writes: w.Writes, Tell: w.Tell}
+	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
 	var warnings []record.Warning
 	for k, s := range w.servers {

@@ -40,8 +40,8 @@ func TestPlainTriggersAreSilent(t *testing.T) {
 // The same long statement in several sessions at once, in some of the samples, is a stampede. One that always runs
 // several times is just slow.
 func TestStampedeIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t))
 	for _, bursts := range []bool{true, false} {
-		d := newDatabase(t, counting(t))
 		in := d.inspected(func(i *Inspector) {
 			wait := d.busy("shop", 4, "select pg_sleep(600)")
 			d.until(4, "select count(*) from pg_stat_activity where application_name = 'shop' and query_start < clock_timestamp() - interval '200 ms' and state = 'active'")

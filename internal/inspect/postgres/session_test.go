@@ -59,7 +59,7 @@ func TestLocksHeldAcrossCallsAreFound(t *testing.T) {
 	})
 	silent(t, in, FindHotRows)
 	f := expect(t, in, FindLockHeld, "update counter set n = n + 10", "update counter set n = n + 1 where",
-		"idle in transaction", "on counter")
+		"idle in a transaction", "on counter")
 	if f.Severity != record.Critical {
 		t.Errorf("%+v", f)
 	}
