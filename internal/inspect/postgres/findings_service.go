@@ -48,9 +48,9 @@ func (c *caseFile) heldAcrossCall(share float64, where message.Message) bool {
 	if share >= 0.5 {
 		severity = record.Critical
 	}
-	c.add(record.Finding{ID: FindLockHeld, Severity: severity, Subject: brief(worst.Waiting),
+	c.add(record.Finding{ID: FindLockHeld, Severity: severity, Subject: inspect.Headline(worst.Waiting),
 		Evidence: message.New("find.lock-held", message.Number("waiting", idle), message.Nested("where", where),
-			message.Ns("longest", longest), message.Text("holder", brief(worst.Holder))),
+			message.Ns("longest", longest), message.Text("holder", inspect.Headline(worst.Holder))),
 		Advice: message.New("find.lock-held.advice")})
 	return true
 }
@@ -64,7 +64,7 @@ func stampedes(c *caseFile) {
 		if a.Samples < leastSamples || s.Share*float64(a.Samples) < 2 || s.Share > burstShare || s.Max < leastAtOnce {
 			continue
 		}
-		c.add(record.Finding{ID: FindStampede, Severity: record.Serious, Subject: brief(s.Text),
+		c.add(record.Finding{ID: FindStampede, Severity: record.Serious, Subject: inspect.Headline(s.Text),
 			Evidence: message.New("find.stampede", message.Count("n", s.Max), message.Share("share", s.Share),
 				message.Ns("longest", s.LongestNs)),
 			Advice: message.New("find.stampede.advice")})
