@@ -161,7 +161,7 @@ func (f *grpcFlags) plan(s *command.Env, method string) (*plan.Plan, error) {
 	case f.deadline < 0 || f.wait < 0:
 		return nil, errors.New("--deadline and --wait: give a time above zero, such as 500ms")
 	}
-	call := &protocol.RPC{Method: method, Deadline: f.deadline, Receive: f.receive}
+	call := &protocol.RPC{Method: calls.FullName(method), Deadline: f.deadline, Receive: f.receive}
 	if f.data == "@" {
 		f.data = "@-"
 	}

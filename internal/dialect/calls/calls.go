@@ -117,6 +117,16 @@ func signature(m protoreflect.MethodDescriptor) string {
 		side(m.IsStreamingServer(), m.Output())
 }
 
+// FullName returns a method's name as plans have it, package.Service/Method, if it is written with a dot or begins with a
+// slash.
+func FullName(method string) string {
+	service, name := methods.SplitMethod(method)
+	if name == "" {
+		return method
+	}
+	return service + "/" + name
+}
+
 // Escape returns s as a template that expands to s itself.
 func Escape(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
