@@ -78,11 +78,12 @@ func execute(s *command.Env, args []string) error {
 	}
 	ctx, _, stop := loadtest.Interruptible(s.Err, loadtest.Endings(false))
 	p, err := o.Plan(ctx)
+	if err != nil {
+		err = exitcode.Usage(loadtest.Failure(ctx, err))
+	}
 	stop()
 	if err == nil {
 		err = own.Apply(p)
-	} else {
-		err = loadtest.Failure(ctx, err)
 	}
 	if err != nil {
 		return refused(err, replacing)
@@ -91,9 +92,8 @@ func execute(s *command.Env, args []string) error {
 	e := &execution{o: o, replacing: replacing, quiet: own.Quiet || replacing}
 	l := &loadtest.Test{
 		Plan: p, Process: s.Process(), Workers: own.Workers.Workers,
-		Options: runner.Options{NoSetup: true, StartDown: o.Proto+o.Protoset != "",
-			Recording: runner.Recording{Extra: map[string]string{"dialect": "ghz"}}},
-		Record: own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks, Beyond: o.beyond(),
+		Options: runner.Options{NoSetup: true, Recording: runner.Recording{Extra: map[string]string{"dialect": "ghz"}}},
+		Record:  own.Record, Live: own.Live, Quiet: e.quiet, Hooks: e.hooks, Beyond: o.beyond(),
 	}
 	err = l.Perform(s.Out, s.Err)
 	if c, ok := errors.AsType[*exitcode.Error](err); ok && replacing && c.Err != nil {

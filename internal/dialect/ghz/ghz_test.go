@@ -294,8 +294,9 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"a = 1\nb": `line 2: "=" is missing`, "total = 'x'": "total: a string where there must be a uint", "data = 5": "unsupported",
 		"timeout = 5": "isn't a time", "a = \"x": "doesn't end", "[a]\nb = 1\n[a.b]\n": "b is no table",
-		"a = 1\na = 2": "a is given twice", "a = yes": "is no value", "[[a]]": "arrays of tables", "a = 1 b = 2": "one key a line",
-		"data = []": "must not be empty", "data = [1]": "unsupported type",
+		"a = 1\na = 2": "a is given twice", "a = yes": "is no value", "[[a]]": "arrays of tables",
+		"a = 1 b = 2": "one key a line",
+		"data = []":   "must not be empty", "data = [1]": "unsupported type",
 	} {
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

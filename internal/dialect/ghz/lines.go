@@ -114,8 +114,8 @@ func (r *Report) labels() string {
 		"connections": strconv.Itoa(o.Connections), "CPUs": strconv.Itoa(o.CPUs), "skipFirst": strconv.Itoa(o.SkipFirst),
 		"duration": nano(o.Duration), "timeout": nano(o.Timeout), "dial_timeout": nano(o.DialTimeout),
 		"keepalive": nano(o.KeepAlive)}
-	for name, value := range map[string]string{"proto": o.Proto, "protoset": o.Protoset, "cacert": o.CACert, "cert": o.Cert,
-		"key": o.Key, "cname": o.CName, "authority": o.Authority} {
+	for name, value := range map[string]string{"proto": o.Proto, "protoset": o.Protoset, "cacert": o.CACert,
+		"cert": o.Cert, "key": o.Key, "cname": o.CName, "authority": o.Authority} {
 		if value != "" {
 			all[name] = value
 		}
