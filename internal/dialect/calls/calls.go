@@ -117,8 +117,8 @@ func signature(m protoreflect.MethodDescriptor) string {
 		side(m.IsStreamingServer(), m.Output())
 }
 
-// FullName returns a method's name as plans have it, package.Service/Method. It may be written with a dot, or begin with
-// a slash.
+// FullName returns a method's name as plans have it, package.Service/Method. It may be written with a dot, or begin
+// with a slash.
 func FullName(method string) string {
 	service, name := methods.SplitMethod(method)
 	if name == "" {

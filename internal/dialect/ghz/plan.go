@@ -243,7 +243,9 @@ func renumber(text string, number func(i int) int) string {
 // script makes the operation a script, whose templates are executed for each call.
 func (o *Options) script(p *plan.Plan, b *body, md protoreflect.MethodDescriptor) error {
 	c := &templated{Method: calls.FullName(o.Call), Messages: b.messages, Metadata: b.metadata,
-		Deadline: time.Duration(o.Timeout), Actions: b.actions, Encoded: b.encoded, Test: o.Name, Conns: int(o.Connections), Functions: !o.NoFunctions}
+		Deadline: time.Duration(o.Timeout), Actions: b.actions,
+		Encoded: b.encoded, Test: o.Name, Conns: int(o.Connections),
+		Functions: !o.NoFunctions}
 	if md != nil {
 		c.Call = callNames{string(md.FullName()), string(md.Name()), string(md.Parent().Name()), string(md.Input().Name()),
 			string(md.Output().Name()), md.IsStreamingClient(), md.IsStreamingServer()}
