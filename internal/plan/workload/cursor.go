@@ -466,7 +466,8 @@ func (c *Cursor) tell(intendedNs, sentNs int64) {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Index: c.Index, Class: c.Failure.Class,
 			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
-			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code, Facts: c.Facts,
+			Session: c.session, Attempts: c.Attempts, Code: c.Failure.Code, Text: c.Failure.Text,
+			Facts: c.Facts,
 		})
 	}
 	if c.work.Done != nil {
