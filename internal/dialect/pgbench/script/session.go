@@ -23,6 +23,7 @@ const (
 type session struct {
 	machine
 	program *Program
+	timed   bool // commands that aren't sent are timed
 	number  int
 	choice  prng
 
@@ -35,9 +36,10 @@ type session struct {
 	open     bool     // a transaction block is open
 	pipeline *variant // what has been collected; nil outside of pipelines
 	failure  protocol.Failure
-	failed   int  // the command that failed; −1: none, or it is dealt with
-	rolling  bool // the request is the ROLLBACK after a failure
-	request  int  // the last one
+	failed   int       // the command that failed; −1: none, or it is dealt with
+	rolling  bool      // the request is the ROLLBACK after a failure
+	request  int       // the last one
+	began    time.Time // of the current command, if commands are timed
 
 	args []gen.Value
 	text []byte // what args refer to
@@ -100,6 +102,7 @@ func (s *session) start() planscript.Step {
 
 // Resume continues after \sleep.
 func (s *session) Resume() planscript.Step {
+	s.took(s.pc)
 	s.pc++
 	return s.run()
 }
@@ -109,6 +112,10 @@ func (s *session) run() planscript.Step {
 	commands := s.program.scripts[s.script].Commands
 	for s.pc < len(commands) {
 		c := &commands[s.pc]
+		at := s.pc
+		if s.timed {
+			s.began = time.Now()
+		}
 		switch c.meta {
 		case metaSet:
 			if step, ok := s.set(c); !ok {
@@ -122,6 +129,7 @@ func (s *session) run() planscript.Step {
 			if step, ok := s.branch(commands); !ok {
 				return step
 			}
+			s.took(at)
 			continue
 		case metaElif, metaElse: // after a branch that was taken
 			s.pc = c.end
@@ -136,6 +144,7 @@ func (s *session) run() planscript.Step {
 				return step
 			}
 		}
+		s.took(at)
 		s.pc++
 	}
 	if s.pipeline != nil {
@@ -145,6 +154,13 @@ func (s *session) run() planscript.Step {
 		return s.unfinished()
 	}
 	return s.over(protocol.Failure{})
+}
+
+// took tells how long a command took that hasn't been sent.
+func (s *session) took(command int) {
+	if s.timed {
+		s.program.options.Host.Timed(s.number, s.script, command, time.Since(s.began))
+	}
 }
 
 // over ends the transaction.
