@@ -38,6 +38,9 @@ func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 		l.send(f)
 	case workload.Think:
 		f.phase = pausing
+		if f.cursor.Scripted() { // it may have worked since
+			at = l.now()
+		}
 		l.timers.add(f, at+int64(f.cursor.Pause()))
 	case workload.Retry:
 		if l.cfg.TooLate(f.intended, f.cursor.EndNs) {
