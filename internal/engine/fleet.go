@@ -183,8 +183,8 @@ func (c *FleetConfig) NewCursor(session int) workload.Cursor {
 	return c.Workload.NewCursor(session, workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})
 }
 
-// TooLate reports whether an attempt that failed at endNs must not be repeated, because the operation was meant to start
-// too long before.
+// TooLate reports whether an attempt that failed at endNs must not be repeated, because the operation was meant to
+// start too long before.
 func (c *FleetConfig) TooLate(intendedNs, endNs int64) bool {
 	return c.RetryWithin > 0 && endNs-intendedNs > int64(c.RetryWithin)
 }
