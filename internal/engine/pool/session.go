@@ -290,7 +290,8 @@ func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workloa
 	case workload.Think:
 		paused = protocol.Sleep(ctx, c.Pause())
 	case workload.Retry:
-		paused = (s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) &&
+		paused = !cfg.TooLate(s.sample.Intended, c.EndNs) &&
+			(s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) &&
 			s.ready(ctx)
 	}
 	if paused {
