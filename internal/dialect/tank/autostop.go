@@ -13,8 +13,11 @@ import (
 	"brunt/internal/base/lazyregexp"
 )
 
+// webCodes is the criterion about the statuses of a second.
+const webCodes = "http"
+
 // The exit codes of a test that a criterion has ended, by the criterion's kind.
-var autostopCodes = map[string]int{"time": 21, "quantile": 21, "limit": 21, "http": 22, "net": 23, "instances": 24,
+var autostopCodes = map[string]int{"time": 21, "quantile": 21, "limit": 21, webCodes: 22, "net": 23, "instances": 24,
 	"total_time": 25, "total_http": 26, "total_net": 27, "negative_http": 28, "negative_net": 29, "http_trend": 30}
 
 // figures are what is known of the requests of a second that were answered in it.
@@ -244,7 +247,7 @@ type parser struct {
 var parsers = map[string]parser{
 	"time":          {2, true, "time(1500ms, 10s)", parseMean},
 	"quantile":      {3, true, "quantile(95, 100ms, 10s)", parseQuantile},
-	"http":          {3, true, "http(5xx, 10%, 5s)", parseHTTP},
+	webCodes:        {3, true, "http(5xx, 10%, 5s)", parseHTTP},
 	"net":           {3, true, "net(xx, 25, 10s)", parseHTTP},
 	"limit":         {1, false, "limit(1h)", parseLimit},
 	"instances":     {2, false, "instances(80%, 1m)", parseInstances},
@@ -533,7 +536,7 @@ func (c *totalTime) notify(s *second) bool {
 }
 
 func (c *totalTime) explain() string {
-	return fmt.Sprintf("%.2f%% responses times higher than %dms for %ds %s", c.lastShare*100, c.limitMs, c.all.size,
+	return fmt.Sprintf("%.2f%% responses times higher than %.1fms for %ds %s", c.lastShare*100, float64(c.limitMs), c.all.size,
 		c.forTag())
 }
 

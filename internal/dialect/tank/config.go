@@ -98,6 +98,9 @@ var coreKeys = []string{"affinity", "api_jobno", "artifacts_base_dir", "artifact
 	"flush_config_to", "ignore_lock", "uuid", "pid", "message", "lock_dir", "operator", "taskset_path", "debug",
 	"aggregator_max_wait", "aggregator_max_termination_timeout", "skip_generator_check"}
 
+// webGun is the name of the guns of phantom and BFG that send HTTP.
+const webGun = "http"
+
 // usualTimeout is phantom's timeout for a request, in ms.
 const usualTimeout = 11_000
 
@@ -352,7 +355,7 @@ func (c *Config) phantom(o *object) {
 			c.fault(n, "%s isn't available: %s", r[0], r[1])
 		}
 	}
-	if n := o.get("tank_type"); n != nil && c.text(n, "tank_type") != "http" {
+	if n := o.get("tank_type"); n != nil && c.text(n, "tank_type") != webGun {
 		c.fault(n, "tank_type %s isn't available: requests are HTTP", n.Value)
 	}
 	if n := o.get("method_prefix"); n != nil && c.text(n, "method_prefix") != "method_stream" {
@@ -520,7 +523,7 @@ func (c *Config) bfg(o *object) {
 	}
 	s := &stream{generator: "bfg", timeoutMs: mostTimeout, late: "end",
 		options: map[string]string{"good": "200-399", "parts": "on", "noreuse": "on", "redirects": "20", "http2": "off"}}
-	if kind := c.text(o.get("gun_type"), "gun_type"); kind != "http" {
+	if kind := c.text(o.get("gun_type"), "gun_type"); kind != webGun {
 		n := o.get("gun_type")
 		c.fault(cmp.Or(n, o.node), "gun_type %q isn't available: it is a program in Python; only http is sent", kind)
 		return

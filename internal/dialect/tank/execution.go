@@ -85,6 +85,11 @@ func (e *execution) attach(w *workload.Workload) {
 		w.TimedRequests = e.timedRequest
 		return
 	}
+	e.number()
+}
+
+// number counts the requests that have no tag of their own.
+func (e *execution) number() {
 	n := 0
 	for i := range e.program.ammo.shots {
 		e.untagged = append(e.untagged, n)

@@ -189,7 +189,8 @@ func (c *Config) gun(g *object, s *stream) (web bool) {
 		}
 	}
 	if n := g.get("shared-client"); n != nil {
-		if o := c.object(n, "shared-client", "enabled", "client-number"); o != nil && c.flag(o.get("enabled"), "enabled", false) {
+		o := c.object(n, "shared-client", "enabled", "client-number")
+		if o != nil && c.flag(o.get("enabled"), "enabled", false) {
 			c.note("pandora: shared-client isn't followed; each instance has its connection")
 		}
 	}
@@ -657,7 +658,8 @@ func (r *reader) request(n *yaml.Node) *scenarioStep {
 		return nil
 	}
 	s := &scenarioStep{Name: r.text(o.get("name"), "name"), Method: cmp.Or(r.text(o.get("method"), "method"), "GET"),
-		URI: r.text(o.get("uri"), "uri"), Headers: r.strings(o.get("headers"), "headers"), Body: r.text(o.get("body"), "body")}
+		URI: r.text(o.get("uri"), "uri"), Headers: r.strings(o.get("headers"), "headers"),
+		Body: r.text(o.get("body"), "body")}
 	if s.Name == "" {
 		r.fault(n, "a request without a name")
 	}
