@@ -100,7 +100,8 @@ func (t *thread) send() script.Step {
 		i = 1
 	} else if o.origin != t.program.origin {
 		t.part.code = "Non HTTP response code: java.net.UnknownHostException"
-		t.part.message = "Non HTTP response message: the request goes to " + o.origin + ", and the load's sessions are for " +
+		t.part.message = "Non HTTP response message: the request goes to " + o.origin +
+			", and the load's sessions are for " +
 			t.program.origin + ": give -Jbrunt.hosts=any"
 		return t.answered(nil)
 	}
@@ -135,7 +136,8 @@ func (t *thread) answeredHTTP(reply *protocol.Reply) script.Step {
 	r.contentType, r.encoding = head.Get("Content-Type"), head.Get("Content-Encoding")
 	r.kind = dataType(r.contentType)
 	t.leaf.s.http.remember(t, t.out, head, reply.Status)
-	if limit := ms(t, &t.leaf.s.http.responseTimeout); limit > 0 && t.program.now().Sub(t.total.start) > duration(limit) && r.success {
+	if limit := ms(t, &t.leaf.s.http.responseTimeout); limit > 0 &&
+		t.program.now().Sub(t.total.start) > duration(limit) && r.success {
 		r.success, r.code = false, "Non HTTP response code: java.net.SocketTimeoutException"
 		r.message = "Non HTTP response message: Read timed out"
 	}
@@ -183,7 +185,8 @@ func dataType(contentType string) string {
 	case kind == "":
 		return ""
 	case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "audio/"), strings.HasPrefix(kind, "video/"),
-		slices.Contains([]string{"application/mspowerpoint", "application/octet-stream", "application/pdf", "application/vnd.ms-excel",
+		slices.Contains([]string{"application/mspowerpoint", "application/octet-stream", "application/pdf",
+			"application/vnd.ms-excel",
 			"application/vnd.ms-powerpoint", "application/msword", "application/zip"}, kind):
 		return "bin"
 	}
@@ -248,7 +251,8 @@ func (t *thread) answered(lost *protocol.Failure) script.Step {
 	if r != t.total && !t.inPage { // the last of several redirects says what the sample's result is
 		total := t.total
 		total.code, total.message, total.success, total.kind = r.code, r.message, r.success, r.kind
-		total.head, total.body, total.contentType, total.encoding, total.url = r.head, r.body, r.contentType, r.encoding, r.url
+		total.head, total.body, total.contentType, total.encoding, total.url = r.head, r.body, r.contentType, r.encoding,
+			r.url
 		total.unpacked = r.unpacked
 	}
 	if t.inPage && !r.success && t.total.success {

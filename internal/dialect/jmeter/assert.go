@@ -58,7 +58,8 @@ type responseAssertion struct {
 }
 
 func (c *compiler) responseAssertion(e *Element) any {
-	a := &responseAssertion{element: e, field: strings.TrimPrefix(strings.TrimSpace(e.text("Assertion.test_field")), "Assertion."),
+	a := &responseAssertion{element: e, field: strings.TrimPrefix(strings.TrimSpace(e.text("Assertion.test_field")),
+		"Assertion."),
 		assume: e.flag("Assertion.assume_success"), message: c.text(e, "Assertion.custom_message"),
 		scope: strings.TrimSpace(e.text("Assertion.scope")), variable: c.text(e, "Scope.variable")}
 	a.kind, _ = strconv.Atoi(strings.TrimSpace(e.text("Assertion.test_type")))
@@ -201,7 +202,8 @@ func (a *durationAssertion) check(t *thread, r *result) assertResult {
 	limit := int64(ms(t, &a.limit))
 	if limit > 0 && r.elapsedMs() > limit {
 		v.failed = true
-		v.message = fmt.Sprintf("The operation lasted too long: It took %d milliseconds, but should not have lasted longer than %d milliseconds.",
+		v.message = fmt.Sprintf("The operation lasted too long: It took %d milliseconds, but should not have "+
+			"lasted longer than %d milliseconds.",
 			r.elapsedMs(), limit)
 	}
 	return v
@@ -263,8 +265,9 @@ type jsonAssertion struct {
 
 func (c *compiler) jsonAssertion(e *Element) any {
 	a := &jsonAssertion{element: e, path: c.text(e, "JSON_PATH"), expected: c.text(e, "EXPECTED_VALUE"),
-		validate: e.flag("JSONVALIDATION"), expectNull: e.flag("EXPECT_NULL"), invert: e.flag("INVERT"), regex: e.flag("ISREGEX"),
-		jmes: e.Class == "JMESPathAssertion"}
+		validate: e.flag("JSONVALIDATION"), expectNull: e.flag("EXPECT_NULL"), invert: e.flag("INVERT"),
+		regex: e.flag("ISREGEX"),
+		jmes:  e.Class == "JMESPathAssertion"}
 	if a.jmes {
 		a.path = c.text(e, "JMES_PATH")
 	}
@@ -337,7 +340,8 @@ func (a *jsonAssertion) problem(t *thread, input string) string {
 		found = values[0]
 	}
 	if a.regex {
-		return fmt.Sprintf("Value in json path '%s' expected to match regexp '%s', but it did not match: '%s'", path, expected, found)
+		return fmt.Sprintf("Value in json path '%s' expected to match regexp '%s', but it did not match: '%s'", path,
+			expected, found)
 	}
 	return fmt.Sprintf("Value in json path '%s' expected to be '%s', but found '%s'", path, expected, found)
 }

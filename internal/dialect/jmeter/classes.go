@@ -37,7 +37,8 @@ var classes = map[string]class{
 	"AuthManager": isConfig, "CSVDataSet": isConfig, "CounterConfig": isConfig, "RandomVariableConfig": isConfig,
 	"Arguments": isConfig, "JDBCDataSource": isConfig,
 
-	"ConstantTimer": isTimer, "UniformRandomTimer": isTimer, "GaussianRandomTimer": isTimer, "PoissonRandomTimer": isTimer,
+	"ConstantTimer": isTimer, "UniformRandomTimer": isTimer, "GaussianRandomTimer": isTimer,
+	"PoissonRandomTimer":      isTimer,
 	"ConstantThroughputTimer": isTimer, "PreciseThroughputTimer": isTimer, "SyncTimer": isTimer, "JSR223Timer": isTimer,
 
 	"UserParameters": isBefore, "JSR223PreProcessor": isBefore, "SampleTimeout": isBefore,
@@ -47,8 +48,9 @@ var classes = map[string]class{
 	"DebugPostProcessor": isAfter, "ResultAction": isAfter,
 
 	"ResponseAssertion": isAssertion, "DurationAssertion": isAssertion, "SizeAssertion": isAssertion,
-	"JSONPathAssertion": isAssertion, "JMESPathAssertion": isAssertion, "XPathAssertion": isAssertion, "XPath2Assertion": isAssertion,
-	"XMLAssertion": isAssertion, "MD5HexAssertion": isAssertion, "JSR223Assertion": isAssertion,
+	"JSONPathAssertion": isAssertion, "JMESPathAssertion": isAssertion, "XPathAssertion": isAssertion,
+	"XPath2Assertion": isAssertion,
+	"XMLAssertion":    isAssertion, "MD5HexAssertion": isAssertion, "JSR223Assertion": isAssertion,
 
 	"ResultCollector": isListener, "BackendListener": isListener, "Summariser": isListener, "JSR223Listener": isListener,
 	"ResultSaver": isListener, "MailerResultCollector": isListener,
@@ -82,7 +84,7 @@ var reasons = map[string]string{
 	"AjpSampler":               "AJP isn't a protocol of brunt",
 	"BoltSampler":              "Bolt isn't a protocol of brunt",
 	"MongoScriptSampler":       "its scripts aren't translated; write a plan for mongodb",
-	"OpenModelThreadGroup":     "this kind of thread group isn't translated; use a Thread Group, or an open load of a plan",
+	"OpenModelThreadGroup":     "this kind of thread group isn't translated; use a Thread Group",
 	"KeystoreConfig":           "key stores of Java aren't read",
 	"DNSCacheManager":          "names are resolved by this machine",
 	"URLRewritingModifier":     "isn't translated; use a Regular Expression Extractor",

@@ -143,7 +143,8 @@ func (e *execution) test(s *command.Env, own *httpload.Own) (*loadtest.Test, err
 		return nil, err
 	}
 	if e.workers && e.o.Log != "" {
-		return nil, errors.New("-l: with --workers there are no results of single samples; the record has those of all workers")
+		return nil,
+			errors.New("-l: with --workers there are no results of single samples; the record has those of all workers")
 	}
 	if e.workers && len(p.waves) > 1 {
 		return nil, errors.New("--workers: the plan's thread groups run one after the other, which workers can't do")
@@ -193,7 +194,8 @@ var _ measure.Sink = (*execution)(nil)
 
 func (e *execution) hooks(out *loadtest.Outputs) (runner.Hooks, error) {
 	e.outputs = out
-	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit, Close: e.close}
+	v := runner.Hooks{Sinks: []measure.Sink{e}, Attach: e.attach, Ready: e.ready, Result: e.result, Exit: e.exit,
+		Close: e.close}
 	if !e.quiet {
 		v.Notice = loadtest.Notices(out)
 	}

@@ -44,7 +44,8 @@ func compile(in *input) (p *Program, faults []*Fault, notes []string) {
 	if err != nil {
 		return nil, []*Fault{asFault(err, in.file)}, nil
 	}
-	c := &compiler{in: in, root: root, made: map[*Element]any{}, included: map[string]*Element{}, written: map[string]bool{}}
+	c := &compiler{in: in, root: root, made: map[*Element]any{}, included: map[string]*Element{},
+		written: map[string]bool{}}
 	c.program = newProgram(in)
 	c.setFile(root, in.file)
 	if c.plan = enabledChild(root, "TestPlan"); c.plan == nil {
@@ -136,7 +137,8 @@ func (c *compiler) whole() {
 		f := c.plan.fault("there is no enabled thread group")
 		for _, e := range c.plan.Children {
 			if e.Class == "TestFragmentController" {
-				f = c.plan.fault("there are only test fragments, which nothing runs: add a thread group with a Module Controller")
+				f = c.plan.fault("there are only test fragments, which nothing runs: " +
+					"add a thread group with a Module Controller")
 			}
 		}
 		c.faults = append(c.faults, f)

@@ -353,7 +353,8 @@ func (c *controller) foreachStart(t *thread) int {
 // foreachSet sets the variable of a pass, and reports whether there is one.
 func (c *controller) foreachSet(t *thread) bool {
 	e := c.node.element
-	if end, err := strconv.Atoi(strings.TrimSpace(t.evalText(e.text("ForeachController.endIndex")))); err == nil && c.position > end {
+	if end, err := strconv.Atoi(strings.TrimSpace(t.evalText(e.text("ForeachController.endIndex")))); err == nil &&
+		c.position > end {
 		return false
 	}
 	name := t.evalText(e.text("ForeachController.inputVal"))
@@ -415,7 +416,8 @@ func (c *controller) decide(t *thread) {
 	}
 	e := c.node.element
 	if e.text("ThroughputController.style") == "1" {
-		percent, _ := strconv.ParseFloat(strings.TrimSpace(t.evalText(number0(e, "ThroughputController.percentThroughput"))), 64)
+		percent, _ := strconv.ParseFloat(strings.TrimSpace(t.evalText(number0(e,
+			"ThroughputController.percentThroughput"))), 64)
 		c.runs = (100*float64(*executed)+50)/float64(*seen+1) < percent
 	} else {
 		most, _ := strconv.Atoi(strings.TrimSpace(t.evalText(number0(e, "ThroughputController.maxThroughput"))))
@@ -508,7 +510,8 @@ type transaction struct {
 func (c *controller) transact(t *thread) *leaf {
 	if c.first {
 		now := t.program.now()
-		c.begun = &transaction{result: &result{label: c.node.name.eval(t), success: true, start: now, url: "null"}, prevEnd: now}
+		c.begun = &transaction{result: &result{label: c.node.name.eval(t), success: true, start: now, url: "null"},
+			prevEnd: now}
 	}
 	l := c.generic(t)
 	if l == nil && c.begun != nil {

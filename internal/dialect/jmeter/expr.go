@@ -130,7 +130,8 @@ func scan(src string) ([]token, error) {
 }
 
 func operator(s string) string {
-	for _, op := range []string{"==~", "<=>", "===", "!==", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "=~", "!~",
+	for _, op := range []string{"==~", "<=>", "===", "!==", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=",
+		"*=", "/=", "=~", "!~",
 		"?:", "?.", "->", "..", "**"} {
 		if strings.HasPrefix(s, op) {
 			return op
@@ -266,7 +267,8 @@ func (p *parser) wrong(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", p.peek().line, fmt.Sprintf(format, args...))
 }
 
-var primitive = map[string]bool{"def": true, "var": true, "let": true, "const": true, "int": true, "long": true, "double": true, "float": true,
+var primitive = map[string]bool{"def": true, "var": true, "let": true, "const": true, "int": true, "long": true,
+	"double": true, "float": true,
 	"boolean": true, "final": true, "short": true, "byte": true, "char": true}
 
 const mostDeep = 200

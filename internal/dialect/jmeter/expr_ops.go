@@ -8,11 +8,14 @@ import (
 )
 
 // precedence of operators, from weak to strong.
-var precedence = map[string]int{"||": 1, "or": 1, "&&": 2, "and": 2, "==": 3, "!=": 3, "===": 3, "!==": 3, "eq": 3, "ne": 3, "=~": 3,
-	"==~": 3, "!~": 3, "<=>": 3, "<": 4, ">": 4, "<=": 4, ">=": 4, "lt": 4, "gt": 4, "le": 4, "ge": 4, "in": 4, "..": 5, "+": 6, "-": 6,
+var precedence = map[string]int{"||": 1, "or": 1, "&&": 2, "and": 2, "==": 3, "!=": 3, "===": 3, "!==": 3, "eq": 3,
+	"ne": 3, "=~": 3,
+	"==~": 3, "!~": 3, "<=>": 3, "<": 4, ">": 4, "<=": 4, ">=": 4, "lt": 4, "gt": 4, "le": 4, "ge": 4, "in": 4, "..": 5,
+	"+": 6, "-": 6,
 	"*": 7, "/": 7, "%": 7, "mod": 7, "div": 7, "**": 8}
 
-var wordOperators = map[string]string{"or": "||", "and": "&&", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
+var wordOperators = map[string]string{"or": "||", "and": "&&", "eq": "==", "ne": "!=", "lt": "<", "gt": ">",
+	"le": "<=", "ge": ">=",
 	"mod": "%", "div": "/", "===": "==", "!==": "!="}
 
 // expression compiles an expression.
@@ -72,7 +75,8 @@ func (p *parser) operators(least int) (eval, error) {
 	for {
 		t := p.peek()
 		level, ok := precedence[t.text]
-		if !ok || level <= least || t.kind != 'p' && t.kind != 'i' || t.kind == 'p' && t.newline && (t.text == "-" || t.text == "+") ||
+		if !ok || level <= least || t.kind != 'p' && t.kind != 'i' || t.kind == 'p' && t.newline && (t.text == "-" ||
+			t.text == "+") ||
 			t.kind == 'i' && p.flavour == groovy && t.text != "in" {
 			return left, nil
 		}

@@ -12,11 +12,16 @@ type object string
 
 // globals are the names that scripts know.
 var globals = map[string]object{"vars": "vars", "props": "props", "log": "log", "prev": "prev", "SampleResult": "prev",
-	"sampleResult": "prev", "ctx": "ctx", "sampler": "sampler", "AssertionResult": "AssertionResult", "Math": "Math", "Integer": "Integer",
-	"Long": "Integer", "Double": "Double", "Float": "Double", "String": "String", "System": "System", "UUID": "UUID", "Boolean": "Boolean", "OUT": "OUT",
-	"RandomStringUtils": "RandomStringUtils", "JsonOutput": "JsonOutput", "LocalDate": "LocalDate", "LocalDateTime": "LocalDate",
-	"Instant": "LocalDate", "DateTimeFormatter": "DateTimeFormatter", "URLEncoder": "URLEncoder", "Objects": "Objects", "ThreadLocalRandom": "Random",
-	"StringUtils": "StringUtils"}
+	"sampleResult": "prev", "ctx": "ctx", "sampler": "sampler", "AssertionResult": "AssertionResult", "Math": "Math",
+	"Integer": "Integer",
+	"Long":    "Integer", "Double": "Double", "Float": "Double", "String": "String", "System": "System", "UUID": "UUID",
+	"Boolean": "Boolean", "OUT": "OUT",
+	"RandomStringUtils": "RandomStringUtils", "JsonOutput": "JsonOutput", "LocalDate": "LocalDate",
+	"LocalDateTime":     "LocalDate",
+	"Instant":           "LocalDate",
+	"DateTimeFormatter": "DateTimeFormatter", "URLEncoder": "URLEncoder", "Objects": "Objects",
+	"ThreadLocalRandom": "Random",
+	"StringUtils":       "StringUtils"}
 
 // packages are the prefixes of full names of classes.
 var packages = []string{"java", "groovy", "org"}
@@ -186,7 +191,8 @@ func (p *parser) group() (eval, error) {
 		if err != nil {
 			return nil, err
 		}
-		method := map[string]string{"int": "toLong", "long": "toLong", "double": "toDouble", "float": "toDouble", "String": "toString"}[t.text]
+		method := map[string]string{"int": "toLong", "long": "toLong", "double": "toDouble", "float": "toDouble",
+			"String": "toString"}[t.text]
 		if method == "" {
 			return v, nil
 		}
@@ -334,7 +340,8 @@ func (p *parser) created() (eval, error) {
 		t = p.next()
 	}
 	switch t.text {
-	case "Date", "Random", "SimpleDateFormat", "JsonSlurper", "String", "StringBuilder", "HashMap", "ArrayList", "JsonSlurperClassic":
+	case "Date", "Random", "SimpleDateFormat", "JsonSlurper", "String", "StringBuilder", "HashMap", "ArrayList",
+		"JsonSlurperClassic":
 	default:
 		return nil, fmt.Errorf("line %d: new %s isn't translated", t.line, t.text)
 	}
@@ -388,7 +395,8 @@ func (p *parser) interpolated(t token) (eval, error) {
 			inner, s = s[1:end], s[end+1:]
 		} else {
 			n := 0
-			for n < len(s) && (s[n] == '_' || s[n] == '.' && n+1 < len(s) && isLetter(s[n+1]) || isLetter(s[n]) || n > 0 && s[n] >= '0' && s[n] <= '9') {
+			for n < len(s) && (s[n] == '_' || s[n] == '.' && n+1 < len(s) && isLetter(s[n+1]) || isLetter(s[n]) || n > 0 &&
+				s[n] >= '0' && s[n] <= '9') {
 				n++
 			}
 			if n == 0 {

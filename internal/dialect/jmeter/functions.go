@@ -29,14 +29,17 @@ type function struct {
 // functions returns the functions by name.
 func functions() map[string]function {
 	all := map[string]function{
-		"__P":                      {least: 1, run: fnP},
-		"__property":               {least: 1, run: fnProperty},
-		"__setProperty":            {least: 2, run: fnSetProperty},
-		"__isPropDefined":          {least: 1, run: fnIsProp},
-		"__isVarDefined":           {least: 1, run: fnIsVar},
-		"__V":                      {least: 1, run: fnV},
-		"__eval":                   {least: 1, run: func(t *thread, c *call) string { return t.evalText(c.arg(t, 0)) }},
-		"__evalVar":                {least: 1, run: func(t *thread, c *call) string { return t.evalText(t.vars[c.arg(t, 0)]) }},
+		"__P":             {least: 1, run: fnP},
+		"__property":      {least: 1, run: fnProperty},
+		"__setProperty":   {least: 2, run: fnSetProperty},
+		"__isPropDefined": {least: 1, run: fnIsProp},
+		"__isVarDefined":  {least: 1, run: fnIsVar},
+		"__V":             {least: 1, run: fnV},
+		"__eval":          {least: 1, run: func(t *thread, c *call) string { return t.evalText(c.arg(t, 0)) }},
+		"__evalVar": {least: 1, run: func(t *thread, c *call) string {
+			return t.evalText(t.vars[c.arg(t,
+				0)])
+		}},
 		"__time":                   {run: fnTime},
 		"__timeShift":              {run: fnTimeShift},
 		"__RandomDate":             {least: 3, run: fnRandomDate},
@@ -51,27 +54,36 @@ func functions() map[string]function {
 		"__TestPlanName":           {run: func(t *thread, _ *call) string { return t.program.file }},
 		"__machineName":            {run: fnMachineName},
 		"__machineIP":              {run: fnMachineIP},
-		"__counter":                {least: 1, run: fnCounter, prepare: func(*call) (any, error) { return &counting{}, nil }},
-		"__intSum":                 {least: 2, run: fnSum},
-		"__longSum":                {least: 2, run: fnSum},
-		"__urlencode":              {least: 1, run: func(t *thread, c *call) string { return formEncode(c.arg(t, 0)) }},
-		"__urldecode":              {least: 1, run: fnURLDecode},
-		"__escapeHtml":             {least: 1, run: func(t *thread, c *call) string { return escapeHTML(c.arg(t, 0)) }},
-		"__unescapeHtml":           {least: 1, run: func(t *thread, c *call) string { return html.UnescapeString(c.arg(t, 0)) }},
-		"__escapeXml":              {least: 1, run: func(t *thread, c *call) string { return escapeXML(c.arg(t, 0)) }},
-		"__unescape":               {least: 1, run: func(t *thread, c *call) string { return unescapeJava(c.arg(t, 0)) }},
-		"__char":                   {least: 1, run: fnChar},
-		"__changeCase":             {least: 1, run: fnChangeCase},
-		"__split":                  {least: 2, run: fnSplit},
-		"__digest":                 {least: 2, run: fnDigest},
-		"__regexFunction":          {least: 2, run: fnRegex},
-		"__log":                    {least: 1, run: fnLog},
-		"__FileToString":           {least: 1, run: fnFileToString},
-		"__StringFromFile":         {least: 1, run: fnStringFromFile, prepare: func(*call) (any, error) { return &lines{}, nil }},
-		"__CSVRead":                {least: 2, run: fnCSVRead},
-		"__groovy":                 {least: 1, run: scriptFunction(groovy), prepare: prepareScript(groovy)},
-		"__jexl3":                  {least: 1, run: scriptFunction(jexl), prepare: prepareScript(jexl)},
-		"__jexl2":                  {least: 1, run: scriptFunction(jexl), prepare: prepareScript(jexl)},
+		"__counter": {least: 1, run: fnCounter, prepare: func(*call) (any, error) {
+			return &counting{},
+				nil
+		}},
+		"__intSum":     {least: 2, run: fnSum},
+		"__longSum":    {least: 2, run: fnSum},
+		"__urlencode":  {least: 1, run: func(t *thread, c *call) string { return formEncode(c.arg(t, 0)) }},
+		"__urldecode":  {least: 1, run: fnURLDecode},
+		"__escapeHtml": {least: 1, run: func(t *thread, c *call) string { return escapeHTML(c.arg(t, 0)) }},
+		"__unescapeHtml": {least: 1, run: func(t *thread, c *call) string {
+			return html.UnescapeString(c.arg(t,
+				0))
+		}},
+		"__escapeXml":     {least: 1, run: func(t *thread, c *call) string { return escapeXML(c.arg(t, 0)) }},
+		"__unescape":      {least: 1, run: func(t *thread, c *call) string { return unescapeJava(c.arg(t, 0)) }},
+		"__char":          {least: 1, run: fnChar},
+		"__changeCase":    {least: 1, run: fnChangeCase},
+		"__split":         {least: 2, run: fnSplit},
+		"__digest":        {least: 2, run: fnDigest},
+		"__regexFunction": {least: 2, run: fnRegex},
+		"__log":           {least: 1, run: fnLog},
+		"__FileToString":  {least: 1, run: fnFileToString},
+		"__StringFromFile": {least: 1, run: fnStringFromFile, prepare: func(*call) (any, error) {
+			return &lines{},
+				nil
+		}},
+		"__CSVRead": {least: 2, run: fnCSVRead},
+		"__groovy":  {least: 1, run: scriptFunction(groovy), prepare: prepareScript(groovy)},
+		"__jexl3":   {least: 1, run: scriptFunction(jexl), prepare: prepareScript(jexl)},
+		"__jexl2":   {least: 1, run: scriptFunction(jexl), prepare: prepareScript(jexl)},
 	}
 	return all
 }
@@ -145,7 +157,8 @@ func fnTime(t *thread, c *call) string {
 	default:
 		if v2, ok := t.program.property("time." + format); ok {
 			format = v2
-		} else if alias := map[string]string{"YMD": "yyyyMMdd", "HMS": "HHmmss", "USER1": "", "USER2": ""}[format]; alias != "" {
+		} else if alias := map[string]string{"YMD": "yyyyMMdd", "HMS": "HHmmss", "USER1": "",
+			"USER2": ""}[format]; alias != "" {
 			format = alias
 		}
 		v = javaTime(format, now)

@@ -192,7 +192,8 @@ func (t *thread) jarOf(m *cookieManager) *jar {
 			scheme = "https"
 		}
 		u := &url.URL{Scheme: scheme, Host: domain, Path: "/"}
-		cookie := &http.Cookie{Name: k.name.eval(t), Value: k.value.eval(t), Path: k.path.eval(t), Secure: k.secure, Quoted: false}
+		cookie := &http.Cookie{Name: k.name.eval(t), Value: k.value.eval(t), Path: k.path.eval(t), Secure: k.secure,
+			Quoted: false}
 		inner.SetCookies(u, []*http.Cookie{cookie})
 	}
 	t.own[m] = j
@@ -221,7 +222,8 @@ func (c *compiler) authorizations(r *httpRequest, e *Element) {
 			c.fault(e, "the mechanism %s isn't available; Basic is", m)
 		}
 		r.auth = append(r.auth, authorization{c.textOf(e, "url", a.value("Authorization.url")),
-			c.textOf(e, "user", a.value("Authorization.username")), c.textOf(e, "password", a.value("Authorization.password"))})
+			c.textOf(e, "user", a.value("Authorization.username")), c.textOf(e, "password",
+				a.value("Authorization.password"))})
 	}
 }
 

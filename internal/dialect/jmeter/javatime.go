@@ -169,7 +169,8 @@ func parseJavaTime(pattern, s string) (time.Time, error) {
 	return at, nil
 }
 
-var isoDuration = lazyregexp.New(`^([-+]?)P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:\.\d+)?S)?)?$`)
+var isoDuration = lazyregexp.New(`^([-+]?)P(?:([-+]?\d+)D)?` +
+	`(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:\.\d+)?S)?)?$`)
 
 // shiftTime adds a duration of ISO 8601 as java.time.Duration reads it, such as P2DT3H or -PT5M.
 func shiftTime(at time.Time, shift string) (time.Time, bool) {

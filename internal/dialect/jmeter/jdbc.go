@@ -36,7 +36,8 @@ type jdbcRequest struct {
 
 // jdbc compiles a JDBC Request.
 func (c *compiler) jdbc(e *Element) *jdbcRequest {
-	r := &jdbcRequest{element: e, kind: strings.ToLower(strings.TrimSpace(e.text("queryType"))), names: c.text(e, "variableNames")}
+	r := &jdbcRequest{element: e, kind: strings.ToLower(strings.TrimSpace(e.text("queryType"))), names: c.text(e,
+		"variableNames")}
 	pool := e.text("dataSource")
 	c.inScope(func(x *Element) {
 		if x.Class == "JDBCDataSource" && x.text("dataSource") == pool {
@@ -85,8 +86,9 @@ func (c *compiler) faultsOf(e *Element) bool {
 
 // parameters reads the values and types of a prepared statement.
 func (c *compiler) parameters(e *Element, r *jdbcRequest) {
-	kinds := map[string]gen.Kind{"INTEGER": gen.Int, "BIGINT": gen.Int, "SMALLINT": gen.Int, "TINYINT": gen.Int, "DOUBLE": gen.Float,
-		"FLOAT": gen.Float, "REAL": gen.Float, "BOOLEAN": gen.Bool, "BIT": gen.Bool}
+	kinds := map[string]gen.Kind{"INTEGER": gen.Int, "BIGINT": gen.Int, "SMALLINT": gen.Int, "TINYINT": gen.Int,
+		"DOUBLE": gen.Float,
+		"FLOAT":  gen.Float, "REAL": gen.Float, "BOOLEAN": gen.Bool, "BIT": gen.Bool}
 	types := strings.Split(e.text("queryArgumentsTypes"), ",")
 	values := splitArguments(e.text("queryArguments"))
 	for i, v := range values {

@@ -11,8 +11,8 @@ import (
 )
 
 // columns are the columns of a JTL file, as JMeter writes them by default.
-const columns = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes," +
-	"sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect"
+const columns = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage," +
+	"bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect"
 
 // jtl writes a file of results.
 type jtl struct {
@@ -123,8 +123,11 @@ func appendXML(b []byte, r *result, depth int) []byte {
 		tag = "sample"
 	}
 	indent := strings.Repeat("  ", depth)
-	b = fmt.Appendf(b, `%s<%s t="%d" it="%d" lt="%d" ct="%d" ts="%d" s="%t" lb="%s" rc="%s" rm="%s" tn="%s" dt="%s" by="%d" sby="%d" ng="%d" na="%d"`,
-		indent, tag, r.elapsedMs(), r.idle.Milliseconds(), r.latencyMs(), r.connect.Milliseconds(), r.start.UnixMilli(), r.success,
+	b = fmt.Appendf(b,
+		`%s<%s t="%d" it="%d" lt="%d" ct="%d" ts="%d" s="%t" lb="%s" rc="%s" rm="%s" tn="%s" dt="%s"`+
+			` by="%d" sby="%d" ng="%d" na="%d"`,
+		indent, tag, r.elapsedMs(), r.idle.Milliseconds(), r.latencyMs(), r.connect.Milliseconds(), r.start.UnixMilli(),
+		r.success,
 		escapeXML(r.label), escapeXML(r.code), escapeXML(r.message), escapeXML(r.thread), r.kind, r.bytes, r.sent,
 		r.groupThreads, r.allThreads)
 	if len(r.parts) == 0 && len(r.asserts) == 0 && tag == "sample" {
@@ -135,7 +138,8 @@ func appendXML(b []byte, r *result, depth int) []byte {
 		b = appendXML(b, p, depth+1)
 	}
 	for _, a := range r.asserts {
-		b = fmt.Appendf(b, "%s  <assertionResult>\n%s    <name>%s</name>\n%s    <failure>%t</failure>\n%s    <error>false</error>\n",
+		b = fmt.Appendf(b,
+			"%s  <assertionResult>\n%s    <name>%s</name>\n%s    <failure>%t</failure>\n%s    <error>false</error>\n",
 			indent, indent, escapeXML(a.name), indent, a.failed, indent)
 		if a.message != "" {
 			b = fmt.Appendf(b, "%s    <failureMessage>%s</failureMessage>\n", indent, escapeXML(a.message))

@@ -15,20 +15,22 @@ import (
 // methods are the methods that are translated, whatever they are called on. invoke says what they do.
 var methods = func() map[string]bool {
 	all := map[string]bool{}
-	for name := range strings.FieldsSeq(`get put remove putObject getObject getProperty setProperty containsKey
-		info warn error debug trace isInfoEnabled isDebugEnabled
-		getResponseCode getResponseDataAsString getResponseMessage getSampleLabel getTime isSuccessful setSuccessful
-		getURL getUrlAsString getResponseHeaders getLatency setSampleLabel setResponseCode setResponseMessage setResponseData
-		getStartTime getEndTime getBytesAsLong isResponseCodeOK setIgnore getConnectTime getSamplerData getRequestHeaders
-		getThreadNum getThreadGroup getPreviousResult getVariables getProperties getName getThread getThreadName setFailure setFailureMessage
-		length size substring toUpperCase toLowerCase trim replace replaceAll replaceFirst contains startsWith endsWith indexOf
-		lastIndexOf split equals equalsIgnoreCase isEmpty toInteger toLong toDouble toFloat toString concat matches charAt
-		padLeft padRight reverse tokenize capitalize isNumber isInteger compareTo hashCode strip isBlank join add first last sort
-		keySet values parseInt parseLong parseDouble parseFloat valueOf parseBoolean abs max min floor ceil round random pow sqrt
-		currentTimeMillis nanoTime randomUUID format parse getTime nextInt nextLong nextDouble nextBoolean parseText toJson
-		randomAlphanumeric randomAlphabetic randomNumeric now ofPattern plusDays minusDays plusHours minusHours plusMinutes
-		minusMinutes plusSeconds minusSeconds plusMonths minusMonths plusYears minusYears toEpochMilli encode isNull nonNull
-		intValue longValue doubleValue toBigInteger toBigDecimal println append current toList unique take drop`) {
+	for name := range strings.FieldsSeq(`
+		get put remove putObject getObject getProperty setProperty containsKey info warn error debug trace
+		isInfoEnabled isDebugEnabled getResponseCode getResponseDataAsString getResponseMessage getSampleLabel
+		getTime isSuccessful setSuccessful getURL getUrlAsString getResponseHeaders getLatency setSampleLabel
+		setResponseCode setResponseMessage setResponseData getStartTime getEndTime getBytesAsLong isResponseCodeOK
+		setIgnore getConnectTime getSamplerData getRequestHeaders getThreadNum getThreadGroup getPreviousResult
+		getVariables getProperties getName getThread getThreadName setFailure setFailureMessage length size substring
+		toUpperCase toLowerCase trim replace replaceAll replaceFirst contains startsWith endsWith indexOf lastIndexOf
+		split equals equalsIgnoreCase isEmpty toInteger toLong toDouble toFloat toString concat matches charAt
+		padLeft padRight reverse tokenize capitalize isNumber isInteger compareTo hashCode strip isBlank join add
+		first last sort keySet values parseInt parseLong parseDouble parseFloat valueOf parseBoolean abs max min
+		floor ceil round random pow sqrt currentTimeMillis nanoTime randomUUID format parse getTime nextInt nextLong
+		nextDouble nextBoolean parseText toJson randomAlphanumeric randomAlphabetic randomNumeric now ofPattern
+		plusDays minusDays plusHours minusHours plusMinutes minusMinutes plusSeconds minusSeconds plusMonths
+		minusMonths plusYears minusYears toEpochMilli encode isNull nonNull intValue longValue doubleValue
+		toBigInteger toBigDecimal println append current toList unique take drop`) {
 		all[name] = true
 	}
 	return all

@@ -186,7 +186,8 @@ func (p *Program) timeout() (most time.Duration) {
 func (p *Program) target(t *plan.Target) {
 	if p.protocol != "http" {
 		d := p.operations[0].samplers[0].jdbc.source
-		t.Protocol, t.Addresses, t.User, t.Password, t.Database = d.protocol, []string{d.address}, d.user, d.password, d.database
+		t.Protocol, t.Addresses, t.User, t.Password, t.Database = d.protocol, []string{d.address}, d.user, d.password,
+			d.database
 		return
 	}
 	scheme, address, _ := strings.Cut(p.origin, "://")

@@ -35,7 +35,8 @@ func (p *Program) Session(number int) script.Session {
 }
 
 func (p *Program) thread(g *group, number int) *thread {
-	t := &thread{program: p, group: g, number: number, own: map[any]any{}, vars: make(map[string]string, len(p.starting)+8),
+	t := &thread{program: p, group: g, number: number, own: map[any]any{}, vars: make(map[string]string,
+		len(p.starting)+8),
 		random: newRandom(p.seed, uint64(g.first+number)), root: build(g.root, nil)}
 	for k, v := range p.starting {
 		t.vars[k] = v
@@ -305,7 +306,8 @@ func (t *thread) act(a *flowAction) {
 // runScript runs a JSR223 Sampler.
 func (t *thread) runScript(s *sampler) {
 	now := t.program.now()
-	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now, url: "null"}
+	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now,
+		url: "null"}
 	v, err := s.code.runCode(t, r, nil, nil)
 	if err != nil {
 		r.success, r.code, r.message = false, "500", "javax.script.ScriptException: "+err.Error()
@@ -321,7 +323,8 @@ func (t *thread) runScript(s *sampler) {
 // debug makes the sample of a Debug Sampler: the variables, and properties if they are asked for.
 func (t *thread) debug(s *sampler) {
 	now := t.program.now()
-	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now, url: "null"}
+	r := &result{label: t.label, code: "200", message: "OK", success: true, kind: "text", start: now, end: now,
+		url: "null"}
 	var b strings.Builder
 	if s.debug.flag("displayJMeterVariables") {
 		b.WriteString("JMeterVariables:\n")

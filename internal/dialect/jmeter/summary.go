@@ -61,7 +61,8 @@ func (c *tally) line(name, kind string, now time.Time) string {
 		avg = c.sum / int64(c.count)
 		share = float64(c.failed) / float64(c.count) * 100
 	}
-	return fmt.Sprintf("%s %s %6d in %02d:%02d:%02d = %s/s Avg: %5d Min: %5d Max: %5d Err: %5d (%.2f%%)", name, kind, c.count,
+	return fmt.Sprintf("%s %s %6d in %02d:%02d:%02d = %s/s Avg: %5d Min: %5d Max: %5d Err: %5d (%.2f%%)", name, kind,
+		c.count,
 		seconds/3600, seconds/60%60, seconds%60, rate, avg, c.min, c.max, c.failed, share)
 }
 
@@ -72,7 +73,8 @@ func (s *summary) stretch(now time.Time, active, started int) string {
 	if s.last.count == 0 {
 		return ""
 	}
-	out := fmt.Sprintf("%s Active: %d Started: %d Finished: %d\n", s.last.line(s.name, "+", now), active, started, started-active)
+	out := fmt.Sprintf("%s Active: %d Started: %d Finished: %d\n", s.last.line(s.name, "+", now), active, started,
+		started-active)
 	if s.told {
 		out += s.all.line(s.name, "=", now) + "\n"
 	}

@@ -30,8 +30,8 @@ type call struct {
 // fixed reports whether the text is the same each time.
 func (x *text) fixed() bool { return len(x.parts) == 0 }
 
-// parseText compiles a text as JMeter's FunctionParser does: a text without references stays as it is; in others, \$, \,
-// and \\ stand for the second character.
+// parseText compiles a text as JMeter's FunctionParser does: a text without references stays as it is; in others, \$,
+// \, and \\ stand for the second character.
 func parseText(raw string) (text, error) {
 	if !strings.Contains(raw, "${") {
 		return text{raw: raw}, nil

@@ -140,7 +140,8 @@ type cursor struct {
 }
 
 func (c *compiler) csv(e *Element) *dataSet {
-	d := &dataSet{element: e, from: c.in.files, file: c.text(e, "filename"), names: c.text(e, "variableNames"), open: map[any]*cursor{},
+	d := &dataSet{element: e, from: c.in.files, file: c.text(e, "filename"), names: c.text(e, "variableNames"),
+		open:      map[any]*cursor{},
 		delimiter: c.early(e, "delimiter"), ignoreFirst: e.flag("ignoreFirstLine"), quoted: e.flag("quotedData"),
 		recycle: !e.has("recycle") || e.flag("recycle"), stop: e.flag("stopThread"), encoding: c.early(e, "fileEncoding")}
 	if raw := number0(e, "delimiter"); raw == "\t" {
@@ -291,7 +292,8 @@ type counterConfig struct {
 
 func (c *compiler) counter(e *Element) *counterConfig {
 	k := &counterConfig{start: c.text(e, "CounterConfig.start"), end: c.text(e, "CounterConfig.end"),
-		incr: c.text(e, "CounterConfig.incr"), format: c.text(e, "CounterConfig.format"), name: c.text(e, "CounterConfig.name"),
+		incr: c.text(e, "CounterConfig.incr"), format: c.text(e, "CounterConfig.format"), name: c.text(e,
+			"CounterConfig.name"),
 		perUser: e.flag("CounterConfig.per_user"), reset: e.flag("CounterConfig.reset_on_tg_iteration")}
 	c.written[k.name.raw] = true
 	if c.group != nil && k.perUser && k.reset {

@@ -107,8 +107,8 @@ func (l *loop) startOperations(now int64) {
 	}
 }
 
-// waits asks the script of a worker in a closed load whether it begins an operation now, and reports whether it doesn't:
-// it pauses, or quits.
+// waits asks the script of a worker in a closed load whether it begins an operation now, and reports whether it
+// doesn't: it pauses, or quits.
 func (l *loop) waits(a *worker, now int64) bool {
 	pause, quit := a.vacant.cursor.Wait()
 	switch {
