@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations bin/causes causes k6-examples
 
 all: build
 
@@ -87,7 +87,7 @@ race: ## every test, against real servers, under the race detector where it can 
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST); } || failed=1; \
 	wait $$others || failed=1; exit $$failed
 
-bin/bench bin/examples bin/pictures bin/release bin/situations:
+bin/bench bin/causes bin/examples bin/pictures bin/release bin/situations:
 	@$(ALIKE) $(TOOLS) build -o ../$@ ./$(@F)
 
 release: bin/release ## binaries, packages, image, checksums: into dist/; ONLY=linux/amd64 for one system
@@ -164,6 +164,9 @@ pictures: build bin/pictures ## the pictures of reports in docs/images, on a qui
 
 verdict: build bin/situations ## whether the verdict is right, in situations whose truth is known; about 20 minutes
 	./bin/situations $(VERDICT)
+
+causes: build bin/causes ## whether the cause of slowness is named, in servers with a planted one; about ten minutes
+	./bin/causes $(CAUSES)
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$($(GO) list ./...); do \

@@ -6,5 +6,6 @@
 // they cost is subtracted. A finding names its evidence. What can't be known is said to be unknown.
 //
 // The rooms: one folder for each kind of server; servers lists them; observe samples the resource use of this process,
-// of the host, and of the processes that a user names.
+// of the host, and of the processes that a user names; process says what limits the processes of servers on this
+// machine.
 package inspect

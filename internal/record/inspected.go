@@ -15,7 +15,12 @@ type Inspection struct {
 	Plans    []QueryPlan    `json:"plans,omitempty"`    // plans of the statements that took most time
 	Findings []Finding      `json:"findings,omitempty"` // most severe first
 	Missing  []Warning      `json:"missing,omitempty"`  // what couldn't be read, and what to enable
-	Cost     InspectionCost `json:"cost"`
+	// ServerTimes are the times of operations in the server, as far as it lets them be known.
+	ServerTimes []OperationTime `json:"server_times,omitempty"`
+	// RoundTripNs is the shortest round trip of an empty request of the inspector before the load: what the network and
+	// the kernels take at least, seen from the machine that inspects; 0 if it isn't known.
+	RoundTripNs float64        `json:"round_trip_ns,omitempty"`
+	Cost        InspectionCost `json:"cost"`
 }
 
 // ServerWindow is what a server's statistics counted during a part of the run. The first window of an Inspection has no

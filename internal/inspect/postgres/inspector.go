@@ -22,10 +22,11 @@ type Inspector struct {
 	first      *snapshot // start of the current phase
 	last       *snapshot // the latest snapshot; a phase may end there
 	phases     []window
-	activity   *activity
+	activity   *inspect.Activity
 	missing    []record.Warning
 	plans      []queryPlan
 	repeated   []repeated
+	roundTrip  time.Duration // of an empty statement, before the load
 }
 
 var _ inspect.Inspector = (*Inspector)(nil)
@@ -37,7 +38,7 @@ func New(dsn string) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{config: config, activity: newActivity()}, nil
+	return &Inspector{config: config, activity: inspect.NewActivity()}, nil
 }
 
 // Name implements inspect.Inspector.
@@ -57,6 +58,7 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	if i.statements.schema == "" {
 		i.miss(i.statements.missing)
 	}
+	i.roundTrip = i.session.roundTrip(ctx)
 	i.first, err = i.snapshot(ctx)
 	i.last = i.first
 	return err
@@ -79,7 +81,7 @@ func (i *Inspector) Mark(phase inspect.Phase) {
 
 // Sample implements inspect.Inspector.
 func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
-	return i.activity.sample(ctx, i.session, at)
+	return i.session.sample(ctx, i.activity, at)
 }
 
 // End implements inspect.Inspector.
@@ -103,13 +105,14 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	out.Windows = windows(i.phases, texts)
 	whole := join(i.phases)
 	counted := statements(whole.statements, texts)
-	matched := match(counted, load.Operations)
+	matched := inspect.Match(counted, load.Operations, inspect.Normal)
 	for k := range out.Windows {
-		matched.put(out.Windows[k].Statements)
+		matched.Put(out.Windows[k].Statements)
 	}
-	matched.put(counted)
+	matched.Put(counted)
 	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
-	out.Activity = i.activity.record()
+	out.Activity = i.activity.Record(func(application string) bool { return application == "brunt" })
+	out.ServerTimes, out.RoundTripNs = i.times(counted, load.Operations, whole.took), float64(i.roundTrip)
 	if err == nil {
 		out.Settings, err = i.settings(ctx)
 	}

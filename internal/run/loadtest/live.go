@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/observe"
+	"brunt/internal/inspect/process"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
@@ -35,9 +36,13 @@ type live struct {
 	exports  bool // at least one exporter is open
 	watcher  *observe.Watcher
 	database *inspect.Watch
-	dir      string
-	sinks    []measure.Sink
-	hard     <-chan struct{}
+	// processes are those of servers on this machine; of the targets if ofTargets is set, and named ones
+	processes *process.Watch
+	ofTargets bool
+	named     []process.Target
+	dir       string
+	sinks     []measure.Sink
+	hard      <-chan struct{}
 }
 
 // open starts the exporters and watchers. hard ends the sending of remaining data at the end. The caller must call
@@ -62,7 +67,13 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 		fmt.Fprintf(stderr, "brunt: metrics at http://%s/metrics\n", address)
 	}
 	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
-	l.sinks = append(l.sinks, l.watcher, l.database)
+	l.processes, l.ofTargets = process.New(), len(f.Inspected) > 0 || slices.Contains(f.Watched, theServer)
+	for _, text := range f.Watched {
+		if t, ok := process.Named(text); ok {
+			l.named = append(l.named, t)
+		}
+	}
+	l.sinks = append(l.sinks, l.watcher, l.database, l.processes)
 	if l.exports = f.MetricsAddr != "" || len(f.Destinations) > 0; l.exports {
 		l.sinks = append(l.sinks, exporter)
 	}
@@ -72,6 +83,9 @@ func (f *Live) open(stderr io.Writer, hard <-chan struct{}, quiet bool) (*live, 
 // noHost turns off sampling of this machine. Where possible, the machine is sampled elsewhere.
 const noHost = record.WatchedHost + ":off"
 
+// theServer asks what limits the processes of the load's targets, if they run on this machine. --inspect does so, too.
+const theServer = "server"
+
 // sources returns the sources to watch.
 func (f *Live) sources() (all []observe.Source, err error) {
 	if !slices.Contains(f.Watched, noHost) && !slices.Contains(f.Watched, record.WatchedHost) {
@@ -80,7 +94,7 @@ func (f *Live) sources() (all []observe.Source, err error) {
 		}
 	}
 	for _, text := range f.Watched {
-		if text == noHost {
+		if text == noHost || text == theServer {
 			continue
 		}
 		source, err := observe.Parse(text)
@@ -117,6 +131,15 @@ func (l *live) start(run *record.Run, dir string) error {
 	if l.exports {
 		l.exporter.Start(run)
 	}
+	observed := l.named
+	if l.ofTargets {
+		var addresses []string
+		for i := range run.Targets {
+			addresses = append(addresses, run.Targets[i].Address)
+		}
+		observed = append(process.Find(addresses), observed...)
+	}
+	l.processes.Start(observed)
 	var fsys record.FS = record.OS{}
 	if dir == "" {
 		fsys = record.Nowhere{}
@@ -135,6 +158,7 @@ func (l *live) finish(run *record.Run, load *workload.Workload) {
 	run.Warnings = append(run.Warnings, warnings...)
 	watched, warnings := l.watcher.Finish()
 	run.Watched = append(run.Watched, watched...)
+	run.Processes = append(run.Processes, l.processes.Finish()...)
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)
 }
 
@@ -142,5 +166,6 @@ func (l *live) finish(run *record.Run, load *workload.Workload) {
 func (l *live) close() {
 	l.exporter.Close(l.hard)
 	l.watcher.Finish()
+	l.processes.Finish()
 	l.database.Close()
 }

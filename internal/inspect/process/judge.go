@@ -1,0 +1,146 @@
+package process
+
+import (
+	"brunt/internal/record"
+	"brunt/internal/render/message"
+)
+
+// The IDs of findings. They must not change.
+const (
+	FindUnread = "process-unread" // clients, or the network, don't take the answers
+	FindDisk   = "process-disk"   // threads wait for the disk
+	FindQuota  = "process-quota"  // a CPU quota stops it
+	FindThread = "process-thread" // one thread's CPU
+	FindTaken  = "process-taken"  // other processes have the cores
+	FindCores  = "process-cores"  // too few cores
+	FindWaits  = "process-waits"  // requests wait inside, for a lock or for something else than this process
+)
+
+// The rules. docs/causes.md has the figures of healthy servers and of planted causes.
+const (
+	leastSamples  = 50
+	unreadShare   = 0.5  // of the looks at the sockets
+	leastLooks    = 5    // at the sockets
+	diskShare     = 0.04 // of the samples
+	leastInDisk   = 5    // samples
+	quotaShare    = 0.1  // of the time
+	threadShare   = 0.7  // CPU and queue of the busiest thread
+	threadCPU     = 0.2  // of that: on a CPU at least
+	threadOfAll   = 0.5  // of the CPU and queue of all threads
+	queuedCores   = 1.0  // threads
+	queuedTimes   = 2.0  // as much as on CPU
+	allCores      = 0.8  // of the cores in use
+	leastInFlight = 2.0  // requests
+	insideShare   = 0.3  // of the requests in flight
+)
+
+// judge says what limits a process, by the first test that applies. inFlight is the mean number of requests that brunt
+// had sent and that weren't answered yet.
+func judge(p *record.Process, inFlight float64) []record.Finding {
+	if p.Samples < leastSamples {
+		return nil
+	}
+	for _, test := range []func(*record.Process) *record.Finding{unread, disk, quota, taken, oneThread, tooFewCores} {
+		if f := test(p); f != nil {
+			return []record.Finding{*f}
+		}
+	}
+	if f := waits(p, inFlight); f != nil {
+		return []record.Finding{*f}
+	}
+	return nil
+}
+
+func finding(p *record.Process, id string, share float64, evidence, advice message.Message) *record.Finding {
+	return &record.Finding{ID: id, Severity: record.Serious, Subject: p.Command, Evidence: evidence, Advice: advice,
+		Share: min(share, 1)}
+}
+
+// unread: what the server has sent stays in its sockets.
+func unread(p *record.Process) *record.Finding {
+	if p.UnreadShare < unreadShare || p.UnreadMaxB < unreadB {
+		return nil
+	}
+	return finding(p, FindUnread, p.UnreadShare, message.New("find.process-unread", message.Bytes("unread", p.UnreadB),
+		message.Bytes("most", p.UnreadMaxB), message.Share("share", p.UnreadShare)),
+		message.New("find.process-unread.advice"))
+}
+
+// disk: a thread waits in uninterruptible sleep.
+func disk(p *record.Process) *record.Finding {
+	if p.DiskSeen < diskShare || p.DiskSeen*float64(p.Samples) < leastInDisk {
+		return nil
+	}
+	var where message.Message
+	if len(p.Sleeps) > 0 && p.Sleeps[0].For != "" {
+		where = message.New("find.process-disk.in", message.Text("thread", p.Sleeps[0].Thread),
+			message.Text("function", p.Sleeps[0].For))
+	}
+	return finding(p, FindDisk, p.DiskSeen, message.Sentences(message.New("find.process-disk",
+		message.Share("share", p.DiskSeen), message.Bytes("read", p.ReadBPerS), message.Bytes("written", p.WrittenBPerS)),
+		where), message.New("find.process-disk.advice"))
+}
+
+// quota: the control group has used up its time.
+func quota(p *record.Process) *record.Finding {
+	share := float64(p.ThrottleNs) / max(float64(p.LengthNs), 1)
+	if share < quotaShare {
+		return nil
+	}
+	return finding(p, FindQuota, share, message.New("find.process-quota", message.Share("share", min(share, 1)),
+		message.Share("cpu", p.OnCPU)), message.New("find.process-quota.advice"))
+}
+
+// queued reports whether threads wait for a core so much that there are too few of them.
+func queued(p *record.Process) bool {
+	return p.Queued >= queuedCores && (p.Queued >= queuedTimes*p.OnCPU || p.OnCPU >= allCores*p.Cores)
+}
+
+// taken: threads wait for cores that other processes use more than this one.
+func taken(p *record.Process) *record.Finding {
+	waits := queued(p)
+	if len(p.Threads) > 0 {
+		t := &p.Threads[0]
+		waits = waits || t.OnCPU+t.Queued >= threadShare && t.Queued > queuedTimes*t.OnCPU
+	}
+	if !waits || p.OthersCPU <= p.OnCPU {
+		return nil
+	}
+	return finding(p, FindTaken, p.Queued/max(p.Queued+p.OnCPU, 1), message.New("find.process-taken",
+		message.Share("queue", p.Queued), message.Share("cpu", p.OnCPU), message.Number("others", p.OthersCPU),
+		message.Number("cores", p.Cores)), message.New("find.process-taken.advice"))
+}
+
+// oneThread: one thread has all the work.
+func oneThread(p *record.Process) *record.Finding {
+	if len(p.Threads) == 0 {
+		return nil
+	}
+	t := &p.Threads[0]
+	if both := t.OnCPU + t.Queued; both < threadShare || t.OnCPU < threadCPU || both < threadOfAll*(p.OnCPU+p.Queued) {
+		return nil
+	}
+	return finding(p, FindThread, t.OnCPU+t.Queued, message.New("find.process-thread", message.Text("thread", t.Name),
+		message.Share("cpu", t.OnCPU), message.Share("queue", t.Queued)), message.New("find.process-thread.advice"))
+}
+
+// tooFewCores: more threads could run than there are cores.
+func tooFewCores(p *record.Process) *record.Finding {
+	if !queued(p) {
+		return nil
+	}
+	return finding(p, FindCores, p.OnCPU/max(p.Cores, 1), message.New("find.process-cores",
+		message.Number("queued", p.Queued), message.Number("cpu", p.OnCPU), message.Number("cores", p.Cores)),
+		message.New("find.process-cores.advice"))
+}
+
+// waits: requests are in the server, and its threads neither compute nor read from the disk.
+func waits(p *record.Process, inFlight float64) *record.Finding {
+	work := p.OnCPU + p.Queued + p.InDisk
+	if inFlight < leastInFlight || work > insideShare*inFlight {
+		return nil
+	}
+	return finding(p, FindWaits, 1-work/inFlight, message.New("find.process-waits", message.Number("requests", inFlight),
+		message.Share("cpu", p.OnCPU), message.Share("queue", p.Queued), message.Share("disk", p.InDisk)),
+		message.New("find.process-waits.advice"))
+}

@@ -1,0 +1,75 @@
+package process
+
+import (
+	"cmp"
+	"slices"
+
+	"brunt/internal/record"
+)
+
+// The most threads and sleeps that are kept in the record.
+const (
+	mostThreads = 20
+	mostSleeps  = 10
+)
+
+// record returns what was seen of the process in the measured time.
+func (o *observed) record() record.Process {
+	s := &o.sum
+	seconds := s.length.Seconds()
+	ns := float64(s.length)
+	n := float64(s.samples)
+	p := record.Process{
+		Source: o.Source, PID: o.PID, Command: command(o.proc, o.PID), Members: len(o.members), Samples: s.samples,
+		PeriodNs: int64(ns / n), LengthNs: int64(s.length),
+		OnCPU: float64(s.cpuNs) / ns, Queued: float64(s.queueNs) / ns,
+		InDisk: float64(s.inDisk) / n, DiskSeen: float64(s.diskSeen) / n,
+		ReadBPerS: float64(s.read) / seconds, WrittenBPerS: float64(s.written) / seconds,
+		Cores: cores(), StolenCPU: s.stolen / seconds, ThrottleNs: int64(s.throttled),
+	}
+	p.OthersCPU = max(0, s.others/seconds-p.OnCPU)
+	for _, m := range o.members {
+		p.IOUnreadable = p.IOUnreadable || m.unreadable
+	}
+	if q := &s.unread; q.looks > 0 {
+		looks := float64(q.looks)
+		p.Connections, p.UnreadB = float64(q.connections)/looks, float64(q.unread)/looks
+		p.UnreadMaxB, p.UnreadShare = float64(q.most), float64(q.full)/looks
+	}
+	p.Threads = o.byName(ns, n)
+	for k, count := range o.sleeps {
+		p.Sleeps = append(p.Sleeps, record.ThreadSleep{Thread: k.thread, For: k.in, Share: float64(count) / n})
+	}
+	slices.SortFunc(p.Sleeps, func(a, b record.ThreadSleep) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.For, b.For))
+	})
+	p.Sleeps = p.Sleeps[:min(len(p.Sleeps), mostSleeps)]
+	return p
+}
+
+// byName returns the use of the threads by name, each that of the busiest thread with the name.
+func (o *observed) byName(ns, samples float64) []record.ThreadUse {
+	named := map[string]*record.ThreadUse{}
+	for _, t := range o.threads {
+		u := record.ThreadUse{Name: t.name, OnCPU: float64(t.sum.cpuNs) / ns, Queued: float64(t.sum.queueNs) / ns,
+			InDisk: float64(t.sum.inDisk) / samples}
+		have := named[t.name]
+		if have == nil {
+			have = &record.ThreadUse{Name: t.name}
+			named[t.name] = have
+		}
+		number := have.Number + 1
+		if number == 1 || u.OnCPU+u.Queued+u.InDisk > have.OnCPU+have.Queued+have.InDisk {
+			*have = u
+		}
+		have.Number = number
+	}
+	var out []record.ThreadUse
+	for _, u := range named {
+		out = append(out, *u)
+	}
+	slices.SortFunc(out, func(a, b record.ThreadUse) int {
+		return cmp.Or(cmp.Compare(b.OnCPU+b.Queued+b.InDisk, a.OnCPU+a.Queued+a.InDisk), cmp.Compare(a.Name, b.Name))
+	})
+	return out[:min(len(out), mostThreads)]
+}

@@ -1,0 +1,84 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Process is what a server's process did during the load, from /proc of the machine that it runs on, without warm-up.
+// Processor times are in cores: 1 is one core all the time.
+type Process struct {
+	Source    string  `json:"source"` // the target's address, or as given by the user: "pid:4711"
+	PID       int     `json:"pid"`
+	Command   string  `json:"command"`
+	Members   int     `json:"members"`     // processes at the end, with all descendants
+	Samples   int     `json:"samples"`     // of the threads' states
+	PeriodNs  int64   `json:"period_ns"`   // mean time between these
+	LengthNs  int64   `json:"duration_ns"` // of what was observed
+	CostShare float64 `json:"cost_share"`  // fraction of one core that observing took
+
+	OnCPU  float64 `json:"on_cpu"`  // cores used
+	Queued float64 `json:"queued"`  // threads that could run but had no core, on average
+	InDisk float64 `json:"in_disk"` // threads in uninterruptible sleep, on average
+	// DiskSeen is the fraction of the samples in which at least one thread was in uninterruptible sleep.
+	DiskSeen float64       `json:"disk_seen"`
+	Threads  []ThreadUse   `json:"threads,omitempty"` // the busiest first, at most 20
+	Sleeps   []ThreadSleep `json:"sleeps,omitempty"`  // what threads in uninterruptible sleep waited for
+
+	ReadBPerS    float64 `json:"read_b_per_s"`            // from disks
+	WrittenBPerS float64 `json:"written_b_per_s"`         // to disks
+	IOUnreadable bool    `json:"io_unreadable,omitempty"` // another user's process
+
+	Connections float64 `json:"connections"`  // of clients, on average
+	UnreadB     float64 `json:"unread_b"`     // sent bytes that clients haven't taken yet, on average, all connections
+	UnreadMaxB  float64 `json:"unread_max_b"` // the most at one time
+	UnreadShare float64 `json:"unread_share"` // fraction of the samples in which a client had more than 100 kB to take
+
+	Cores      float64 `json:"cores"`       // that the process may use
+	OthersCPU  float64 `json:"others_cpu"`  // cores used by all other processes of the machine
+	StolenCPU  float64 `json:"stolen_cpu"`  // cores taken by the hypervisor
+	ThrottleNs int64   `json:"throttle_ns"` // time that a CPU quota stopped it
+
+	// Findings say what limits it, at most one; none if nothing does.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// ThreadUse is the use of processors by one thread, or by all threads with one name.
+type ThreadUse struct {
+	Name   string  `json:"name"`
+	Number int     `json:"number"` // threads with this name
+	OnCPU  float64 `json:"on_cpu"` // of the busiest of them, in cores
+	Queued float64 `json:"queued"` // of the same thread
+	InDisk float64 `json:"in_disk"`
+}
+
+// ThreadSleep is what threads in uninterruptible sleep waited for.
+type ThreadSleep struct {
+	Thread string  `json:"thread"`
+	For    string  `json:"for"`   // the kernel's function; "" if it isn't known
+	Share  float64 `json:"share"` // of the samples
+}
+
+// Causes returns the findings about the servers of the run, over all inspections and processes, the most severe first.
+// Among equally severe findings, those of an inspection come before those of a process, since they are more specific,
+// and those that concern a greater share of the time come first. The first is what the run names as the cause; if there
+// is none, the cause is unknown.
+func (r *Run) Causes() []Finding {
+	var out []Finding
+	for i := range r.Inspections {
+		out = append(out, r.Inspections[i].Findings...)
+	}
+	inspected := len(out)
+	rank := []string{Critical, Serious, Minor}
+	bySeverity := func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)))
+	}
+	slices.SortStableFunc(out[:inspected], func(a, b Finding) int {
+		return cmp.Or(bySeverity(a, b), cmp.Compare(b.Share, a.Share))
+	})
+	for i := range r.Processes {
+		out = append(out, r.Processes[i].Findings...)
+	}
+	slices.SortStableFunc(out, bySeverity)
+	return out
+}
