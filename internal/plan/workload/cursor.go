@@ -417,6 +417,9 @@ func (c *Cursor) conclude() Move {
 
 // Rest returns the think time after the operation.
 func (c *Cursor) Rest() time.Duration {
+	if c.script != nil && c.script.waiter != nil {
+		return 0
+	}
 	if c.script != nil && c.script.rester != nil {
 		return c.script.rester.Rest()
 	}
