@@ -95,13 +95,22 @@ func (w *Watch) Warn(why string) {
 // Start takes the first snapshots and starts sampling. It must be called right before the load starts. Its errors
 // are for the user.
 func (w *Watch) Start(run *record.Run) error {
-	for _, s := range w.servers {
+	all := w.servers
+	w.servers = nil
+	for k, s := range all {
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()
-		if err != nil {
+		switch {
+		case err != nil && s.optional:
+			w.Warn(fmt.Sprintf("%s: %s", s.inspector.Name(), err))
+			s.inspector.Close()
+			continue
+		case err != nil:
+			w.servers = append(w.servers, all[k:]...)
 			return fmt.Errorf("inspect %s: %w", s.inspector.Name(), err)
 		}
+		w.servers = append(w.servers, s)
 		s.begun, s.phases = time.Now(), slices.Clone(run.Phases)
 		if len(run.Phases) > 0 {
 			s.phase = Phase{run.Phases[0].Name, run.Phases[0].WarmUp}
@@ -227,7 +236,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	w.halt()
 	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
-	var warnings []record.Warning
+	warnings := w.early
 	for k, s := range w.servers {
 		if s.begun.IsZero() {
 			continue

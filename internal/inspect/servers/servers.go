@@ -4,6 +4,7 @@ package servers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
@@ -20,6 +21,18 @@ func Parse(text string) (inspect.Inspector, error) {
 	}
 	return k.New(url)
 }
+
+// Check checks a text of the form KIND=URL, or auto.
+func Check(text string) error {
+	if text == Auto {
+		return nil
+	}
+	_, err := Parse(text)
+	return err
+}
+
+// Advises reports whether Open and Lacks are for the server of a text.
+func Advises(text string) bool { return strings.HasPrefix(text, advises+"=") }
 
 // Open returns the database for a text of the form pg=DSN, to get advice from it. build permits building indexes in
 // order to try them, if there is no other way; see postgres.Database. Its errors are like those of Parse, or say
