@@ -28,6 +28,12 @@ type Inspector interface {
 	Close()
 }
 
+// Profiler is an inspector that can sample which functions take the server's time.
+type Profiler interface {
+	// ProfileFunctions makes Begin start a profiler in the server, which isn't free of cost, and End stop it.
+	ProfileFunctions()
+}
+
 // Phase is a phase of the run's load.
 type Phase struct {
 	Name   string

@@ -30,8 +30,10 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
-	Writes bool         // see Load.Writes
-	Tell   func(string) // see Load.Tell
+	Writes bool // see Load.Writes
+	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
+	Profile bool
+	Tell    func(string) // see Load.Tell
 
 	servers []*server
 	stop    chan struct{} // closed to end the sampling
@@ -98,6 +100,9 @@ func NewWatch(inspectors []Inspector) *Watch {
 // are for the user.
 func (w *Watch) Start(run *record.Run) error {
 	for _, s := range w.servers {
+		if p, ok := s.inspector.(Profiler); ok && w.Profile {
+			p.ProfileFunctions()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()

@@ -12,7 +12,11 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
+	"brunt/internal/server/connection"
 )
+
+// Form is how URLs of servers are written.
+var Form = connection.Form{Plain: "mysql", Secure: "mysqls", Port: "3306"}
 
 // Inspector is the inspect.Inspector for a MySQL or MariaDB.
 type Inspector struct {
@@ -36,14 +40,17 @@ type Inspector struct {
 
 var _ inspect.Inspector = (*Inspector)(nil)
 
-// New parses an URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
+// New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := inspect.Address("mysql", url, "3306")
+	t, err := Form.Parse(url)
+	if err == nil {
+		err = connection.Only(t[0])
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{target: t, activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
+	return &Inspector{target: t[0], activity: inspect.NewActivity(), prepared: newPrepared(), seen: newSightings(),
 		readings: inspect.Readings{Gauges: func(kind, figure string) bool {
 			return kind == kindGauge || kind == kindIndex && figure == everRead
 		}}}, nil

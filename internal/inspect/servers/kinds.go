@@ -8,7 +8,9 @@ import (
 	"brunt/internal/base/secret"
 	"brunt/internal/base/suggest"
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/mysql"
 	"brunt/internal/inspect/postgres"
+	"brunt/internal/inspect/tarantool"
 	"brunt/internal/server/connection"
 )
 
@@ -36,6 +38,15 @@ func Kinds() []Kind {
 			Name: "pg", Protocols: []string{"pg"}, Products: []string{"PostgreSQL"},
 			URL:     connection.Form{Plain: "postgres", Port: "5432"},
 			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New),
+		},
+		{
+			Name: "mysql", Protocols: []string{"mysql"}, Products: []string{"MySQL", "MariaDB"}, URL: mysql.Form,
+			Example: "mysql://user@host:3306/database", Rights: "PROCESS, and SELECT on performance_schema",
+			New: kind(mysql.New),
+		},
+		{
+			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form,
+			Example: "tarantool://user@host:3301", Rights: "execute on box.stat and the like", New: kind(tarantool.New),
 		},
 	}
 }

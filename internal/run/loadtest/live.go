@@ -27,6 +27,7 @@ type Live struct {
 	Watched      []string // --watch
 	Inspected    []string // --inspect
 	ExecuteDML   bool     // --inspect-writes
+	Profile      bool     // --inspect-profile
 	Page         string   // host:port of the live page
 }
 
@@ -117,7 +118,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 		list = append(list, i)
 	}
 	w := inspect.NewWatch(list)
-	w.Writes = f.ExecuteDML
+	w.Writes, w.Profile = f.ExecuteDML, f.Profile
 	return w, nil
 }
 
