@@ -15,8 +15,8 @@ import (
 	"brunt/internal/server/connection"
 )
 
-// Form is how URLs of servers are written.
-var Form = connection.Form{Plain: "mysql", Secure: "mysqls", Port: "3306"}
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "mysql", Secure: "mysqls", Port: "3306"} }
 
 // Inspector is the inspect.Inspector for a MySQL or MariaDB.
 type Inspector struct {
@@ -43,7 +43,7 @@ var _ inspect.Inspector = (*Inspector)(nil)
 // New parses a URL, mysql://user:password@host:3306/database, and returns the inspector of that server. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := Form.Parse(url)
+	t, err := Form().Parse(url)
 	if err == nil {
 		err = connection.Only(t[0])
 	}

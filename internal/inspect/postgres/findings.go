@@ -55,8 +55,8 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
 	for _, rule := range []func(*caseFile){
-		seqScans, counts, offsets, repeatedStatements, misestimates, spills,
-		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,
+		seqScans, counts, offsets, repeatedStatements, spills,
+		foreignKeys, unusedIndexes, bloat, staleStatistics, misestimates, cacheMisses,
 		hotRows, idleTransactions, connections, smallPools,
 	} {
 		rule(c)

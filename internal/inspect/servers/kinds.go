@@ -10,6 +10,7 @@ import (
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/mysql"
 	"brunt/internal/inspect/postgres"
+	"brunt/internal/inspect/redis"
 	"brunt/internal/inspect/tarantool"
 	"brunt/internal/server/connection"
 )
@@ -40,13 +41,18 @@ func Kinds() []Kind {
 			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New),
 		},
 		{
-			Name: "mysql", Protocols: []string{"mysql"}, Products: []string{"MySQL", "MariaDB"}, URL: mysql.Form,
+			Name: "mysql", Protocols: []string{"mysql"}, Products: []string{"MySQL", "MariaDB"}, URL: mysql.Form(),
 			Example: "mysql://user@host:3306/database", Rights: "PROCESS, and SELECT on performance_schema",
 			New: kind(mysql.New),
 		},
 		{
-			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form,
+			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form(),
 			Example: "tarantool://user@host:3301", Rights: "execute on box.stat and the like", New: kind(tarantool.New),
+		},
+		{
+			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,
+			Example: "redis://user:password@host:6379",
+			Rights:  "+info +slowlog|get +latency|latest +client|list +config|get", New: kind(redis.New),
 		},
 	}
 }

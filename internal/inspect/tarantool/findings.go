@@ -93,7 +93,7 @@ func (c *caseFile) lagNs() (mean, most float64, n int) {
 // sends returns the names of the operations for which a request is true.
 func (c *caseFile) sends(is func(r *protocol.Request) bool) (names []string) {
 	for _, o := range c.operations {
-		if slices.ContainsFunc(o.Requests, func(r protocol.Request) bool { return is(&r) }) {
+		if slices.ContainsFunc(o.Requests, is) {
 			names = append(names, o.Name)
 		}
 	}
@@ -208,7 +208,7 @@ func writes(o *inspect.Operation) (only, none bool) {
 	only, none = len(o.Requests) > 0, true
 	for k := range o.Requests {
 		wrote := false
-		switch r := &o.Requests[k]; r.Verb {
+		switch r := o.Requests[k]; r.Verb {
 		case protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Delete, protocol.Batch:
 			wrote = true
 		case protocol.SQL:

@@ -23,8 +23,8 @@ import (
 	"brunt/internal/server/connection"
 )
 
-// Form is how URLs of servers are written.
-var Form = connection.Form{Plain: "tarantool", Port: "3301"}
+// Form returns how URLs of servers are written.
+func Form() connection.Form { return connection.Form{Plain: "tarantool", Port: "3301"} }
 
 // Inspector is the inspect.Inspector for a Tarantool.
 type Inspector struct {
@@ -55,7 +55,7 @@ func (i *Inspector) ProfileFunctions() { i.wanted = true }
 // New parses a URL, tarantool://user:password@host:3301, and returns the inspector of that instance. Its errors are
 // one line, without secrets.
 func New(url string) (*Inspector, error) {
-	t, err := Form.Parse(url)
+	t, err := Form().Parse(url)
 	if err == nil {
 		err = connection.Only(t[0])
 	}

@@ -152,13 +152,13 @@ func beside(t testing.TB, i *Inspector, holds func() bool, loads ...func()) {
 
 // operation returns an operation of requests that aren't SQL.
 func operation(name string, verb protocol.Verb, text string) inspect.Operation {
-	return inspect.Operation{Name: name, Done: 100, Requests: []protocol.Request{{Verb: verb, Text: text}}}
+	return inspect.Operation{Name: name, Done: 100, Requests: []*protocol.Request{{Verb: verb, Text: text}}}
 }
 
 // statement returns an operation of one SQL statement.
 func statement(name, text string) inspect.Operation {
 	return inspect.Operation{Name: name, Done: 100, Statements: []string{text},
-		Requests: []protocol.Request{{Verb: protocol.SQL, Text: text}}}
+		Requests: []*protocol.Request{{Verb: protocol.SQL, Text: text}}}
 }
 
 // expect fails the test unless the finding is there, and its texts contain the given ones.
