@@ -170,7 +170,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		withoutTwins(&out.Windows[k])
 	}
 	if i.readings.Reset() {
-		i.miss(record.Notice("inspect-reset"))
+		i.miss(record.Notice("inspect-began-anew"))
 	}
 	i.tellFull(&out.Windows[0])
 	out.Activity = i.activity.Record(func(application string) bool { return application == i.target.User+" (brunt)" })

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/base/suggest"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/mysql"
+	"brunt/internal/inspect/picodata"
 	"brunt/internal/inspect/postgres"
 	"brunt/internal/inspect/redis"
 	"brunt/internal/inspect/tarantool"
@@ -48,6 +49,11 @@ func Kinds() []Kind {
 		{
 			Name: "tarantool", Protocols: []string{"iproto"}, Products: []string{"Tarantool"}, URL: tarantool.Form(),
 			Example: "tarantool://user@host:3301", Rights: "execute on box.stat and the like", New: kind(tarantool.New),
+		},
+		{
+			Name: "picodata", Protocols: []string{"iproto"}, Products: []string{"Picodata"}, URL: picodata.Form(),
+			Cluster: true, Example: "picodata://user@host:3301?metrics=host:8081",
+			Rights: "what the load's statements need", New: kind(picodata.New),
 		},
 		{
 			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,

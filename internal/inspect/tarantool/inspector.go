@@ -155,7 +155,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		return nil, err
 	}
 	if i.readings.Reset() {
-		i.miss(record.Notice("inspect-reset"))
+		i.miss(record.Notice("inspect-began-anew"))
 	}
 	out.Activity = i.activity.Record(func(string) bool { return false })
 	out.RoundTripNs = i.seen.tripNs
