@@ -186,6 +186,7 @@ func manyConnections(ctx context.Context, sc *scene) {
 	if !sc.underWay(ctx) {
 		return
 	}
+	protocol.Sleep(ctx, time.Second) // until brunt has its own
 	for range 25 {
 		cmd := sc.mariadb(ctx, "")
 		if input, err := cmd.StdinPipe(); err == nil && cmd.Start() == nil {
