@@ -43,6 +43,7 @@ type Phase struct {
 // Load describes the load to an inspector after the load has ended.
 type Load struct {
 	Operations []Operation
+	Brief      bool         // nothing is explained: statements are only counted and sessions sampled
 	Writes     bool         // whether statements that write may be executed, in transactions that are rolled back
 	Tell       func(string) // called with a text before something notable is done to the server; may be nil
 }
@@ -56,6 +57,8 @@ type Operation struct {
 	BytesIn    float64             // of all answers
 	ServiceNs  float64             // mean time from the send of an execution to its end, warm-up included; 0 if unknown
 	Done       float64             // number of finished executions, warm-up included
+	Measured   float64             // number of finished executions without the warm-up
+	MeanNs     float64             // mean service time of these; 0 if unknown
 	Uncertain  float64             // how far the executions may differ from Done due to retries, failures and interruptions
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.

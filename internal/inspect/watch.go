@@ -32,6 +32,7 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
+	Brief  bool // see Load.Brief
 	Writes bool // see Load.Writes
 	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
 	Profile bool
@@ -42,7 +43,7 @@ type Watch struct {
 	stopped bool
 	done    sync.WaitGroup
 	counts  []measure.Counts // totals of each operation so far
-	service []duration       // of each operation so far
+	service []serviceTime    // of each operation so far, without warm-up
 }
 
 var _ measure.Sink = (*Watch)(nil)
@@ -61,28 +62,8 @@ type server struct {
 	broken    error
 }
 
-// duration is a sum of times.
-type duration struct {
-	n     uint64
-	sumNs float64
-}
-
-func (d *duration) add(h *measure.Histogram) {
-	if h != nil {
-		d.n, d.sumNs = d.n+h.Count(), d.sumNs+h.Sum()
-	}
-}
-
-// operations describes the operations of the load, with what was measured of them.
-func (w *Watch) operations(load *workload.Workload) []Operation {
-	out := operations(load, w.counts)
-	for k := range out {
-		if k < len(w.service) && w.service[k].n > 0 {
-			out[k].ServiceNs = w.service[k].sumNs / float64(w.service[k].n)
-		}
-	}
-	return out
-}
+// serviceTime is the sum of an operation's service times, ns, and their number.
+type serviceTime struct{ sumNs, n float64 }
 
 type interval struct {
 	phase          Phase
@@ -126,11 +107,14 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 		return nil
 	}
 	for len(w.counts) < len(iv.Operations) {
-		w.counts, w.service = append(w.counts, measure.Counts{}), append(w.service, duration{})
+		w.counts, w.service = append(w.counts, measure.Counts{}), append(w.service, serviceTime{})
 	}
 	for k := range iv.Operations {
-		w.counts[k].Add(&iv.Operations[k].Counts)
-		w.service[k].add(iv.Operations[k].Service)
+		o := &iv.Operations[k]
+		w.counts[k].Add(&o.Counts)
+		if o.Service != nil && !iv.WarmUp {
+			w.service[k].sumNs, w.service[k].n = w.service[k].sumNs+o.Service.Sum(), w.service[k].n+float64(o.Service.Count())
+		}
 	}
 	for _, s := range w.servers {
 		select {
@@ -231,7 +215,7 @@ func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, erro
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
-	about := Load{Operations: w.operations(load), Writes: w.Writes, Tell: w.Tell}
+	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
 	var warnings []record.Warning
 	for k, s := range w.servers {

@@ -240,22 +240,22 @@ func slowWAL(c *caseFile) {
 	for k := range c.operations {
 		o := &c.operations[k]
 		only, none := writes(o)
-		if only && o.ServiceNs > worst.ServiceNs {
+		if only && o.MeanNs > worst.MeanNs {
 			worst = o
 		}
 		if none {
-			reads = max(reads, o.ServiceNs)
+			reads = max(reads, o.MeanNs)
 		}
 	}
-	if n < leastSamples || lag >= mostCalmNs || worst.ServiceNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
+	if n < leastSamples || lag >= mostCalmNs || worst.MeanNs < max(leastWriteNs, walTimes*lag, gcTimes*reads) {
 		return
 	}
 	severity := record.Serious
-	if worst.ServiceNs >= 4*leastWriteNs {
+	if worst.MeanNs >= 4*leastWriteNs {
 		severity = record.Critical
 	}
 	c.add(record.Finding{ID: FindSlowWAL, Severity: severity, Subject: worst.Name,
-		Evidence: message.New("find.tarantool.wal", message.Ns("mean", worst.ServiceNs), message.Ns("lag", lag)),
+		Evidence: message.New("find.tarantool.wal", message.Ns("mean", worst.MeanNs), message.Ns("lag", lag)),
 		Advice:   message.New("find.tarantool.wal.advice")})
 }
 

@@ -204,7 +204,7 @@ func TestRulesOfTimes(t *testing.T) {
 		{"all requests slow", 0.7, 44, 44, "", FindSlowWAL},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			put.ServiceNs, get.ServiceNs = row.put*1e6, row.get*1e6
+			put.MeanNs, get.MeanNs = row.put*1e6, row.get*1e6
 			in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9}}}
 			c := &caseFile{seen: lags(row.lag), inspection: in, load: &in.Windows[0], operations: []inspect.Operation{put, get}}
 			c.judge()
