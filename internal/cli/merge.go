@@ -35,10 +35,10 @@ func newMerge(s *command.Env) *cobra.Command {
 			return err
 		}
 		run, err := loadtest.Join(dir, parts, func(*record.Run) {})
-		if err != nil {
+		if run == nil {
 			return err
 		}
-		if err := f.Report().Print(s.Out, run, dir); err != nil {
+		if err := errors.Join(err, f.Report().Print(s.Out, run, dir)); err != nil {
 			return err
 		}
 		return exitcode.With(verdict.ExitCode(run), nil)

@@ -21,12 +21,13 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 		o.Name = w.Operations[k].Name
 		if k < len(counts) {
 			c := &counts[k]
-			o.Done = float64(c.Done)
+			o.Done, o.BytesIn = float64(c.Done), float64(c.BytesIn)
 			o.Uncertain = float64(c.Failed()+c.Unfinished) + float64(c.Attempts-min(c.Attempts, c.Done))
 		}
 		steps := w.Operations[k].Steps
 		var of []int // indexes of the steps that are statements
 		for i := range steps {
+			o.Requests = append(o.Requests, *steps[i].Request)
 			switch r := steps[i].Request; {
 			case r.Verb == protocol.SQL:
 				o.Statements, of = append(o.Statements, r.Text), append(of, i)

@@ -16,34 +16,50 @@ import (
 // Join writes the bundle of a merged run into a new or empty folder. run is the result of Merge. Intervals that ran at
 // the same time become one, whose counts and distributions are the sums; each is passed to takers. All error samples
 // and observations of every part are kept. Then complete, unless it is nil, is called to complete run with the results
-// of the takers, and run gets the hints that follow from the joined intervals.
+// of the takers, and run gets the hints that follow from the joined intervals. If the folder can't be written to, all
+// of this is done nevertheless, run gets a warning, and the error is a *FolderError.
 func Join(fsys FS, dir string, run *Run, takers []measure.Sink, complete func() error, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", parts[0].Dir, err)
 	}
 	b, err := CreateIn(fsys, dir, Options{SyncEvery: -1, SamplesPerClass: math.MaxInt})
-	if err != nil {
+	var unwritten error
+	if folder, ok := errors.AsType[*FolderError](err); ok {
+		unwritten = folder
+	} else if err != nil {
 		return err
-	}
-	hash := run.PlanHash // plan.yml also holds comments, which PlanHash excludes
-	if err = b.Start(plan, run); err == nil {
+	} else {
+		defer b.Abandon()
+		hash := run.PlanHash // plan.yml also holds comments, which PlanHash excludes
+		unwritten = b.Start(plan, run)
 		run.PlanHash = hash
-		err = b.join(run, takers, complete, parts)
 	}
-	if err != nil {
-		b.Abandon()
+	if err := b.join(run, takers, complete, parts, &unwritten); err != nil {
 		return err
 	}
-	b.appendFailures()
-	b.flush(0)
-	if err := errors.Join(b.intervals.Close(), b.errors.Close(), b.writeRun(run)); err != nil {
-		return fmt.Errorf("write the merged record to %s: %w", dir, err)
+	if unwritten == nil {
+		unwritten = b.copySamples(parts)
 	}
-	return nil
+	if unwritten == nil {
+		b.appendFailures()
+		b.flush(0)
+		unwritten = errors.Join(b.intervals.Close(), b.errors.Close(), b.writeRun(run))
+	}
+	if unwritten == nil {
+		return nil
+	}
+	run.Warnings = append(run.Warnings, writeWarning(dir, unwritten))
+	if _, ok := errors.AsType[*FolderError](unwritten); !ok {
+		unwritten = folderError(dir, unwritten)
+	}
+	return unwritten
 }
 
-func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, parts []*Recorded) error {
+// join passes the joined intervals on and completes the run. The first failure to write goes to unwritten, after which
+// nothing is written; b may be nil if there is one already.
+func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, parts []*Recorded,
+	unwritten *error) error {
 	hinted := *run // a copy: complete judges run later, and doesn't use hints
 	hints := NewHintTaker(&hinted, nil)
 	err := Together(run, parts, func(iv *measure.Interval) error {
@@ -52,15 +68,20 @@ func (b *Bundle) join(run *Run, takers []measure.Sink, complete func() error, pa
 				return err
 			}
 		}
-		return errors.Join(b.Interval(iv), hints.Interval(Filled(iv)))
+		if *unwritten == nil {
+			*unwritten = b.Interval(iv)
+		}
+		return hints.Interval(Filled(iv))
 	})
 	if err == nil && complete != nil {
 		err = complete()
 	}
-	if err != nil {
-		return err
-	}
 	run.Hints, run.HintsMore = hinted.Hints, hinted.HintsMore
+	return err
+}
+
+// copySamples copies the error samples and observations of the parts.
+func (b *Bundle) copySamples(parts []*Recorded) error {
 	for i, p := range parts {
 		err := p.Errors(func(e *ErrorSample) error {
 			b.Failed(e)

@@ -172,6 +172,30 @@ func TestFullDiskOfAWorker(t *testing.T) {
 	}
 }
 
+// A coordinator whose disk is full, which is also the disk of its workers, joins what they sent in memory, and prints
+// the whole result. The last line says where the record is missing.
+func TestFullDiskOfACoordinator(t *testing.T) {
+	t.Parallel()
+	plan, dir := shell.File(t, "plan.yml", diskPlan), t.TempDir()
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=256k", "TMPDIR=" + t.TempDir()},
+		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s", "--interval", "10ms",
+		"--vu", "2", "--workers", "2", "--mixed-cores", "--bundle", filepath.Join(dir, "bundle"), "--output", "json",
+	)
+	if o.code != 1 && o.code != 98 { // 98 if the machine was too busy as well
+		t.Errorf("exit %d, want 1", o.code)
+	}
+	if got := doneIn(t, o.out); got != 600 {
+		t.Errorf("%d operations were done, want 600", got)
+	}
+	if !strings.Contains(o.err, "no space left on device") || !strings.Contains(o.err, "the load was sent") ||
+		strings.Contains(o.err, "nothing was sent") || !strings.Contains(o.err, "brunt-worker-") {
+		t.Errorf("standard error doesn't say that the load was sent, and the disk is full:\n%s", o.err)
+	}
+	if !strings.Contains(o.out, "record-disk-full") {
+		t.Error("the result has no warning of it")
+	}
+}
+
 // If space becomes available again, nothing is missing in the record.
 func TestFullDiskThatIsFreed(t *testing.T) {
 	t.Parallel()

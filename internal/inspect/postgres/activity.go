@@ -1,54 +1,13 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
+	"brunt/internal/inspect"
 	"brunt/internal/record"
 )
-
-const (
-	mostPoints  = 600
-	mostBlocked = 20
-	mostQueries = 5000
-	longText    = 300 // characters shown of a statement that waits for locks
-)
-
-// activity sums up samples of what sessions are doing.
-type activity struct {
-	samples   int
-	waits     map[[2]string]int // number of active sessions by wait class and event, summed over samples
-	pools     map[[2]string]*pool
-	blocked   map[blocking]*blockedFor
-	points    []record.ActivityPoint
-	perPoint  int
-	replicas  map[string]*record.ReplicaLag
-	longestNs int64
-	byQuery   map[string]map[string]int // sessions at work by query ID and kind of time, summed over samples
-}
-
-// pool describes the connections of one application from one address, summed over samples.
-type pool struct {
-	total, active, inXact, allActive, max int
-	seen                                  int // number of samples that contained the pool
-	longestIdleNs                         int64
-}
-
-type blocking struct{ waiting, holder, state, relation, lock string }
-
-type blockedFor struct {
-	samples   int
-	longestNs int64
-}
-
-func newActivity() *activity {
-	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[string]int{}}
-}
 
 // The queries of a sample. The server counts the sessions, so that the answer is short even if there are a
 // thousand. askSessions calls the function behind the view pg_stat_activity, because the view's joins cost more
@@ -61,8 +20,9 @@ const (
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
 		group by 1, 2, 3, 4, 5, 6`
-	// queryID is the expression of a statement's ID, which versions before 14 don't have.
-	queryID = `coalesce(query_id::text, '')`
+	// queryID is the expression of a statement's ID, which versions before 14 (server_version_num) don't have.
+	queryID        = `coalesce(query_id::text, '')`
+	versionQueryID = 140000
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
@@ -78,7 +38,7 @@ const (
 )
 
 // sample takes one sample. at is the time since Begin.
-func (a *activity) sample(ctx context.Context, s *session, at time.Duration) error {
+func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Duration) error {
 	ask := askSessions
 	if s.version < versionQueryID {
 		ask = strings.Replace(ask, queryID, "''", 1)
@@ -87,16 +47,23 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 	if err != nil {
 		return err
 	}
-	locks := a.sessions(r, at)
-	if locks > 0 {
+	all := sessionsOf(r)
+	a.Add(int64(at), all)
+	if waitsForLock(all) {
 		if r, err = s.again(ctx, askBlocked); err != nil {
 			return err
 		}
-		a.locks(r)
+		for i := range r.rows {
+			a.Block(record.Blocking{Waiting: withoutSecrets(r.at(i, "waiting")), Holder: withoutSecrets(r.at(i, "holder")),
+				HolderState: r.at(i, "state"), Relation: r.at(i, "relation"), Lock: r.at(i, "lock"),
+				LongestNs: int64(r.number(i, "waits_s") * 1e9)})
+		}
 	}
-	if a.samples%replicasEvery == 1 {
+	if a.Samples()%replicasEvery == 1 {
 		if r, err = s.again(ctx, askReplicas); err == nil {
-			a.lags(r)
+			for i := range r.rows {
+				a.Lag(r.at(i, "name"), r.at(i, "state"), r.number(i, "bytes"), int64(r.number(i, "lag_s")*1e9))
+			}
 		}
 		// This fails on a replica, which has no write position, and for users without the rights.
 		if ctx.Err() != nil {
@@ -106,175 +73,69 @@ func (a *activity) sample(ctx context.Context, s *session, at time.Duration) err
 	return nil
 }
 
-// sessions adds a sample of the sessions. It returns how many of them wait for locks.
-func (a *activity) sessions(r *result, at time.Duration) (locks int) {
-	a.samples++
-	classes := map[string]float64{}
-	now := map[[2]string]*pool{}
+// sessionsOf returns the sessions of an answer to askSessions.
+func sessionsOf(r *result) (out []inspect.Session) {
 	for i := range r.rows {
-		n, state, class := int(r.number(i, "n")), r.at(i, "state"), r.at(i, "class")
-		key := [2]string{r.at(i, "application"), r.at(i, "address")}
-		p := now[key]
-		if p == nil {
-			p = &pool{}
-			now[key] = p
-		}
-		p.total += n
-		a.longestNs = max(a.longestNs, int64(r.number(i, "xact_s")*1e9))
-		switch {
+		s := inspect.Session{Application: r.at(i, "application"), Address: r.at(i, "address"), Class: r.at(i, "class"),
+			Event: r.at(i, "event"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
+		switch state := r.at(i, "state"); {
 		case state == "active":
-			p.active += n
-			if class == "" || class == "Activity" {
-				class = "CPU"
+			s.State = inspect.Active
+			if s.Class == "" || s.Class == "Activity" {
+				s.Class = "CPU"
 			}
-			a.waits[[2]string{class, r.at(i, "event")}] += n
-			classes[class] += float64(n)
-			a.query(r.at(i, "query"), timeKind(class, r.at(i, "event")), n)
-			if class == "Lock" {
-				locks += n
-			}
-		case len(state) > 7 && state[:7] == "idle in":
-			p.inXact += n
-			p.longestIdleNs = max(p.longestIdleNs, int64(r.number(i, "idle_s")*1e9))
+			s.Statement, s.Time = r.at(i, "query"), timeKind(s.Class, s.Event)
+		case strings.HasPrefix(state, "idle in"):
+			s.State, s.IdleNs = inspect.IdleInTransaction, int64(r.number(i, "idle_s")*1e9)
 		}
-	}
-	for key, p := range now {
-		all := a.pools[key]
-		if all == nil {
-			all = &pool{}
-			a.pools[key] = all
-		}
-		all.seen++
-		all.total, all.active, all.inXact = all.total+p.total, all.active+p.active, all.inXact+p.inXact
-		all.max, all.longestIdleNs = max(all.max, p.total), max(all.longestIdleNs, p.longestIdleNs)
-		if p.active == p.total {
-			all.allActive++
-		}
-	}
-	a.point(at, classes)
-	return locks
-}
-
-// query adds sessions that are executing a statement.
-func (a *activity) query(id, kind string, n int) {
-	if id == "" {
-		return
-	}
-	kinds := a.byQuery[id]
-	if kinds == nil {
-		if len(a.byQuery) >= mostQueries {
-			return
-		}
-		kinds = map[string]int{}
-		a.byQuery[id] = kinds
-	}
-	kinds[kind] += n
-}
-
-// point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
-// and each point covers twice as many samples from then on.
-func (a *activity) point(at time.Duration, classes map[string]float64) {
-	if n := len(a.points); n > 0 && a.points[n-1].Samples < a.perPoint {
-		joinPoints(&a.points[n-1], &record.ActivityPoint{Samples: 1, Classes: classes})
-		return
-	}
-	if len(a.points) == mostPoints {
-		for i := range mostPoints / 2 {
-			a.points[i] = a.points[2*i]
-			joinPoints(&a.points[i], &a.points[2*i+1])
-		}
-		a.points = a.points[:mostPoints/2]
-		a.perPoint *= 2
-	}
-	a.points = append(a.points, record.ActivityPoint{AtNs: int64(at), Samples: 1, Classes: classes})
-}
-
-func joinPoints(p, o *record.ActivityPoint) {
-	n, m := float64(p.Samples), float64(o.Samples)
-	classes := map[string]float64{}
-	for c, x := range p.Classes {
-		classes[c] += x * n / (n + m)
-	}
-	for c, x := range o.Classes {
-		classes[c] += x * m / (n + m)
-	}
-	p.Samples, p.Classes = p.Samples+o.Samples, classes
-}
-
-// locks adds a sample of sessions that wait for locks, and of the sessions that hold these.
-func (a *activity) locks(r *result) {
-	for i := range r.rows {
-		b := blocking{shorten(withoutSecrets(r.at(i, "waiting"))), shorten(withoutSecrets(r.at(i, "holder"))),
-			r.at(i, "state"), r.at(i, "relation"), r.at(i, "lock")}
-		f := a.blocked[b]
-		if f == nil {
-			if len(a.blocked) >= 50*mostBlocked {
-				continue
-			}
-			f = &blockedFor{}
-			a.blocked[b] = f
-		}
-		f.samples++
-		f.longestNs = max(f.longestNs, int64(r.number(i, "waits_s")*1e9))
-	}
-}
-
-// shorten cuts a text for display.
-func shorten(text string) string {
-	if r := []rune(text); len(r) > longText {
-		return string(r[:longText]) + " …"
-	}
-	return text
-}
-
-func (a *activity) lags(r *result) {
-	for i := range r.rows {
-		name := r.at(i, "name")
-		if a.replicas[name] == nil {
-			a.replicas[name] = &record.ReplicaLag{Name: name}
-		}
-		l := a.replicas[name]
-		l.State = r.at(i, "state")
-		l.BytesMax = max(l.BytesMax, r.number(i, "bytes"))
-		l.LagNsMax = max(l.LagNsMax, int64(r.number(i, "lag_s")*1e9))
-	}
-}
-
-// record returns the summary of all samples.
-func (a *activity) record() record.ServerActivity {
-	out := record.ServerActivity{Samples: a.samples, Points: a.points, LongestXact: a.longestNs}
-	n := float64(max(a.samples, 1))
-	active := 0
-	for _, c := range a.waits {
-		active += c
-	}
-	for w, c := range a.waits {
-		out.Waits = append(out.Waits, record.Wait{Class: w[0], Event: w[1], Mean: float64(c) / n,
-			Share: float64(c) / float64(active)})
-	}
-	slices.SortFunc(out.Waits, func(x, y record.Wait) int {
-		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Event, y.Event))
-	})
-	for key, p := range a.pools {
-		out.Clients = append(out.Clients, record.ClientPool{
-			Application: key[0], Address: key[1], Mean: float64(p.total) / n, Max: p.max, ActiveMean: float64(p.active) / n,
-			AllActive: float64(p.allActive) / float64(p.seen), InXact: float64(p.inXact) / n, LongestIdle: p.longestIdleNs,
-			Generator: key[0] == "brunt",
-		})
-	}
-	slices.SortFunc(out.Clients, func(x, y record.ClientPool) int {
-		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Application, y.Application))
-	})
-	for b, f := range a.blocked {
-		out.Blocked = append(out.Blocked, record.Blocking{Waiting: b.waiting, Holder: b.holder, HolderState: b.state,
-			Relation: b.relation, Lock: b.lock, Mean: float64(f.samples) / n, LongestNs: f.longestNs})
-	}
-	slices.SortFunc(out.Blocked, func(x, y record.Blocking) int {
-		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Waiting, y.Waiting))
-	})
-	out.Blocked = out.Blocked[:min(len(out.Blocked), mostBlocked)]
-	for _, name := range slices.Sorted(maps.Keys(a.replicas)) {
-		out.Replicas = append(out.Replicas, *a.replicas[name])
+		out = append(out, s)
 	}
 	return out
+}
+
+// timeKind returns the kind of time that a session at work spends in a wait event (PostgreSQL's documentation, "Wait
+// Event Types"). Class "CPU" is no wait.
+func timeKind(class, event string) string {
+	switch class {
+	case "CPU":
+		return record.TimeExecuting
+	case "IO":
+		return record.TimeDisk
+	case "LWLock":
+		if strings.HasPrefix(event, "WALWrite") { // another session is writing for this one, too
+			return record.TimeDisk
+		}
+		return record.TimeLocks
+	case "Lock", "BufferPin":
+		return record.TimeLocks
+	}
+	return record.TimeOther
+}
+
+// roundTrips is how many empty statements are sent to measure the shortest round trip.
+const roundTrips = 5
+
+// roundTrip returns the shortest time of an empty statement, which the server answers without doing anything.
+func (s *session) roundTrip(ctx context.Context) (shortest time.Duration) {
+	for range roundTrips {
+		began := time.Now()
+		if _, err := s.conn.Exec(ctx, "").ReadAll(); err != nil {
+			return 0
+		}
+		s.queries++
+		if took := time.Since(began); shortest == 0 || took < shortest {
+			shortest = took
+		}
+	}
+	return shortest
+}
+
+// waitsForLock reports whether an active session waits for a lock.
+func waitsForLock(all []inspect.Session) bool {
+	for i := range all {
+		if all[i].State == inspect.Active && all[i].Class == "Lock" {
+			return true
+		}
+	}
+	return false
 }

@@ -59,7 +59,7 @@ func (d *Database) Exec(ctx context.Context, script string, from inspect.Progres
 		if i < from.Done {
 			if w := sqltext.FirstWord(statement); w == "SET" || w == "RESET" {
 				if _, err := s.plain(ctx, statement); err != nil {
-					return fmt.Errorf("%s: %w", brief(statement), err)
+					return fmt.Errorf("%s: %w", inspect.Headline(statement), err)
 				}
 			}
 			continue
@@ -72,7 +72,7 @@ func (d *Database) Exec(ctx context.Context, script string, from inspect.Progres
 			err = s.doneBefore(ctx, statement, err)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", brief(statement), err)
+			return fmt.Errorf("%s: %w", inspect.Headline(statement), err)
 		}
 		if err := tell(i, true); err != nil {
 			return err

@@ -68,7 +68,7 @@ func (i *Inspector) tellUnexplained(counted []record.Statement) {
 			continue
 		}
 		if share, n = share+s.Share, n+1; worst == "" {
-			worst, why = brief(s.Text), reason
+			worst, why = inspect.Headline(s.Text), reason
 		}
 	}
 	if share >= leastExplained {
@@ -85,7 +85,7 @@ func requests(counted []record.Statement, operations []inspect.Operation) (out [
 		for _, o := range operations {
 			at := slices.IndexFunc(o.Statements, func(text string) bool {
 				return s.Match == record.MatchText &&
-					normal(text) == normal(s.Text)
+					inspect.Normal(text) == inspect.Normal(s.Text)
 			})
 			if at < 0 {
 				continue
@@ -195,7 +195,7 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 		mode = "begin read write"
 		if load.Tell != nil {
 			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " +
-				shorten(r.text))
+				inspect.Shorten(r.text))
 		}
 	}
 	if mode != "" {

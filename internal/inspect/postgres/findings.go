@@ -3,8 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -51,8 +49,8 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 // judge derives the findings, and copies the plans, with notes at the steps concerned, to the inspection.
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
-	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host),
-		repeated: i.repeated}
+	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known,
+		cores: inspect.CoresOf(i.config.Host), repeated: i.repeated}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
@@ -63,25 +61,12 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 	} {
 		rule(c)
 	}
-	rank := []string{record.Critical, record.Serious, record.Minor}
-	slices.SortStableFunc(c.findings, func(a, b record.Finding) int {
-		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
-			cmp.Compare(b.Share, a.Share))
-	})
+	inspect.Rank(c.findings)
 	out.Findings = c.findings
 	for k := range c.plans {
 		out.Plans = append(out.Plans, c.plans[k].QueryPlan)
 	}
 	return err
-}
-
-// coresOf returns the number of the server's cores, or 0 if it doesn't run on this machine.
-func coresOf(host string) int {
-	if a, err := netip.ParseAddr(host); strings.HasPrefix(host, "/") || host == "localhost" || err == nil &&
-		a.IsLoopback() {
-		return runtime.NumCPU()
-	}
-	return 0
 }
 
 // note adds a note to a step of the plan.
@@ -114,20 +99,9 @@ func (p *queryPlan) weight() message.Message {
 
 // finding returns a finding about the statement.
 func (p *queryPlan) finding(id, severity string, evidence, advice message.Message) record.Finding {
-	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text),
+	return record.Finding{ID: id, Severity: severity, Subject: inspect.Headline(p.Text),
 		Evidence: message.Sentences(evidence, p.weight()), Advice: advice,
 		Statement: p.Statement, Share: p.statement.Share}
-}
-
-// brief returns a statement on one short line. A long statement is cut in the middle, because generated statements
-// often only differ at their ends.
-func brief(text string) string {
-	const first, last = 40, 50
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > first+last {
-		return string(r[:first]) + " … " + string(r[len(r)-last:])
-	}
-	return text
 }
 
 // count is a message argument for an estimated number of things.
@@ -177,10 +151,10 @@ func hotRows(c *caseFile) {
 	if b.HolderState != "active" {
 		holder = message.New("find.hot-rows.holder", message.Text("state", b.HolderState))
 	}
-	c.add(record.Finding{ID: FindHotRows, Severity: severity, Subject: brief(b.Waiting),
+	c.add(record.Finding{ID: FindHotRows, Severity: severity, Subject: inspect.Headline(b.Waiting),
 		Evidence: message.New("find.hot-rows", message.Number("waiting", waiting), message.Share("share", share),
 			message.Nested("where", where),
-			message.Ns("longest", b.LongestNs), message.Text("holder", brief(b.Holder))),
+			message.Ns("longest", b.LongestNs), message.Text("holder", inspect.Headline(b.Holder))),
 		Advice: message.New("find.hot-rows.advice", message.Nested("holder", holder))})
 }
 

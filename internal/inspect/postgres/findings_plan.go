@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"brunt/internal/inspect"
 	"math"
 	"slices"
 	"strings"
@@ -154,10 +155,10 @@ func repeatedStatements(c *caseFile) {
 		evidence := message.New("find.repeated", calls, each)
 		switch {
 		case r.rowsOf != "" && r.operation != "":
-			evidence = message.New("find.repeated.rows-by", calls, each, message.Text("parent", brief(r.rowsOf)),
+			evidence = message.New("find.repeated.rows-by", calls, each, message.Text("parent", inspect.Headline(r.rowsOf)),
 				message.Text("operation", r.operation))
 		case r.rowsOf != "":
-			evidence = message.New("find.repeated.rows", calls, each, message.Text("parent", brief(r.rowsOf)))
+			evidence = message.New("find.repeated.rows", calls, each, message.Text("parent", inspect.Headline(r.rowsOf)))
 		case r.operation != "":
 			evidence = message.New("find.repeated.by", calls, each, message.Text("operation", r.operation))
 		}

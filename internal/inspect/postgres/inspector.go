@@ -22,7 +22,7 @@ type Inspector struct {
 	first      *snapshot // start of the current phase
 	last       *snapshot // the latest snapshot; a phase may end there
 	phases     []window
-	activity   *activity
+	activity   *inspect.Activity
 	missing    []record.Warning
 	plans      []queryPlan
 	repeated   []repeated
@@ -38,7 +38,7 @@ func New(dsn string) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Inspector{config: config, activity: newActivity()}, nil
+	return &Inspector{config: config, activity: inspect.NewActivity()}, nil
 }
 
 // Name implements inspect.Inspector.
@@ -81,7 +81,7 @@ func (i *Inspector) Mark(phase inspect.Phase) {
 
 // Sample implements inspect.Inspector.
 func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
-	return i.activity.sample(ctx, i.session, at)
+	return i.session.sample(ctx, i.activity, at)
 }
 
 // End implements inspect.Inspector.
@@ -105,14 +105,15 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	out.Windows = windows(i.phases, texts)
 	whole := join(i.phases)
 	counted := statements(whole.statements, texts)
-	matched := match(counted, load.Operations)
+	matched := inspect.Match(counted, load.Operations, inspect.Normal)
 	for k := range out.Windows {
-		matched.put(out.Windows[k].Statements)
+		matched.Put(out.Windows[k].Statements)
 	}
-	matched.put(counted)
+	matched.Put(counted)
 	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
-	out.Activity = i.activity.record()
-	out.ServerTimes, out.RoundTripNs = i.times(counted, load.Operations, whole.took), float64(i.roundTrip)
+	out.Activity = i.activity.Record(func(application string) bool { return application == "brunt" })
+	out.ServerTimes = inspect.Times(counted, load.Operations, inspect.Normal, i.activity, whole.took)
+	out.RoundTripNs = float64(i.roundTrip)
 	if err == nil {
 		out.Settings, err = i.settings(ctx)
 	}

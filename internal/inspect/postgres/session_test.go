@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"brunt/internal/inspect"
 	"context"
 	"fmt"
 	"sync"
@@ -145,7 +146,7 @@ func TestFullServerIsFound(t *testing.T) {
 }
 
 func TestCrowdIsFound(t *testing.T) {
-	cores := coresOf("127.0.0.1")
+	cores := inspect.CoresOf("127.0.0.1")
 	d := newDatabase(t, counting(t))
 	in := d.inspected(func(i *Inspector) {
 		holder := d.connect("ender")

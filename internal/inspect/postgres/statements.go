@@ -210,78 +210,6 @@ func statements(all map[statementKey]tally, texts map[string]string) []record.St
 	return out
 }
 
-// normal returns a statement without the differences that the server's normalization and different spelling make:
-// spaces, comments, letter case and constants.
-func normal(text string) string {
-	var b strings.Builder
-	for _, t := range sqltext.Words(strings.TrimRight(text, "; \t\r\n")) {
-		switch t.Kind {
-		case sqltext.Number, sqltext.Text, sqltext.Param, sqltext.Mark:
-			b.WriteString(" ?")
-		case sqltext.Word:
-			b.WriteString(" " + strings.ToLower(t.Text))
-		default:
-			b.WriteString(" " + t.Text)
-		}
-	}
-	return b.String()
-}
-
-// matches tells by statement ID which operations caused a statement, and how this is known.
-type matches map[string]record.Statement
-
-// match finds the operations that caused the statements of the whole load, warm-up included: operations that send
-// the same text or else operations that were executed as often as the statement.
-func match(list []record.Statement, operations []inspect.Operation) matches {
-	out := matches{}
-	for _, s := range list {
-		text := normal(s.Text)
-		for _, o := range operations {
-			if slices.ContainsFunc(o.Statements, func(sent string) bool { return normal(sent) == text }) {
-				s.Operations, s.Match = append(s.Operations, o.Name), record.MatchText
-			}
-		}
-		if s.Operations == nil {
-			if s.Operations = byCount(&s, operations); s.Operations != nil {
-				s.Match = record.MatchCount
-			}
-		}
-		out[s.ID] = s
-	}
-	return out
-}
-
-// put stores the matches in statements.
-func (m matches) put(list []record.Statement) {
-	for i := range list {
-		list[i].Operations, list[i].Match = m[list[i].ID].Operations, m[list[i].ID].Match
-	}
-}
-
-// mostTold is the largest number of operations that a statement may be attributed to by counts.
-const mostTold = 2
-
-// byCount returns the operations that were executed as often as the statement; nil if there are none or too many.
-func byCount(s *record.Statement, operations []inspect.Operation) []string {
-	var names, likely []string
-	for _, o := range operations {
-		if len(o.Statements) > 0 || o.Done == 0 || math.Abs(s.Calls-o.Done) > o.Uncertain+1 {
-			continue
-		}
-		names = append(names, o.Name)
-		if o.Method != "" && o.Method == methodOf(s.Text) {
-			likely = append(likely, o.Name)
-		}
-	}
-	if len(likely) > 0 {
-		names = likely
-	}
-	if len(names) > mostTold {
-		return nil
-	}
-	return names
-}
-
 const (
 	leastEach = 5  // executions of one statement per operation
 	leastDone = 10 // operations
@@ -362,12 +290,6 @@ func multipleOf(s *record.Statement, operations []inspect.Operation) (name strin
 		name, each = o.Name, s.Calls/o.Done
 	}
 	return name, each
-}
-
-// methodOf returns the HTTP method with which a service usually exposes a statement.
-func methodOf(text string) string {
-	method := map[string]string{"INSERT": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}[sqltext.FirstWord(text)]
-	return cmp.Or(method, "GET")
 }
 
 // kept returns the statements to examine further: at most most of them, those with the largest share of the time.

@@ -205,11 +205,11 @@ func TestNormalText(t *testing.T) {
 		"insert into t values ($1, $2)":        "insert into t values (?, 'x') -- so",
 		"select a from t where b = $1 limit 5": "select a from t where b = $1 limit $2",
 	} {
-		if normal(a) != normal(b) {
-			t.Errorf("%q and %q: %q, %q", a, b, normal(a), normal(b))
+		if inspect.Normal(a) != inspect.Normal(b) {
+			t.Errorf("%q and %q: %q, %q", a, b, inspect.Normal(a), inspect.Normal(b))
 		}
 	}
-	if normal(`select "A" from t`) == normal(`select "a" from t`) {
+	if inspect.Normal(`select "A" from t`) == inspect.Normal(`select "a" from t`) {
 		t.Error("quoted names of different case are the same")
 	}
 }
@@ -228,7 +228,7 @@ func TestStatementsAreMatched(t *testing.T) {
 		{Name: "add", Method: "POST", Done: 50},
 		{Name: "remove", Method: "DELETE", Done: 51, Uncertain: 1},
 	}
-	match(list, operations).put(list)
+	inspect.Match(list, operations, inspect.Normal).Put(list)
 	for k, want := range []string{"read text", "page count", "add count", "remove count", " "} {
 		if got := strings.Join(list[k].Operations, ",") + " " + list[k].Match; got != want {
 			t.Errorf("%s: %q, want %q", list[k].Text, got, want)
@@ -268,21 +268,6 @@ func TestIndexNames(t *testing.T) {
 	long := candidate{table: `"public"."` + strings.Repeat("я", 40) + `"`, columns: []string{`"Name"`}, where: "x"}
 	if got := indexName(&long, 2); len(got) > 63 || !strings.HasSuffix(got, "_brunt_3_part_idx") {
 		t.Error(got, len(got))
-	}
-}
-
-func TestActivityPointsAreJoined(t *testing.T) {
-	a := newActivity()
-	for k := range 3*mostPoints + 7 {
-		a.point(0, map[string]float64{"CPU": float64(k % 2)})
-	}
-	n, sum := 0, 0.0
-	for _, p := range a.points {
-		n += p.Samples
-		sum += p.Classes["CPU"] * float64(p.Samples)
-	}
-	if len(a.points) > mostPoints || n != 3*mostPoints+7 || math.Abs(sum-float64(n/2)) > 1e-6 {
-		t.Errorf("%d points of %d samples, %v", len(a.points), n, sum)
 	}
 }
 

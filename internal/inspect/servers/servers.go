@@ -4,7 +4,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"brunt/internal/base/secret"
 	"brunt/internal/inspect"
@@ -12,28 +11,21 @@ import (
 	"brunt/internal/render/message"
 )
 
-// inspectsPostgres is the name of the only inspector. A load of any protocol may be inspected with it.
-const inspectsPostgres = "pg"
-
-// Parse returns the inspector for a text of the form pg=DSN. Its errors are for the user: one line, without
-// secrets.
+// Parse returns the inspector for a text of the form KIND=URL, such as pg=DSN. Its errors are for the user: one line,
+// without secrets.
 func Parse(text string) (inspect.Inspector, error) {
-	dsn, err := split(text)
+	k, url, err := split(text)
 	if err != nil {
 		return nil, err
 	}
-	return postgres.New(dsn)
+	return k.New(url)
 }
 
 // Open returns the database for a text of the form pg=DSN, to get advice from it. build permits building indexes in
 // order to try them, if there is no other way; see postgres.Database. Its errors are like those of Parse, or say
 // why the database can't be reached.
 func Open(ctx context.Context, text string, build bool) (inspect.Database, error) {
-	dsn, err := split(text)
-	if err != nil {
-		return nil, err
-	}
-	d, err := postgres.Open(ctx, dsn)
+	d, err := open(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -44,22 +36,25 @@ func Open(ctx context.Context, text string, build bool) (inspect.Database, error
 // Lacks returns what prevents the counting of statements, and the building of indexes, in the database for a text
 // of the form pg=DSN; see postgres.Database. Its errors are like those of Open.
 func Lacks(ctx context.Context, text string) (counts, builds message.Message, err error) {
-	dsn, err := split(text)
-	if err != nil {
-		return counts, builds, err
-	}
-	d, err := postgres.Open(ctx, dsn)
+	d, err := open(ctx, text)
 	if err != nil {
 		return counts, builds, err
 	}
 	return d.Lacks(ctx)
 }
 
-func split(text string) (dsn string, err error) {
-	name, dsn, ok := strings.Cut(text, "=")
-	if !ok || name != inspectsPostgres || dsn == "" {
-		return "", fmt.Errorf("%s: write pg= and how to connect, such as pg=postgres://host:5432/database?user=name",
-			secret.Text(text))
+// open connects to the database of a text. Only those of PostgreSQL give advice.
+func open(ctx context.Context, text string) (*postgres.Database, error) {
+	k, dsn, err := split(text)
+	if err != nil {
+		return nil, err
 	}
-	return dsn, nil
+	if k.Name != advises {
+		return nil, fmt.Errorf("%s: advice about indexes is for PostgreSQL; write %s= and how to connect", secret.Text(text),
+			advises)
+	}
+	return postgres.Open(ctx, dsn)
 }
+
+// advises is the kind of servers that give advice.
+const advises = "pg"

@@ -144,33 +144,52 @@ func (c *conn) doStatement(ctx context.Context, s *statement, req *protocol.Requ
 // Ended implements protocol.Perishable. The library reads all the time, and connects again only later.
 func (c *conn) Ended() bool { return c.received.Ended() }
 
+// recordOf returns the record of a row. The contents of fields are as the columns show them, those of blobs as they
+// are.
+func recordOf(row []column) (record kv.Record, err error) {
+	contents := make([][]byte, len(row))
+	var names []string
+	for i := range row {
+		var v gen.Value
+		if err := row[i].shown(&v); err != nil {
+			return record, fmt.Errorf("column %s: %w", row[i].name, err)
+		}
+		switch v.Kind {
+		case gen.Null:
+		case gen.Bytes:
+			contents[i] = v.B
+		default:
+			contents[i] = v.AppendText([]byte{})
+		}
+		if row[i].name != keyColumn {
+			names = append(names, row[i].name)
+		}
+	}
+	record.Names = func() []string { return names }
+	record.Field = func(field string) ([]byte, bool) {
+		for i := range row {
+			if row[i].name == field {
+				return contents[i], contents[i] != nil
+			}
+		}
+		return nil, false
+	}
+	return record, nil
+}
+
 // read runs a query. The answer comes in one page.
 func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, statement string, args ...any) error {
 	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
 	rows := int64(it.NumRows())
 	columns := it.Columns()
 	for r.Wants(reply) {
-		content := make([][]byte, len(columns))
-		into := make([]any, len(columns))
-		for i := range content {
-			into[i] = &content[i]
-		}
+		row, into := columnsOf(columns)
 		if !it.Scan(into...) {
 			break
 		}
-		var names []string
-		record := kv.Record{Names: func() []string { return names }, Field: func(field string) ([]byte, bool) {
-			for i := range columns {
-				if columns[i].Name == field {
-					return content[i], content[i] != nil
-				}
-			}
-			return nil, false
-		}}
-		for i := range columns {
-			if columns[i].Name != keyColumn {
-				names = append(names, columns[i].Name)
-			}
+		record, err := recordOf(row)
+		if err != nil {
+			return errors.Join(err, it.Close())
 		}
 		record.Key, _ = record.Field(keyColumn)
 		r.Take(reply, record)

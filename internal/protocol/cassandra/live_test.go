@@ -64,6 +64,41 @@ func TestRecords(t *testing.T) {
 	c.Close()
 }
 
+// A table may be in another keyspace than the session's. Its columns may have other types than those that brunt makes.
+func TestRecordsOfAnotherKeyspace(t *testing.T) {
+	t.Parallel()
+	target := node(t)
+	prepare(t, target, "records", false)
+	run(t, target, "CREATE KEYSPACE IF NOT EXISTS elsewhere WITH replication = {'class': 'SimpleStrategy', "+
+		"'replication_factor': 1}", "DROP TABLE IF EXISTS elsewhere.records",
+		"CREATE TABLE elsewhere.records (ycsb_key text PRIMARY KEY, field0 text, n int, d date, b blob)",
+		"INSERT INTO elsewhere.records (ycsb_key, n, d, b) VALUES ('one', 7, '2024-02-29', 0xff00)")
+	read := protocol.Request{Verb: protocol.Read, Text: "elsewhere.records", Fields: []string{"n", "d", "b", "field0"}}
+	for _, name := range read.Fields[:3] {
+		read.Capture = append(read.Capture, protocol.Capture{Name: name})
+	}
+	c, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{read}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var r protocol.Reply
+	c.Do(protocoltest.Within(t, 20*time.Second), &read, protocoltest.Values("one"), &r)
+	if r.Class != protocol.OK || r.Missing {
+		t.Fatalf("%+v", r)
+	}
+	for i, want := range []string{"7", "2024-02-29", "\xff\x00"} {
+		if got := string(r.Captured[i].B); got != want {
+			t.Errorf("%s: %q, want %q", read.Fields[i], got, want)
+		}
+	}
+	prepare(t, target, "elsewhere.records", true)
+	c.Do(protocoltest.Within(t, 20*time.Second), &read, protocoltest.Values("one"), &r)
+	if r.Class == protocol.OK && !r.Missing {
+		t.Error("the table in the other keyspace wasn't dropped")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	good := node(t)

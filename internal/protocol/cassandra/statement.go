@@ -1,10 +1,14 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,10 +119,52 @@ func argument(v *gen.Value, to gocql.Type) any {
 		return uint64(v.I)
 	case v.Kind == gen.Int || v.Kind == gen.Uint:
 		return number(v.I, to)
-	case to == gocql.TypeInet && (len(v.B) == 4 || len(v.B) == 16):
+	case v.Kind == gen.Packed:
+		return packed(v.B)
+	case v.Kind == gen.Bytes && to == gocql.TypeInet && (len(v.B) == 4 || len(v.B) == 16):
 		return net.IP(v.B)
+	case v.Kind == gen.String || v.Kind == gen.Number:
+		return parsed(string(v.B), to)
 	}
 	return template.AppendValue(nil, v)
+}
+
+// parsed converts a text in the form in which columns of a type are read. What can't be converted stays a text, which
+// the library refuses.
+func parsed(text string, to gocql.Type) any {
+	switch to {
+	case gocql.TypeTime:
+		if at, err := time.Parse(timeFormat, text); err == nil {
+			return at.Sub(at.Truncate(24 * time.Hour))
+		}
+	case gocql.TypeDate, gocql.TypeInet:
+		return text
+	case gocql.TypeVarint:
+		if i, ok := new(big.Int).SetString(text, 10); ok {
+			return i
+		}
+	case gocql.TypeDecimal:
+		if d, ok := decimalOf(text); ok {
+			return d
+		}
+	case gocql.TypeDuration:
+		var d gocql.Duration
+		if n, err := fmt.Sscanf(text, durationFormat, &d.Months, &d.Days, &d.Nanoseconds); n == 3 && err == nil {
+			return d
+		}
+	}
+	return []byte(text)
+}
+
+// decimalOf converts the text of a decimal number with an exponent or without one.
+func decimalOf(text string) (*inf.Dec, bool) {
+	digits, exponent, _ := strings.Cut(text, "e")
+	e, err := strconv.ParseInt(cmp.Or(exponent, "0"), 10, 32)
+	d, ok := new(inf.Dec).SetString(digits)
+	if !ok || err != nil {
+		return nil, false
+	}
+	return d.SetScale(d.Scale() - inf.Scale(e)), true
 }
 
 // number converts an integer.
@@ -154,22 +200,12 @@ func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request,
 	it := c.session.Bind(s.cql, s.bind(args)).PageSize(0).IterContext(ctx)
 	rows, columns := int64(it.NumRows()), it.Columns()
 	for first := true; len(columns) > 0 && (first && len(req.Capture) > 0 || reply.Each != nil); first = false {
-		found := map[string]any{}
-		if !it.MapScan(found) {
+		row, scan := columnsOf(columns)
+		if !it.Scan(scan...) {
 			break
 		}
-		names, row := make([]string, len(columns)), make([]gen.Value, len(columns))
-		for i := range columns {
-			names[i] = columns[i].Name
-			if !row[i].SetAny(found[names[i]]) {
-				row[i].SetString(fmt.Sprint(found[names[i]]))
-			}
-		}
-		if first {
-			capture(req, names, row, reply)
-		}
-		if reply.Each != nil {
-			reply.Each(names, row)
+		if err := take(req, row, first, reply); err != nil {
+			return errors.Join(err, it.Close())
 		}
 	}
 	reply.Rows = rows
@@ -179,13 +215,27 @@ func (c *conn) execute(ctx context.Context, s *statement, req *protocol.Request,
 	return it.Close()
 }
 
-// capture keeps the captured columns of the first row.
-func capture(req *protocol.Request, names []string, row []gen.Value, reply *protocol.Reply) {
+// take keeps the captured columns of the first row, and passes rows on.
+func take(req *protocol.Request, row []column, first bool, reply *protocol.Reply) error {
 	for i, k := range req.Capture {
-		for n := range names {
-			if k.Name == names[n] || k.Name == "" && k.Column == n {
-				reply.Captured[i].Set(&row[n])
+		for n := range row {
+			if c := &row[n]; first && (k.Name == c.name || k.Name == "" && k.Column == n) {
+				if err := c.value(&reply.Captured[i]); err != nil {
+					return fmt.Errorf("column %s: %w", c.name, err)
+				}
 			}
 		}
 	}
+	if reply.Each == nil {
+		return nil
+	}
+	names, values := make([]string, len(row)), make([]gen.Value, len(row))
+	for n := range row {
+		names[n] = row[n].name
+		if err := row[n].shown(&values[n]); err != nil {
+			return fmt.Errorf("column %s: %w", row[n].name, err)
+		}
+	}
+	reply.Each(names, values)
+	return nil
 }

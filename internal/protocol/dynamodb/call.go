@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"brunt/internal/protocol"
@@ -16,10 +17,40 @@ import (
 
 type object map[string]any
 
-// attribute is an attribute's value: text or bytes.
+// attribute is the content of an attribute. brunt writes strings and bytes; tables of others may have any type
+// (AttributeValue in Amazon's API reference).
 type attribute struct {
-	S *string `json:",omitempty"`
-	B []byte  `json:",omitempty"`
+	S    *string         `json:",omitempty"`
+	B    []byte          `json:",omitempty"`
+	N    *string         `json:",omitempty"`
+	BOOL *bool           `json:",omitempty"`
+	NULL bool            `json:",omitempty"`
+	L    json.RawMessage `json:",omitempty"`
+	M    json.RawMessage `json:",omitempty"`
+	SS   json.RawMessage `json:",omitempty"`
+	NS   json.RawMessage `json:",omitempty"`
+	BS   json.RawMessage `json:",omitempty"`
+}
+
+// content returns an attribute's content: bytes and strings as they are, numbers and booleans as text, and collections
+// in the API's JSON. A null has none.
+func (a attribute) content() (content []byte, ok bool) {
+	switch {
+	case a.NULL:
+		return nil, false
+	case a.S != nil:
+		return []byte(*a.S), true
+	case a.N != nil:
+		return []byte(*a.N), true
+	case a.BOOL != nil:
+		return strconv.AppendBool(nil, *a.BOOL), true
+	}
+	for _, collection := range []json.RawMessage{a.L, a.M, a.SS, a.NS, a.BS} {
+		if collection != nil {
+			return collection, true
+		}
+	}
+	return a.B, true
 }
 
 type item map[string]attribute

@@ -67,10 +67,10 @@ func (c *conn) take(r *kv.Request, it item, reply *protocol.Reply) {
 	}
 	field := func(name string) ([]byte, bool) {
 		v, ok := it[name]
-		if ok && v.S != nil {
-			return []byte(*v.S), true
+		if !ok {
+			return nil, false
 		}
-		return v.B, ok
+		return v.content()
 	}
 	key, _ := field(c.options.key)
 	r.Take(reply, kv.Record{Key: key, Field: field, Names: func() []string {

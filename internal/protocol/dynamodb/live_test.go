@@ -123,3 +123,58 @@ func TestServerDiesMidRequest(t *testing.T) {
 	p := protocoltest.NewRecords("table", protocoltest.Abilities{})
 	protocoltest.Dies(t, s, p, func() protocol.Conn { return dial(t, target, p) }, protocol.Connect)
 }
+
+// TestAttributesOfEachType: attributes that another program has written with types of their own have the content that
+// the service shows, not none.
+func TestAttributesOfEachType(t *testing.T) {
+	target := local(t)
+	target.Options = map[string]string{"key": "id"}
+	prepare(t, target, "types", false)
+	types := []struct {
+		name, want string
+		value      object
+	}{
+		{"text", "ё", object{"S": "ё"}},
+		{"empty", "", object{"S": ""}},
+		{"bytes", "\x00\xff", object{"B": []byte{0, 255}}},
+		{"number", "12345678901234567890123456789012345678", object{"N": "12345678901234567890123456789012345678"}},
+		{"boolean", "false", object{"BOOL": false}},
+		{"list", `[{"N":"1"},{"S":"x"}]`, object{"L": []object{{"N": "1"}, {"S": "x"}}}},
+		{"map", `{"a":{"BOOL":true}}`, object{"M": object{"a": object{"BOOL": true}}}},
+		{"strings", `["a"]`, object{"SS": []string{"a"}}},
+		{"numbers", `["1"]`, object{"NS": []string{"1"}}},
+		{"binaries", `["AP8="]`, object{"BS": [][]byte{{0, 255}}}},
+	}
+	item := object{"id": object{"S": "one"}, "null": object{"NULL": true}}
+	read := protocol.Request{Verb: protocol.Read, Text: "types"}
+	for _, c := range types {
+		item[c.name] = c.value
+		read.Fields = append(read.Fields, c.name)
+		read.Capture = append(read.Capture, protocol.Capture{Name: c.name})
+	}
+	read.Fields = append(read.Fields, "null")
+	session, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{read}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	var a answer
+	if f := session.(*conn).call(t.Context(), "PutItem", object{"TableName": "types", "Item": item}, &a); f != nil {
+		t.Fatal(f)
+	}
+	var r protocol.Reply
+	session.Do(protocoltest.Within(t, time.Minute), &read, protocoltest.Values("one"), &r)
+	if r.Class != protocol.OK {
+		t.Fatalf("%+v", r.Failure)
+	}
+	for i, c := range types {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.ReplaceAll(string(r.Captured[i].B), " ", ""); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	if _, ok := (attribute{NULL: true}).content(); ok {
+		t.Error("a null has content")
+	}
+}

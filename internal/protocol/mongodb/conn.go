@@ -3,6 +3,7 @@ package mongodb
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
@@ -105,17 +106,46 @@ func take(r *kv.Request, document bson.Raw, reply *protocol.Reply) {
 	record := kv.Record{Names: func() []string { return namesOf(document) }}
 	if r.Wants(reply) {
 		record.Field = func(field string) ([]byte, bool) {
-			v := document.Lookup(field)
-			if _, content, ok := v.BinaryOK(); ok {
-				return content, true
-			}
-			text, ok := v.StringValueOK()
-			return []byte(text), ok
+			return content(document.Lookup(field))
 		}
 		record.Key, _ = record.Field("_id")
 	}
 	r.Take(reply, record)
 	reply.BytesIn += int64(len(document))
+}
+
+// content returns a field's content: bytes and strings as they are, other values as text, and documents, arrays and
+// what is particular to MongoDB as extended JSON. A field that is absent or null has none.
+func content(v bson.RawValue) ([]byte, bool) {
+	switch v.Type {
+	case 0, bson.TypeNull, bson.TypeUndefined:
+		return nil, false
+	case bson.TypeBinary:
+		_, data, ok := v.BinaryOK()
+		return data, ok
+	case bson.TypeString:
+		text, ok := v.StringValueOK()
+		return []byte(text), ok
+	case bson.TypeDouble:
+		f, ok := v.DoubleOK()
+		return strconv.AppendFloat(nil, f, 'g', -1, 64), ok
+	case bson.TypeInt32, bson.TypeInt64:
+		i, ok := v.AsInt64OK()
+		return strconv.AppendInt(nil, i, 10), ok
+	case bson.TypeBoolean:
+		b, ok := v.BooleanOK()
+		return strconv.AppendBool(nil, b), ok
+	case bson.TypeDecimal128:
+		d, ok := v.Decimal128OK()
+		return []byte(d.String()), ok
+	case bson.TypeObjectID:
+		id, ok := v.ObjectIDOK()
+		return []byte(id.Hex()), ok
+	case bson.TypeDateTime:
+		at, ok := v.TimeOK()
+		return at.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z"), ok
+	}
+	return []byte(v.String()), true
 }
 
 // namesOf returns the names of a document's fields, except _id.

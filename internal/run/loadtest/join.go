@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"errors"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -29,7 +30,7 @@ func boundGC() (restore func()) {
 }
 
 // Join writes the bundle of the run that consists of the parts. complete adds what only the coordinator knows, and is
-// called before the run is judged.
+// called before the run is judged. If the bundle can't be written, the run is returned with an error.
 func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*record.Run, error) {
 	defer boundGC()()
 	run, sums, err := record.Merge(parts...)
@@ -60,7 +61,13 @@ func Join(dir string, parts []*record.Recorded, complete func(*record.Run)) (*re
 		judgeAgain(run, sums)
 		return nil
 	}, parts...)
-	return run, exitcode.Usage(err)
+	if _, ok := errors.AsType[*record.FolderError](err); ok {
+		return run, exitcode.With(exitcode.Other, err)
+	}
+	if err != nil {
+		return nil, exitcode.Usage(err)
+	}
+	return run, nil
 }
 
 // judgeAgain judges a run that is composed of others. It keeps those of their warnings that judging the run doesn't

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/engine"
@@ -140,10 +141,10 @@ func (l *Test) lead(ctx context.Context, hard <-chan struct{}, out *Outputs, v *
 	f.page.start(begun)
 	err = d.drive(ctx, hard, begun, parts, o.Hooks.Sinks, r)
 	run, err = d.finish(ctx, hard, out, workloadOf(r), err)
-	if err != nil {
+	if run == nil {
 		return nil, "", err
 	}
-	return run, d.dir, errors.Join(closed(r), f.page.finish(run, d.dir, o.Recording.Plan))
+	return run, d.dir, errors.Join(err, closed(r), f.page.finish(run, d.dir, o.Recording.Plan))
 }
 
 // closed drops the tables that r created. r is nil for scripts.
@@ -568,9 +569,13 @@ func (d *leading) finish(ctx context.Context, hard <-chan struct{}, out *Outputs
 	if released != nil { // the result is complete nevertheless
 		d.tell(released.Error())
 	}
-	if err != nil { // an error of the record, after the load
+	if run != nil && err != nil { // an error of the record, after the load
+		var folders []string
+		for _, p := range parts {
+			folders = append(folders, p.Dir)
+		}
 		err = exitcode.With(exitcode.Other, fmt.Errorf("%w; the load was sent, and the workers' bundles are in %s: when there "+
-			"is room, brunt merge joins them", err, d.workers()))
+			"is room, brunt merge joins them", err, strings.Join(folders, " and ")))
 	}
 	return run, err
 }
@@ -653,24 +658,31 @@ func unjudged(parts []*record.Recorded) (all []record.Threshold) {
 	return all
 }
 
-// openPart opens the bundle of a worker. For a lost worker it prefers the files that the worker wrote, if they can be
-// read from this machine, to those that it sent.
+// openPart opens the bundle of a worker. Of a lost worker it takes the longer one of two: the files that the worker
+// wrote, if they can be read from this machine, and those that it sent. A worker on a full disk has sent more.
 func openPart(h *scale.Part) (*record.Recorded, error) {
 	if !h.Lost {
 		return record.Open(record.OS{}, h.Dir)
 	}
-	part, err := record.Open(record.OS{}, h.Spool)
-	if err != nil || h.Spool == "" {
-		part, err = record.Open(record.OS{}, h.Dir)
+	part, run, err := openUnfinished(h.Dir)
+	if h.Spool != "" {
+		own, ran, failed := openUnfinished(h.Spool)
+		if failed == nil && (err != nil || ran.DurationNs >= run.DurationNs) {
+			part, run, err = own, ran, nil
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	run, _, err := part.Result()
 	if err != nil {
 		return nil, err
 	}
 	run.Complete = true
 	part.Run = run
 	return part, nil
+}
+
+// openUnfinished opens a bundle whose run wasn't finished, and returns its result so far.
+func openUnfinished(dir string) (part *record.Recorded, run *record.Run, err error) {
+	if part, err = record.Open(record.OS{}, dir); err == nil {
+		run, _, err = part.Result()
+	}
+	return part, run, err
 }

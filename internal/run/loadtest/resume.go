@@ -188,8 +188,8 @@ func (l *Test) resume(ctx context.Context, hard <-chan struct{}, out *Outputs, v
 	err = d.follow(begun, parts, append(d.continueLeading(r), o.Hooks.Sinks...), queue)
 	over(err)
 	release()
-	if run, err = d.finish(ctx, hard, out, load, err); err != nil {
+	if run, err = d.finish(ctx, hard, out, load, err); run == nil {
 		return nil, err
 	}
-	return run, f.page.finish(run, dir, o.Recording.Plan)
+	return run, errors.Join(err, f.page.finish(run, dir, o.Recording.Plan))
 }

@@ -36,7 +36,7 @@ func Policies() []string { return []string{GoOn, Redistribute, Abort} }
 type Options struct {
 	Run, Version string
 	Workers      int
-	Dir          string // worker k's bundle is received into folder k, from 1
+	Dir          string // worker k's bundle is received into folder k, from 1, while there is room
 	Listen       string // host:port; port 0 selects a free port
 	Identity     Identity
 	Job          Job               // sent to all workers
@@ -139,7 +139,7 @@ func open(o Options, taken string) (*Coordinator, error) {
 	c.prepare()
 	for k := range o.Workers {
 		m := &member{number: k}
-		m.inbox.open(c.folder(k), &c.packedB)
+		m.inbox.open(filepath.Join(c.o.Dir, strconv.Itoa(k+1)), &c.packedB)
 		c.members = append(c.members, m)
 	}
 	c.endpoint = newEndpoint(l, config, map[string]http.HandlerFunc{
@@ -628,9 +628,7 @@ func (c *Coordinator) await(in *inbox, at int64, f func(line, packed []byte) err
 }
 
 // folder returns the folder into which a worker's bundle is received.
-func (c *Coordinator) folder(worker int) string {
-	return filepath.Join(c.o.Dir, strconv.Itoa(worker+1))
-}
+func (c *Coordinator) folder(worker int) string { return c.members[worker].inbox.folder() }
 
 // Bundles opens the received bundles of all workers. They have the state in which each worker became ready.
 func (c *Coordinator) Bundles() (parts []*record.Recorded, err error) {

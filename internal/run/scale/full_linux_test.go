@@ -13,8 +13,9 @@ import (
 	"brunt/internal/record"
 )
 
-// If a worker's intervals can't be stored, this is said once, the worker keeps them, and sends them again.
+// If a worker's intervals can't be stored anywhere, this is said once, the worker keeps them, and sends them again.
 func TestIntervalsThatCantBeStored(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
 	c, ticket := coordinator(t, "run", 1, time.Minute)
 	told := ""
 	c.o.Tell = func(text string) { told += text + "\n" }

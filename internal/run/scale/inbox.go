@@ -11,17 +11,19 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"brunt/internal/record"
 )
 
-// inbox receives the intervals of one worker into its bundle, and passes them on to the live view.
+// inbox receives the bundle of one worker, and passes its intervals on to the live view.
 type inbox struct {
-	file    string        // of the received intervals
 	budget  *atomic.Int64 // bytes of packed histograms that wait in all inboxes
-	writing sync.Mutex    // held while the file is written
+	writing sync.Mutex    // held while the file of intervals is written
 
 	mu       sync.Mutex
+	home     string    // folder of the bundle
+	moved    bool      // home is a temporary folder, since the disk of the other one is full
 	lines    int       // number of intervals that have been received
 	readable int64     // bytes of the received intervals that the live view may read
 	passed   int64     // bytes of these that the live view has read
@@ -32,7 +34,37 @@ type inbox struct {
 }
 
 func (in *inbox) open(folder string, budget *atomic.Int64) {
-	in.file, in.budget = filepath.Join(folder, record.IntervalsFile), budget
+	in.home, in.budget = folder, budget
+}
+
+// folder returns the folder of the worker's bundle.
+func (in *inbox) folder() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.home
+}
+
+// file returns the file of the received intervals.
+func (in *inbox) file() string { return filepath.Join(in.folder(), record.IntervalsFile) }
+
+// move moves the bundle to a temporary folder if err says that its disk is full, and reports whether it has. Temporary
+// folders are often on another disk. The caller must hold in.writing.
+func (in *inbox) move(err error) bool {
+	if in.moved || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return false
+	}
+	dir, err := os.MkdirTemp("", "brunt-worker-")
+	if err != nil {
+		return false
+	}
+	if err := os.CopyFS(dir, os.DirFS(in.folder())); err != nil {
+		_ = os.RemoveAll(dir)
+		return false
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.home, in.moved = dir, true
+	return true
 }
 
 // have returns the number of intervals that have been received.
@@ -74,6 +106,9 @@ func (in *inbox) receive(said *Report) error {
 		return nil
 	}
 	size, err := in.append(said.Lines)
+	if err != nil && in.move(err) {
+		size, err = in.append(said.Lines)
+	}
 	if err != nil {
 		return err
 	}
@@ -91,7 +126,7 @@ func (in *inbox) receive(said *Report) error {
 
 // append appends lines to the file, and returns its size.
 func (in *inbox) append(lines []byte) (size int64, err error) {
-	file, err := os.OpenFile(in.file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(in.file(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +163,8 @@ func (in *inbox) replace(from, to string) error {
 // reread makes the live view read all received intervals again, from the first. It removes an incomplete last line,
 // which the worker sends again.
 func (in *inbox) reread() error {
-	text, err := os.ReadFile(in.file)
+	file := in.file()
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -137,7 +173,7 @@ func (in *inbox) reread() error {
 	}
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	if whole < len(text) {
-		if err := os.Truncate(in.file, int64(whole)); err != nil {
+		if err := os.Truncate(file, int64(whole)); err != nil {
 			return err
 		}
 	}
@@ -154,7 +190,7 @@ const chunk = 64 << 10
 // returns their size and number.
 func (in *inbox) pass(from, to int64, number int, f func(line, packed []byte) error) (size int64, lines int,
 	err error) {
-	text, err := wholeLines(in.file, from, to, in.buffer)
+	text, err := wholeLines(in.file(), from, to, in.buffer)
 	if err != nil {
 		return 0, 0, err
 	}

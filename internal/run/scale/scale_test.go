@@ -537,6 +537,7 @@ func FuzzReport(f *testing.F) {
 		c := &Coordinator{o: Options{Run: "run", Dir: t.TempDir(), OnLost: GoOn}, clock: NewClock(),
 			members: []*member{{}}}
 		c.prepare()
+		c.members[0].inbox.open(t.TempDir(), &c.packedB)
 		answer := httptest.NewRecorder()
 		c.serveReport(answer, httptest.NewRequest("POST", "/report", bytes.NewReader(body)))
 		if code := answer.Code; code != 200 && code != 400 && code != 409 {

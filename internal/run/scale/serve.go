@@ -307,6 +307,11 @@ func (c *Coordinator) serveFile(w http.ResponseWriter, r *http.Request) {
 		place = m.inbox.replace
 	}
 	err = take(to, r.Body, r.Header.Get(hashHeader), place)
+	if err != nil {
+		m.inbox.writing.Lock()
+		m.inbox.move(err) // the worker sends the file again
+		m.inbox.writing.Unlock()
+	}
 	c.mu.Lock()
 	m.complain(c, err)
 	c.mu.Unlock()

@@ -2,10 +2,8 @@ package target
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
+	"brunt/internal/server/connection"
 )
 
 // Unfold parses connection strings among the target's addresses and stores their parts in the target's fields.
@@ -30,10 +29,10 @@ func Unfold(p *plan.Plan) error {
 		}
 		var hosts []string
 		if err == nil {
-			hosts, err = settings.unfold(p, of, i > 0)
+			hosts, err = unfold(settings, p, of, i > 0)
 		}
 		if err != nil {
-			return fmt.Errorf("address %s: %w", shown(text), err)
+			return fmt.Errorf("address %s: %w", connection.Shown(text), err)
 		}
 		addresses = append(addresses, hosts...)
 	}
@@ -45,15 +44,6 @@ func Unfold(p *plan.Plan) error {
 func Keywords() []string {
 	return []string{"host", "port", "user", "password", "dbname", "db", "sslmode", "sslrootcert", "sslcert", "sslkey",
 		"connect_timeout", "application_name", "options", "target_session_attrs"}
-}
-
-// shown returns the beginning of a connection string, without the rest, which may hold a password.
-func shown(text string) string {
-	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
-		return scheme + "://…"
-	}
-	keyword, _, _ := strings.Cut(text, "=")
-	return keyword + "=…"
 }
 
 // Fill fills in missing fields of a target from the environment variables of its protocol, such as libpq's. A password
@@ -72,11 +62,11 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 		}
 	}
 	if !secured && !t.TLS.Enabled {
-		s := settings{}
+		s := connection.Settings{}
 		for keyword, name := range notation.Variables {
 			s[keyword] = getenv(name)
 		}
-		if err := s.secure(&t.TLS); err != nil {
+		if err := s.Secure(&t.TLS); err != nil {
 			return fmt.Errorf("%s: %w", notation.Variables["sslmode"], err)
 		}
 	}
@@ -88,7 +78,7 @@ func Fill(t *plan.Target, secured bool, getenv func(string) string) error {
 	}
 	port := get("port")
 	if len(t.Addresses) == 0 && (get("host") != "" || port != "") {
-		t.Addresses = addressesOf(cmp.Or(get("host"), "127.0.0.1"), port)
+		t.Addresses = connection.Addresses(cmp.Or(get("host"), "127.0.0.1"), port)
 	}
 	for i, a := range t.Addresses {
 		if host, weight, _ := strings.Cut(a, "*"); port != "" && weight == "" && !strings.ContainsAny(host, ":/") {
@@ -115,16 +105,9 @@ func connections(addresses []string) (whole []string) {
 	return whole
 }
 
-var (
-	pair = lazyregexp.New(`^\s*(?:host|hostaddr|port|user|password|dbname|passfile|service|options|` +
-		`application_name|connect_timeout|target_session_attrs|channel_binding|load_balance_hosts|ssl\w+|gss\w+|` +
-		`require_auth|keepalives\w*)\s*=`)
-	keyword = lazyregexp.New(`^\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?:\s+|$)`)
-	escaped = lazyregexp.New(`\\(.)`)
-)
-
-// settings maps libpq's keywords to values. Settings of a Redis URL use the same keywords.
-type settings map[string]string
+var pair = lazyregexp.New(`^\s*(?:host|hostaddr|port|user|password|dbname|passfile|service|options|` +
+	`application_name|connect_timeout|target_session_attrs|channel_binding|load_balance_hosts|ssl\w+|gss\w+|` +
+	`require_auth|keepalives\w*)\s*=`)
 
 // notationOf returns the protocol in whose notation an address is a connection string, and whether it is a URL. ok is
 // false if it is no connection string.
@@ -148,16 +131,16 @@ func IsConnection(text string) bool {
 }
 
 // parse parses one address. settings are nil if it isn't a connection string.
-func parse(text string) (s settings, of string, err error) {
+func parse(text string) (s connection.Settings, of string, err error) {
 	d, isURL, ok := notationOf(text)
 	switch {
 	case !ok:
 		return nil, "", nil
 	case !isURL:
-		s, err = parseKeywords(text)
+		s, err = connection.ParsePairs(text)
 		return s, d.Name(), err
 	}
-	if s, err = parseURL(text); err != nil {
+	if s, err = connection.ParseURL(text); err != nil {
 		return nil, d.Name(), err
 	}
 	scheme, _, _ := strings.Cut(text, "://")
@@ -171,63 +154,9 @@ func parse(text string) (s settings, of string, err error) {
 	return s, d.Name(), nil
 }
 
-// parseURL parses a URL, which may have several hosts, as in libpq.
-func parseURL(text string) (settings, error) {
-	scheme, rest, _ := strings.Cut(text, "://")
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	authority, user := rest[:end], ""
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		user, authority = authority[:at+1], authority[at+1:]
-	}
-	u, err := url.Parse(scheme + "://" + user + "host" + rest[end:])
-	if err != nil {
-		return nil, errors.New("it can't be read; write /, @, : and % of a password as %2F, %40, %3A and %25")
-	}
-	s := settings{"dbname": strings.TrimPrefix(u.Path, "/")}
-	var hosts, ports []string
-	for one := range strings.SplitSeq(authority, ",") {
-		host, port := one, ""
-		if colon := strings.LastIndexByte(one, ':'); colon > strings.LastIndexByte(one, ']') {
-			host, port = one[:colon], one[colon+1:]
-		}
-		if host, err = url.PathUnescape(strings.Trim(host, "[]")); err != nil {
-			return nil, errors.New("its host can't be read")
-		}
-		hosts, ports = append(hosts, host), append(ports, port)
-	}
-	s["host"], s["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
-	s["user"] = u.User.Username()
-	s["password"], _ = u.User.Password()
-	for key, values := range u.Query() {
-		s[key] = values[len(values)-1]
-	}
-	return s, nil
-}
-
-// parseKeywords parses libpq's pairs: host=db port=5432 password='it\'s'.
-func parseKeywords(text string) (settings, error) {
-	s := settings{}
-	for rest := strings.TrimSpace(text); rest != ""; {
-		m := keyword().FindStringSubmatch(rest)
-		if m == nil {
-			return nil, errors.New("it isn't of the form host=… port=… user=… dbname=…; write values with spaces in quotes")
-		}
-		value := m[2]
-		if strings.HasPrefix(value, "'") {
-			value = value[1 : len(value)-1]
-		}
-		s[m[1]] = escaped().ReplaceAllString(value, "$1")
-		rest = rest[len(m[0]):]
-	}
-	return s, nil
-}
-
 // unfold stores the settings in the plan's target and returns their addresses. further says that it isn't the
 // first connection string: its user, password and database must be the same as before.
-func (s settings) unfold(p *plan.Plan, of string, further bool) ([]string, error) {
+func unfold(s connection.Settings, p *plan.Plan, of string, further bool) ([]string, error) {
 	t := &p.Target
 	if t.Protocol == "" {
 		t.Protocol = of
@@ -247,7 +176,7 @@ func (s settings) unfold(p *plan.Plan, of string, further bool) ([]string, error
 			*field.to = value
 		}
 	}
-	if err := s.secure(&t.TLS); err != nil {
+	if err := s.Secure(&t.TLS); err != nil {
 		return nil, err
 	}
 	for name, value := range s {
@@ -272,7 +201,7 @@ func (s settings) unfold(p *plan.Plan, of string, further bool) ([]string, error
 			return nil, fmt.Errorf("%s isn't taken in an address; see docs/environment.md", name)
 		}
 	}
-	return addressesOf(s["host"], s["port"]), nil
+	return connection.Addresses(s["host"], s["port"]), nil
 }
 
 // attributes routes operations without a role to the servers that target_session_attrs selects.
@@ -292,38 +221,4 @@ func attributes(p *plan.Plan, value string) error {
 		}
 	}
 	return nil
-}
-
-// secure converts libpq's TLS settings into the plan's.
-func (s settings) secure(t *plan.TLS) error {
-	switch mode := s["sslmode"]; mode {
-	case "", "disable", "allow", "prefer":
-		return nil
-	case "require", "verify-ca", "verify-full":
-		t.Enabled, t.InsecureSkipVerify = true, mode == "require" && s["sslrootcert"] == ""
-	default:
-		return fmt.Errorf("sslmode=%s: write disable, require or verify-full", mode)
-	}
-	t.CAFile, t.CertFile, t.KeyFile = cmp.Or(s["sslrootcert"], t.CAFile), cmp.Or(s["sslcert"], t.CertFile),
-		cmp.Or(s["sslkey"], t.KeyFile)
-	return nil
-}
-
-// addressesOf combines libpq's lists of hosts and ports. A single port applies to all hosts.
-func addressesOf(hosts, ports string) (addresses []string) {
-	list := strings.Split(ports, ",")
-	for i, host := range strings.Split(hosts, ",") {
-		host, port := cmp.Or(host, "127.0.0.1"), list[min(i, len(list)-1)]
-		switch {
-		case port == "" && (strings.HasPrefix(host, "/") || !strings.Contains(host, ":")):
-			addresses = append(addresses, host)
-		case port == "":
-			addresses = append(addresses, "["+host+"]")
-		case strings.HasPrefix(host, "/"):
-			addresses = append(addresses, host+":"+port)
-		default:
-			addresses = append(addresses, net.JoinHostPort(host, port))
-		}
-	}
-	return addresses
 }

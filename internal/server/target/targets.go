@@ -2,27 +2,23 @@ package target
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"brunt/internal/base/secret"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/protocols"
+	"brunt/internal/server/connection"
 )
 
 // Targets completes the plan's target and returns one protocol.Target per address. An error is one line for the
 // user.
 func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	t := &p.Target
-	secure, err := tlsOf(&t.TLS)
+	secure, err := connection.TLS(&t.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +33,7 @@ func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	var out []protocol.Target
 	for _, a := range addresses {
 		if port != "" {
-			if a, err = complete(a, port); err != nil {
+			if a, err = connection.Complete(a, port); err != nil {
 				return nil, err
 			}
 		}
@@ -59,59 +55,6 @@ func usualAddress(name string, d *protocol.Declaration) ([]string, error) {
 		return []string{":memory:"}, nil
 	}
 	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", name)
-}
-
-// complete adds the default port to an address that has none, and checks the address. The path of a Unix socket
-// is unchanged.
-func complete(address, port string) (string, error) {
-	if strings.HasPrefix(address, "/") {
-		return address, nil
-	}
-	if strings.Contains(address, "@") {
-		return "", fmt.Errorf("address %q names a user; give it with -u, and the password with -p or BRUNT_PASSWORD",
-			secret.Text(address))
-	}
-	host, p, err := net.SplitHostPort(address)
-	if err != nil {
-		bare := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
-		if address == "" || strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
-			return "", fmt.Errorf("address %q is not host:port", address)
-		}
-		return net.JoinHostPort(bare, port), nil
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if _, err := net.LookupPort("tcp", p); err != nil {
-		return "", fmt.Errorf("address %q: %q is not a port", address, p)
-	}
-	return net.JoinHostPort(host, p), nil
-}
-
-// tlsOf returns the TLS configuration with the certificates that the plan names, or nil if TLS is off.
-func tlsOf(t *plan.TLS) (*tls.Config, error) {
-	if !t.Enabled {
-		return nil, nil
-	}
-	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify, ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("TLS authority: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("TLS authority: %s holds no certificate in PEM form", t.CAFile)
-		}
-	}
-	if t.CertFile != "" || t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("TLS client certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
 }
 
 // Patience says what to do if addresses don't answer before the load.

@@ -1,0 +1,223 @@
+package mysql
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	"brunt/internal/base/secret"
+	"brunt/internal/base/sqltext"
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+)
+
+// sightings sums up what samples saw of statements.
+type sightings struct {
+	writes, committing int // active sessions that write, and those of them that flush their commit
+	metadataWaits      int
+	ddl                string // a statement that changes a table and waits itself
+	idleBlocking       int    // samples in which a session idle in a transaction blocked others
+	running            int    // active sessions
+	texts              map[string]int
+}
+
+func newSightings() sightings { return sightings{texts: map[string]int{}} }
+
+const (
+	longSample    = 300 // characters read of a statement
+	mostTexts     = 500
+	preparedEvery = 5 // samples
+
+	// askThreads reads the sessions from performance_schema, and askProcesses from the process list. SHOW PROCESSLIST
+	// cuts statements after 100 characters, so that long statements of many sessions can't make the answer large;
+	// information_schema.PROCESSLIST would copy all of them into a table on the disk.
+	askThreads = `SELECT PROCESSLIST_ID AS Id, PROCESSLIST_USER AS User, PROCESSLIST_HOST AS Host,
+		PROCESSLIST_COMMAND AS Command, PROCESSLIST_STATE AS State, LEFT(PROCESSLIST_INFO, 300) AS Info
+		FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL`
+	askProcesses = "SHOW PROCESSLIST"
+	askXacts     = `SELECT trx_id, trx_mysql_thread_id AS thread, trx_state AS state, LEFT(trx_query, 300) AS text,
+		TIMESTAMPDIFF(MICROSECOND, trx_started, NOW(6)) / 1e6 AS age_s,
+		COALESCE(TIMESTAMPDIFF(MICROSECOND, trx_wait_started, NOW(6)) / 1e6, 0) AS waits_s
+		FROM information_schema.INNODB_TRX`
+	askLocksMariaDB = `SELECT requesting_trx_id AS waiting, blocking_trx_id AS holder, l.lock_table AS relation,
+		CONCAT(l.lock_type, ' ', l.lock_mode) AS kind FROM information_schema.INNODB_LOCK_WAITS w
+		JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id LIMIT 100`
+	askLocksMySQL = `SELECT w.REQUESTING_ENGINE_TRANSACTION_ID AS waiting, w.BLOCKING_ENGINE_TRANSACTION_ID AS holder,
+		CONCAT(l.OBJECT_SCHEMA, '.', l.OBJECT_NAME) AS relation, CONCAT(l.LOCK_TYPE, ' ', l.LOCK_MODE) AS kind
+		FROM performance_schema.data_lock_waits w
+		JOIN performance_schema.data_locks l ON l.ENGINE_LOCK_ID = w.REQUESTING_ENGINE_LOCK_ID LIMIT 100`
+)
+
+// transaction is an open transaction of the server.
+type transaction struct {
+	id, thread, text string
+	waiting          bool
+	ageNs, waitsNs   int64
+}
+
+// sample takes one sample.
+func (i *Inspector) sample(ctx context.Context, at time.Duration) error {
+	ask := askProcesses
+	if i.digests {
+		ask = askThreads
+	}
+	r, err := i.optional(ctx, "the sessions", ask)
+	if err != nil || r == nil {
+		return err
+	}
+	open, err := i.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	i.addSessions(r, open, at)
+	if err := i.addLocks(ctx, open); err != nil {
+		return err
+	}
+	if i.digests && i.activity.Samples()%preparedEvery == 0 {
+		return i.samplePrepared(ctx)
+	}
+	return nil
+}
+
+// transactions returns the open transactions, by thread.
+func (i *Inspector) transactions(ctx context.Context) (map[string]*transaction, error) {
+	r, err := i.optional(ctx, "information_schema.INNODB_TRX", askXacts)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	out := map[string]*transaction{}
+	for k := range r.rows {
+		out[r.at(k, "thread")] = &transaction{id: r.at(k, "trx_id"), thread: r.at(k, "thread"),
+			text: secret.Text(r.at(k, "text")), waiting: r.at(k, "state") == "LOCK WAIT",
+			ageNs: int64(r.number(k, "age_s") * 1e9), waitsNs: int64(r.number(k, "waits_s") * 1e9)}
+	}
+	return out, nil
+}
+
+// addSessions adds the sessions of a sample, without this one.
+func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time.Duration) {
+	var all []inspect.Session
+	for k := range r.rows {
+		id, command, user := r.at(k, "Id"), r.at(k, "Command"), r.at(k, "User")
+		if id == i.session.number || command == "Daemon" || strings.HasPrefix(command, "Binlog Dump") ||
+			user == "system user" {
+			continue
+		}
+		s := inspect.Session{Application: user, Address: hostOf(r.at(k, "Host")), Count: 1}
+		xact := open[id]
+		if xact != nil {
+			s.XactNs = xact.ageNs
+		}
+		switch {
+		case command == "Sleep" && xact != nil:
+			// How long it has been idle isn't known, at most as long as the transaction is open.
+			s.State = inspect.IdleInTransaction
+			s.IdleNs = xact.ageNs
+		case command != "Sleep":
+			s.State = inspect.Active
+			s.Class, s.Event = wait(r.at(k, "State"), xact)
+			i.see(&s, r.at(k, "Info"))
+		}
+		all = append(all, s)
+	}
+	i.activity.Add(int64(at), all)
+}
+
+// hostOf returns a host without its port.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}
+
+// The classes of waits.
+const (
+	classLock   = "Lock"
+	classCommit = "Commit"
+	classCPU    = "CPU" // computing, or waiting for data of the disk: the server's states don't tell them apart
+)
+
+// wait returns what an active session waits for, by its state.
+func wait(state string, xact *transaction) (class, event string) {
+	lower := strings.ToLower(state)
+	switch {
+	case xact != nil && xact.waiting:
+		return classLock, "row lock"
+	case strings.HasPrefix(lower, "waiting for") && strings.Contains(lower, "lock"):
+		return classLock, state
+	case lower == "commit", lower == "commit_implicit", strings.Contains(lower, "handler commit"),
+		strings.HasPrefix(lower, "waiting for prior transaction"):
+		return classCommit, ""
+	}
+	return classCPU, state
+}
+
+// see notes what an active session is executing.
+func (i *Inspector) see(s *inspect.Session, text string) {
+	i.seen.running++
+	if key := inspect.Shorten(secret.Text(text)); text != "" && (i.seen.texts[key] > 0 || len(i.seen.texts) < mostTexts) {
+		i.seen.texts[key]++
+	}
+	word := sqltext.FirstWord(text)
+	if strings.Contains(s.Event, "metadata lock") {
+		i.seen.metadataWaits++
+		if i.seen.ddl == "" && (word == "ALTER" || word == "CREATE" || word == "DROP" || word == "TRUNCATE" ||
+			word == "OPTIMIZE" || word == "RENAME" || word == "LOCK") {
+			i.seen.ddl = secret.Text(text)
+		}
+	}
+	switch word {
+	case "INSERT", "UPDATE", "DELETE", "REPLACE", "COMMIT":
+		i.seen.writes++
+	default:
+		if s.Class != classCommit {
+			return
+		}
+		i.seen.writes++
+	}
+	if s.Class == classCommit {
+		i.seen.committing++
+	}
+}
+
+// addLocks adds the sessions that wait for rows, and those that hold these.
+func (i *Inspector) addLocks(ctx context.Context, open map[string]*transaction) error {
+	waiting := false
+	byID := map[string]*transaction{}
+	for _, x := range open {
+		byID[x.id] = x
+		waiting = waiting || x.waiting
+	}
+	if !waiting {
+		return nil
+	}
+	ask := askLocksMySQL
+	if i.product == "MariaDB" {
+		ask = askLocksMariaDB
+	}
+	r, err := i.optional(ctx, "lock waits", ask)
+	if err != nil || r == nil {
+		return err
+	}
+	idle := false
+	for k := range r.rows {
+		waiter, holder := byID[r.at(k, "waiting")], byID[r.at(k, "holder")]
+		if waiter == nil || holder == nil {
+			continue // it began or ended between the questions
+		}
+		b := record.Blocking{Waiting: waiter.text, Holder: holder.text, HolderState: "active",
+			Relation: strings.ReplaceAll(r.at(k, "relation"), "`", ""), Lock: r.at(k, "kind"), LongestNs: waiter.waitsNs}
+		if holder.text == "" {
+			b.Holder, b.HolderState, idle = "transaction", stateIdle, true
+		}
+		i.activity.Block(b)
+	}
+	if idle {
+		i.seen.idleBlocking++
+	}
+	return nil
+}
+
+const stateIdle = "idle in transaction"

@@ -1,0 +1,228 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/load/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/test/testserver"
+
+	_ "github.com/go-sql-driver/mysql"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+// counting returns a MariaDB that counts statements.
+func counting(t testing.TB) *testserver.Server {
+	t.Helper()
+	return servers.Get(t, "counting", func(t testserver.TB) *testserver.Server {
+		return testserver.MariaDB(t, testserver.Settings("performance-schema=ON", "performance-schema-consumer-events-statements-current=ON", "innodb-buffer-pool-size=24M",
+			"max-connections=40", "sort-buffer-size=32K", "tmp-memory-table-size=64K", "tmp-table-size=64K"))
+	})
+}
+
+// database is a separate database of a test.
+type database struct {
+	t    testing.TB
+	s    *testserver.Server
+	name string
+	db   *sql.DB // sends texts if there are no arguments, and binary prepared statements otherwise
+}
+
+func newDatabase(t testing.TB, s *testserver.Server, setup ...string) *database {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "_", " ", "_", "-", "_").Replace(t.Name()))
+	d := &database{t: t, s: s, name: name[:min(len(name), 60)]}
+	open := func(name string) *sql.DB {
+		db, err := sql.Open("mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", s.User, s.Password, s.Addr, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	d.db = open("")
+	d.sure("CREATE DATABASE " + d.name)
+	d.db = open(d.name)
+	for _, text := range setup {
+		d.sure(text)
+	}
+	return d
+}
+
+func (d *database) url() string {
+	return fmt.Sprintf("mysql://%s:%s@%s/%s", d.s.User, d.s.Password, d.s.Addr, d.name)
+}
+
+func (d *database) sure(text string, args ...any) {
+	d.t.Helper()
+	if err := d.run(d.db, text, args...); err != nil {
+		d.t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// run executes a statement and reads its answer.
+func (d *database) run(on interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, text string, args ...any) error {
+	rows, err := on.QueryContext(context.Background(), text, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+	}
+	return rows.Close()
+}
+
+// session returns a connection of its own.
+func (d *database) session() *sql.Conn {
+	d.t.Helper()
+	c, err := d.db.Conn(context.Background())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// inspected starts an inspection, runs the load, and ends the inspection.
+func (d *database) inspected(load func(i *Inspector), operations ...inspect.Operation) *record.Inspection {
+	d.t.Helper()
+	return inspectedAt(d.t, d.url(), load, operations...)
+}
+
+func inspectedAt(t testing.TB, url string, load func(i *Inspector),
+	operations ...inspect.Operation) *record.Inspection {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	i, err := New(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	if err := i.Begin(ctx); err != nil {
+		t.Fatal(err)
+	}
+	load(i)
+	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// sampled takes n samples.
+func sampled(t testing.TB, i *Inspector, n int) {
+	t.Helper()
+	for k := range n {
+		if err := i.Sample(context.Background(), time.Duration(k)*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refreshed is how long the server's tables of transactions mustn't be read before it fills them again.
+const refreshed = 110 * time.Millisecond
+
+// until takes samples until a condition holds.
+func until(t testing.TB, i *Inspector, holds func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(refreshed)
+	defer ticker.Stop()
+	for end := time.Now().Add(time.Minute); !holds(); <-ticker.C {
+		if time.Now().After(end) {
+			t.Fatal("it didn't come about in a minute")
+		}
+		sampled(t, i, 1)
+	}
+}
+
+// beside runs clients while samples are taken until a condition holds. A client is called again and again.
+func beside(t testing.TB, i *Inspector, holds func() bool, clients ...func() error) {
+	t.Helper()
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for _, c := range clients {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := c(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	until(t, i, holds)
+	close(stop)
+	group.Wait()
+}
+
+// operation returns an operation that sends a statement with arguments.
+func operation(name, text string, kinds []gen.Kind, args ...string) inspect.Operation {
+	return inspect.Operation{Name: name, Statements: []string{text},
+		Requests: []protocol.Request{{Verb: protocol.SQL, Text: text, Params: kinds}},
+		Arguments: func(int, int) (out []*string, ok bool) {
+			for k := range args {
+				out = append(out, &args[k])
+			}
+			return out, true
+		}}
+}
+
+// expect fails the test unless the finding is there, and its texts contain the given ones.
+func expect(t testing.TB, in *record.Inspection, id string, texts ...string) record.Finding {
+	t.Helper()
+	for _, f := range in.Findings {
+		if f.ID != id {
+			continue
+		}
+		whole := fmt.Sprint(f.Subject, " ", f.Evidence, " ", f.Advice)
+		for _, text := range texts {
+			if !strings.Contains(whole, text) {
+				t.Errorf("%s doesn't say %q: %s", id, text, whole)
+			}
+		}
+		if f.Severity == "" || f.Subject == "" || f.Evidence.IsZero() || f.Advice.IsZero() {
+			t.Errorf("a part is missing: %+v", f)
+		}
+		return f
+	}
+	t.Fatalf("no finding %s among %+v\nplans %+v\nstatements %+v", id, in.Findings, in.Plans, in.Windows[0].Statements)
+	return record.Finding{}
+}
+
+// first fails the test unless a finding is the first one.
+func first(t testing.TB, in *record.Inspection, id string, texts ...string) {
+	t.Helper()
+	if f := expect(t, in, id, texts...); in.Findings[0].ID != f.ID {
+		t.Errorf("%s isn't the first of %+v", id, in.Findings)
+	}
+}
+
+func silent(t testing.TB, in *record.Inspection, ids ...string) {
+	t.Helper()
+	for _, f := range in.Findings {
+		for _, id := range ids {
+			if f.ID == id {
+				t.Errorf("unexpected: %s %s: %s", f.ID, f.Subject, f.Evidence)
+			}
+		}
+	}
+}
