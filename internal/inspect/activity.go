@@ -12,6 +12,7 @@ import (
 const (
 	mostPoints  = 600
 	mostBlocked = 20
+	mostQueries = 5000
 	longText    = 300 // characters shown of a statement that waits for locks
 )
 
@@ -20,12 +21,10 @@ type Session struct {
 	Application, Address string
 	State                State
 	Class, Event         string // what an active session waits for; class "CPU" if for nothing
+	Query                string // the server's identifier of the statement that it executes; "" if unknown
 	Count                int
 	XactNs               int64 // age of its transaction; 0 if there is none
 	IdleNs               int64 // how long it has been idle in a transaction
-	// Statement is the record.Statement.ID of what an active session executes, "" if it isn't known, and Time the kind of
-	// time that it spends: one of record.TimeKinds.
-	Statement, Time string
 }
 
 // State is what a session is doing.
@@ -48,8 +47,7 @@ type Activity struct {
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
 	longestNs int64
-	// byStatement has the number of active sessions by statement and kind of time, summed over samples.
-	byStatement map[string]map[string]int
+	byQuery   map[string]map[[2]string]int // active sessions by statement, and by wait class and event
 }
 
 // pool describes the connections of one application from one address, summed over samples.
@@ -69,7 +67,7 @@ type blockedFor struct {
 // NewActivity returns an Activity without samples.
 func NewActivity() *Activity {
 	return &Activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byStatement: map[string]map[string]int{}}
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{}}
 }
 
 // Samples returns the number of samples so far.
@@ -95,7 +93,7 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 			p.active += s.Count
 			a.waits[[2]string{s.Class, s.Event}] += s.Count
 			classes[s.Class] += float64(s.Count)
-			a.statement(s)
+			a.query(s)
 		case IdleInTransaction:
 			p.inXact += s.Count
 			p.longestIdleNs = max(p.longestIdleNs, s.IdleNs)
@@ -117,24 +115,25 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 	a.point(atNs, classes)
 }
 
-// mostStatements limits the statements whose sessions are counted.
-const mostStatements = 5000
-
-// statement adds sessions that are executing a statement.
-func (a *Activity) statement(s *Session) {
-	if s.Statement == "" || s.Time == "" {
+// query adds a session that is executing a statement.
+func (a *Activity) query(s *Session) {
+	if s.Query == "" {
 		return
 	}
-	kinds := a.byStatement[s.Statement]
-	if kinds == nil {
-		if len(a.byStatement) >= mostStatements {
+	waits := a.byQuery[s.Query]
+	if waits == nil {
+		if len(a.byQuery) >= mostQueries {
 			return
 		}
-		kinds = map[string]int{}
-		a.byStatement[s.Statement] = kinds
+		waits = map[[2]string]int{}
+		a.byQuery[s.Query] = waits
 	}
-	kinds[s.Time] += s.Count
+	waits[[2]string{s.Class, s.Event}] += s.Count
 }
+
+// Executing returns the number of active sessions that were executing a statement, by wait class and event, summed over
+// samples.
+func (a *Activity) Executing(query string) map[[2]string]int { return a.byQuery[query] }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
 // and each point covers twice as many samples from then on.

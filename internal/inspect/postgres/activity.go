@@ -20,9 +20,8 @@ const (
 		from pg_stat_get_activity(null)
 		where backend_type = 'client backend' and datid = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid() and application_name <> '` + applicationName + `'
 		group by 1, 2, 3, 4, 5, 6`
-	// queryID is the expression of a statement's ID, which versions before 14 (server_version_num) don't have.
-	queryID        = `coalesce(query_id::text, '')`
-	versionQueryID = 140000
+	// queryID is the expression of a statement's ID, which versions before 14 don't have.
+	queryID = `coalesce(query_id::text, '')`
 	// pg_blocking_pids locks the lock manager's tables, so it is only called for sessions that wait for a lock.
 	askBlocked = `select w.query as waiting, h.query as holder, coalesce(h.state, '') as state,
 		coalesce(l.locktype || ' ' || l.mode, '') as lock,
@@ -77,57 +76,19 @@ func (s *session) sample(ctx context.Context, a *inspect.Activity, at time.Durat
 func sessionsOf(r *result) (out []inspect.Session) {
 	for i := range r.rows {
 		s := inspect.Session{Application: r.at(i, "application"), Address: r.at(i, "address"), Class: r.at(i, "class"),
-			Event: r.at(i, "event"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
+			Event: r.at(i, "event"), Query: r.at(i, "query"), Count: int(r.number(i, "n")), XactNs: int64(r.number(i, "xact_s") * 1e9)}
 		switch state := r.at(i, "state"); {
 		case state == "active":
 			s.State = inspect.Active
 			if s.Class == "" || s.Class == "Activity" {
 				s.Class = "CPU"
 			}
-			s.Statement, s.Time = r.at(i, "query"), timeKind(s.Class, s.Event)
 		case strings.HasPrefix(state, "idle in"):
 			s.State, s.IdleNs = inspect.IdleInTransaction, int64(r.number(i, "idle_s")*1e9)
 		}
 		out = append(out, s)
 	}
 	return out
-}
-
-// timeKind returns the kind of time that a session at work spends in a wait event (PostgreSQL's documentation, "Wait
-// Event Types"). Class "CPU" is no wait.
-func timeKind(class, event string) string {
-	switch class {
-	case "CPU":
-		return record.TimeExecuting
-	case "IO":
-		return record.TimeDisk
-	case "LWLock":
-		if strings.HasPrefix(event, "WALWrite") { // another session is writing for this one, too
-			return record.TimeDisk
-		}
-		return record.TimeLocks
-	case "Lock", "BufferPin":
-		return record.TimeLocks
-	}
-	return record.TimeOther
-}
-
-// roundTrips is how many empty statements are sent to measure the shortest round trip.
-const roundTrips = 5
-
-// roundTrip returns the shortest time of an empty statement, which the server answers without doing anything.
-func (s *session) roundTrip(ctx context.Context) (shortest time.Duration) {
-	for range roundTrips {
-		began := time.Now()
-		if _, err := s.conn.Exec(ctx, "").ReadAll(); err != nil {
-			return 0
-		}
-		s.queries++
-		if took := time.Since(began); shortest == 0 || took < shortest {
-			shortest = took
-		}
-	}
-	return shortest
 }
 
 // waitsForLock reports whether an active session waits for a lock.

@@ -112,8 +112,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	matched.Put(counted)
 	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
 	out.Activity = i.activity.Record(func(application string) bool { return application == "brunt" })
-	out.ServerTimes = inspect.Times(counted, load.Operations, inspect.Normal, i.activity, whole.took)
-	out.RoundTripNs = float64(i.roundTrip)
+	out.ServerTimes, out.RoundTripNs = i.times(counted, load.Operations, whole.took), float64(i.roundTrip)
 	if err == nil {
 		out.Settings, err = i.settings(ctx)
 	}

@@ -1,12 +1,36 @@
-package inspect
+package postgres
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"brunt/internal/inspect"
 	"brunt/internal/record"
 )
+
+// versionQueryID is the first version whose activity says which statement a session executes (server_version_num).
+const versionQueryID = 140000
+
+// timeKind returns the kind of time that a session at work spends in a wait event (PostgreSQL's documentation, "Wait
+// Event Types"). Class "CPU" is no wait.
+func timeKind(class, event string) string {
+	switch class {
+	case "CPU":
+		return record.TimeExecuting
+	case "IO":
+		return record.TimeDisk
+	case "LWLock":
+		if strings.HasPrefix(event, "WALWrite") { // another session is writing for this one, too
+			return record.TimeDisk
+		}
+		return record.TimeLocks
+	case "Lock", "BufferPin":
+		return record.TimeLocks
+	}
+	return record.TimeOther
+}
 
 const (
 	leastSeen    = 10  // sessions seen at work, so that their shares are known
@@ -14,11 +38,11 @@ const (
 	untimed      = 1.3 // times: by how much that must exceed the time of statements, which lacks commits and planning
 )
 
-// Times returns the time of operations in a server that counts statements. whole are the statements of the whole load,
-// with the operations that caused them (see Match), and took is its length. The time of statements is exact; what they
-// took it for is known from samples of their sessions, and from the times of reading and writing blocks if the server
-// measures these (track_io_timing).
-func Times(whole []record.Statement, operations []Operation, normal func(string) string, a *Activity,
+// times returns the time of operations in the server. whole are the statements of the whole load, with the operations
+// that caused them, and took is its length. The time of statements is exact; what they took it for is known from
+// samples of their sessions, and from the times of reading and writing blocks if the server measures these
+// (track_io_timing).
+func (i *Inspector) times(whole []record.Statement, operations []inspect.Operation,
 	took time.Duration) (out []record.OperationTime) {
 	several := 0
 	for _, o := range operations {
@@ -31,7 +55,7 @@ func Times(whole []record.Statement, operations []Operation, normal func(string)
 		seen := map[string]int{}
 		disk, calls := 0.0, 0.0
 		for _, s := range whole {
-			each := executions(&s, &o, normal)
+			each := executions(&s, &o)
 			if each == 0 && several == 1 && len(o.Statements) > 1 && slices.Contains(brackets, strings.ToUpper(s.Text)) {
 				each = 1
 			}
@@ -41,14 +65,14 @@ func Times(whole []record.Statement, operations []Operation, normal func(string)
 			t.TotalNs += each * s.MeanNs
 			disk += each * (s.More["blk_read_time"] + s.More["blk_write_time"]) * float64(time.Millisecond) / s.Calls
 			calls = max(calls, s.Calls/each)
-			for kind, n := range a.byStatement[s.ID] {
-				seen[kind] += n
+			for wait, n := range i.activity.Executing(s.ID) {
+				seen[timeKind(wait[0], wait[1])] += n
 			}
 		}
 		if t.TotalNs == 0 {
 			continue
 		}
-		a.partsOf(&t, seen, disk, calls, took)
+		i.partsOf(&t, seen, disk, calls, took)
 		out = append(out, t)
 	}
 	return out
@@ -58,16 +82,16 @@ func Times(whole []record.Statement, operations []Operation, normal func(string)
 var brackets = []string{"BEGIN", "COMMIT"}
 
 // executions returns how often an operation executes a statement, or 0 if it isn't known to be the only one that does.
-func executions(s *record.Statement, o *Operation, normal func(string) string) (n float64) {
+func executions(s *record.Statement, o *inspect.Operation) (n float64) {
 	if len(s.Operations) != 1 || s.Operations[0] != o.Name || s.Calls == 0 {
 		return 0
 	}
 	if s.Match == record.MatchCount {
 		return 1
 	}
-	text := normal(s.Text)
+	text := inspect.Normal(s.Text)
 	for _, sent := range o.Statements {
-		if normal(sent) == text {
+		if inspect.Normal(sent) == text {
 			n++
 		}
 	}
@@ -76,7 +100,7 @@ func executions(s *record.Statement, o *Operation, normal func(string) string) (
 
 // partsOf divides the time of an operation. seen are the sessions that were executing it, by kind of time, over all
 // samples; diskNs is the measured time of blocks read and written, or 0.
-func (a *Activity) partsOf(t *record.OperationTime, seen map[string]int, diskNs, calls float64, took time.Duration) {
+func (i *Inspector) partsOf(t *record.OperationTime, seen map[string]int, diskNs, calls float64, took time.Duration) {
 	all := 0
 	for _, n := range seen {
 		all += n
@@ -87,7 +111,7 @@ func (a *Activity) partsOf(t *record.OperationTime, seen map[string]int, diskNs,
 		}
 		return
 	}
-	if n := a.samples; all >= leastCounted && n > 0 && calls > 0 {
+	if n := i.activity.Samples(); all >= leastCounted && n > 0 && calls > 0 {
 		sampled := float64(all) / float64(n) * float64(took) / calls
 		if sampled > untimed*t.TotalNs {
 			t.TotalNs = sampled
@@ -98,4 +122,22 @@ func (a *Activity) partsOf(t *record.OperationTime, seen map[string]int, diskNs,
 			t.Parts = append(t.Parts, record.TimePart{Kind: kind, Ns: t.TotalNs * float64(n) / float64(all)})
 		}
 	}
+}
+
+// roundTrips is how many empty statements are sent to measure the shortest round trip.
+const roundTrips = 5
+
+// roundTrip returns the shortest time of an empty statement, which the server answers without doing anything.
+func (s *session) roundTrip(ctx context.Context) (shortest time.Duration) {
+	for range roundTrips {
+		began := time.Now()
+		if _, err := s.conn.Exec(ctx, "").ReadAll(); err != nil {
+			return 0
+		}
+		s.queries++
+		if took := time.Since(began); shortest == 0 || took < shortest {
+			shortest = took
+		}
+	}
+	return shortest
 }
