@@ -49,7 +49,8 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 // judge derives the findings, and copies the plans, with notes at the steps concerned, to the inspection.
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
-	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: inspect.CoresOf(i.config.Host),
+	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known,
+		cores: inspect.CoresOf(i.config.Host),
 		repeated: i.repeated}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
