@@ -10,8 +10,8 @@ import (
 // tries limits how many operations of the load are searched for an execution.
 const tries = 100_000
 
-// operations describes the operations of a load. counts are their totals, by operation.
-func operations(w *workload.Workload, counts []measure.Counts) []Operation {
+// operations describes the operations of a load. counts and service are their totals, by operation.
+func operations(w *workload.Workload, counts []measure.Counts, service []serviceTime) []Operation {
 	if w == nil {
 		return nil
 	}
@@ -19,6 +19,9 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 	for k := range w.Operations {
 		o := &out[k]
 		o.Name = w.Operations[k].Name
+		if k < len(service) && service[k].n > 0 {
+			o.Measured, o.MeanNs = service[k].n, service[k].sumNs/service[k].n
+		}
 		if k < len(counts) {
 			c := &counts[k]
 			o.Done, o.BytesIn = float64(c.Done), float64(c.BytesIn)

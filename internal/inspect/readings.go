@@ -273,7 +273,7 @@ func Rank(findings []record.Finding) {
 	rank := []string{record.Critical, record.Serious, record.Minor}
 	slices.SortStableFunc(findings, func(a, b record.Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
-			cmp.Compare(b.Share, a.Share))
+			cmp.Compare(max(b.Share, b.Effect), max(a.Share, a.Effect)))
 	})
 }
 
