@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ func serve(kind string) {
 	fmt.Println(l.Addr())
 	if kind == "spin" {
 		go func() {
+			runtime.LockOSThread()
 			for {
 			}
 		}()
@@ -79,11 +81,13 @@ func seen(t *testing.T, address string, pid int, until func(o *observed) bool) [
 	o := newObserved(all[0], procFolder, "/")
 	defer o.end()
 	o.count()
+	o.others(machineNow())
 	began := time.Now()
 	for !until(o) {
 		o.sample()
 		o.count()
 	}
+	o.others(machineNow())
 	for range leastSamples {
 		o.sample()
 	}
