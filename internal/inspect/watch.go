@@ -32,9 +32,11 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
-	Brief  bool         // see Load.Brief
-	Writes bool         // see Load.Writes
-	Tell   func(string) // see Load.Tell
+	Brief  bool // see Load.Brief
+	Writes bool // see Load.Writes
+	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
+	Profile bool
+	Tell    func(string) // see Load.Tell
 
 	servers []*server
 	early   []record.Warning
@@ -98,6 +100,9 @@ func (w *Watch) Start(run *record.Run) error {
 	all := w.servers
 	w.servers = nil
 	for k, s := range all {
+		if p, ok := s.inspector.(Profiler); ok && w.Profile {
+			p.ProfileFunctions()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()

@@ -27,6 +27,8 @@ func (f *LiveFlags) Bind(fs *pflag.FlagSet) {
 		"ask servers what they did: auto for those that the load goes to, or KIND=URL, such as pg=postgres://user@host:5432/database or redis=redis://host:6379 (repeatable)")
 	fs.BoolVar(&f.Live.ExecuteDML, "inspect-writes", false,
 		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
+	fs.BoolVar(&f.Live.Profile, "inspect-profile", false,
+		"with --inspect: sample which functions take the time of a Tarantool (needs execute on universe)")
 }
 
 // hostPort matches an address on which a page can be served, but no file and no URL.
