@@ -12,6 +12,7 @@ import (
 const (
 	mostPoints  = 600
 	mostBlocked = 20
+	mostQueries = 5000
 	longText    = 300 // characters shown of a statement that waits for locks
 )
 
@@ -20,6 +21,7 @@ type Session struct {
 	Application, Address string
 	State                State
 	Class, Event         string // what an active session waits for; class "CPU" if for nothing
+	Query                string // the server's identifier of the statement that it executes; "" if unknown
 	Count                int
 	XactNs               int64 // age of its transaction; 0 if there is none
 	IdleNs               int64 // how long it has been idle in a transaction
@@ -46,6 +48,7 @@ type Activity struct {
 	perPoint  int
 	replicas  map[string]*record.ReplicaLag
 	longestNs int64
+	byQuery   map[string]map[[2]string]int // active sessions by statement, and by wait class and event
 }
 
 // pool describes the connections of one application from one address, summed over samples.
@@ -66,7 +69,7 @@ type blockedFor struct {
 func NewActivity() *Activity {
 	return &Activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
 		atOnce:   map[string]*record.AtOnce{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{}}
 }
 
 // Samples returns the number of samples so far.
@@ -92,6 +95,7 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 			p.active += s.Count
 			a.waits[[2]string{s.Class, s.Event}] += s.Count
 			classes[s.Class] += float64(s.Count)
+			a.query(s)
 		case IdleInTransaction:
 			p.inXact += s.Count
 			p.longestIdleNs = max(p.longestIdleNs, s.IdleNs)
@@ -115,6 +119,26 @@ func (a *Activity) Add(atNs int64, sessions []Session) {
 	}
 	a.point(atNs, classes)
 }
+
+// query adds a session that is executing a statement.
+func (a *Activity) query(s *Session) {
+	if s.Query == "" {
+		return
+	}
+	waits := a.byQuery[s.Query]
+	if waits == nil {
+		if len(a.byQuery) >= mostQueries {
+			return
+		}
+		waits = map[[2]string]int{}
+		a.byQuery[s.Query] = waits
+	}
+	waits[[2]string{s.Class, s.Event}] += s.Count
+}
+
+// Executing returns the number of active sessions that were executing a statement, by wait class and event, summed over
+// samples.
+func (a *Activity) Executing(query string) map[[2]string]int { return a.byQuery[query] }
 
 // point adds a sample to the course over time. When the course is full, neighbouring points are merged in pairs,
 // and each point covers twice as many samples from then on.

@@ -45,14 +45,14 @@ type Load struct {
 // Operation describes an operation of the plan, so that the statements it causes can be recognized.
 type Operation struct {
 	Name       string
-	Statements []string           // SQL as it was sent; empty if the load isn't SQL
-	Method     string             // of the HTTP request, if the operation is a single request; otherwise ""
-	Requests   []protocol.Request // what it may send, variants included; don't change them
-	BytesIn    float64            // of all answers
-	Done       float64            // number of finished executions, warm-up included
-	Measured   float64            // number of finished executions without the warm-up
-	MeanNs     float64            // mean service time of these; 0 if unknown
-	Uncertain  float64            // how far the executions may differ from Done due to retries, failures and interruptions
+	Statements []string            // SQL as it was sent; empty if the load isn't SQL
+	Method     string              // of the HTTP request, if the operation is a single request; otherwise ""
+	Requests   []*protocol.Request // what it may send, variants included; don't change them
+	BytesIn    float64             // of all answers
+	Done       float64             // number of finished executions, warm-up included
+	Measured   float64             // number of finished executions without the warm-up
+	MeanNs     float64             // mean service time of these; 0 if unknown
+	Uncertain  float64             // how far the executions may differ from Done due to retries, failures and interruptions
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)

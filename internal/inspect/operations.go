@@ -30,7 +30,7 @@ func operations(w *workload.Workload, counts []measure.Counts, service []service
 		steps := w.Operations[k].Steps
 		var of []int // indexes of the steps that are statements
 		for i := range steps {
-			o.Requests = append(o.Requests, *steps[i].Request)
+			o.Requests = append(o.Requests, steps[i].Requests()...)
 			switch r := steps[i].Request; {
 			case r.Verb == protocol.SQL:
 				o.Statements, of = append(o.Statements, r.Text), append(of, i)

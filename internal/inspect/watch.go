@@ -25,6 +25,8 @@ const (
 	samplePeriod  = 200 * time.Millisecond
 	maxPeriod     = 10 * time.Second
 	costBound     = 100 // samples take at most 1/costBound of the time
+	fewSamples    = 4   // of which the shortest tells the cost
+	fewPeriods    = 4   // most between samples until there are so many
 )
 
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
@@ -122,6 +124,7 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 // progress, since cancelling them would cost the connection.
 func (s *server) run(stop <-chan struct{}) {
 	period := samplePeriod
+	var recent []time.Duration // how long the last samples took
 	timer := time.NewTimer(period)
 	defer timer.Stop()
 	for {
@@ -134,10 +137,21 @@ func (s *server) run(stop <-chan struct{}) {
 			took := s.timed(func(ctx context.Context) error {
 				return s.inspector.Sample(ctx, time.Since(s.begun))
 			})
-			period = min(max(samplePeriod, took*costBound), maxPeriod)
+			recent = append(recent[max(len(recent)-fewSamples+1, 0):], took)
+			period = nextPeriod(recent)
 			timer.Reset(period)
 		}
 	}
+}
+
+// nextPeriod returns the time until the next sample, by how long the last ones took. The shortest of them counts,
+// because on a busy machine the others mostly wait. A single long one isn't believed yet.
+func nextPeriod(recent []time.Duration) time.Duration {
+	most := maxPeriod
+	if len(recent) < fewSamples {
+		most = fewPeriods * samplePeriod
+	}
+	return min(max(samplePeriod, slices.Min(recent)*costBound), most)
 }
 
 // interval processes an interval. It detects the start of a new phase at the end of that phase's first interval, so

@@ -65,8 +65,8 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, load insp
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
 	for _, rule := range []func(*caseFile){
-		seqScans, sortedWhole, counts, offsets, repeatedStatements, misestimates, spills,
-		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,
+		seqScans, sortedWhole, counts, offsets, repeatedStatements, spills,
+		foreignKeys, unusedIndexes, bloat, staleStatistics, misestimates, cacheMisses,
 		hotRows, idleTransactions, connections, smallPools, hiddenScans, stampedes, outside,
 	} {
 		rule(c)

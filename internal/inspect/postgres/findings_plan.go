@@ -215,7 +215,7 @@ func misestimates(c *caseFile) {
 			}
 			i++
 		})
-		if worst == nil {
+		if worst == nil || worst.Relation != "" && c.outdated(shown(worst.table())) {
 			continue
 		}
 		p.note(at, message.New("find.misestimate.note", count("planned", worst.PlanRows), count("met", worst.Rows)))

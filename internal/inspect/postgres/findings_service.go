@@ -176,6 +176,9 @@ func outside(c *caseFile) {
 		}
 	}
 	for _, o := range all {
+		if slices.ContainsFunc(c.repeated, func(r repeated) bool { return r.operation == o.Name }) {
+			continue // each of its statements has its own way to the database and back
+		}
 		if waits := o.outsideNs - common; waits >= max(outsideNs, outsideShare*o.MeanNs) {
 			c.add(record.Finding{ID: FindOutside, Severity: record.Serious, Subject: o.Name, Effect: waits / o.MeanNs,
 				Evidence: message.New("find.outside", message.Ns("mean", o.MeanNs), message.Ns("database", o.databaseNs),

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,28 @@ func (c *caseFile) tables(f func(name string, v map[string]float64)) {
 			f(k.Name, k.Values)
 		}
 	}
+}
+
+// shareOf returns the share of the time of the statements whose plans read a table.
+func (c *caseFile) shareOf(table string) (share float64) {
+	for k := range c.plans {
+		p := &c.plans[k]
+		reads := false
+		if p.root != nil {
+			p.root.walk(func(n *node, _ int) { reads = reads || n.Relation != "" && shown(n.table()) == table })
+		}
+		if reads {
+			share += p.statement.Share
+		}
+	}
+	return min(share, 1)
+}
+
+// outdated reports whether a table's statistics are known to be old, so that estimates can't be right.
+func (c *caseFile) outdated(table string) bool {
+	return slices.ContainsFunc(c.findings, func(f record.Finding) bool {
+		return f.ID == FindStale && f.Subject == table
+	})
 }
 
 // foreignKeys finds foreign keys without an index, for which each delete or key update in the referenced table
@@ -87,7 +110,7 @@ func bloat(c *caseFile) {
 			if dead < deadGrave*(live+dead) {
 				severity = record.Minor
 			}
-			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name),
+			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name), Share: c.shareOf(shown(name)),
 				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead),
 					count("rows", live+dead)), held, c.unvacuumed(name)),
 				Advice: c.vacuum(name, message.New("find.dead.advice", message.Text("table", shown(name))))})
@@ -103,7 +126,7 @@ func bloat(c *caseFile) {
 		row := float64(int((t.rowWidthB+rowOverheadB)/tupleAlignB+1) * tupleAlignB)
 		need := t.rows * row / (blockSize - pageOverheadB)
 		if t.pages >= bloatTimes*need && (t.pages-need)*blockSize >= bloatB {
-			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name),
+			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name), Share: c.shareOf(shown(name)),
 				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize),
 					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held, c.unvacuumed(name)),
 				Advice: c.vacuum(name, message.New("find.bloat.advice", message.Text("table", shown(name))))})
@@ -153,7 +176,7 @@ func staleStatistics(c *caseFile) {
 		default:
 			return
 		}
-		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name),
+		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name), Share: c.shareOf(shown(name)),
 			Evidence: message.Sentences(evidence, c.unvacuumed(name)),
 			Advice:   c.vacuum(name, message.New("find.stale.advice", message.Text("table", shown(name))))})
 	})

@@ -82,7 +82,7 @@ func (d *document) causes() cell.Table {
 			x := &proofs[i]
 			proven, mark := d.say("tried, and dropped: %s", program.Brief(x.Why.In(d.l))), cell.Plain
 			if x.Kept {
-				proven, mark = d.say("kept")+": "+d.measuredChange(x), cell.Good
+				proven, mark = d.say("kept")+": "+strings.ReplaceAll(d.measuredChange(x), "\u00a0", " "), cell.Good
 			}
 			row(d.say("Missing index"), d.slowStatements(x), d.say("index on %s (%s)", x.Table, join(x.Columns)), proven, mark)
 		}
@@ -170,7 +170,7 @@ func (d *document) tiles() (out page.Tiles) {
 	out = append(page.Tiles{{Label: d.say("maximum"), Figure: cell.Rate(rate), Note: "N = " + d.l.Figure(program.Scale(n)) + "; " + note}}, out...)
 	searches := d.ofKind(campaignfile.StepSearch)
 	if len(searches) > 1 && m > 0 && changed(d.results) {
-		low, high := risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
+		low, high := d.risen(searches[0].Search, searches[len(searches)-1].Search, m, n)
 		out = append(out, page.Tile{Label: d.say("before the fixes"), Figure: cell.Rate(d.profileRate() * m),
 			Note: d.say("now %s times", d.ratio(n/m, low, high))})
 	}
@@ -247,7 +247,7 @@ func (d *document) loadChart() (chart, bool) {
 	}
 	return chart{id: "overview-load", title: title, wide: true,
 		svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Label: d.say("asked"), Unit: "per_s", Log: most > 20*least}, Y: y,
-			Language: d.l}, series, nil)}, true
+			Width: halfWidth, Language: d.l}, series, nil)}, true
 }
 
 // limitNs returns the limit of the 95th percentile of all operations, ns; 0 if the plan has none. relative reports whether

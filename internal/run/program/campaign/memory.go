@@ -157,7 +157,7 @@ func (d *document) memory() {
 	}
 	title := d.say("Memory over all steps")
 	p := part{id: "memory", title: title, charts: []chart{{id: "memory-chart", wide: true, svg: svg.Lines(svg.Frame{Title: title,
-		X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "bytes"}, Language: d.l}, series, nil)}}}
+		X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "bytes"}, Width: halfWidth, Language: d.l}, series, nil)}}}
 	text := d.memoryText()
 	if text == "" {
 		text = d.say("No watched process's memory kept growing over the steps.")
