@@ -394,7 +394,8 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	if err != nil {
 		return fmt.Errorf("write the page's data: %w", err)
 	}
-	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n", data,
+	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n",
+		data,
 		uplot, script)
 	return nil
 }

@@ -112,8 +112,8 @@ func (d *document) risen(first, last *program.SearchLog, m, n float64) (low, hig
 	return low, high
 }
 
-// failedAbove returns the lowest N above n that failed in a search or in a confirmation of its round, or 0 if none did. A
-// round of 1 stands for all later rounds.
+// failedAbove returns the lowest N above n that failed in a search or in a confirmation of its round, or 0 if none did.
+// A round of 1 stands for all later rounds.
 func (d *document) failedAbove(s *program.SearchLog, n float64, round int) (lowest float64) {
 	if s.Bracket.Upper > n {
 		lowest = s.Bracket.Upper
@@ -163,8 +163,8 @@ func spreadOf(b *record.Bounds) spread {
 	return spread(math.Log(float64(b.High)/float64(b.Low)) / 2)
 }
 
-// around returns the interval of the ratio of two independent figures: the squares of the half widths of their logarithms
-// add up.
+// around returns the interval of the ratio of two independent figures: the squares of the half widths of their
+// logarithms add up.
 func around(ratio float64, a, b spread) (low, high float64) {
 	if a == 0 || b == 0 {
 		return 0, 0
@@ -245,8 +245,10 @@ func (d *document) responses(before, after *measured) cell.Table {
 			of     func(*record.Operation) record.Ns
 			within func(*record.Within) *record.Bounds
 		}{
-			{func(o *record.Operation) record.Ns { return o.Response.P50Ns }, func(w *record.Within) *record.Bounds { return w.P50 }},
-			{func(o *record.Operation) record.Ns { return o.Response.P95Ns }, func(w *record.Within) *record.Bounds { return w.P95 }},
+			{func(o *record.Operation) record.Ns { return o.Response.P50Ns },
+				func(w *record.Within) *record.Bounds { return w.P50 }},
+			{func(o *record.Operation) record.Ns { return o.Response.P95Ns },
+				func(w *record.Within) *record.Bounds { return w.P95 }},
 		} {
 			x, y := took(a, f.of), took(b, f.of)
 			faster := cell.None()
@@ -268,7 +270,8 @@ func (d *document) responses(before, after *measured) cell.Table {
 		}
 	}
 	row(cell.Text(d.say("all")).Marked(cell.Strong), &before.run.Total, &after.run.Total)
-	t.Add(cell.Text(d.say("bundle")), cell.None(), cell.None(), d.link(before.of, before.dir), d.link(after.of, after.dir))
+	t.Add(cell.Text(d.say("bundle")), cell.None(), cell.None(), d.link(before.of, before.dir), d.link(after.of,
+		after.dir))
 	return t
 }
 
@@ -320,7 +323,8 @@ func (d *document) compared(before, after *measured) cell.Table {
 	return t
 }
 
-// spreadOfMean returns the spread of a statement's mean time: 1.96 standard errors, relative to the mean (delta method).
+// spreadOfMean returns the spread of a statement's mean time: 1.96 standard errors, relative to the mean (delta
+// method).
 func spreadOfMean(s *record.Statement) spread {
 	const quantile = 1.96 // of the normal distribution, for 95 %
 	if s.Calls < 2 || s.MeanNs <= 0 {
