@@ -68,8 +68,8 @@ type blockedFor struct {
 // NewActivity returns an Activity without samples.
 func NewActivity() *Activity {
 	return &Activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
-		atOnce:   map[string]*record.AtOnce{},
-		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{}}
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1, byQuery: map[string]map[[2]string]int{},
+		atOnce: map[string]*record.AtOnce{}}
 }
 
 // Samples returns the number of samples so far.

@@ -268,6 +268,7 @@ type Timing struct {
 	Session  int    // number of its session in this process, from 0
 	Attempts int    // ≥ 1
 	Code     string // of the failure of the last attempt
+	Text     string // of that failure
 	Facts    protocol.Facts
 }
 
