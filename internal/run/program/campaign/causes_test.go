@@ -18,8 +18,9 @@ import (
 // kept returns a fix with one index that was kept.
 func kept(number int) Result {
 	return Result{Kind: campaignfile.StepFix, Number: number, Fix: &Fix{Proofs: []record.Proof{{
-		Proposal: record.Proposal{DDL: "CREATE INDEX i ON book (author)", Name: "i", Table: "book", Columns: []string{"author"}},
-		Kept:     true, Why: message.Literal("it is faster"),
+		Proposal: record.Proposal{DDL: "CREATE INDEX i ON book (author)", Name: "i", Table: "book",
+			Columns: []string{"author"}},
+		Kept: true, Why: message.Literal("it is faster"),
 		Change: &record.ProofChange{Metric: record.ServerTime, Value: -0.998, Low: -0.999, High: -0.99},
 		Statements: []record.ProofStatement{{Statement: "1", Text: "select * from book where author = $1", BeforeNs: 120e6,
 			AfterNs: 0.2e6}}}}}}
@@ -79,7 +80,8 @@ func TestCausesOnTheFirstPage(t *testing.T) {
 func TestLoadChart(t *testing.T) {
 	r := searched(1, 0, 10)
 	for i, n := range []float64{5, 10, 20} {
-		trial := program.Result{Trial: program.Trial{N: n}, Verdict: verdict.Pass, AskedPerS: n * 10, Strain: record.Figure(0.2 * n / 2)}
+		trial := program.Result{Trial: program.Trial{N: n}, Verdict: verdict.Pass, AskedPerS: n * 10,
+			Strain: record.Figure(0.2 * n / 2)}
 		if i == 2 {
 			trial.Verdict, trial.Strain = verdict.Fail, record.Figure(math.Inf(1))
 		}
@@ -99,7 +101,8 @@ func TestLimitIsThatOfTheFailedHold(t *testing.T) {
 		{Trial: program.Trial{N: 10.3}, Verdict: verdict.Fail}}
 	held.Holds = []program.Result{{Trial: program.Trial{N: 10}, Verdict: verdict.Fail},
 		{Trial: program.Trial{N: 9}, Verdict: verdict.Fail}, *held.Trial}
-	d := &document{l: units.English, results: []Result{search, held}, program: &Program{Campaign: &campaignfile.Campaign{}}}
+	d := &document{l: units.English, results: []Result{search, held},
+		program: &Program{Campaign: &campaignfile.Campaign{}}}
 	if l := d.limit(); l == nil || l.trial.N != 9 {
 		t.Errorf("%+v", l)
 	}
@@ -148,7 +151,7 @@ func TestLinesDontScribble(t *testing.T) {
 		points = append(points, program.Result{Trial: program.Trial{N: n}, P95Ns: record.Figure(1e6 * n)})
 	}
 	line := lineOf("p95", s, points, func(r *program.Result) float64 { return float64(r.P95Ns) })
-	if !slices.Equal(line.Y, []float64{1e6, 2.01e6, 4e6}) || len(line.X) != 3 {
+	if !slices.Equal(line.X, []float64{10, 20.15, 40}) || math.Abs(line.Y[1]-2.01e6) > 1 {
 		t.Errorf("%v, %v", line.X, line.Y)
 	}
 }
