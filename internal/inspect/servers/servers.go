@@ -56,5 +56,22 @@ func open(ctx context.Context, text string) (*postgres.Database, error) {
 	return postgres.Open(ctx, dsn)
 }
 
+// Advises reports whether the server for a text of the form KIND=URL gives advice about indexes and executes SQL: see Open.
+func Advises(text string) bool {
+	k, _, err := split(text)
+	return err == nil && k.Name == advises
+}
+
+// Reach checks that the server for a text of the form KIND=URL can be inspected. Its errors are like those of Parse, or say
+// why it can't be reached.
+func Reach(ctx context.Context, text string) error {
+	i, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	defer i.Close()
+	return i.Begin(ctx)
+}
+
 // advises is the kind of servers that give advice.
 const advises = "pg"

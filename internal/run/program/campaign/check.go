@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -159,6 +160,15 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
 	}
+	if c.Inspect != "" && asks && !c.advisable() {
+		if err := c.others(advises); err != nil {
+			return err
+		}
+		if err := servers.Reach(ctx, c.expand(c.Inspect)); err != nil {
+			return fmt.Errorf("inspect: %w", &UnreachableError{err})
+		}
+		return nil
+	}
 	if c.Inspect != "" && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
 		// If the load itself sends statements, the advisor knows them without the server's statistics.
@@ -172,6 +182,24 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			return fmt.Errorf("inspect: the advisor can't work: %s", builds)
 		case !counts.IsZero():
 			c.o.Say("inspect: %s", counts)
+		}
+	}
+	return nil
+}
+
+// advisable reports whether the campaign's server takes SQL and gives advice about indexes.
+func (c *Campaign) advisable() bool { return servers.Advises(c.expand(c.Inspect)) }
+
+// others returns an error for steps that need PostgreSQL, if the campaign inspects another kind of server. Analyses,
+// connections and all steps that only send loads work with any kind.
+func (c *Campaign) others(advises bool) error {
+	if advises {
+		return errors.New("inspect: advice about indexes is for PostgreSQL; in a campaign with another server, apply fixes by " +
+			"commands (fix: {commands: […]}), and set advisor: false")
+	}
+	for i := range c.Steps {
+		if s := &c.Steps[i]; len(s.SQL) > 0 {
+			return fmt.Errorf("%s: sql is sent to PostgreSQL only; use commands for another server", s.At)
 		}
 	}
 	return nil
