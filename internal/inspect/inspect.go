@@ -28,6 +28,12 @@ type Inspector interface {
 	Close()
 }
 
+// Profiler is an inspector that can sample which functions take the server's time.
+type Profiler interface {
+	// ProfileFunctions makes Begin start a profiler in the server, which isn't free of cost, and End stop it.
+	ProfileFunctions()
+}
+
 // Phase is a phase of the run's load.
 type Phase struct {
 	Name   string
@@ -49,6 +55,7 @@ type Operation struct {
 	Method     string              // of the HTTP request, if the operation is a single request; otherwise ""
 	Requests   []*protocol.Request // what it may send, variants included; don't change them
 	BytesIn    float64             // of all answers
+	ServiceNs  float64             // mean time from the send of an execution to its end, warm-up included; 0 if unknown
 	Done       float64             // number of finished executions, warm-up included
 	Measured   float64             // number of finished executions without the warm-up
 	MeanNs     float64             // mean service time of these; 0 if unknown

@@ -32,9 +32,11 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
-	Brief  bool         // see Load.Brief
-	Writes bool         // see Load.Writes
-	Tell   func(string) // see Load.Tell
+	Brief  bool // see Load.Brief
+	Writes bool // see Load.Writes
+	// Profile makes inspectors that can do it sample the server's functions; see Profiler.
+	Profile bool
+	Tell    func(string) // see Load.Tell
 
 	servers []*server
 	stop    chan struct{} // closed to end the sampling
@@ -81,6 +83,9 @@ func NewWatch(inspectors []Inspector) *Watch {
 // are for the user.
 func (w *Watch) Start(run *record.Run) error {
 	for _, s := range w.servers {
+		if p, ok := s.inspector.(Profiler); ok && w.Profile {
+			p.ProfileFunctions()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), beginTimeout)
 		err := s.inspector.Begin(ctx)
 		cancel()

@@ -27,6 +27,8 @@ func (f *LiveFlags) Bind(fs *pflag.FlagSet) {
 		"ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
 	fs.BoolVar(&f.Live.ExecuteDML, "inspect-writes", false,
 		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
+	fs.BoolVar(&f.Live.Profile, "inspect-profile", false,
+		"with --inspect: sample which functions take the time of a Tarantool (needs execute on universe)")
 }
 
 // hostPort matches an address on which a page can be served, but no file and no URL.

@@ -28,6 +28,7 @@ type Live struct {
 	Inspected    []string // --inspect
 	Brief        bool     // see inspect.Load
 	ExecuteDML   bool     // --inspect-writes
+	Profile      bool     // --inspect-profile
 	Page         string   // host:port of the live page
 }
 
@@ -118,7 +119,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 		list = append(list, i)
 	}
 	w := inspect.NewWatch(list)
-	w.Writes, w.Brief = f.ExecuteDML, f.Brief
+	w.Writes, w.Profile, w.Brief = f.ExecuteDML, f.Profile, f.Brief
 	return w, nil
 }
 

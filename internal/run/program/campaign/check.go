@@ -190,16 +190,16 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 // advisable reports whether the campaign's server takes SQL and gives advice about indexes.
 func (c *Campaign) advisable() bool { return servers.Advises(c.expand(c.Inspect)) }
 
-// others returns an error for steps that need PostgreSQL, if the campaign inspects another kind of server. Analyses,
+// others returns an error for steps that need a database, if the campaign inspects another kind of server. Analyses,
 // connections and all steps that only send loads work with any kind.
 func (c *Campaign) others(advises bool) error {
 	if advises {
-		return errors.New("inspect: advice about indexes is for PostgreSQL; in a campaign with another server, apply fixes by " +
-			"commands (fix: {commands: […]}), and set advisor: false")
+		return errors.New("inspect: there is no advice about indexes for this kind of server; apply fixes by commands " +
+			"(fix: {advisor: false, commands: […]})")
 	}
 	for i := range c.Steps {
 		if s := &c.Steps[i]; len(s.SQL) > 0 {
-			return fmt.Errorf("%s: sql is sent to PostgreSQL only; use commands for another server", s.At)
+			return fmt.Errorf("%s: this kind of server takes no sql; use commands", s.At)
 		}
 	}
 	return nil
