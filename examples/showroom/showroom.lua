@@ -26,8 +26,9 @@ function car_get(id)
     return cars:get(id)
 end
 
--- Returns at most 20 cars of a model.
-function cars_of(model)
+-- Returns at most 20 cars of the model with a number.
+function cars_of(number)
+    local model = 'model ' .. number
     local found = {}
     if cars.index.model ~= nil then
         return cars.index.model:select(model, {limit = 20})
