@@ -378,7 +378,7 @@ func connections(c *caseFile) {
 	}
 	c.add(record.Finding{ID: FindConnections, Severity: severity, Subject: "max_connections",
 		Evidence: message.New("find.mysql.connections", message.Count("refused", uint64(refused)),
-			message.Count("n", uint64(most)), message.Count("limit", uint64(limit))),
+			message.Count("n", uint64(min(most, max(limit, most*usedShare)))), message.Count("limit", uint64(limit))),
 		Advice: message.New("find.mysql.connections.advice")})
 }
 

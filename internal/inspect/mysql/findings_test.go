@@ -94,6 +94,9 @@ func TestHealthyStatementsAreSilent(t *testing.T) {
 	for _, m := range in.Missing {
 		t.Errorf("missing: %s", m.Text)
 	}
+	if len(in.ServerTimes) != 4 || in.ServerTimes[0].TotalNs <= 0 {
+		t.Errorf("times: %+v", in.ServerTimes)
+	}
 	calls := map[string]float64{}
 	for _, s := range in.Windows[0].Statements {
 		for _, o := range s.Operations {
