@@ -22,6 +22,21 @@ func Parse(text string) (inspect.Inspector, error) {
 	return k.New(url)
 }
 
+// Check checks a text of the form KIND=URL, or auto.
+func Check(text string) error {
+	if text == Auto {
+		return nil
+	}
+	_, err := Parse(text)
+	return err
+}
+
+// Advises reports whether Open and Lacks are for the server of a text.
+func Advises(text string) bool {
+	k, _, err := split(text)
+	return err == nil && k.Open != nil
+}
+
 // Open returns the database for a text of the form KIND=URL, to get advice from it. build permits building indexes in
 // order to try them, if there is no other way; see postgres.Database and built.Database. Its errors are like those of
 // Parse, or say why the database can't be reached.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"brunt/internal/inspect"
@@ -12,6 +13,7 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/judge/exitcode"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/plan/workload"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
@@ -42,6 +44,7 @@ type live struct {
 	processes *process.Watch
 	ofTargets bool
 	named     []process.Target
+	auto      *plan.Target // what --inspect auto asks; nil for nothing
 	dir       string
 	sinks     []measure.Sink
 	hard      <-chan struct{}
@@ -112,6 +115,9 @@ func (f *Live) sources() (all []observe.Source, err error) {
 func (f *Live) inspectors() (*inspect.Watch, error) {
 	var list []inspect.Inspector
 	for _, text := range f.Inspected {
+		if text == servers.Auto {
+			continue
+		}
 		i, err := servers.Parse(text)
 		if err != nil {
 			return nil, exitcode.Usage(fmt.Errorf("--inspect: %w", err))
@@ -127,6 +133,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 // returns an error if a server can't be inspected.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
+	l.inspectTarget(run)
 	if err := l.database.Start(run); err != nil {
 		return &target.UnreachableError{Err: err}
 	}
@@ -151,6 +158,20 @@ func (l *live) start(run *record.Run, dir string) error {
 			record.Warning{ID: "watch-record", Text: message.New("watch-none", message.Text("error", err.Error()))})
 	}
 	return nil
+}
+
+// inspectTarget adds the servers that the load goes to to those that are inspected, for --inspect auto.
+func (l *live) inspectTarget(run *record.Run) {
+	if l.auto == nil {
+		return
+	}
+	list, err := servers.Target(l.auto, run.Targets)
+	for _, i := range list {
+		l.database.Suggest(i)
+	}
+	if err != nil {
+		l.database.Warn(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 }
 
 // finish adds to the record what was observed, and what couldn't be exported.
