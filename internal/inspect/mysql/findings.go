@@ -369,6 +369,9 @@ func connections(c *caseFile) {
 	for _, p := range c.inspection.Activity.Clients {
 		most += float64(p.Max)
 	}
+	if limit > 0 { // sessions that are about to be refused are seen too
+		most = min(most, limit)
+	}
 	if refused < 1 && (limit == 0 || most < usedShare*limit) {
 		return
 	}
@@ -378,7 +381,7 @@ func connections(c *caseFile) {
 	}
 	c.add(record.Finding{ID: FindConnections, Severity: severity, Subject: "max_connections",
 		Evidence: message.New("find.mysql.connections", message.Count("refused", uint64(refused)),
-			message.Count("n", uint64(min(most, max(limit, most*usedShare)))), message.Count("limit", uint64(limit))),
+			message.Count("n", uint64(most)), message.Count("limit", uint64(limit))),
 		Advice: message.New("find.mysql.connections.advice")})
 }
 
