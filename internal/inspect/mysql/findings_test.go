@@ -168,8 +168,9 @@ func TestHotRowsAreFound(t *testing.T) {
 			c := d.session()
 			clients = append(clients, func() error { return d.run(c, update) })
 		}
-		beside(t, i, func() bool { return len(i.activity.Record(nobody).Blocked) > 0 && i.activity.Samples() >= leastSamples },
-			clients...)
+		beside(t, i, func() bool {
+			return len(i.activity.Record(nobody).Blocked) > 0 && i.activity.Samples() >= leastSamples
+		}, clients...)
 	}, operation("count", update, nil))
 	first(t, in, FindRowLocks, "count: UPDATE book", "(active)")
 	silent(t, in, FindIdleXact, FindDeadlocks, FindCommitFlush)

@@ -1,5 +1,5 @@
-// Package picodata inspects the instances of a Picodata cluster: their metrics in Prometheus' text format, and the plans
-// of the load's statements by EXPLAIN (RAW, BUCKETS). It doesn't write.
+// Package picodata inspects the instances of a Picodata cluster: their metrics in Prometheus' text format, and the
+// plans of the load's statements by EXPLAIN (RAW, BUCKETS). It doesn't write.
 //
 // The metrics and the plans are those of "Metrics" and "EXPLAIN" in Picodata's documentation (25.3 and later). Metrics
 // that an instance lacks are left out.

@@ -227,8 +227,8 @@ func (i *Inspector) sampleInfo(ctx context.Context) error {
 	return nil
 }
 
-// replication adds the state of the replicas. A replica knows its lag behind a master (upstream); a master knows how far
-// a replica has come (downstream).
+// replication adds the state of the replicas. A replica knows its lag behind a master (upstream); a master knows how
+// far a replica has come (downstream).
 func (s *sightings) replication(info map[string]any, to *inspect.Activity) {
 	if s.replicas == nil {
 		s.replicas = map[string]*replica{}
