@@ -33,8 +33,9 @@ type Plan struct {
 	Turns      []int // with ByTurn: indexes into Operations, used in order and repeated
 	Load       []Phase
 	Thresholds []Threshold
-	Faults     []Fault // faults injected during the load
-	Proxies    []Proxy // proxies between servers, for Faults
+	Faults     []Fault  // faults injected during the load
+	Proxies    []Proxy  // proxies between servers, for Faults
+	Inspect    []string // servers to inspect, as for --inspect: "auto", or "KIND=URL"; the flag overrides it
 	Account    Account
 	Verify     Verification
 	Registers  *Registers // check of contended keys during the load; nil: none

@@ -42,6 +42,26 @@ func TimeKinds() []string {
 		TimeServer, TimeUnknown}
 }
 
+// KnownSums returns ResponseSums if anything is known of what servers did in the responses, and nothing otherwise.
+func (r *Run) KnownSums() []ResponseSum {
+	if len(r.Processes) == 0 && !slices.ContainsFunc(r.Inspections, func(in Inspection) bool {
+		return len(in.ServerTimes) > 0
+	}) {
+		return nil
+	}
+	return r.ResponseSums()
+}
+
+// TimeName returns the name of a kind of time, as a label in English.
+func TimeName(kind string) string {
+	return map[string]string{
+		TimeOwnLag: "generator's lag", TimeSession: "waiting for a session", TimeNetwork: "network and kernel",
+		TimeExecuting: "executing", TimeCPUWait: "waiting for a CPU", TimeDisk: "waiting for the disk",
+		TimeLocks: "waiting for locks", TimeOther: "other waits", TimeServer: "in the server, not known for what",
+		TimeUnknown: "unknown",
+	}[kind]
+}
+
 // ResponseSum is the mean response time of an operation and its parts, which add up to it.
 type ResponseSum struct {
 	Operation string

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,17 +12,6 @@ import (
 	"brunt/internal/render/units"
 )
 
-// timeName returns the name of a kind of time, as a label in English.
-func timeName(kind string) string {
-	return map[string]string{
-		record.TimeOwnLag: "generator's lag", record.TimeSession: "waiting for a session",
-		record.TimeNetwork: "network and kernel", record.TimeExecuting: "executing",
-		record.TimeCPUWait: "waiting for a CPU", record.TimeDisk: "waiting for the disk",
-		record.TimeLocks: "waiting for locks", record.TimeOther: "other waits",
-		record.TimeServer: "in the server, not known for what", record.TimeUnknown: "unknown",
-	}[kind]
-}
-
 // timeSign returns the sign of a kind of time in a bar of text.
 func timeSign(kind string) string {
 	return map[string]string{
@@ -29,16 +19,6 @@ func timeSign(kind string) string {
 		record.TimeCPUWait: "▓", record.TimeDisk: "▒", record.TimeLocks: "▚", record.TimeOther: "░",
 		record.TimeServer: "■", record.TimeUnknown: "?",
 	}[kind]
-}
-
-// sums returns the sums of responses if anything is known of what the server did in them.
-func (t *writer) sums() []record.ResponseSum {
-	if len(t.run.Processes) == 0 && !slices.ContainsFunc(t.run.Inspections, func(in record.Inspection) bool {
-		return len(in.ServerTimes) > 0
-	}) {
-		return nil
-	}
-	return t.run.ResponseSums()
 }
 
 const (
@@ -52,7 +32,7 @@ func (t *writer) responses() cell.Table {
 	out := cell.Table{ID: "responses", Title: t.say("RESPONSE"), Note: t.say("what its mean is made of"),
 		Columns: []cell.Column{{Head: t.say("operation"), Left: true}, {Head: t.say("mean")}, {Left: true, Priority: 1},
 			{Head: t.say("of which"), Left: true, Wrap: true, Short: true}}}
-	all := t.sums()
+	all := t.run.KnownSums()
 	used := map[string]bool{}
 	for _, s := range all[:min(len(all), t.most(mostSums, briefOperations))] {
 		out.Add(cell.Text(units.Clean(s.Operation)), cell.Time(s.MeanNs), cell.Text(signs(&s, used)),
@@ -61,7 +41,7 @@ func (t *writer) responses() cell.Table {
 	var legend []string
 	for _, kind := range record.TimeKinds() {
 		if used[kind] {
-			legend = append(legend, timeSign(kind)+" "+t.say(timeName(kind)))
+			legend = append(legend, timeSign(kind)+" "+t.say(record.TimeName(kind)))
 		}
 	}
 	if len(legend) > 0 && !t.brief {
@@ -101,7 +81,7 @@ func (t *writer) largest(s *record.ResponseSum) string {
 		if p.Ns < s.MeanNs/100 {
 			break
 		}
-		out = append(out, t.time(p.Ns)+" "+t.say(timeName(p.Kind)))
+		out = append(out, t.time(p.Ns)+" "+t.say(record.TimeName(p.Kind)))
 	}
 	return strings.Join(out, ", ")
 }
@@ -119,11 +99,11 @@ func (t *writer) cause() string {
 // ResponseChart returns a chart of the sums of responses, or "" if nothing is known of what the server did in them.
 func ResponseChart(run *record.Run, l units.Language) string {
 	t := &writer{run: run, l: l}
-	all := t.sums()
+	all := t.run.KnownSums()
 	var kinds, names []string
 	for _, kind := range record.TimeKinds() {
 		if kind == record.TimeUnknown || slices.ContainsFunc(all, func(s record.ResponseSum) bool { return s.Of(kind) > 0 }) {
-			kinds, names = append(kinds, kind), append(names, t.say(timeName(kind)))
+			kinds, names = append(kinds, kind), append(names, t.say(record.TimeName(kind)))
 		}
 	}
 	if len(all) == 0 {
@@ -159,7 +139,12 @@ func Responses(run *record.Run, l units.Language) cell.Table {
 func (t *writer) processes() (out []cell.Table) {
 	for i := range t.run.Processes {
 		p := &t.run.Processes[i]
-		out = append(out, t.process(p), t.threads(p))
+		for _, table := range []cell.Table{t.process(p), t.threads(p)} {
+			if i > 0 {
+				table.ID += fmt.Sprintf("-%d", i+1)
+			}
+			out = append(out, table)
+		}
 	}
 	return out
 }
@@ -190,6 +175,26 @@ func (t *writer) process(p *record.Process) cell.Table {
 	out.add(t.say("observing it"), cell.Figure(p.CostShare, "share"),
 		t.say("of a core; %s", plural(t, p.Samples, "sample", "samples")))
 	return out.Table
+}
+
+// profiles returns the tables of the functions that took services' processor time.
+func (t *writer) profiles() (out []cell.Table) {
+	const most = 15
+	for i := range t.run.Profiles {
+		p := &t.run.Profiles[i]
+		table := cell.Table{ID: "functions", Title: t.say("FUNCTIONS"), Note: t.say("of %s, which used %s cores",
+			units.Clean(p.Source), t.digits(p.OnCPU)),
+			Columns: heads(cell.Column{Head: t.say("function"), Left: true, Wrap: true, Short: true},
+				cell.Column{Head: t.say("own")}, cell.Column{Head: t.say("with what it calls")})}
+		for _, f := range p.Functions[:min(len(p.Functions), most)] {
+			table.Add(cell.Text(units.Clean(f.Name)), cell.Figure(f.Own, "share"), cell.Figure(f.With, "share"))
+		}
+		if i > 0 {
+			table.ID += fmt.Sprintf("-%d", i+1)
+		}
+		out = append(out, table)
+	}
+	return out
 }
 
 // mostThreadRows limits the rows of threads.

@@ -261,6 +261,7 @@ func sections() []section {
 		{"watched", machinesChapter, 2, one((*writer).watched)},
 		{"machines", machinesChapter, 1, one((*writer).machines)},
 		{"processes", machinesChapter, 4, (*writer).processes},
+		{"profiles", machinesChapter, 5, (*writer).profiles},
 		{"inspected", databaseChapter, 1, (*writer).inspected},
 		{"errors", failuresChapter, 1, one((*writer).failures)},
 		{"thresholds", figuresChapter, 1, one((*writer).thresholds)},

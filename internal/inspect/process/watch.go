@@ -132,11 +132,16 @@ func spentBy(f func()) time.Duration {
 	return threadTime() - began
 }
 
-func (w *Watch) count() {
-	var m machine
+// machineNow reads the machine's times.
+func machineNow() (m machine) {
 	if text, err := os.ReadFile(filepath.Join(procFolder, "stat")); err == nil {
 		m.busy, m.stolen = busyTicks(text)
 	}
+	return m
+}
+
+func (w *Watch) count() {
+	m := machineNow()
 	for _, o := range w.all {
 		if !o.gone {
 			o.count()

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/base/secret"
 	"brunt/internal/base/suggest"
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/etcd"
 	"brunt/internal/inspect/mysql"
 	"brunt/internal/inspect/picodata"
 	"brunt/internal/inspect/postgres"
@@ -64,6 +65,10 @@ func Kinds() []Kind {
 			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,
 			Example: "redis://user:password@host:6379",
 			Rights:  "+info +slowlog|get +latency|latest +client|list +config|get", New: kind(redis.New),
+		},
+		{
+			Name: "etcd", Protocols: []string{"etcd"}, URL: etcd.Form(), Cluster: true,
+			Example: "http://host:2379", Rights: "a client certificate, where clients need one", New: kind(etcd.New),
 		},
 	}
 }

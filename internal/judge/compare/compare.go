@@ -46,6 +46,8 @@ type Comparison struct {
 	Verdict         Verdict // Regression if any metric has one; otherwise that of the primary metrics
 	Rows            []Row   // primary metrics first, then the other metrics, then those of single operations
 	Warnings        []message.Message
+	Sums            []SumChange      // of operations whose mean response changed, if both sides know what it is made of
+	Functions       []FunctionChange // of profiled services, the greatest changes first
 }
 
 // Side is the runs of one side.
@@ -122,7 +124,8 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
-		Warnings: append(refusals.Reasons, warnings...),
+		Warnings: append(refusals.Reasons, warnings...), Sums: sumChanges(base, candidate),
+		Functions: functionChanges(base, candidate),
 	}
 	common := false
 	main := primariesOf(slices.Concat(base, candidate))

@@ -60,6 +60,8 @@ func newFormat() *form.Mapping {
 		form.Key("thresholds", "Thresholds", form.List{Of: thresholdForm(), Sound: true}, "rules that the result must meet"),
 		form.Key("faults", "Faults", faultsForm(), "what is done to servers during the load, and undone"),
 		form.Key("proxies", "Proxies", proxiesForm(), "proxies between servers, for faults"),
+		form.Key("inspect", "Inspect", inspectForm(),
+			"servers that are asked what they did, as --inspect names them: auto for the target, or a list"),
 		form.Key("account", "Account", accountForm(), "account of outages: true, or how it is made"),
 		form.Key("verify", "Verify", verificationForm(), "how acknowledged writes are read back after the load"),
 		form.Key("registers", "Registers", registersForm(), "keys that are contested, and checked for linearizability"),

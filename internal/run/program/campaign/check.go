@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"brunt/internal/base/secret"
 	"brunt/internal/inspect/observe"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
@@ -27,7 +28,7 @@ func (p *Program) check(runs bool, valid func(*plan.Plan) error) error {
 		texts []string
 		check func(text string) error
 	}{
-		{"inspect", []string{p.Inspect}, func(text string) error { _, err := servers.Parse(text); return err }},
+		{"inspect", []string{p.Inspect}, servers.Check},
 		{"watch", p.Watch, func(text string) error { _, err := observe.Parse(text); return err }},
 		{"addresses", p.Addresses, nil},
 	}
