@@ -76,9 +76,12 @@ func Advises(text string) bool {
 	return err == nil && k.Open != nil
 }
 
-// Reach checks that the server for a text of the form KIND=URL can be inspected. Its errors are like those of Parse, or
-// say why it can't be reached.
+// Reach checks that the server for a text of the form KIND=URL can be inspected; for Auto, there is nothing to check.
+// Its errors are like those of Parse, or say why it can't be reached.
 func Reach(ctx context.Context, text string) error {
+	if text == Auto {
+		return nil
+	}
 	i, err := Parse(text)
 	if err != nil {
 		return err

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/judge/verdict"
+	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/render/message"
 	"brunt/internal/render/units"
@@ -140,6 +142,25 @@ func TestMemoryOverAllSteps(t *testing.T) {
 		if len(d.parts) != 1 || len(d.parts[0].charts) != 1 {
 			t.Errorf("%+v", d.parts)
 		}
+	}
+}
+
+// The timetable warns of runs with too few requests for their thresholds.
+func TestFewRequestsAreWarnedOf(t *testing.T) {
+	threshold, err := plan.ParseThreshold("response.p(95) < 1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{Campaign: &campaignfile.Campaign{}, Scale: 1, least: leastLoad}
+	s := &Step{Number: 2, Step: campaignfile.Step{Kind: campaignfile.StepSearch, Start: 1, Trial: 4 * time.Second},
+		Load: &plan.Plan{Load: []plan.Phase{{Kind: plan.Open, RateTo: 9.5}}, Thresholds: []plan.Threshold{threshold}}}
+	if got := p.fewRequests(units.English, s); !strings.HasPrefix(got, "step 2: each run has about 38 requests at N 1; ") ||
+		!strings.Contains(got, "need 100,") {
+		t.Errorf("%q", got)
+	}
+	s.Trial = time.Minute
+	if got := p.fewRequests(units.English, s); got != "" {
+		t.Errorf("%q", got)
 	}
 }
 

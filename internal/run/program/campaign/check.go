@@ -165,9 +165,6 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 		if err := c.others(advises); err != nil {
 			return err
 		}
-		if c.Inspect == servers.Auto {
-			return nil // the targets are reached as such
-		}
 		if err := servers.Reach(ctx, c.expand(c.Inspect)); err != nil {
 			return fmt.Errorf("inspect: %w", &UnreachableError{err})
 		}

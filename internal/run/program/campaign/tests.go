@@ -36,6 +36,11 @@ func (d *document) tests() {
 		}
 		p.note = d.say("began %s, took %s; folder %s", r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), d.took(r), r.ID)
 		p.paragraphs = append(p.paragraphs, r.Sentence(d.l))
+		if x := r.Contradicts; x != nil {
+			p.paragraphs = append(p.paragraphs, d.say(
+				"A first search of this step found N = %s, although nothing had been changed since the search before it, so it was made again.",
+				d.l.Figure(program.Scale(x.Bracket.Lower))))
+		}
 		switch {
 		case r.Search != nil:
 			d.searchPart(&p, r)
