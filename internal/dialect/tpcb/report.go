@@ -114,7 +114,7 @@ func (f *figures) head() cell.Table {
 // shares is the table of the share of accounts of other branches.
 func (f *figures) shares() cell.Table {
 	run := f.run
-	t := cell.Table{ID: "shares", Title: f.say("SHARES"), Note: f.say("with confidence intervals of 95 %%"),
+	t := cell.Table{ID: "shares", Title: f.say("SHARES"), Note: f.say("with confidence intervals of 95 %"),
 		Columns: []cell.Column{{Head: f.say("share"), Left: true}, {Head: f.say("of")}, {Head: f.say("value")},
 			{Head: f.say("interval")}, {Head: f.say("limits")}, {Head: "", Left: true}}}
 	o := find(run)

@@ -229,7 +229,7 @@ type share struct {
 
 // shares is the table of what transactions consist of (clause 9.2.2.5).
 func (f *figures) shares() cell.Table {
-	t := cell.Table{ID: "shares", Title: f.say("SHARES"), Note: f.say("of clause 9.2.2.5, with confidence intervals of 95 %%"),
+	t := cell.Table{ID: "shares", Title: f.say("SHARES"), Note: f.say("of clause 9.2.2.5, with confidence intervals of 95 %"),
 		Columns: []cell.Column{{Head: f.say("share"), Left: true}, {Head: f.say("of")}, {Head: f.say("value")},
 			{Head: f.say("interval")}, {Head: f.say("limits")}, {Head: "", Left: true}}}
 	orders := f.ok(NewOrder)
