@@ -105,7 +105,7 @@ func commands() map[string]func(*command.Env) *cobra.Command {
 		"search": newSearch, "matrix": newMatrix, "campaign": newCampaign, "advise": newAdvise, "doctor": newDoctor,
 		"schema": newSchema, "report": newReport, "verify": newVerify, "selftest": newSelftest, "merge": newMerge,
 		"export": newExport, "intervals": newIntervals, "compare": newCompare, "history": newHistory,
-		"version": newVersion, asCommand: newAs, "convert": newConvert, httpCommand: newHTTP,
+		"version": newVersion, asCommand: newAs, "convert": newConvert, httpCommand: newHTTP, grpcCommand: newGRPC,
 		"heal-faults": newHealFaults, "worker": newWorker, "ticket": newTicket,
 	}
 }

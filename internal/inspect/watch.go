@@ -32,6 +32,7 @@ const (
 // Watch inspects servers during a load. It is a measure.Sink that only signals its goroutines, so a server that
 // answers slowly delays nothing.
 type Watch struct {
+	Brief  bool         // see Load.Brief
 	Writes bool         // see Load.Writes
 	Tell   func(string) // see Load.Tell
 
@@ -40,6 +41,7 @@ type Watch struct {
 	stopped bool
 	done    sync.WaitGroup
 	counts  []measure.Counts // totals of each operation so far
+	service []serviceTime    // of each operation so far, without warm-up
 }
 
 var _ measure.Sink = (*Watch)(nil)
@@ -57,6 +59,9 @@ type server struct {
 	cost      record.InspectionCost
 	broken    error
 }
+
+// serviceTime is the sum of an operation's service times, ns, and their number.
+type serviceTime struct{ sumNs, n float64 }
 
 type interval struct {
 	phase          Phase
@@ -97,10 +102,14 @@ func (w *Watch) Interval(iv *measure.Interval) error {
 		return nil
 	}
 	for len(w.counts) < len(iv.Operations) {
-		w.counts = append(w.counts, measure.Counts{})
+		w.counts, w.service = append(w.counts, measure.Counts{}), append(w.service, serviceTime{})
 	}
 	for k := range iv.Operations {
-		w.counts[k].Add(&iv.Operations[k].Counts)
+		o := &iv.Operations[k]
+		w.counts[k].Add(&o.Counts)
+		if o.Service != nil && !iv.WarmUp {
+			w.service[k].sumNs, w.service[k].n = w.service[k].sumNs+o.Service.Sum(), w.service[k].n+float64(o.Service.Count())
+		}
 	}
 	for _, s := range w.servers {
 		select {
@@ -201,7 +210,7 @@ func (s *server) end(hard <-chan struct{}, about Load) (*record.Inspection, erro
 func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
 	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
-	about := Load{Operations: operations(load, w.counts), Writes: w.Writes, Tell: w.Tell}
+	about := Load{Operations: operations(load, w.counts, w.service), Brief: w.Brief, Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
 	var warnings []record.Warning
 	for k, s := range w.servers {

@@ -176,6 +176,7 @@ type Settings struct {
 	Reconnect   bool
 	RetryErrors bool          // retry after every failure, not only retryable ones (library tier)
 	RetryPause  time.Duration // pause before a retry, ±20 %; 0 means 1 ms doubling to 128 ms
+	RetryWithin time.Duration // no further attempt when so much has passed since the intended start; 0: no limit
 }
 
 // Account configures the analysis of outages; see package failover.

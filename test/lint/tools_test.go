@@ -32,7 +32,7 @@ func toolNames() map[string]bool {
 }
 
 // shared are the rooms of the wing of dialects that belong to no tool.
-var shared = strings.Fields("command endpoints service tools")
+var shared = strings.Fields("calls command endpoints service tools")
 
 // importsTool lists the imports of tools by a file outside of the wing of dialects.
 func importsTool(s *source) (faults []string) {

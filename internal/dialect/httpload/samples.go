@@ -20,6 +20,7 @@ type Sample struct {
 	Status int
 	Class  protocol.Class
 	Code   string // of its failure
+	Text   string // likewise
 	Index  uint64
 }
 
@@ -48,7 +49,7 @@ func (c *Samples) Timed(t workload.Timing) {
 	c.all = append(c.all, Sample{
 		Start: c.base.Add(time.Duration(sent)), SentNs: sent, Took: time.Duration(t.EndNs - sent),
 		Late: time.Duration(sent - t.IntendedNs), Parts: t.Facts.Parts, Bytes: t.Facts.BytesIn, Status: t.Facts.Status,
-		Class: t.Class, Code: t.Code, Index: t.Index,
+		Class: t.Class, Code: t.Code, Text: t.Text, Index: t.Index,
 	})
 	if c.Added != nil {
 		c.Added(len(c.all))

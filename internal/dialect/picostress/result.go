@@ -19,7 +19,10 @@ func Results() result.Format {
 	return result.Format{About: "Picostress's summary_*.json", Is: isResult, Parse: ParseResult}
 }
 
-func isResult(_ []byte, keys map[string]json.RawMessage) bool { return keys["rps"] != nil }
+// isResult reports whether there is the object rps, which holds rps.actual.
+func isResult(_ []byte, keys map[string]json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(keys["rps"]), []byte("{"))
+}
 
 // ParseResult parses a summary_<seed>.json. The article about Picostress names the keys picodataVersion, configName,
 // seed and rps.actual. How it writes response times and counts isn't published, so common spellings are tried. Times

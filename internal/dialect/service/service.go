@@ -48,8 +48,8 @@ const (
 	usualRate     = 100.0
 )
 
-// load returns the phase for the options, and its number of sessions.
-func (o *Options) load() (ph plan.Phase, sessions int, err error) {
+// Phase returns the phase for the options, and its number of sessions.
+func (o *Options) Phase() (ph plan.Phase, sessions int, err error) {
 	switch {
 	case o.Given("rate") && !(o.Rate > 0):
 		return ph, 0, fmt.Errorf("--rate %g: give requests a second, above zero", o.Rate)
@@ -121,7 +121,7 @@ func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
 
 // complete sets the load and the number of sessions of p.
 func (o *Options) complete(p *plan.Plan) error {
-	phase, sessions, err := o.load()
+	phase, sessions, err := o.Phase()
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func withArguments(text string, arguments []*string, kinds []gen.Kind) (string, 
 // kindsOf returns the kinds of a statement's parameters, if they are known.
 func kindsOf(o *inspect.Operation, statement int) []gen.Kind {
 	for i := range o.Requests {
-		if r := &o.Requests[i]; r.Verb == protocol.SQL && r.Text == o.Statements[statement] {
+		if r := o.Requests[i]; r.Verb == protocol.SQL && r.Text == o.Statements[statement] {
 			return r.Params
 		}
 	}

@@ -116,7 +116,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	if err == nil {
 		out.Settings, err = i.settings(ctx)
 	}
-	if err == nil {
+	if err == nil && !load.Brief {
 		err = i.explainAll(ctx, out, load)
 	}
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/base/suggest"
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/postgres"
+	"brunt/internal/inspect/redis"
 	"brunt/internal/server/connection"
 )
 
@@ -36,6 +37,11 @@ func Kinds() []Kind {
 			Name: "pg", Protocols: []string{"pg"}, Products: []string{"PostgreSQL"},
 			URL:     connection.Form{Plain: "postgres", Port: "5432"},
 			Example: "postgres://host:5432/database?user=name", Rights: "pg_monitor", New: kind(postgres.New),
+		},
+		{
+			Name: "redis", Protocols: []string{"redis"}, URL: redis.Form(), Cluster: true,
+			Example: "redis://user:password@host:6379",
+			Rights:  "+info +slowlog|get +latency|latest +client|list +config|get", New: kind(redis.New),
 		},
 	}
 }

@@ -127,6 +127,8 @@ func settingsFields() []form.Field {
 		form.Key("retry_errors", "RetryErrors", form.Flag{}, "retry after every failure, not only retryable ones; false"),
 		form.Key("retry_pause", "RetryPause", form.Span{Above: true},
 			"pause before a further attempt; 1ms, doubling to 128ms"),
+		form.Key("retry_within", "RetryWithin", form.Span{Above: true},
+			"no further attempt when so much has passed since the intended start; no limit"),
 		form.Key("late", "LatePolicy", form.Choice{"queue", "drop"},
 			"what happens to arrivals without a free session: queue or drop; queue"),
 		form.Key("drop_after", "DropAfter", form.Span{}, "with late: drop, how late an arrival may be; 0"),

@@ -101,6 +101,14 @@ type Step struct {
 	Verify *Verify
 }
 
+// Requests returns what the step may send, except for requests that the server must refuse.
+func (s *Step) Requests() []*protocol.Request {
+	if len(s.variants) > 0 {
+		return s.variants
+	}
+	return []*protocol.Request{s.Request}
+}
+
 // wrong is a request that the server must refuse. A share of the operations sends it instead; see plan.Wrong.
 type wrong struct {
 	request *protocol.Request
@@ -260,6 +268,7 @@ type Timing struct {
 	Session  int    // number of its session in this process, from 0
 	Attempts int    // ≥ 1
 	Code     string // of the failure of the last attempt
+	Text     string // of that failure
 	Facts    protocol.Facts
 }
 

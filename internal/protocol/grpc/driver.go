@@ -25,11 +25,11 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
+	"brunt/internal/protocol/grpc/methods"
 	"brunt/internal/protocol/http2"
 	"brunt/internal/protocol/socket"
 	"brunt/internal/render/message"
@@ -126,34 +126,15 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		return protocol.ServerInfo{}, err
 	}
 	info := protocol.ServerInfo{Product: "gRPC server", Settings: map[string]string{}}
-	_, names, err := reflect(ctx, t, o.authority, nil)
+	_, names, err := methods.Reflect(ctx, t, o.authority, nil)
 	switch {
 	case err == nil:
 		info.Settings["services"] = strings.Join(names, ", ")
-	case status.Code(err) == unknownMethod:
+	case status.Code(err) == methods.Unknown:
 		info.Settings["services"] = "unknown: the server has no reflection"
 	}
-	info.Settings["health"] = health(ctx, t, o.authority)
+	info.Settings["health"] = methods.HealthOf(ctx, t, o.authority)
 	return info, nil
-}
-
-// health asks the server for its health (grpc.health.v1).
-func health(ctx context.Context, t protocol.Target, authority string) string {
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	cc, err := dial(t, authority)
-	if err != nil {
-		return err.Error()
-	}
-	defer cc.Close()
-	r, err := grpc_health_v1.NewHealthClient(cc).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	switch {
-	case status.Code(err) == unknownMethod:
-		return "unknown: the server has no health service"
-	case err != nil:
-		return "unknown: " + protocol.Line(status.Convert(err).Message(), "")
-	}
-	return r.Status.String()
 }
 
 // timing returns where times of the program's streams are kept; nil if it has none.

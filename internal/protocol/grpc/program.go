@@ -3,10 +3,7 @@ package grpc
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +12,11 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"brunt/internal/load/template"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/grpc/methods"
 )
 
 // prepared is a compiled program. It is immutable and shared by all sessions at an address.
@@ -50,7 +47,7 @@ type field struct {
 
 // options are those of a target.
 type options struct {
-	source    Source
+	source    methods.Source
 	authority string
 	gzip      bool
 	codec     bool
@@ -58,22 +55,11 @@ type options struct {
 
 func parseOptions(t protocol.Target) (o options, refused *protocol.Error) {
 	read := protocol.OptionsOf("grpc", t)
-	o.source = Source{Protos: list(read.Text("proto", "")), Folders: list(read.Text("import", "")),
-		Sets: list(read.Text("protoset", ""))}
+	o.source = methods.SourceOf(read.Text("proto", ""), read.Text("import", ""), read.Text("protoset", ""))
 	o.authority = read.Text("authority", "")
 	o.gzip = read.Choice("compression", "off", "gzip") == "gzip"
 	o.codec = read.Bool("codec", true)
 	return o, read.Done()
-}
-
-// list splits a comma-separated list.
-func list(text string) (all []string) {
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			all = append(all, one)
-		}
-	}
-	return all
 }
 
 // holder keeps a prepared program once it has been prepared. Failures aren't kept, as a server may come up later.
@@ -122,14 +108,20 @@ func compile(ctx context.Context, t protocol.Target, p *protocol.Program) (*prep
 	if refused != nil {
 		return nil, refused
 	}
-	files, refused := o.describe(ctx, t, p)
+	var services []string
+	for i := range p.Requests {
+		if s, _ := methods.SplitMethod(p.Requests[i].RPC.Method); !slices.Contains(services, s) {
+			services = append(services, s)
+		}
+	}
+	files, refused := o.source.Find(ctx, t, o.authority, services)
 	if refused != nil {
 		return nil, refused
 	}
 	out := &prepared{options: o, calls: make([]call, len(p.Requests))}
 	for i := range p.Requests {
 		r := &p.Requests[i]
-		md, err := Method(files, r.RPC.Method)
+		md, err := methods.Method(files, r.RPC.Method)
 		if err == nil {
 			var fields []hpack.HeaderField
 			out.calls[i], fields, err = newCall(t, o, r, md, dynamicpb.NewTypes(files))
@@ -140,32 +132,6 @@ func compile(ctx context.Context, t protocol.Target, p *protocol.Program) (*prep
 		}
 	}
 	return out, nil
-}
-
-// describe returns the descriptions of a program's methods.
-func (o *options) describe(ctx context.Context, t protocol.Target, p *protocol.Program) (*protoregistry.Files,
-	*protocol.Error) {
-	if len(o.source.Protos)+len(o.source.Sets) > 0 {
-		files, err := o.source.Read(ctx)
-		if missing, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, protocol.Bad("the file %s: %s", missing.Path, missing.Err)
-		}
-		if err != nil {
-			return nil, protocol.Bad("%s", err.Error())
-		}
-		return files, nil
-	}
-	var services []string
-	for i := range p.Requests {
-		if s, _ := SplitMethod(p.Requests[i].RPC.Method); !slices.Contains(services, s) {
-			services = append(services, s)
-		}
-	}
-	files, _, err := reflect(ctx, t, o.authority, services)
-	if err != nil {
-		return nil, unreflected(t, err)
-	}
-	return files, nil
 }
 
 // newCall compiles a request. fields are the headers that don't depend on parameters.
@@ -252,15 +218,4 @@ func timeout(d time.Duration) string {
 		}
 	}
 	return strconv.FormatInt(int64(d/time.Hour), 10) + "H"
-}
-
-// Base returns paths of files relative to a folder, in which a plan stands.
-func Base(folder string, paths []string) (out []string) {
-	for _, p := range paths {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(folder, p)
-		}
-		out = append(out, p)
-	}
-	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"brunt/internal/load/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/grpc/methods"
 	h2 "brunt/internal/protocol/http2"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/test/testserver/grpcserver"
@@ -48,7 +49,7 @@ func sent(t testing.TB, r protocol.Request, args []gen.Value) (*protocol.Program
 	t.Helper()
 	p := program(r)
 	files := grpcserver.Start(t).Files
-	md, err := Method(files, r.RPC.Method)
+	md, err := methods.Method(files, r.RPC.Method)
 	if err != nil {
 		t.Fatal(err)
 	}

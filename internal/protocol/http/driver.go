@@ -107,6 +107,9 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
+	if plan.roams {
+		return &roamer{driver: d, target: t, plan: plan}, nil
+	}
 	if plan.options.noReuse && plan.whole {
 		return d.openOneshot(ctx, t, plan)
 	}
@@ -192,6 +195,9 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 		return "connecting when a request needs it is for the library tier", false
 	case plan.options.noReuse:
 		return "a connection for each request needs the library tier", false
+	}
+	if plan.roams {
+		return "requests whose hosts are known only when they are sent need the library tier", false
 	}
 	for i := range plan.requests {
 		r := &plan.requests[i]

@@ -26,6 +26,7 @@ type Live struct {
 	Destinations []string // --export
 	Watched      []string // --watch
 	Inspected    []string // --inspect
+	Brief        bool     // see inspect.Load
 	ExecuteDML   bool     // --inspect-writes
 	Page         string   // host:port of the live page
 }
@@ -117,7 +118,7 @@ func (f *Live) inspectors() (*inspect.Watch, error) {
 		list = append(list, i)
 	}
 	w := inspect.NewWatch(list)
-	w.Writes = f.ExecuteDML
+	w.Writes, w.Brief = f.ExecuteDML, f.Brief
 	return w, nil
 }
 

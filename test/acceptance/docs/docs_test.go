@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"brunt/test/testserver"
+	"brunt/test/testserver/grpcserver"
 )
 
 // command is a command of a console block and the lines that the documentation shows after it.
@@ -101,6 +102,10 @@ func addressOf(t *testing.T, port string) string {
 		})
 	case "8443", "443":
 		return get("8443", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.TLS()) })
+	case "50051":
+		return get(port, func(tb testserver.TB) *testserver.Server {
+			return &testserver.Server{Addr: grpcserver.Start(tb).Addr}
+		})
 	case "8081":
 		return get(port, func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb) })
 	}

@@ -1,4 +1,6 @@
-package grpc
+// Package methods finds out which methods a gRPC server has: from its reflection service (grpc.reflection.v1 or
+// v1alpha), from .proto files, or from descriptor sets.
+package methods
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/status"
@@ -35,6 +39,53 @@ type Source struct {
 	Folders []string // in which they, and what they import, are looked for
 	Sets    []string // files with a FileDescriptorSet, as protoc --descriptor_set_out --include_imports writes
 }
+
+// SourceOf returns the source that comma-separated lists name.
+func SourceOf(protos, folders, sets string) Source {
+	return Source{Protos: list(protos), Folders: list(folders), Sets: list(sets)}
+}
+
+// list splits a comma-separated list.
+func list(text string) (all []string) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Health is the service with which servers tell their health. Its description is built in.
+const Health = "grpc.health.v1.Health"
+
+// Find returns the descriptions of services: those of the source, or of the server at t if it names no files.
+func (s Source) Find(ctx context.Context, t protocol.Target, authority string, services []string) (
+	*protoregistry.Files, *protocol.Error) {
+	files, others := new(protoregistry.Files), slices.DeleteFunc(slices.Clone(services), isHealth)
+	var err error
+	switch {
+	case len(s.Protos)+len(s.Sets) > 0:
+		files, err = s.Read(ctx)
+		if missing, ok := errors.AsType[*fs.PathError](err); ok {
+			return nil, protocol.Bad("the file %s: %s", missing.Path, missing.Err)
+		}
+		if err != nil {
+			return nil, protocol.Bad("%s", err.Error())
+		}
+	case len(others) > 0:
+		if files, _, err = Reflect(ctx, t, authority, others); err != nil {
+			return nil, Unreflected(t, err)
+		}
+	}
+	if _, err := files.FindDescriptorByName(Health); err != nil && slices.ContainsFunc(services, isHealth) {
+		if err := files.RegisterFile(grpc_health_v1.File_grpc_health_v1_health_proto); err != nil {
+			return nil, protocol.Bad("%s", err.Error())
+		}
+	}
+	return files, nil
+}
+
+func isHealth(service string) bool { return service == Health }
 
 // Read compiles or reads the files.
 func (s Source) Read(ctx context.Context) (*protoregistry.Files, error) {
@@ -199,8 +250,8 @@ func Services(files *protoregistry.Files) (names []string) {
 	return names
 }
 
-// unknownMethod is the status of a method that the server doesn't have.
-const unknownMethod = codes.Code(12)
+// Unknown is the status of a method that the server doesn't have.
+const Unknown = codes.Code(12)
 
 // dial opens a connection of grpc's own client, for what is asked outside of the load.
 func dial(t protocol.Target, authority string) (*grpc.ClientConn, error) {
@@ -216,8 +267,27 @@ func dial(t protocol.Target, authority string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+t.Address, options...)
 }
 
-// reflect asks the server for the files that describe services; with none, for the names of its services.
-func reflect(ctx context.Context, t protocol.Target, authority string, services []string) (files *protoregistry.Files,
+// HealthOf asks the server for its health (grpc.health.v1).
+func HealthOf(ctx context.Context, t protocol.Target, authority string) string {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	cc, err := dial(t, authority)
+	if err != nil {
+		return err.Error()
+	}
+	defer cc.Close()
+	r, err := grpc_health_v1.NewHealthClient(cc).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	switch {
+	case status.Code(err) == Unknown:
+		return "unknown: the server has no health service"
+	case err != nil:
+		return "unknown: " + protocol.Line(status.Convert(err).Message(), "")
+	}
+	return r.Status.String()
+}
+
+// Reflect asks the server for the files that describe services; with none, for the names of its services.
+func Reflect(ctx context.Context, t protocol.Target, authority string, services []string) (files *protoregistry.Files,
 	names []string, err error) {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -228,7 +298,7 @@ func reflect(ctx context.Context, t protocol.Target, authority string, services 
 	defer cc.Close()
 	a := &asking{ctx: ctx, cc: cc, by: map[string]*descriptorpb.FileDescriptorProto{}}
 	names, err = a.services()
-	if status.Code(err) == unknownMethod {
+	if status.Code(err) == Unknown {
 		a.alpha = true
 		names, err = a.services()
 	}
@@ -339,12 +409,12 @@ func (a *asking) keep(r *grpc_reflection_v1.ServerReflectionResponse) error {
 	return nil
 }
 
-// unreflected explains why a server's methods aren't known.
-func unreflected(t protocol.Target, err error) *protocol.Error {
+// Unreflected explains why a server's methods aren't known.
+func Unreflected(t protocol.Target, err error) *protocol.Error {
 	text := protocol.Line(status.Convert(err).Message(), "")
 	var unverified *tls.CertificateVerificationError
 	switch {
-	case status.Code(err) == unknownMethod:
+	case status.Code(err) == Unknown:
 		return protocol.Bad("the server at %s has no reflection: give its .proto files by option proto, or a descriptor set "+
 			"by option protoset", t.Address)
 	case errors.As(err, &unverified), status.Code(err) == codes.Unavailable, status.Code(err) == codes.DeadlineExceeded:

@@ -1,0 +1,3 @@
+package ghz
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols

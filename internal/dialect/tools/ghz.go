@@ -1,0 +1,7 @@
+//go:build !no_ghz
+
+package tools
+
+import "brunt/internal/dialect/ghz"
+
+func init() { link(ghz.Tool()) }
