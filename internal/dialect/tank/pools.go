@@ -155,7 +155,7 @@ func (c *Config) pool(p *object) {
 	if s.tls.http2 = kind == "http2"; s.tls.http2 && !s.tls.on {
 		c.fault(g.get("ssl"), "http2 needs ssl: true")
 	}
-	s.address = c.address(g.get("target"), nil, s.tls.on, "gun")
+	s.address = c.address(g, "target", nil, s.tls.on, "the gun")
 	web := c.gun(g, s)
 	c.ammos(a, g, s, kind, web)
 	c.result(p)
