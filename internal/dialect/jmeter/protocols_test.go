@@ -1,0 +1,3 @@
+package jmeter
+
+import _ "brunt/internal/protocol/all" // the tests name its protocols
