@@ -206,7 +206,7 @@ func samples(t *testing.T, path string) []string {
 	counts := map[string]int{}
 	for _, row := range all[1:] {
 		number := regexp.MustCompile(`\d{5,}`)
-		thread := row[5][:strings.LastIndexByte(row[5], '-')]
+		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
 		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
 		if row[13] != "null" { // those of transactions are sums
 			out = append(out, "bytes "+row[9])
