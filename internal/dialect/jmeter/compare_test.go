@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -112,7 +113,8 @@ func packed(w http.ResponseWriter, _ *http.Request) {
 // note counts a request: its line, the headers that plans set, and its body.
 func (s *site) note(r *http.Request) {
 	line := r.Method + " " + r.URL.RequestURI()
-	for _, name := range []string{"X-Who", "X-All", "Cookie", "Authorization", "If-None-Match", "Accept-Encoding", "Accept"} {
+	for _, name := range []string{"X-Who", "X-All", "Cookie", "Authorization", "If-None-Match", "Accept-Encoding",
+		"Accept"} {
 		if v := r.Header.Get(name); v != "" {
 			line += fmt.Sprintf(" %s=%q", name, v)
 		}
@@ -120,9 +122,9 @@ func (s *site) note(r *http.Request) {
 	kind := r.Header.Get("Content-Type")
 	body, _ := io.ReadAll(r.Body)
 	if strings.HasPrefix(kind, "multipart/") {
-		_, boundary, _ := strings.Cut(kind, "boundary=")
+		_, params, _ := mime.ParseMediaType(kind)
 		kind = "multipart/form-data"
-		form := multipart.NewReader(bytes.NewReader(body), strings.Trim(boundary, `"`))
+		form := multipart.NewReader(bytes.NewReader(body), params["boundary"])
 		body = nil
 		for p, err := form.NextPart(); err == nil; p, err = form.NextPart() {
 			content, _ := io.ReadAll(p)
@@ -208,7 +210,7 @@ func samples(t *testing.T, path string) []string {
 		number := regexp.MustCompile(`\d{5,}`)
 		thread := row[5][:max(strings.LastIndexByte(row[5], '-'), 0)]
 		out := []string{row[2], row[3], row[4], thread, row[6], row[7], row[8], seenPort.ReplaceAllString(row[13], "HOST")}
-		if row[13] != "null" { // those of transactions are sums
+		if row[13] != "null" && !strings.HasPrefix(row[3], "Non HTTP") { // those of transactions are sums
 			out = append(out, "bytes "+row[9])
 		}
 		counts[number.ReplaceAllString(strings.Join(out, " | "), "N")]++
