@@ -13,8 +13,8 @@ import (
 const jmeterFetch = "mvn -q -B -f test/testserver/maven/jmeter.xml " +
 	"org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath -Dmdep.outputFile=/dev/null"
 
-// JMeter returns the arguments of java that run JMeter 5.6.3 from Maven's artifacts, before JMeter's own. If they aren't
-// there, the test fails with the command that fetches them. home is an empty folder.
+// JMeter returns the arguments of java that run JMeter 5.6.3 from Maven's artifacts, before JMeter's own. If they
+// aren't there, the test fails with the command that fetches them. home is an empty folder.
 func JMeter(t TB, home string) []string {
 	t.Helper()
 	files, err := artifacts("jmeter")

@@ -20,7 +20,8 @@ func around(elements string) string {
 <jmeterTestPlan version="1.2" properties="5.0" jmeter="5.6.3"><hashTree>
 <TestPlan testname="P" enabled="true"/><hashTree>
 <ThreadGroup testname="G" enabled="true"><elementProp name="ThreadGroup.main_controller" elementType="LoopController">
-<stringProp name="LoopController.loops">1</stringProp></elementProp><stringProp name="ThreadGroup.num_threads">1</stringProp>
+<stringProp name="LoopController.loops">1</stringProp></elementProp>` +
+		`<stringProp name="ThreadGroup.num_threads">1</stringProp>
 </ThreadGroup><hashTree>
 <HTTPSamplerProxy testname="h" enabled="true"><stringProp name="HTTPSampler.domain">127.0.0.1</stringProp>` +
 		`</HTTPSamplerProxy><hashTree/>
@@ -37,7 +38,7 @@ func compiled(text string, props map[string]string) (*Program, []*Fault, []strin
 
 func TestFaults(t *testing.T) {
 	script := func(text string) string {
-		return around(`<JSR223PreProcessor testname="s" enabled="true"><stringProp name="scriptLanguage">groovy</stringProp>` +
+		return around(`<JSR223PreProcessor testname="s"><stringProp name="scriptLanguage">groovy</stringProp>` +
 			`<stringProp name="script">` + text + `</stringProp></JSR223PreProcessor><hashTree/>`)
 	}
 	for _, c := range []struct{ name, text, want string }{
@@ -225,8 +226,8 @@ func TestJSONPath(t *testing.T) {
 // TestTimersAddUp: all timers in scope run before each sampler.
 func TestTimersAddUp(t *testing.T) {
 	timer := func(ms int, enabled bool) string {
-		return fmt.Sprintf(`<ConstantTimer testname="t" enabled="%t"><stringProp name="ConstantTimer.delay">%d</stringProp>`+
-			`</ConstantTimer><hashTree/>`, enabled, ms)
+		return fmt.Sprintf(`<ConstantTimer testname="t" enabled="%t"><stringProp name="ConstantTimer.delay">%d`+
+			`</stringProp></ConstantTimer><hashTree/>`, enabled, ms)
 	}
 	sampler := func(name, below string) string {
 		return `<HTTPSamplerProxy testname="` + name + `"><stringProp name="HTTPSampler.domain">127.0.0.1</stringProp>` +
@@ -304,7 +305,8 @@ func TestOptions(t *testing.T) {
 
 func TestParseResult(t *testing.T) {
 	text := columns + "\n1000,20,a,200,OK,t 1-1,text,true,,1,1,1,2,http://x/,20,0,0\n" +
-		"1020,40,a,500,no,t 1-1,text,false,\"a, b\",1,1,1,2,http://x/,20,0,0\n1000,60,tx,200,,t 1-1,,true,,1,1,1,1,null,20,0,0\n"
+		"1020,40,a,500,no,t 1-1,text,false,\"a, b\",1,1,1,2,http://x/,20,0,0\n" +
+		"1000,60,tx,200,,t 1-1,,true,,1,1,1,1,null,20,0,0\n"
 	if !isResult([]byte(text), nil) {
 		t.Error("it isn't recognized")
 	}
