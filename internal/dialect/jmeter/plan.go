@@ -47,9 +47,6 @@ func (Language) Compile(s *script.Source) (script.Program, error) {
 	if err := p.match(s.Operations); err != nil {
 		return nil, err
 	}
-	if s.Sessions > 0 && s.Sessions < p.Threads() {
-		return nil, fmt.Errorf("the test plan has %d threads and the load %d sessions", p.Threads(), s.Sessions)
-	}
 	return p, nil
 }
 
