@@ -52,7 +52,8 @@ func (f *httpFlags) bind(s *command.Env, cmd *cobra.Command) {
 	fs.StringVar(&f.CA, "cacert", "", "authority's certificate (PEM)")
 	fs.StringVar(&f.Cert, "cert", "", "the client's certificate (PEM)")
 	fs.StringVar(&f.Key, "key", "", "the key of the client's certificate (PEM)")
-	fs.StringVar(&f.serverName, "server-name", "", "name that is sent to the server (SNI) and that its certificate must have")
+	fs.StringVar(&f.serverName, "server-name", "",
+		"name that is sent to the server (SNI) and that its certificate must have")
 	command.BindWay(fs, &f.way)
 	fs.BoolVar(&f.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&f.Redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")

@@ -10,6 +10,7 @@ import (
 func BindWay(fs *pflag.FlagSet, w *plan.Way) {
 	fs.StringArrayVar(&w.Resolve, "resolve", nil,
 		"use another address: host:port:address, or the path of a Unix socket (repeatable)")
-	fs.StringVar(&w.Via, "via", "", "HTTP proxy through which connections go, by CONNECT: http://[user:password@]host:port")
+	fs.StringVar(&w.Via, "via", "",
+		"HTTP proxy through which connections go, by CONNECT: http://[user:password@]host:port")
 	fs.StringVar(&w.Announce, "proxy-protocol", "", "begin connections with a header of the PROXY protocol: v1 or v2")
 }

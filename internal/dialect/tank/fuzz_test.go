@@ -9,7 +9,8 @@ import (
 )
 
 func FuzzLists(f *testing.F) {
-	for _, c := range []string{"[Host: h]\n/ tag\n", "5 / t\nhello", "18\nGET /a HTTP/1.0\r\n\r\n", `{"uri": "/", "tag": "t"}`,
+	for _, c := range []string{"[Host: h]\n/ tag\n", "5 / t\nhello", "18\nGET /a HTTP/1.0\r\n\r\n",
+		`{"uri": "/", "tag": "t"}`,
 		"73 0 t\nx", "1.1.1.1 \"GET / HTTP/1.1\" 200"} {
 		f.Add([]byte(c))
 	}
@@ -79,7 +80,8 @@ func FuzzConfigurations(f *testing.F) {
 }
 
 func FuzzVariables(f *testing.F) {
-	f.Add("source.users[next].id", "$.items[0]", "//div[@class='a']/@href", "Authorization|lower|substr(1,2)", `{"items":[1]}`)
+	f.Add("source.users[next].id", "$.items[0]", "//div[@class='a']/@href", "Authorization|lower|substr(1,2)",
+		`{"items":[1]}`)
 	f.Fuzz(func(_ *testing.T, path, json, xpath, field, body string) {
 		random := rand.New(rand.NewPCG(1, 2))
 		vars := map[string]any{"source": map[string]any{"users": []any{map[string]any{"id": 1}}}}
@@ -105,7 +107,8 @@ func FuzzVariables(f *testing.F) {
 
 func TestPaths(t *testing.T) {
 	v, _ := decodeJSON([]byte(`{"items":[{"id":1},{"id":2}],"a b":{"id":"x"},"n":1.5}`))
-	for path, want := range map[string]any{"$.items[1].id": int64(2), "$['a b'].id": "x", "$.items[-1].id": int64(2), "$.n": 1.5} {
+	for path, want := range map[string]any{"$.items[1].id": int64(2), "$['a b'].id": "x",
+		"$.items[-1].id": int64(2), "$.n": 1.5} {
 		p, err := parseJSONPath(path)
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +124,8 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	body := []byte(`<div class='data'><a href="/x">one</a><a href="/y">two</a></div><div>no</div>`)
-	for path, want := range map[string]any{"//div[@class='data']/a[2]": "two", "//a[1]/@href": "/x", "//div[2]/text()": "no"} {
+	for path, want := range map[string]any{"//div[@class='data']/a[2]": "two", "//a[1]/@href": "/x",
+		"//div[2]/text()": "no"} {
 		p, err := parseXPath(path)
 		if err != nil {
 			t.Fatal(err)
@@ -146,8 +150,10 @@ func TestPaths(t *testing.T) {
 // Pandora's requests are those that Go's net/http writes.
 func TestPandoraRequests(t *testing.T) {
 	for name, c := range map[string]struct{ kind, text, want string }{
-		"uri":  {"uri", "[Host: x.y]\n[Cookie: a]\n/p?q t\n", "GET /p?q HTTP/1.1\r\nHost: x.y\r\nUser-Agent: Go-http-client/1.1\r\nCookie: a\r\n\r\n"},
-		"post": {"uripost", "5 /p\nhello", "POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 5\r\n\r\nhello"},
+		"uri": {"uri", "[Host: x.y]\n[Cookie: a]\n/p?q t\n",
+			"GET /p?q HTTP/1.1\r\nHost: x.y\r\nUser-Agent: Go-http-client/1.1\r\nCookie: a\r\n\r\n"},
+		"post": {"uripost", "5 /p\nhello",
+			"POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 5\r\n\r\nhello"},
 		"raw": {"raw", "46 t\nGET / HTTP/1.0\r\nHost: r\r\nUser-Agent: shell\r\n\r\n",
 			"GET / HTTP/1.1\r\nHost: r\r\nUser-Agent: shell\r\n\r\n"},
 		"json": {"json", `{"uri":"/j","method":"PUT","host":"j","headers":{"b":"2","Host":"no"},"body":"{}"}`,

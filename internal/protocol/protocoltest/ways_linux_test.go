@@ -107,7 +107,8 @@ func TestProxyProtocol(t *testing.T) {
 	announced := free.Addr().String()
 	free.Close()
 	server := testserver.Nginx(t, testserver.Locations(fmt.Sprintf(
-		"listen %s proxy_protocol;\nlisten unix:%s proxy_protocol;\nlocation /who { return 200 \"<$proxy_protocol_addr>\"; }",
+		"listen %s proxy_protocol;\nlisten unix:%s proxy_protocol;\n"+
+			"location /who { return 200 \"<$proxy_protocol_addr>\"; }",
 		announced, unix)))
 	program := &protocol.Program{Requests: []protocol.Request{{Name: "who", Verb: protocol.HTTP,
 		Web:     &protocol.Web{Method: "GET", Path: "/who"},

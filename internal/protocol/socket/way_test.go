@@ -108,7 +108,8 @@ func TestWays(t *testing.T) {
 		"announced":           {nil, "", "v1", server, "PROXY TCP4 127.0.0.1 127.0.0.1 "},
 		"announced by a proxy": {[]string{"shop.invalid:80:" + server}, via.String(), "v1", "shop.invalid:80",
 			"PROXY TCP4 127.0.0.1 127.0.0.1 "},
-		"announced to a Unix socket": {[]string{"shop.invalid:80:" + path}, "", "v1", "shop.invalid:80", "PROXY UNKNOWN\r\n"},
+		"announced to a Unix socket": {[]string{"shop.invalid:80:" + path}, "", "v1", "shop.invalid:80",
+			"PROXY UNKNOWN\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := ParseWay(c.resolve, c.via, c.announce)
@@ -156,7 +157,8 @@ func TestFaultsOfWays(t *testing.T) {
 		}
 	}
 	w, _ := ParseWay([]string{"shop.invalid:80:" + dead.Addr().String()}, "", "")
-	if _, err := talk(t, w, "shop.invalid:80"); err == nil || !strings.Contains(err.Error(), "shop.invalid:80 at 127.0.0.1:") {
+	if _, err := talk(t, w, "shop.invalid:80"); err == nil ||
+		!strings.Contains(err.Error(), "shop.invalid:80 at 127.0.0.1:") {
 		t.Error(err)
 	}
 	for _, wrong := range []struct{ resolve, via, announce string }{
