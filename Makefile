@@ -35,7 +35,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # its minute.
 WHOLE       := examples|test/acceptance|internal/dialect/slowcooker/cook|internal/dialect/ycsb/goycsb
 
-.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-memory bench-record bench-balance bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations bin/causes causes k6-examples
+.PHONY: all build run quick test setup check dead race release bench bench-best bench-go bench-wire bench-load bench-tpc bench-etcd bench-memory bench-record bench-balance bench-inspect bench-report bench-scale bench-soak bench-pgbench bench-sysbench bench-ycsb pictures verdict test-picodata test-clusters kubernetes test-kubernetes failover-etcd failover-postgres fuzz clean bin/bench bin/pictures bin/examples bin/release bin/situations bin/causes causes k6-examples
 
 all: build
 
@@ -130,6 +130,9 @@ bench-etcd: bin/bench ## brunt etcd-benchmark compared with etcd's benchmark (BE
 
 bench-scale: bin/bench ## a coordinator with 1 000 simulated workers, brunt merge of them, four workers next to one process; 5 minutes
 	./bin/bench scale $(BENCH)
+
+bench-inspect: build bin/causes ## the server's CPU and the p99 with and without --inspect, for each kind of server; a few minutes
+	./bin/causes -cost 5 $(BENCH)
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/report/export ./internal/judge/compare

@@ -59,7 +59,7 @@ type Operation struct {
 	Done       float64             // number of finished executions, warm-up included
 	Measured   float64             // number of finished executions without the warm-up
 	MeanNs     float64             // mean service time of these; 0 if unknown
-	Uncertain  float64             // how far the executions may differ from Done due to retries, failures and interruptions
+	Uncertain  float64             // how far the executions may differ from Done: retries, failures, interruptions
 	// Arguments returns the arguments of a statement in the operation's execution with the given number (from 0),
 	// as texts; nil is null. ok is false if there is no such execution or its arguments aren't known in advance.
 	Arguments func(statement, execution int) (args []*string, ok bool)

@@ -54,6 +54,7 @@ type Target struct {
 	Balance   Balance  // how the load is spread over the addresses
 	Topology  Topology // how nodes are discovered while the load runs
 	TLS       TLS
+	Way       Way               // how connections are opened, if not directly
 	Options   map[string]string // protocol-specific settings
 }
 
@@ -416,6 +417,7 @@ func (p *Plan) Secrets() (all []string) {
 		}
 	}
 	add("password", p.Target.Password)
+	add("password", p.Target.Way.password())
 	for name, value := range p.Target.Options {
 		add(name, value)
 	}

@@ -72,7 +72,7 @@ func (t *writer) database(in *record.Inspection) cell.Table {
 	}
 	var settings []string
 	for _, s := range in.Settings {
-		settings = append(settings, units.Clean(s.Name+" "+s.Value))
+		settings = append(settings, units.Clean(s.Name+" "+t.l.Figure(units.Setting(s.Value))))
 	}
 	if len(settings) > 0 {
 		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), t.say("that differ from the defaults"))

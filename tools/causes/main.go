@@ -51,6 +51,7 @@ func run(args []string) error {
 	listed := f.Bool("list", false, "list the rows and run none")
 	program := f.String("brunt", "bin/brunt", "the program")
 	out := f.String("out", "results/causes", "folder for raw results and bundles")
+	rounds := f.Int("cost", 0, "measure what asking costs on the healthy rows instead, in so many rounds")
 	document := f.String("write", "", "replace the table in this page: docs/causes.md")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -71,6 +72,9 @@ func run(args []string) error {
 		return nil
 	}
 	st := &stage{program: *program, out: *out, seed: *seed, length: *length, servers: map[string]*testserver.Server{}}
+	if *rounds > 0 {
+		return st.measured(func() error { return st.costs(ctx, chosen, *rounds, os.Stdout) })
+	}
 	all, err := st.runAll(ctx, chosen)
 	if len(all) > 0 {
 		printTable(os.Stdout, all)
@@ -99,28 +103,39 @@ func (st *stage) runAll(ctx context.Context, chosen []row) ([]*outcome, error) {
 		return nil, err
 	}
 	defer log.Close()
+	var all []*outcome
+	err = st.measured(func() error {
+		for i := range chosen {
+			o, err := st.do(ctx, &chosen[i])
+			if err != nil {
+				return fmt.Errorf("%s: %w", chosen[i].name(), err)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			all = append(all, o)
+			if err := log.AppendJSON(o); err != nil {
+				return err
+			}
+			printEvidence(os.Stderr, o, len(all), len(chosen))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// measured runs something with servers, and stops these.
+func (st *stage) measured(do func() error) (err error) {
 	tb := testserver.NewStandalone(os.Stderr)
 	defer tb.Close()
 	st.tb = tb
 	if st.self, err = os.Executable(); err != nil {
-		return nil, err
+		return err
 	}
-	var all []*outcome
-	for i := range chosen {
-		o, err := st.do(ctx, &chosen[i])
-		if err != nil {
-			return all, fmt.Errorf("%s: %w", chosen[i].name(), err)
-		}
-		if ctx.Err() != nil {
-			return all, ctx.Err()
-		}
-		all = append(all, o)
-		if err := log.AppendJSON(o); err != nil {
-			return all, err
-		}
-		printEvidence(os.Stderr, o, len(all), len(chosen))
+	if err := os.MkdirAll(st.out, 0o755); err != nil {
+		return err
 	}
-	return all, nil
+	return do()
 }
 
 func printEvidence(w io.Writer, o *outcome, done, of int) {

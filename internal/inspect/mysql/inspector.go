@@ -36,6 +36,8 @@ type Inspector struct {
 	// droppable holds the names of the indexes that nothing but statements needs.
 	droppable map[string]bool
 	missing   []record.Warning
+	// roundTrip is the shortest time of an empty request, before the load; 0 if it isn't known.
+	roundTrip time.Duration
 }
 
 var _ inspect.Inspector = (*Inspector)(nil)
@@ -88,6 +90,7 @@ func (i *Inspector) Begin(ctx context.Context) (err error) {
 	if i.session.broken {
 		return err
 	}
+	i.roundTrip = i.session.roundTrip(ctx)
 	return i.Snapshot(ctx)
 }
 
@@ -180,7 +183,9 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 		c.uncounted = true
 		i.miss(record.NewWarning("inspect-mysql-prepared"))
 	}
-	if err == nil {
+	out.ServerTimes = serverTimes(out.Windows[0].Statements, load.Operations, i.activity)
+	out.RoundTripNs = float64(i.roundTrip)
+	if err == nil && !load.Brief {
 		err = c.explainAll(ctx)
 	}
 	if err == nil {

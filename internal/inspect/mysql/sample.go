@@ -119,6 +119,7 @@ func (i *Inspector) addSessions(r *result, open map[string]*transaction, at time
 		case command != "Sleep":
 			s.State = inspect.Active
 			s.Class, s.Event = wait(r.at(k, "State"), xact)
+			s.Query = normal(r.at(k, "Info"))
 			i.see(&s, r.at(k, "Info"))
 		}
 		all = append(all, s)

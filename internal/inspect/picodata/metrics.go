@@ -92,7 +92,8 @@ func parse(r io.Reader) (families map[string]*dto.MetricFamily, err error) {
 	return families, nil
 }
 
-// add adds the sums over all labels of a metric. A metric whose type isn't given is a counter if its name ends like one.
+// add adds the sums over all labels of a metric. A metric whose type isn't given is a counter if its name ends like
+// one.
 func add(counters, gauges map[string]float64, name string, f *dto.MetricFamily) {
 	for _, m := range f.GetMetric() {
 		switch {

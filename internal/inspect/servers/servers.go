@@ -31,12 +31,6 @@ func Check(text string) error {
 	return err
 }
 
-// Advises reports whether Open and Lacks are for the server of a text.
-func Advises(text string) bool {
-	k, _, err := split(text)
-	return err == nil && k.Open != nil
-}
-
 // Open returns the database for a text of the form KIND=URL, to get advice from it. build permits building indexes in
 // order to try them, if there is no other way; see postgres.Database and built.Database. Its errors are like those of
 // Parse, or say why the database can't be reached.
@@ -73,4 +67,25 @@ func Lacks(ctx context.Context, text string) (counts, builds message.Message, er
 		return pg.Lacks(ctx)
 	}
 	return counts, builds, nil
+}
+
+// Advises reports whether the server for a text of the form KIND=URL gives advice about indexes and executes SQL: see
+// Open.
+func Advises(text string) bool {
+	k, _, err := split(text)
+	return err == nil && k.Open != nil
+}
+
+// Reach checks that the server for a text of the form KIND=URL can be inspected; for Auto, there is nothing to check.
+// Its errors are like those of Parse, or say why it can't be reached.
+func Reach(ctx context.Context, text string) error {
+	if text == Auto {
+		return nil
+	}
+	i, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	defer i.Close()
+	return i.Begin(ctx)
 }

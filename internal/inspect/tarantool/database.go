@@ -13,8 +13,8 @@ import (
 	"brunt/internal/protocol/iproto"
 )
 
-// Open parses a URL and checks that the instance can be reached. build permits building indexes to try them. Indexes are
-// those of SQL tables. Its errors are one line, without secrets.
+// Open parses a URL and checks that the instance can be reached. build permits building indexes to try them. Indexes
+// are those of SQL tables. Its errors are one line, without secrets.
 func Open(ctx context.Context, url string, build bool) (*built.Database, error) {
 	i, err := New(url)
 	if err != nil {

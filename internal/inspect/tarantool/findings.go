@@ -107,7 +107,8 @@ func blockedLoop(c *caseFile) {
 	}
 	severity := loopSeverity(c)
 	subject := "tx"
-	if calls := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call || r.Verb == protocol.Eval }); len(calls) == 1 {
+	calls := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call || r.Verb == protocol.Eval })
+	if len(calls) == 1 {
 		subject = "tx: " + calls[0]
 	}
 	c.add(record.Finding{ID: FindBlockedLoop, Severity: severity, Subject: subject,
@@ -140,7 +141,9 @@ func luaFunctions(c *caseFile) {
 	subject := s.Where
 	if s.Name != "" {
 		subject = s.Name + " (" + s.Where + ")"
-		of := c.sends(func(r *protocol.Request) bool { return r.Verb == protocol.Call && strings.TrimSpace(r.Text) == s.Name })
+		of := c.sends(func(r *protocol.Request) bool {
+			return r.Verb == protocol.Call && strings.TrimSpace(r.Text) == s.Name
+		})
 		if len(of) > 0 {
 			subject = strings.Join(of, ", ") + ": " + subject
 		}

@@ -90,8 +90,9 @@ func TestFullRequestsAreFound(t *testing.T) {
 // The figures are those of a server whose inserts fail, and of a small one whose two slabs are both in use.
 func TestFullMemoryIsFound(t *testing.T) {
 	for arena, want := range map[float64]int{0.94: 1, 0.53: 0} {
-		in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9, Counters: []record.Counters{{Kind: kindGauge,
-			Name: "slab", Values: map[string]float64{"quota_used_ratio": 1, "arena_used_ratio": arena, "quota_size": 1 << 26}}}}}}
+		slab := record.Counters{Kind: kindGauge, Name: "slab",
+			Values: map[string]float64{"quota_used_ratio": 1, "arena_used_ratio": arena, "quota_size": 1 << 26}}
+		in := &record.Inspection{Windows: []record.ServerWindow{{DurationNs: 1e9, Counters: []record.Counters{slab}}}}
 		c := &caseFile{seen: &sightings{}, inspection: in, load: &in.Windows[0]}
 		if c.judge(); len(in.Findings) != want {
 			t.Errorf("%v: %+v", arena, in.Findings)

@@ -162,6 +162,8 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	c := &caseFile{seen: &i.seen, inspection: out, load: &out.Windows[0], operations: load.Operations}
 	if err == nil {
 		c.settings = i.settings(ctx)
+	}
+	if err == nil && !load.Brief {
 		c.plans, err = i.explainAll(ctx, load.Operations)
 	}
 	if i.profile != nil {

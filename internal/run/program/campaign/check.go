@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -160,10 +161,16 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			s.sends() && s.Kind != campaignfile.StepSearch && s.Kind != campaignfile.StepMatrix,
 			advises || s.Advisor
 	}
-	if advises && !servers.Advises(c.expand(c.Inspect)) {
-		return fmt.Errorf("inspect: %s: the advisor needs a database, pg=DSN", secret.Text(c.Inspect))
+	if c.Inspect != "" && asks && !c.advisable() {
+		if err := c.others(advises); err != nil {
+			return err
+		}
+		if err := servers.Reach(ctx, c.expand(c.Inspect)); err != nil {
+			return fmt.Errorf("inspect: %w", &UnreachableError{err})
+		}
+		return nil
 	}
-	if servers.Advises(c.expand(c.Inspect)) && asks {
+	if c.Inspect != "" && asks {
 		counts, builds, err := servers.Lacks(ctx, c.expand(c.Inspect))
 		// If the load itself sends statements, the advisor knows them without the server's statistics.
 		blind := slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Advisor && !sendsSQL(s.Load) })
@@ -176,6 +183,24 @@ func (c *Campaign) lookAhead(ctx context.Context) error {
 			return fmt.Errorf("inspect: the advisor can't work: %s", builds)
 		case !counts.IsZero():
 			c.o.Say("inspect: %s", counts)
+		}
+	}
+	return nil
+}
+
+// advisable reports whether the campaign's server takes SQL and gives advice about indexes.
+func (c *Campaign) advisable() bool { return servers.Advises(c.expand(c.Inspect)) }
+
+// others returns an error for steps that need a database, if the campaign inspects another kind of server. Analyses,
+// connections and all steps that only send loads work with any kind.
+func (c *Campaign) others(advises bool) error {
+	if advises {
+		return errors.New("inspect: there is no advice about indexes for this kind of server; apply fixes by commands " +
+			"(fix: {advisor: false, commands: […]})")
+	}
+	for i := range c.Steps {
+		if s := &c.Steps[i]; len(s.SQL) > 0 {
+			return fmt.Errorf("%s: this kind of server takes no sql; use commands", s.At)
 		}
 	}
 	return nil
